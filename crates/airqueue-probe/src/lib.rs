@@ -1,0 +1,9 @@
+//! Measuring a path: traffic plans, the UDP wire format, the sans-IO client and server that carry a
+//! plan out, the records they leave, and the file that keeps those records.
+//!
+//! Nothing here opens a socket or reads a clock: `airqueue-host` drives these machines over real
+//! sockets, `airqueue-sim` over a simulated bottleneck.
+
+pub mod endpoint;
+pub mod plan;
+pub mod records;

@@ -1,0 +1,88 @@
+//! A traffic plan: everything one run sends, agreed before the first packet leaves.
+
+use airqueue_core::{Span, Time};
+use std::collections::BinaryHeap;
+use std::cmp::Reverse;
+
+/// Evenly spaced packets of one flow: packet `k` of `count` leaves at `start + k * duration / count`.
+/// A duration of zero is a back-to-back train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Which flow (its own five-tuple) the packets belong to.
+    pub flow: u8,
+    /// Offset of the first packet from the start of the run.
+    pub start: Span,
+    /// Time over which the packets are spread.
+    pub duration: Span,
+    /// Number of packets.
+    pub count: u32,
+    /// Size of each packet in bytes, IP header included.
+    pub size: u16,
+}
+
+/// One packet of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedPacket {
+    /// Position in the order of sending, over all flows: the packet's name on the wire.
+    pub seq: u32,
+    /// Offset from the start of the run.
+    pub at: Span,
+    /// Flow.
+    pub flow: u8,
+    /// IP packet size in bytes.
+    pub size: u16,
+}
+
+/// Segments that overlap freely; packets are numbered in the order in which they leave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The parts.
+    pub segments: Vec<Segment>,
+}
+
+impl Segment {
+    /// Offset of packet `k` from the start of the run.
+    pub fn packet_at(&self, k: u32) -> Span {
+        let shift = i128::from(self.duration.as_nanos()) * i128::from(k) / i128::from(self.count.max(1));
+        self.start + Span::from_nanos(shift as i64)
+    }
+}
+
+impl Plan {
+    /// All packets in the order of sending; ties keep the order of the segments.
+    pub fn packets(&self) -> impl Iterator<Item = PlannedPacket> + '_ {
+        let mut heap: BinaryHeap<Reverse<(Span, usize, u32)>> = self
+            .segments
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.count > 0)
+            .map(|(i, s)| Reverse((s.start, i, 0)))
+            .collect();
+        let mut seq = 0;
+        std::iter::from_fn(move || {
+            let Reverse((at, i, k)) = heap.pop()?;
+            let s = self.segments[i];
+            if k + 1 < s.count {
+                heap.push(Reverse((s.packet_at(k + 1), i, k + 1)));
+            }
+            let packet = PlannedPacket { seq, at, flow: s.flow, size: s.size };
+            seq += 1;
+            Some(packet)
+        })
+    }
+
+    /// Number of packets.
+    pub fn packet_count(&self) -> u64 {
+        self.segments.iter().map(|s| u64::from(s.count)).sum()
+    }
+
+    /// Offset of the end of the last segment.
+    pub fn end(&self) -> Span {
+        self.segments.iter().map(|s| s.start + s.duration).max().unwrap_or(Span::ZERO)
+    }
+
+    /// The absolute time of a packet of a run that started at `epoch`.
+    pub fn due(epoch: Time, packet: &PlannedPacket) -> Time {
+        epoch + packet.at
+    }
+}

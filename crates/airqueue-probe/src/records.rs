@@ -1,0 +1,63 @@
+//! What a run leaves behind: one row per packet that the plan wanted sent.
+
+/// Marks a time that does not exist: not sent, not stamped, lost.
+pub const MISSING: i64 = i64::MIN;
+
+/// Columns of equal length, row `i` is the packet with sequence number `i`. Times are nanoseconds;
+/// `scheduled`, `sent` and `kernel_tx` on the sender's clock since the sender's start of the run,
+/// `received` on the receiver's clock since an arbitrary epoch of its own (the offset between the
+/// two clocks is unknown and constant but for skew and steps).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    /// Planned send time.
+    pub scheduled_ns: Vec<i64>,
+    /// When the program handed it to the kernel, or [`MISSING`] if it never left.
+    pub sent_ns: Vec<i64>,
+    /// Kernel transmit timestamp, or [`MISSING`] (only a sample of the packets has one).
+    pub kernel_tx_ns: Vec<i64>,
+    /// Kernel receive timestamp of the first copy, or [`MISSING`] if lost.
+    pub received_ns: Vec<i64>,
+    /// Flow of each packet.
+    pub flow: Vec<u8>,
+    /// IP packet size in bytes.
+    pub size_bytes: Vec<u16>,
+}
+
+/// What the two ends say about themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostReport {
+    /// Packets that the sending host's own buffer refused.
+    pub send_blocked: u64,
+    /// Packets that the receiving host's socket buffer overflowed with, as its kernel counted them.
+    pub receive_overflow: u64,
+    /// Second and later copies of a packet.
+    pub duplicates: u64,
+    /// Wall-clock steps seen while mapping timestamps, sender and receiver together.
+    pub clock_steps: u64,
+    /// Whether receive times are the kernel's (otherwise the program's).
+    pub kernel_receive_timestamps: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The plan was carried out.
+    Complete,
+    /// The user stopped it.
+    Cancelled,
+    /// The sender heard nothing from the receiver for too long and stopped.
+    ReceiverSilent,
+    /// The receiver got nothing for too long although packets were due.
+    SenderSilent,
+}
+
+/// One run, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Packet rows; cut after the last packet that was attempted when the run ended early.
+    pub records: Records,
+    /// Endpoint self-reports.
+    pub host: HostReport,
+    /// How it ended.
+    pub end: RunEnd,
+}

@@ -1,0 +1,1 @@
+"""APQ: measuring an access point's queue from outside, from plans to verdicts."""

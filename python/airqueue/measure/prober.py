@@ -1,0 +1,60 @@
+"""What the method needs of the world: carry out a plan, hand back packet records.
+
+The same search, sessions and estimators run over real sockets (`airqueue.measure.live`) and over a
+simulated bottleneck on a virtual clock (`airqueue.measure.simulated`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from airqueue.measure.plan import Plan
+from airqueue.measure.records import Run
+
+Direction = Literal["down", "up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A glimpse of a run under way. Delay is above the least seen in this run, in seconds."""
+
+    elapsed_s: float
+    planned_s: float
+    received: int
+    lost: int
+    delay_s: float | None
+
+
+class ProbeError(Exception):
+    """A run could not be carried out; the message is one sentence that says what to do."""
+
+
+class Prober(Protocol):
+    """Carries out traffic plans."""
+
+    direction: Direction
+    max_rate_pps: Callable[[int], float]
+    """Highest packet rate, for packets of the given IP size, that the endpoints agree to send."""
+
+    def run(
+        self,
+        plan: Plan,
+        meta: Mapping[str, Any],
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Run:
+        """Carry out a plan and return its records.
+
+        Raises ProbeError when the endpoints cannot do it; KeyboardInterrupt passes through after
+        the run was stopped at both ends.
+        """
+        ...
+
+    def elapsed_s(self) -> float:
+        """Time since the prober was made, on its own (wall or virtual) clock, in seconds."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass on the prober's clock with nothing sent."""
+        ...
