@@ -72,4 +72,8 @@ pub trait Endpoint {
 
     /// The host's wall clock was stepped while timestamps were being mapped.
     fn on_clock_step(&mut self);
+
+    /// Receive times are (from now on, also) the program's own, not the kernel's: the driver could
+    /// not get kernel timestamps. Records then say so.
+    fn on_program_timestamps(&mut self) {}
 }

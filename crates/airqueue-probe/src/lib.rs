@@ -4,6 +4,13 @@
 //! Nothing here opens a socket or reads a clock: `airqueue-host` drives these machines over real
 //! sockets, `airqueue-sim` over a simulated bottleneck.
 
+pub mod capture;
+pub mod client;
 pub mod endpoint;
+pub mod error;
+pub mod limits;
 pub mod plan;
 pub mod records;
+pub mod server;
+
+pub use error::ClientError;

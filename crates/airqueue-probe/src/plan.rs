@@ -1,8 +1,8 @@
 //! A traffic plan: everything one run sends, agreed before the first packet leaves.
 
 use airqueue_core::{Span, Time};
-use std::collections::BinaryHeap;
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Evenly spaced packets of one flow: packet `k` of `count` leaves at `start + k * duration / count`.
 /// A duration of zero is a back-to-back train.
@@ -43,7 +43,8 @@ pub struct Plan {
 impl Segment {
     /// Offset of packet `k` from the start of the run.
     pub fn packet_at(&self, k: u32) -> Span {
-        let shift = i128::from(self.duration.as_nanos()) * i128::from(k) / i128::from(self.count.max(1));
+        let shift =
+            i128::from(self.duration.as_nanos()) * i128::from(k) / i128::from(self.count.max(1));
         self.start + Span::from_nanos(shift as i64)
     }
 }
