@@ -1,0 +1,96 @@
+"""What one session shows about the kind of queue, beside its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airqueue.measure.plan import FLOOD_FLOW
+from airqueue.measure.session import Session
+
+CLUSTER_GAP = 0.25
+"""Packets closer than this share of the mean gap came in one burst."""
+MIN_FOR_SPREAD = 5
+"""Fewer drops than this in a phase say nothing about their spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvidence:
+    """Observations, in packets unless the name says otherwise; None where the records do not tell.
+
+    ``spread``: from the 10th to the 90th percentile of the counts at refused packets under steady
+    overload. ``press_ratio``: count under the stronger overload over that under the weaker one (1
+    in a drop-tail queue). ``overtaken``: flood packets that a probe sent behind them passed, median
+    over probes (0 in one FIFO). ``burst``: packets that arrive together. ``delay_rise``: delay
+    gained in the flood, in packet times. ``noise``: jitter of the quiet path in packet times.
+    """
+
+    spread: float | None
+    press_ratio: float | None
+    overtaken: float | None
+    burst: float
+    delay_rise: float | None
+    noise: float
+
+
+def observe(session: Session) -> SessionEvidence:
+    """Collect the evidence of one session."""
+    hold, press = (_waiting_during(session, phase) for phase in ("hold", "press"))
+    steady = np.concatenate((hold, press))
+    spread = press_ratio = None
+    if len(steady) >= MIN_FOR_SPREAD:
+        low, high = np.percentile(steady, [10, 90])
+        spread = float(high - low)
+    if len(hold) >= MIN_FOR_SPREAD and len(press) >= MIN_FOR_SPREAD and np.median(hold) > 0:
+        press_ratio = float(np.median(press) / np.median(hold))
+    rate = session.rate_pps("hold")
+    jitter_s = session.quiet_delay.jitter_s if session.quiet_delay else 0.0
+    return SessionEvidence(
+        spread=spread,
+        press_ratio=press_ratio,
+        overtaken=_overtaken(session),
+        burst=_burst(session),
+        delay_rise=_delay_rise(session, rate),
+        noise=jitter_s * rate,
+    )
+
+
+def _waiting_during(session: Session, phase: str) -> np.ndarray:
+    waiting = session.waiting_at_drop[session.during(phase)[session.drops]]
+    return np.asarray(waiting[~np.isnan(waiting)])
+
+
+def _delay_rise(session: Session, rate_pps: float) -> float | None:
+    due = session.arrival_if_empty_ns
+    full = session.during("hold") & session.flood & session.run.received & session.run.sent
+    if due is None or not np.any(full):
+        return None
+    return float(np.median(session.run.received_ns[full] - due[full])) * 1e-9 * rate_pps
+
+
+def _overtaken(session: Session) -> float | None:
+    run = session.run
+    loaded = session.during("hold") | session.during("press")
+    probes = np.flatnonzero(loaded & (run.flow != FLOOD_FLOW) & run.received)
+    flood = np.flatnonzero(session.flood & run.received)
+    if not len(probes) or not len(flood):
+        return None
+    counts = [
+        np.count_nonzero(run.received_ns[flood[: np.searchsorted(flood, row)]] > run.received_ns[row])
+        for row in probes
+    ]
+    return float(np.median(counts))
+
+
+def _burst(session: Session) -> float:
+    """Size of the burst in which the median packet of the hold phase arrives."""
+    mask = session.during("hold") & session.run.received
+    times = np.sort(session.run.received_ns[mask])
+    if len(times) < 10 or times[-1] == times[0]:
+        return 1.0
+    gaps = np.diff(times)
+    threshold = CLUSTER_GAP * (times[-1] - times[0]) / len(gaps)
+    label = np.concatenate(([0], np.cumsum(gaps > threshold)))
+    sizes = np.bincount(label)
+    return float(np.median(sizes[label]))

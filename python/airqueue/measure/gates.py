@@ -1,0 +1,145 @@
+"""Gates: which sessions may speak, and why the others may not.
+
+A session that fails a gate is discarded and counted; its reason is shown. Instability of the rate is
+no reason to discard a session (counting does not mind); it silences only the estimators that assume
+a steady rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from airqueue.measure.estimators import estimate
+from airqueue.measure.records import MISSING
+from airqueue.measure.session import Session
+
+MIN_DROPS = 10
+"""Fewer refused packets than this do not show a full queue."""
+SENDER_SHORTFALL = 0.9
+"""Sending less than this share of the planned rate makes the sender the limit."""
+OVERFLOW_SHARE = 0.001
+"""Larger share of packets lost in the receiver's own socket buffer makes the receiver the limit."""
+LOCAL_QUEUE_S = 0.005
+"""Median time from the program to the device beyond which the sending host itself queues."""
+UNSTEADY_SHARE = 0.5
+"""Throughput that varies by more within a session (paper, section IV-B) is not steady."""
+STEADY_RATE_ONLY = ("published", "corrected")
+"""Estimators that multiply a delay by one rate."""
+
+SAYS = {
+    "interrupted": "the run was cut short",
+    "stalled": "nothing arrived for too long while packets were due",
+    "sender_limited": "the sending host could not keep the planned rate or queued by itself",
+    "receiver_limited": "the receiving host's own socket buffer overflowed",
+    "clock_step": "a clock was stepped between the quiet periods",
+    "not_quiet": "the delay never settled while only baseline packets were sent",
+    "not_saturated": "too few packets were refused to show a full queue",
+    "unsteady": "the throughput varied by more than half",
+    "no_tail": "the counts at refused packets scatter too much to name one queue",
+}
+"""One clause for every reason, to be put behind 'discarded because'."""
+
+
+@dataclass
+class Judged:
+    """A session with its gate's decision; the heavy parts are computed once."""
+
+    session: Session
+
+    @cached_property
+    def refused(self) -> str | None:
+        """Reason of the first gate that failed, or None: the session counts."""
+        for reason, failed in (
+            ("stalled", self._stalled),
+            ("interrupted", self._interrupted),
+            ("sender_limited", self._sender_limited),
+            ("receiver_limited", self._receiver_limited),
+            ("clock_step", self._clock_step),
+            ("not_quiet", self._not_quiet),
+            ("not_saturated", self._not_saturated),
+        ):
+            if failed():
+                return reason
+        return None
+
+    @cached_property
+    def estimates(self) -> dict[str, float | None]:
+        """Every estimator's packets; those that need a steady rate only where it was steady."""
+        values = estimate(self.session)
+        if not self.steady:
+            values.update(dict.fromkeys(STEADY_RATE_ONLY))
+        return values
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether the hold phase saw one rate and a queue that was full from end to end.
+
+        Throughput in tenths of the phase, by time of sending and by time of arrival, stays within
+        `UNSTEADY_SHARE`; every fifth of it has refused packets if the flood's loss would put
+        a handful there.
+        """
+        session, run = self.session, self.session.run
+        hold = session.during("hold") & session.flood & run.sent
+        arrived = hold & run.received
+        if np.count_nonzero(arrived) < 20:
+            return False
+        for times in (run.scheduled_ns[arrived], run.received_ns[arrived]):
+            counts, _ = np.histogram(times, bins=10)
+            # What rounding moves in a bin of so few packets is not instability.
+            if np.ptp(counts) > UNSTEADY_SHARE * float(counts.mean()) + 3:
+                return False
+        lost = run.scheduled_ns[hold & run.lost]
+        if len(lost) < 5 * MIN_DROPS:
+            return len(lost) >= MIN_DROPS
+        span = (int(run.scheduled_ns[hold].min()), int(run.scheduled_ns[hold].max()))
+        return bool(np.histogram(lost, bins=5, range=span)[0].min() > 0)
+
+    def _stalled(self) -> bool:
+        return self.session.run.end == "sender_silent"
+
+    def _interrupted(self) -> bool:
+        return self.session.run.end != "complete"
+
+    def _sender_limited(self) -> bool:
+        run, flood = self.session.run, self.session.flood
+        planned = int(np.count_nonzero(flood))
+        if planned == 0 or run.host.send_blocked > 0.005 * planned:
+            return True
+        hold = self.session.during("hold") & flood
+        if np.count_nonzero(hold & run.sent) < SENDER_SHORTFALL * np.count_nonzero(hold):
+            return True
+        sent = run.sent_ns[hold & run.sent]
+        due = run.scheduled_ns[hold & run.sent]
+        if len(sent) > 1 and due[-1] > due[0]:
+            slower = (sent[-1] - sent[0]) / (due[-1] - due[0])
+            if slower > 1 / SENDER_SHORTFALL:
+                return True
+        return self.local_queueing_s > LOCAL_QUEUE_S
+
+    @cached_property
+    def local_queueing_s(self) -> float:
+        """Median time from handing a flood packet to the kernel to its leaving, in seconds."""
+        run = self.session.run
+        stamped = self.session.flood & (run.kernel_tx_ns != MISSING) & run.sent
+        if not np.any(stamped):
+            return 0.0
+        return float(np.median(run.kernel_tx_ns[stamped] - run.sent_ns[stamped])) * 1e-9
+
+    def _receiver_limited(self) -> bool:
+        arrived = int(np.count_nonzero(self.session.run.received))
+        return self.session.run.host.receive_overflow > OVERFLOW_SHARE * max(arrived, 1)
+
+    def _clock_step(self) -> bool:
+        quiet = self.session.quiet_delay
+        return self.session.run.host.clock_steps > 0 or (
+            quiet is not None and quiet.stepped_s != 0.0
+        )
+
+    def _not_quiet(self) -> bool:
+        return self.session.quiet_delay is None
+
+    def _not_saturated(self) -> bool:
+        return len(self.session.drops) < MIN_DROPS

@@ -1,0 +1,115 @@
+"""What a measurement says: the dataclass behind the JSON that `schema.json` describes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FORMAT = "airqueue-measurement"
+VERSION = 1
+
+Verdict = Literal[
+    "fifo",
+    "isolated",
+    "not_flat",
+    "policer",
+    "sender_limited",
+    "receiver_limited",
+    "not_saturable",
+    "undecided",
+]
+CountedIn = Literal["packets", "bytes", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One observation behind the verdict, as a sentence and as a number."""
+
+    name: str
+    says: str
+    value: float | None = None
+    ci95: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatorResult:
+    """One estimator over all accepted sessions; bytes include the link-layer header."""
+
+    packets: float | None
+    ci95_packets: tuple[float, float] | None
+    bytes: float | None
+    ci95_bytes: tuple[float, float] | None
+    by_size: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """One session's row; ``without`` names estimators silenced because the rate was not steady."""
+
+    size_bytes: int
+    index: int
+    accepted: bool
+    discarded_because: str | None
+    steady: bool
+    estimates: dict[str, float | None]
+    throughput_bps: float
+    loss: float
+    delay_full_s: float | None
+    started_s: float | None
+    elapsed_s: float | None
+
+
+@dataclass(slots=True)
+class Measurement:
+    """The whole answer. Field by field explained in ``docs/output.md``; units are in the names."""
+
+    airqueue: str
+    created: str
+    profile: str
+    direction: str
+    target: str
+    verdict: Verdict = "undecided"
+    counted_in: CountedIn = "undecided"
+    capacity: float | None = None
+    capacity_unit: Literal["packets", "bytes"] | None = None
+    ci95: tuple[float, float] | None = None
+    resolution: dict[str, Any] | None = None
+    in_service_packets: float | None = None
+    drop_from: Literal["tail", "head"] | None = None
+    delay_full_s: float | None = None
+    quiet_jitter_s: float | None = None
+    rate_bps: float | None = None
+    rate_pps: dict[str, float] = field(default_factory=dict)
+    evidence: list[Evidence] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    estimators: dict[str, EstimatorResult | None] = field(default_factory=dict)
+    sessions: list[SessionResult] = field(default_factory=list)
+    discarded_sessions: int = 0
+    discard_reasons: dict[str, int] = field(default_factory=dict)
+    search: list[dict[str, Any]] = field(default_factory=list)
+    hosts: dict[str, Any] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    interrupted: bool = False
+    truth: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values; numbers that do not exist (NaN, infinite) become None."""
+        body = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+        if self.truth is None:
+            del body["truth"]
+        plain: dict[str, Any] = _plain(body)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return value

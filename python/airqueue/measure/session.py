@@ -1,0 +1,167 @@
+"""One session (Algorithm 2 of the APQ paper) as the estimators see it.
+
+A session is a run with named phases, by the sender's clock and in seconds from the start of the run:
+
+``quiet``   baseline packets only: the delay of the empty path (t1 in the paper);
+``fill``    the flood begins, faster than the path drains;
+``hold``    the flood goes on at a steady overload: the full queue is measured here (t2);
+``press``   a stronger overload, absent in the paper: a drop-tail queue holds no more for it;
+``after``   the flood is over, the queue drains, baseline packets see the empty path again (t3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from airqueue.measure.clock import QuietDelay, fit_quiet_delay
+from airqueue.measure.plan import FLOOD_FLOW
+from airqueue.measure.records import MISSING, Run
+
+LINK_OVERHEAD_BYTES = 14
+"""Ethernet header: Linux counts it in a byte queue's backlog, the IP size does not contain it."""
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Session:
+    """A run of kind ``session`` with what the estimators share computed once, on demand.
+
+    ``link_overhead_bytes`` is added to every IP packet where bytes are counted.
+    """
+
+    run: Run
+    link_overhead_bytes: int = LINK_OVERHEAD_BYTES
+
+    @property
+    def size_bytes(self) -> int:
+        """IP size of the flood's packets."""
+        return int(self.run.meta["size_bytes"])
+
+    @property
+    def frame_bytes(self) -> int:
+        """Size of the flood's packets as a byte queue counts them."""
+        return self.size_bytes + self.link_overhead_bytes
+
+    @property
+    def phases(self) -> Mapping[str, tuple[float, float]]:
+        """Phase name -> (start, end) in seconds by scheduled send time."""
+        return {name: (float(p[0]), float(p[1])) for name, p in self.run.meta["phases"].items()}
+
+    def during(self, phase: str) -> Bools:
+        """Mark the packets whose scheduled send time lies in the phase; shape (n,)."""
+        start, end = self.phases.get(phase, (np.inf, -np.inf))
+        at = self.run.scheduled_ns
+        return (at >= round(start * 1e9)) & (at < round(end * 1e9))
+
+    @cached_property
+    def flood(self) -> Bools:
+        """Packets of the saturating flow; shape (n,)."""
+        return np.asarray(self.run.flow == FLOOD_FLOW) & self._flood_time
+
+    @cached_property
+    def _flood_time(self) -> Bools:
+        quiet_end = self.phases["quiet"][1]
+        after_start = self.phases["after"][0]
+        at = self.run.scheduled_ns
+        return (at >= round(quiet_end * 1e9)) & (at < round(after_start * 1e9))
+
+    @cached_property
+    def quiet_delay(self) -> QuietDelay | None:
+        """Delay of the empty path for packets of the flood's size; None if it never was quiet."""
+        return fit_quiet_delay(self)
+
+    @cached_property
+    def arrival_if_empty_ns(self) -> Floats | None:
+        """When each packet would have arrived had nothing been queued, receiver's clock; (n,)."""
+        if self.quiet_delay is None:
+            return None
+        sent = self.run.sent_ns.astype(float)
+        sent[~self.run.sent] = np.nan
+        return np.asarray(sent + self.quiet_delay.at_ns(sent))
+
+    @cached_property
+    def arrivals_ns(self) -> Ints:
+        """Receive times in ascending order; shape (received,)."""
+        return np.sort(self.run.received_ns[self.run.received])
+
+    @cached_property
+    def last_delivered_before(self) -> Ints:
+        """Row of the last delivered packet sent before each row, -1 if none; shape (n,)."""
+        rows = np.where(self.run.received, np.arange(len(self.run)), -1)
+        last = np.maximum.accumulate(rows)
+        return np.concatenate(([-1], last[:-1]))
+
+    @cached_property
+    def drops(self) -> Ints:
+        """Rows of the flood's lost packets, in the order of sending."""
+        return np.flatnonzero(self.run.lost & self.flood)
+
+    @cached_property
+    def waiting_at_drop(self) -> Floats:
+        """Packets waiting when each of ``drops`` reached the queue; NaN where unknown.
+
+        A packet that was refused found the queue full. The last packet admitted before it is then
+        the tail: what the receiver gets from the moment at which the refused packet would have come
+        through an empty path until the tail comes *is* the content of the queue, whatever the rate
+        was meanwhile. A packet under transmission at that moment arrives before it and is left out.
+        """
+        due = self.arrival_if_empty_ns
+        tails = self.last_delivered_before[self.drops]
+        if due is None:
+            return np.full(len(self.drops), np.nan)
+        up_to_tail = np.searchsorted(self.arrivals_ns, self.run.received_ns[tails], side="right")
+        gone_before = np.searchsorted(self.arrivals_ns, due[self.drops], side="right")
+        waiting = (up_to_tail - gone_before).astype(float)
+        waiting[tails < 0] = np.nan
+        return np.maximum(waiting, 0.0)
+
+    @cached_property
+    def waiting_after_flood(self) -> float | None:
+        """Packets waiting when the flood's last packet had reached the queue: what then drained."""
+        due = self.arrival_if_empty_ns
+        rows = np.flatnonzero(self.flood & self.run.sent)
+        if due is None or not len(rows):
+            return None
+        last = rows[-1]
+        arrived = self.run.received_ns[: last + 1]
+        return float(np.count_nonzero((arrived != MISSING) & (arrived > due[last])))
+
+    @cached_property
+    def clean_tail(self) -> int:
+        """Flood packets delivered without a loss at the end of the flood.
+
+        A few where the tail is refused; the whole queue where the head is pushed out, for nothing
+        comes after the last packets that could push them.
+        """
+        rows = np.flatnonzero(self.flood & self.run.sent)
+        lost = np.flatnonzero(self.run.lost[rows])
+        return len(rows) - 1 - int(lost[-1]) if len(lost) else len(rows)
+
+    def rate_pps(self, phase: str = "hold") -> float:
+        """Delivered packets per second, all flows, over the packets sent in the phase."""
+        mask = self.during(phase) & self.run.received
+        times = np.sort(self.run.received_ns[mask])
+        if len(times) < 2 or times[-1] == times[0]:
+            return 0.0
+        return float((len(times) - 1) / ((times[-1] - times[0]) * 1e-9))
+
+    def offered_pps(self, phase: str = "hold") -> float:
+        """Packets per second that left the sender in the phase, all flows."""
+        times = self.run.sent_ns[self.during(phase) & self.run.sent]
+        if len(times) < 2 or times.max() == times.min():
+            return 0.0
+        return float((len(times) - 1) / ((times.max() - times.min()) * 1e-9))
+
+    def loss(self, phase: str = "hold") -> float:
+        """Lost fraction of the flood's packets sent in the phase (0 if none was sent)."""
+        mask = self.during(phase) & self.flood & self.run.sent
+        total = int(np.count_nonzero(mask))
+        return float(np.count_nonzero(mask & self.run.lost) / total) if total else 0.0

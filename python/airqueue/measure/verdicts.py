@@ -1,0 +1,250 @@
+"""From accepted sessions to a verdict, with the evidence for it and an honest "undecided".
+
+Order matters: a host that was itself the limit, or a path that was never saturated, says nothing
+about the queue; a policer has no queue; isolated flows or a queue that is not flat have no single
+capacity. Only what passes all of these is one FIFO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from airqueue.measure.evidence import SessionEvidence, observe
+from airqueue.measure.gates import Judged
+from airqueue.measure.result import CountedIn, Evidence, Verdict
+from airqueue.stats import Interval, t_interval
+
+POLICER_PACKETS = 2.5
+"""A device that holds no more than two packets when it refuses one drops without delaying."""
+FLAT_SHARE = 0.02
+"""Spread of the counts that still is one capacity, as a share of it (or two packets)."""
+MIN_SESSIONS = 2
+"""Fewer accepted sessions than this decide nothing."""
+PACKETS_BAND = 1.15
+"""Ratio of counts, small over large packets, up to which the device counts packets."""
+
+
+@dataclass
+class Finding:
+    """Verdict, the evidence for it, and where the drops happen if that is known."""
+
+    verdict: Verdict
+    evidence: list[Evidence] = field(default_factory=list)
+    drop_from: str | None = None
+    burst: float = 1.0
+
+
+def tolerance(held: float, seen: SessionEvidence) -> float:
+    """Packets by which counts in one FIFO may differ: rounding, jitter of the path, one burst."""
+    burst = seen.burst - 1 if seen.burst > 2 else 0.0
+    return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst
+
+
+def find(sessions: Sequence[Judged], search_saturated: bool = True) -> Finding:
+    """Judge what kind of queue the sessions saw."""
+    accepted = [s for s in sessions if s.refused is None]
+    if len(accepted) < MIN_SESSIONS:
+        return _without_sessions(sessions, search_saturated)
+    seen = [observe(s.session) for s in accepted]
+    held = [s.estimates["counting"] or 0.0 for s in accepted]
+    burst = float(np.median([e.burst for e in seen]))
+    policer = _policer(accepted, seen, held)
+    if policer is not None:
+        return Finding("policer", [policer], burst=burst)
+    isolated = _isolated(seen, held)
+    if isolated is not None and isolated.value is not None:
+        return Finding("isolated", [isolated], burst=burst)
+    head = _head_drop(accepted, held)
+    if head is not None:
+        return Finding("fifo", [head], "head", burst)
+    uneven = _not_flat(accepted, seen, held)
+    if uneven is not None:
+        return Finding("not_flat", uneven, burst=burst)
+    evidence = _fifo_evidence(accepted, seen, held)
+    if isolated is not None:
+        evidence.append(isolated)
+        return Finding("undecided", evidence, burst=burst)
+    return Finding("fifo", evidence, "tail", burst)
+
+
+def _without_sessions(sessions: Sequence[Judged], search_saturated: bool) -> Finding:
+    reasons = [s.refused for s in sessions if s.refused is not None]
+    for verdict in ("sender_limited", "receiver_limited"):
+        if reasons and reasons.count(verdict) * 2 > len(reasons):
+            says = {
+                "sender_limited": "The sending host could not send faster than the path carried.",
+                "receiver_limited": "The receiving host lost packets in its own socket buffer.",
+            }[verdict]
+            return Finding(verdict, [Evidence("host", says)])  # type: ignore[arg-type]
+    if not search_saturated:
+        says = "The highest rate that the endpoints may send met neither loss nor growing delay."
+        return Finding("not_saturable", [Evidence("search", says)])
+    says = f"Only {len(sessions) - len(reasons)} of {len(sessions)} sessions passed the gates."
+    return Finding("undecided", [Evidence("sessions", says)])
+
+
+def _policer(
+    accepted: Sequence[Judged], seen: Sequence[SessionEvidence], held: Sequence[float]
+) -> Evidence | None:
+    rises = [e.delay_rise for e in seen if e.delay_rise is not None]
+    if float(np.median(held)) > POLICER_PACKETS or not rises:
+        return None
+    rise = float(np.median(rises))
+    if rise > POLICER_PACKETS + 2 * float(np.median([e.noise for e in seen])):
+        return None
+    loss = float(np.median([s.session.loss("hold") for s in accepted]))
+    return Evidence(
+        "loss_without_delay",
+        f"{loss:.0%} of the packets were lost while the delay rose by {rise:.1f} packet times.",
+        rise,
+    )
+
+
+def _isolated(seen: Sequence[SessionEvidence], held: Sequence[float]) -> Evidence | None:
+    """Probes that pass the flood. With no value: some sessions say so, others do not."""
+    passed = [
+        e.overtaken > max(3.0, 0.25 * h)
+        for e, h in zip(seen, held, strict=True)
+        if e.overtaken is not None
+    ]
+    if not any(passed):
+        return None
+    values = [e.overtaken for e in seen if e.overtaken is not None]
+    middle = float(np.median(values))
+    if sum(passed) * 2 > len(passed):
+        says = f"A sparse flow passed {middle:.0f} packets of the flood that were sent before it."
+        return Evidence("overtaken_packets", says, middle)
+    says = "In some sessions a sparse flow passed the flood, in others it did not."
+    return Evidence("overtaken_packets", says, None)
+
+
+def _head_drop(accepted: Sequence[Judged], held: Sequence[float]) -> Evidence | None:
+    """A clean tail as long as the queue: losses are pushed out at the head."""
+    drained = [s.session.waiting_after_flood or 0.0 for s in accepted]
+    tails = [s.session.clean_tail for s in accepted]
+    middle, tail = float(np.median(drained)), float(np.median(tails))
+    if tail < max(10.0, 0.7 * middle) or np.ptp(drained) > max(2.0, 2 * FLAT_SHARE * middle):
+        return None
+    if not float(np.median(held)) < middle:
+        return None
+    # A packet in a queue that drops at its head advances with every arrival: of the full queue only
+    # the delivered share comes out, delivered over offered rate (exactly the loss complement).
+    share = [1 - s.session.loss("press" if "press" in s.session.phases else "hold") for s in accepted]
+    hold_share = [1 - s.session.loss("hold") for s in accepted]
+    low, high = middle * float(np.median(share)), middle * float(np.median(hold_share))
+    if not 0.85 * low - 2 <= float(np.median(held)) <= 1.15 * high + 2:
+        return None
+    return Evidence(
+        "clean_tail_packets",
+        f"The last {tail:.0f} packets of the flood all arrived: the oldest packet is pushed out.",
+        tail,
+    )
+
+
+def _not_flat(
+    accepted: Sequence[Judged], seen: Sequence[SessionEvidence], held: Sequence[float]
+) -> list[Evidence] | None:
+    """Counts at refused packets that scatter, move with the overload, or differ from the drain."""
+    found: dict[str, list[float]] = {}
+    for judged, e, h in zip(accepted, seen, held, strict=True):
+        allowed = tolerance(h, e)
+        if e.spread is not None and e.spread > allowed:
+            found.setdefault("spread_packets", []).append(e.spread)
+        if e.press_ratio is not None and abs(e.press_ratio - 1) * h > allowed:
+            found.setdefault("press_ratio", []).append(e.press_ratio)
+        drained = judged.estimates["fill_drain"]
+        if drained is not None and abs(drained - h) > allowed + 1:
+            found.setdefault("drained_packets", []).append(drained)
+    says = {
+        "spread_packets": "Packets were refused at fillings that differ by {:.1f} packets.",
+        "press_ratio": "Under a stronger overload the filling changed by a factor {:.2f}.",
+        "drained_packets": "After the flood {:.1f} packets drained, not what was counted before.",
+    }
+    evidence = [
+        Evidence(name, says[name].format(float(np.median(values))), float(np.median(values)))
+        for name, values in found.items()
+        if len(values) * 2 > len(accepted)
+    ]
+    between = _between_sessions(accepted, seen, held)
+    if between is not None:
+        evidence.append(between)
+    return evidence or None
+
+
+def _between_sessions(
+    accepted: Sequence[Judged], seen: Sequence[SessionEvidence], held: Sequence[float]
+) -> Evidence | None:
+    """Whether sessions with the same packet size disagree by more than one FIFO can."""
+    for size in {s.session.size_bytes for s in accepted}:
+        rows = [i for i, s in enumerate(accepted) if s.session.size_bytes == size]
+        counts = [held[i] for i in rows]
+        allowed = max(tolerance(held[i], seen[i]) for i in rows)
+        low, high = np.percentile(counts, [10, 90]) if len(counts) > 4 else (min(counts), max(counts))
+        if high - low > 2 * allowed:
+            says = f"Sessions of {size} bytes held from {min(counts):.1f} to {max(counts):.1f} packets."
+            return Evidence("between_sessions_packets", says, float(high - low))
+    return None
+
+
+def _fifo_evidence(
+    accepted: Sequence[Judged], seen: Sequence[SessionEvidence], held: Sequence[float]
+) -> list[Evidence]:
+    spreads = [e.spread for e in seen if e.spread is not None]
+    overtaken = [e.overtaken for e in seen if e.overtaken is not None]
+    evidence = []
+    if spreads:
+        spread = float(np.median(spreads))
+        says = f"Every refused packet met the same filling within {spread:.1f} packets."
+        evidence.append(Evidence("spread_packets", says, spread))
+    if overtaken:
+        most = float(np.median(overtaken))
+        says = f"Sparse flows waited behind the flood (they passed {most:.0f} of its packets)."
+        evidence.append(Evidence("overtaken_packets", says, most))
+    else:
+        says = "No probe on another flow survived the flood: isolation of flows was not tested."
+        evidence.append(Evidence("overtaken_packets", says))
+    return evidence
+
+
+def count_unit(
+    by_size: dict[int, list[float]], frame_overhead: int
+) -> tuple[CountedIn, Evidence | None]:
+    """Decide whether the device counts packets or bytes, from the counts for each IP size.
+
+    Ratio r of the counts of the smallest over the largest packets: 1 for packets, the inverse ratio
+    of the frame sizes for bytes. Decided only where the 95 % interval of r, widened by the
+    resolution of half a packet on both counts, lies on one side and excludes the other.
+    """
+    sizes = sorted(size for size, counts in by_size.items() if counts)
+    if len(sizes) < 2:
+        return "undecided", None
+    small, large = sizes[0], sizes[-1]
+    ratio = _ratio(by_size[small], by_size[large])
+    expected = (large + frame_overhead) / (small + frame_overhead)
+    says = (
+        f"With {small}-byte packets it holds {ratio.mean:.3f} times as many as with {large}-byte "
+        f"packets (1 if it counts packets, {expected:.2f} if bytes)."
+    )
+    evidence = Evidence("size_ratio", says, ratio.mean, (ratio.low, ratio.high))
+    middle = float(np.sqrt(expected))
+    packets_ok = abs(np.log(ratio.mean)) < np.log(PACKETS_BAND) and ratio.high < middle
+    bytes_ok = abs(np.log(ratio.mean / expected)) < np.log(PACKETS_BAND) and ratio.low > middle
+    if packets_ok and not bytes_ok:
+        return "packets", evidence
+    if bytes_ok and not packets_ok:
+        return "bytes", evidence
+    return "undecided", evidence
+
+
+def _ratio(small: Sequence[float], large: Sequence[float]) -> Interval:
+    """Ratio of two means with an interval by the delta method, plus half a packet on each."""
+    a, b = t_interval(small), t_interval(large)
+    assert a is not None and b is not None
+    ratio = a.mean / b.mean if b.mean > 0 else float("inf")
+    half_a = (a.half_width if a.n > 1 else 0.05 * a.mean) + 0.5
+    half_b = (b.half_width if b.n > 1 else 0.05 * b.mean) + 0.5
+    relative = float(np.hypot(half_a / max(a.mean, 0.5), half_b / max(b.mean, 0.5)))
+    return Interval(ratio, ratio * (1 - relative), ratio * (1 + relative), min(a.n, b.n))
