@@ -1,6 +1,14 @@
 //! Words that every other crate of airqueue speaks: time, data rates, packets, random streams and
 //! the queue discipline trait. Nothing here reads a clock or touches the operating system.
 
+pub mod packet;
+pub mod qdisc;
+pub mod rate;
+pub mod rng;
 pub mod time;
 
+pub use packet::{Packet, Payload};
+pub use qdisc::{DropReason, Dropped, Drops, Limit, QueueDisc};
+pub use rate::{DataRate, Serializer};
+pub use rng::{Seed, Stream};
 pub use time::{Span, Time};

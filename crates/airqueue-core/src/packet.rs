@@ -1,0 +1,32 @@
+//! What queues hold.
+
+use crate::Time;
+
+/// A packet as a queue sees it: small, `Copy`, and without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Unique within one simulation.
+    pub id: u64,
+    /// Which flow it belongs to; disciplines that keep flows apart look at nothing else.
+    pub flow: u32,
+    /// IP packet size in bytes.
+    pub size: u32,
+    /// When its source made it.
+    pub created: Time,
+    /// When the discipline that holds it took it in: what sojourn times are counted from.
+    pub enqueued: Time,
+    /// Where its bytes are.
+    pub payload: Payload,
+}
+
+/// Names the bytes of a packet in whatever store the owner of the simulation keeps; queues carry it
+/// along and never look inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Payload(pub u32);
+
+impl Packet {
+    /// A packet of `size` bytes made at `now`, with no payload.
+    pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {
+        Packet { id, flow, size, created: now, enqueued: now, payload: Payload::default() }
+    }
+}

@@ -1,0 +1,120 @@
+//! The queue discipline trait: the one interface behind every queue of the project.
+
+use crate::{Packet, Time};
+
+/// Decides which packets wait, in which order they leave, and which are dropped.
+///
+/// A discipline is a sans-IO state machine: it learns the time from its caller and schedules
+/// nothing. The interface has room for all the usual kinds:
+///
+/// * *Dropping at arrival* (drop-tail, RED, PIE): `enqueue` puts the arriving packet, or one that
+///   was waiting (drop from the head, FQ-CoDel's fattest flow), into `drops`.
+/// * *Dropping at departure* (CoDel): `dequeue` puts what it discards on the way to the packet it
+///   returns into `drops`.
+/// * *Reordering* (DRR, airtime fairness): `dequeue` picks; [`Packet::flow`] says who is who.
+/// * *Shaping*: `dequeue` returns `None` although packets wait, and [`next_wakeup`] says when to
+///   ask again.
+///
+/// Every discipline accounts for every packet: what was offered is in it, was returned by
+/// `dequeue`, or was named in `drops`, exactly once.
+///
+/// [`next_wakeup`]: QueueDisc::next_wakeup
+pub trait QueueDisc {
+    /// Offers a packet at `now`. What this costs, the packet itself or others, is added to `drops`.
+    /// An accepted packet is stamped: `enqueued` becomes `now`.
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops);
+
+    /// Takes out the packet that is to leave at `now`.
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet>;
+
+    /// The packet that `dequeue(now)` would return, which stays. A discipline that decides when a
+    /// packet leaves decides here, and the next `dequeue` keeps to it: a shaper in front must know
+    /// the size of what it waits for.
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet>;
+
+    /// Number of packets waiting.
+    fn len_packets(&self) -> usize;
+
+    /// Bytes waiting, in the measure that the discipline's limit is in (with link-layer overhead if
+    /// it counts that).
+    fn len_bytes(&self) -> u64;
+
+    /// Whether nothing waits.
+    fn is_empty(&self) -> bool {
+        self.len_packets() == 0
+    }
+
+    /// When `dequeue` may next return a packet although it now returns `None`. `None`: not before
+    /// the next `enqueue`, which is right for every work-conserving discipline.
+    fn next_wakeup(&self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    /// Changes the hard limit, as an operator would. Packets that exceed it stay until they leave;
+    /// arrivals are judged by the new limit.
+    fn set_limit(&mut self, limit: Limit);
+}
+
+/// The hard limit of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// At most this many packets wait.
+    Packets(u32),
+    /// At most this many bytes wait: a packet is taken in if it fits into what is left, so that the
+    /// backlog never exceeds the limit (the rule of Linux's bfifo).
+    Bytes(u64),
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The queue was full and the arriving packet had to go.
+    Tail,
+    /// The queue was full and a waiting packet made room.
+    Head,
+    /// Larger than anything that could ever pass.
+    Oversize,
+    /// Above the rate of a policer.
+    Policed,
+}
+
+/// A packet that a queue dropped, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The packet.
+    pub packet: Packet,
+    /// The reason.
+    pub reason: DropReason,
+}
+
+/// Collects drops. The caller keeps one and empties it after each call, so that nothing is allocated
+/// per packet.
+#[derive(Clone, Debug, Default)]
+pub struct Drops(Vec<Dropped>);
+
+impl Drops {
+    /// An empty collection.
+    pub fn new() -> Drops {
+        Drops::default()
+    }
+
+    /// Adds a drop.
+    pub fn push(&mut self, packet: Packet, reason: DropReason) {
+        self.0.push(Dropped { packet, reason });
+    }
+
+    /// What has been dropped since the last `clear` or `drain`, oldest first.
+    pub fn as_slice(&self) -> &[Dropped] {
+        &self.0
+    }
+
+    /// Takes all drops out, oldest first.
+    pub fn drain(&mut self) -> impl Iterator<Item = Dropped> + '_ {
+        self.0.drain(..)
+    }
+
+    /// Forgets all drops.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
