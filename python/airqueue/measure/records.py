@@ -59,12 +59,14 @@ class Run:
     @property
     def sent(self) -> npt.NDArray[np.bool_]:
         """Whether each packet left the sender; shape (n,)."""
-        return self.sent_ns != MISSING
+        sent: npt.NDArray[np.bool_] = self.sent_ns != MISSING
+        return sent
 
     @property
     def received(self) -> npt.NDArray[np.bool_]:
         """Whether each packet arrived; shape (n,)."""
-        return self.received_ns != MISSING
+        received: npt.NDArray[np.bool_] = self.received_ns != MISSING
+        return received
 
     @property
     def lost(self) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,105 @@
+# The two commands a newcomer needs are `make demo` and `make test`; `make` lists the others.
+# Everything Python lives in .venv, everything Rust in target/ (or $CARGO_TARGET_DIR).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= $(shell scripts/find-python.sh)
+VENV := .venv
+BIN := $(VENV)/bin
+# Without build isolation pip calls the virtual environment's own maturin, so that one is on the PATH.
+PIP_INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Seconds that `make fuzz` gives to each target.
+FUZZ_SECONDS ?= 60
+# More arguments for pytest, for example PYTEST_ARGS="-k mgen".
+PYTEST_ARGS ?=
+
+export PYTHON
+# One interpreter for every build of the bindings, or cargo would rebuild them at each turn.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Debian keeps ip, tc and nft in sbin, which users other than root do not have on their PATH.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
+	Cargo.toml Cargo.lock rust-toolchain.toml
+
+.PHONY: help setup endpoint test lint test-rust test-python fmt bench demo fuzz deny clean \
+	system-build system-test system-demo
+
+help:  ## list the targets
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue in it, and the small binary
+
+# The virtual environment with every Python dependency, and airqueue itself (editable: edits of
+# Python files need no rebuild). pip's build backend is maturin, which builds in release mode.
+$(VENV)/.dependencies: pyproject.toml | system-build
+	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
+	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
+	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	rm -f $(VENV)/.installed
+	touch $@
+
+# After a change of the Rust sources only the extension is built and installed again.
+$(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
+	[ ! -e $@ ] || $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	touch $@
+
+# No stamp here: cargo itself knows whether there is something to do.
+endpoint: system-build
+	cargo build --quiet --release --locked -p airqueue-host --bins
+
+test: system-test lint test-rust test-python  ## lint, then every test of Rust and Python
+
+lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-rust: system-build $(VENV)/.installed
+	cargo test --workspace --locked
+
+test-python: $(VENV)/.installed endpoint
+	$(BIN)/python -m pytest -v -rs --no-header --durations=10 $(PYTEST_ARGS)
+
+fmt: $(VENV)/.installed  ## format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: system-demo setup  ## the accuracy and duration table of the measurement
+	$(BIN)/python benches/measure.py
+
+demo: system-demo setup  ## build a Host AP, measure its queue, write demo/report.html
+	mkdir -p demo
+	$(BIN)/airqueue testbed measure --queue pfifo:100 --rate 7mbit \
+		--json demo/result.json --report demo/report.html
+
+fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz)
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
+	cargo deny --locked check licenses bans sources
+
+clean:  ## remove what was built
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/airqueue/_native*.so
+	find python tests benches -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf $(TARGET) fuzz/target
+
+system-build:
+	@scripts/ensure-system.sh build
+
+system-test:
+	@scripts/ensure-system.sh test
+
+system-demo:
+	@scripts/ensure-system.sh demo

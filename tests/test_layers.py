@@ -1,0 +1,91 @@
+"""Dependencies point downwards only: the rows of ARCHITECTURE.md, read from ``cargo metadata``."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# What each crate may depend on among the project's own. A new crate needs a line here and a row in
+# ARCHITECTURE.md. State machines do not know each other; only the event loop binds them, and only
+# the shells (host, python) stand above it.
+MAY_USE = {
+    "airqueue-core": set(),
+    "airqueue-qdisc": {"airqueue-core"},
+    "airqueue-probe": {"airqueue-core"},
+    "airqueue-sim": {"airqueue-core", "airqueue-qdisc", "airqueue-probe"},
+    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-sim"},
+    "airqueue-python": {
+        "airqueue-core",
+        "airqueue-qdisc",
+        "airqueue-probe",
+        "airqueue-sim",
+        "airqueue-host",
+    },
+}
+
+# Crates that reach the operating system: only a shell may name them.
+OS_CRATES = {"nix", "libc", "rustix", "socket2", "tokio", "mio", "clap", "tun-rs"}
+PYTHON_CRATES = {"pyo3", "numpy"}
+SHELLS = {"airqueue-host", "airqueue-python"}
+
+
+@pytest.fixture(scope="module")
+def dependencies() -> dict[str, dict[str, set[str]]]:
+    """Direct dependencies of each workspace crate, by kind: "normal", "dev", "build"."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("cargo is not on PATH")
+    listing = subprocess.run(
+        [cargo, "metadata", "--format-version=1", "--no-deps", "--locked"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    crates: dict[str, dict[str, set[str]]] = {}
+    for package in json.loads(listing.stdout)["packages"]:
+        kinds = crates.setdefault(package["name"], {"normal": set(), "dev": set(), "build": set()})
+        for dependency in package["dependencies"]:
+            kinds[dependency["kind"] or "normal"].add(dependency["name"])
+    return crates
+
+
+def test_every_crate_has_a_row(dependencies: dict[str, dict[str, set[str]]]) -> None:
+    assert set(dependencies) == set(MAY_USE)
+
+
+@pytest.mark.parametrize("crate", sorted(MAY_USE))
+def test_dependencies_point_downwards(
+    dependencies: dict[str, dict[str, set[str]]], crate: str
+) -> None:
+    used = set().union(*dependencies[crate].values())
+    own = {name for name in used if name.startswith("airqueue-")}
+    assert own <= MAY_USE[crate], f"{crate} may not use {sorted(own - MAY_USE[crate])}"
+
+
+@pytest.mark.parametrize("crate", sorted(set(MAY_USE) - SHELLS))
+def test_below_the_shells_nothing_touches_the_system(
+    dependencies: dict[str, dict[str, set[str]]], crate: str
+) -> None:
+    used = dependencies[crate]["normal"] | dependencies[crate]["build"]
+    assert not used & OS_CRATES
+
+
+def test_only_the_bindings_know_python(dependencies: dict[str, dict[str, set[str]]]) -> None:
+    for crate, kinds in dependencies.items():
+        if crate != "airqueue-python":
+            assert not set().union(*kinds.values()) & PYTHON_CRATES, crate
+
+
+def test_the_rows_themselves_have_no_cycle() -> None:
+    order: list[str] = []
+    left = {crate: set(uses) for crate, uses in MAY_USE.items()}
+    while left:
+        free = [crate for crate, uses in left.items() if uses <= set(order)]
+        assert free, f"a cycle among {sorted(left)}"
+        order += free
+        for crate in free:
+            del left[crate]
