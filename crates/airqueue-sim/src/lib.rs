@@ -1,1 +1,3 @@
-//! The event loop.
+//! The event loop on the virtual clock, and what is assembled on it.
+
+pub mod path;
