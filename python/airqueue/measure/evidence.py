@@ -77,7 +77,9 @@ def _overtaken(session: Session) -> float | None:
     if not len(probes) or not len(flood):
         return None
     counts = [
-        np.count_nonzero(run.received_ns[flood[: np.searchsorted(flood, row)]] > run.received_ns[row])
+        np.count_nonzero(
+            run.received_ns[flood[: np.searchsorted(flood, row)]] > run.received_ns[row]
+        )
         for row in probes
     ]
     return float(np.median(counts))

@@ -121,7 +121,7 @@ class Session:
         gone_before = np.searchsorted(self.arrivals_ns, due[self.drops], side="right")
         waiting = (up_to_tail - gone_before).astype(float)
         waiting[tails < 0] = np.nan
-        return np.maximum(waiting, 0.0)
+        return np.asarray(np.maximum(waiting, 0.0))
 
     @cached_property
     def waiting_after_flood(self) -> float | None:

@@ -78,7 +78,7 @@ def _without_sessions(sessions: Sequence[Judged], search_saturated: bool) -> Fin
                 "sender_limited": "The sending host could not send faster than the path carried.",
                 "receiver_limited": "The receiving host lost packets in its own socket buffer.",
             }[verdict]
-            return Finding(verdict, [Evidence("host", says)])  # type: ignore[arg-type]
+            return Finding(verdict, [Evidence("host", says)])
     if not search_saturated:
         says = "The highest rate that the endpoints may send met neither loss nor growing delay."
         return Finding("not_saturable", [Evidence("search", says)])
@@ -131,10 +131,11 @@ def _head_drop(accepted: Sequence[Judged], held: Sequence[float]) -> Evidence | 
     if not float(np.median(held)) < middle:
         return None
     # A packet in a queue that drops at its head advances with every arrival: of the full queue only
-    # the delivered share comes out, delivered over offered rate (exactly the loss complement).
-    share = [1 - s.session.loss("press" if "press" in s.session.phases else "hold") for s in accepted]
-    hold_share = [1 - s.session.loss("hold") for s in accepted]
-    low, high = middle * float(np.median(share)), middle * float(np.median(hold_share))
+    # the delivered share comes out, which is the path's rate over the offered one.
+    shares = [
+        s.session.rate_pps("hold") / s.session.offered_pps(p) for s in accepted for p in _loads(s)
+    ]
+    low, high = middle * min(shares), middle * max(shares)
     if not 0.85 * low - 2 <= float(np.median(held)) <= 1.15 * high + 2:
         return None
     return Evidence(
@@ -142,6 +143,11 @@ def _head_drop(accepted: Sequence[Judged], held: Sequence[float]) -> Evidence | 
         f"The last {tail:.0f} packets of the flood all arrived: the oldest packet is pushed out.",
         tail,
     )
+
+
+def _loads(judged: Judged) -> list[str]:
+    """Phases of steady overload in which the session offered anything."""
+    return [p for p in ("hold", "press") if judged.session.offered_pps(p) > 0]
 
 
 def _not_flat(
@@ -182,9 +188,12 @@ def _between_sessions(
         rows = [i for i, s in enumerate(accepted) if s.session.size_bytes == size]
         counts = [held[i] for i in rows]
         allowed = max(tolerance(held[i], seen[i]) for i in rows)
-        low, high = np.percentile(counts, [10, 90]) if len(counts) > 4 else (min(counts), max(counts))
+        low, high = (
+            np.percentile(counts, [10, 90]) if len(counts) > 4 else (min(counts), max(counts))
+        )
         if high - low > 2 * allowed:
-            says = f"Sessions of {size} bytes held from {min(counts):.1f} to {max(counts):.1f} packets."
+            least, most = min(counts), max(counts)
+            says = f"Sessions of {size} bytes held from {least:.1f} to {most:.1f} packets."
             return Evidence("between_sessions_packets", says, float(high - low))
     return None
 

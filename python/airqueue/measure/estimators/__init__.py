@@ -3,7 +3,7 @@
 | name | what it uses | survives |
 |---|---|---|
 | published | Eq. (1) of the APQ paper: medians and the flood's throughput | a steady rate only |
-| corrected | Eq. (1) with all packets, means, drift and phase removed | low rates, other flows, skew |
+| corrected | Eq. (1) with all packets, means, drift and phase removed | other flows, clock skew |
 | counting | the packets that wait when one is refused | rate changes, stalls, bursts |
 | fill_drain | the packets that come after the flood has ended | random loss, drops at the head |
 """
@@ -35,4 +35,12 @@ def estimate(session: Session) -> dict[str, float | None]:
     return {name: estimator(session) for name, estimator in ESTIMATORS.items()}
 
 
-__all__ = ["ESTIMATORS", "Estimator", "corrected", "counting", "estimate", "fill_drain", "published"]
+__all__ = [
+    "ESTIMATORS",
+    "Estimator",
+    "corrected",
+    "counting",
+    "estimate",
+    "fill_drain",
+    "published",
+]

@@ -1,0 +1,54 @@
+"""The two entry points: measure a path, analyze stored runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from airqueue.measure.analysis import analyze
+from airqueue.measure.events import Event
+from airqueue.measure.paper import measure_paper
+from airqueue.measure.prober import Prober
+from airqueue.measure.quick import measure_quick
+from airqueue.measure.records import Run
+from airqueue.measure.result import Measurement
+from airqueue.measure.runner import Runner
+
+PROFILES: Mapping[str, Callable[[Runner, Sequence[int]], dict[str, Any]]] = {
+    "quick": measure_quick,
+    "paper": measure_paper,
+}
+SIZES = (1500, 750)
+"""The paper's two IP packet sizes in bytes."""
+
+
+def measure(
+    prober: Prober,
+    *,
+    profile: str = "quick",
+    sizes: Sequence[int] = SIZES,
+    max_time_s: float | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    on_run: Callable[[Run], None] | None = None,
+    previous: Sequence[Run] = (),
+    header: Mapping[str, Any] | None = None,
+) -> Measurement:
+    """Measure the queue behind a prober.
+
+    ``sizes``: IP packet sizes in bytes, two of them to tell packets from bytes. ``on_run`` gets
+    every run as it ends, for the capture file. ``previous``: runs of an interrupted measurement of
+    the same path and profile, which are not repeated. ``header`` may carry ``target``.
+
+    Raises ProbeError when the endpoints cannot carry out a run; KeyboardInterrupt passes through,
+    with every finished run already handed to ``on_run``.
+    """
+    if profile not in PROFILES:
+        known = " or ".join(PROFILES)
+        raise ValueError(f"profile is {profile!r}; expected {known}")
+    runner = Runner(prober, on_event, on_run, previous, max_time_s)
+    findings = PROFILES[profile](runner, tuple(sorted(set(sizes), reverse=True)))
+    about = {"profile": profile, "direction": prober.direction, "elapsed_s": runner.elapsed_s()}
+    return analyze(runner.runs, {**about, **(header or {}), **findings})
+
+
+__all__ = ["PROFILES", "SIZES", "analyze", "measure"]

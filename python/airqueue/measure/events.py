@@ -1,0 +1,23 @@
+"""What a measurement says while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airqueue.measure.prober import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A step of the measurement, or a glimpse of the run under way.
+
+    ``phase`` is a short stable name (``search``, ``session``, ...), ``message`` a phrase for the
+    user. ``fraction`` (0 to 1) and ``time_left_s`` are for the whole measurement, None while
+    unknown. ``progress`` is None between runs.
+    """
+
+    phase: str
+    message: str
+    fraction: float | None = None
+    time_left_s: float | None = None
+    progress: Progress | None = None

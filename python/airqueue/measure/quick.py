@@ -1,0 +1,263 @@
+"""APQ made quick: packet trains and a geometric ramp, then sessions only as long as they must be.
+
+1. *Ramp*: trains at 4, 16, 64, ... Mb/s until the path lets out less than goes in: its rate T.
+2. *Exploration*: a flood at 3 T, four times as long each time, until packets are refused: a first
+   count of the queue, which sets the length of the sessions.
+3. *Sessions* for every packet size in turn: quiet, fill at 3 T, hold at 1.3 T, press at 2 T, quiet.
+   They stop when the confidence interval of every size is short enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from airqueue.measure.analysis import load_point
+from airqueue.measure.gates import Judged
+from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
+from airqueue.measure.records import Run
+from airqueue.measure.runner import Runner
+from airqueue.measure.session import Session
+from airqueue.stats import t_interval
+
+RAMP_START_BPS = 4e6
+RAMP_FACTOR = 4.0
+TRAIN_S = 0.15
+TRAIN_PACKETS = (48, 20_000)
+SATURATED_SHARE = 0.85
+"""A train whose second half arrives at less than this share of its rate found the bottleneck."""
+
+FILL, HOLD, PRESS = 3.0, 1.3, 2.0
+"""Offered rate in the phases of a session, as multiples of the path's rate."""
+QUIET_S = 0.35
+QUIET_PER_SIZE = 12
+"""Baseline packets of each size in each quiet period."""
+PROBE_SHARE = 0.008
+"""Probes during hold, as a share of the path's rate: few enough to leave Eq. (1) alone."""
+HOLD_DROPS = 60
+PRESS_PACKETS = 40
+PRESS_PROBES = 8
+"""Probes on each flow under the strongest overload, enough for some to survive in one FIFO."""
+LEAST_HOLD_S, LEAST_PRESS_S = 0.4, 0.15
+MIN_SESSIONS, MAX_SESSIONS = 3, 12
+SHORT_INTERVAL = (0.5, 0.0025)
+"""Stop when half an interval is at most this many packets or this share, whichever is larger."""
+LONGEST_FLOOD_S = 60.0
+GIVE_UP_AFTER = 4
+"""Sessions discarded in a row before a size is given up."""
+MIN_REFUSED = 10
+"""An exploring flood has filled the queue when this many of its packets were refused."""
+MIN_HELD = 8.0
+"""Sessions are laid out for at least this many packets in the queue."""
+PROBE_FLOWS = (PROBE_FLOW, PROBE_FLOW + 1)
+FLOWS = 1 + len(PROBE_FLOWS)
+"""Five-tuples that a measurement uses."""
+
+
+@dataclass
+class SizeState:
+    """What is known so far of one packet size."""
+
+    size_bytes: int
+    rate_pps: float
+    held: float
+    counts: list[float]
+    drained: list[float]
+    tried: int = 0
+    refused_in_a_row: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether its interval is short enough, or trying on is pointless."""
+        if self.refused_in_a_row >= GIVE_UP_AFTER or self.tried >= MAX_SESSIONS:
+            return True
+        # In a queue that drops at its head only what drains is constant; give counting a lead.
+        late = len(self.counts) >= MIN_SESSIONS + 2
+        return _short(self.counts) or (late and _short(self.drained))
+
+
+def _short(values: Sequence[float]) -> bool:
+    """Whether enough sessions make the interval of their mean short enough to stop."""
+    interval = t_interval(values)
+    if interval is None or interval.n < MIN_SESSIONS:
+        return False
+    packets, share = SHORT_INTERVAL
+    return interval.half_width <= max(packets, share * interval.mean)
+
+
+def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
+    """Run the quick profile; returns header values for `analyze` (``saturated``, ``warnings``)."""
+    states: list[SizeState] = []
+    for size in sizes:
+        byte_rate = states[0].rate_pps * states[0].size_bytes if states else None
+        rate = find_rate(runner, size, byte_rate)
+        if rate is None:
+            return {"saturated": False}
+        held = explore(runner, size, rate) if not states else _expected(states[0], size)
+        if held is None:
+            return {"saturated": False}
+        states.append(SizeState(size, rate, held, [], []))
+    while any(not s.done for s in states):
+        for state in states:
+            if state.done:
+                continue
+            if runner.out_of_time(session_plan(state, tuple(sizes))[0].end_s) and all(
+                len(s.counts) >= 2 for s in states
+            ):
+                return {"saturated": True, "warnings": ["The time limit ended the measurement."]}
+            one_session(runner, state, states)
+    return {"saturated": True}
+
+
+def _expected(first: SizeState, size: int) -> float:
+    """Packets of another size to be ready for: more if the device counts bytes."""
+    return first.held * max(1.0, first.size_bytes / size)
+
+
+def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> float | None:
+    """Find the path's rate for packets of one size, in packets/s; None if nothing saturates it."""
+    ceiling = runner.prober.max_rate_pps(size)
+    rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else 3 * hint_byte_rate / size
+    index = 0
+    while True:
+        rate = min(rate, ceiling)
+        runner.say("search", f"looking for the rate of the path, {size}-byte packets")
+        point = load_point(runner.run(*train_plan(size, rate, index)))
+        offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
+        if received > 0 and received < SATURATED_SHARE * offered:
+            return received
+        if rate >= ceiling or offered < 0.5 * rate:
+            return None
+        rate *= RAMP_FACTOR
+        index += 1
+
+
+def train_plan(size: int, rate_pps: float, index: int) -> tuple[Plan, dict[str, Any]]:
+    """A train long enough to outlast saved tokens, preceded by a few packets on the quiet path."""
+    count = int(np.clip(TRAIN_S * rate_pps, *TRAIN_PACKETS))
+    end = 0.05 + count / rate_pps
+    plan = Plan((cbr(FLOOD_FLOW, 0.05, end, rate_pps, size), *farewell(end + 0.02, size)))
+    meta = {"kind": "search", "profile": "quick", "size_bytes": size, "index": index}
+    return plan, {**meta, "says": f"train at {rate_pps * size * 8e-6:.0f} Mb/s"}
+
+
+def farewell(at_s: float, size: int) -> tuple[Segment, ...]:
+    """One last packet on every flow: when they have come, nothing can be under way any more."""
+    return tuple(Segment(flow, at_s, 0.0, 1, size) for flow in (*PROBE_FLOWS, FLOOD_FLOW))
+
+
+def explore(runner: Runner, size: int, rate_pps: float) -> float | None:
+    """Flood ever longer until packets are refused; returns a first count of the queue."""
+    flood_s, index = 0.3, 0
+    while flood_s <= LONGEST_FLOOD_S:
+        runner.say("search", f"filling the queue for {flood_s:.1f} s")
+        offered = min(FILL * rate_pps, runner.prober.max_rate_pps(size))
+        plan, meta = flood_plan(size, rate_pps, offered, flood_s, index)
+        judged = Judged(Session(runner.run(plan, meta)))
+        waiting = judged.session.waiting_at_drop
+        if len(waiting) >= MIN_REFUSED and judged.session.loss("hold") > 0.02:
+            known = waiting[~np.isnan(waiting)]
+            return max(MIN_HELD, float(np.median(known[-50:]))) if len(known) else MIN_HELD
+        flood_s, index = 4 * flood_s, index + 1
+    return None
+
+
+def flood_plan(
+    size: int, rate_pps: float, offered_pps: float, flood_s: float, index: int
+) -> tuple[Plan, dict[str, Any]]:
+    """A flood between two quiet moments."""
+    start = quiet_length_s(rate_pps, 1)
+    end = start + flood_s
+    phases = {"quiet": [0.0, start], "hold": [start, end], "after": [end, end + 0.1]}
+    segments = (
+        *baseline(0.0, start, rate_pps, (size,)),
+        cbr(FLOOD_FLOW, start, end, offered_pps, size),
+        *farewell(end + 0.05, size),
+    )
+    meta = {"kind": "exploration", "profile": "quick", "size_bytes": size, "index": index}
+    return Plan(segments), {**meta, "phases": phases, "says": f"filling for {flood_s:.1f} s"}
+
+
+def quiet_length_s(rate_pps: float, sizes: int) -> float:
+    """Length of a quiet period: its packets may use a tenth of the path."""
+    return max(QUIET_S, sizes * QUIET_PER_SIZE / (0.1 * rate_pps))
+
+
+def baseline(start_s: float, end_s: float, rate_pps: float, sizes: Sequence[int]) -> list[Segment]:
+    """Sparse packets of every size, interleaved, on the two probe flows."""
+    length = end_s - start_s
+    gap = length / (QUIET_PER_SIZE * len(sizes))
+    return [
+        Segment(PROBE_FLOWS[i % 2], start_s + i * gap, length, QUIET_PER_SIZE, size)
+        for i, size in enumerate(sizes)
+    ]
+
+
+def session_plan(state: SizeState, sizes: Sequence[int]) -> tuple[Plan, dict[str, Any]]:
+    """Lay out one session from what is known of rate and queue."""
+    size, rate = state.size_bytes, state.rate_pps
+    quiet = quiet_length_s(rate, len(sizes))
+    fill = quiet + 1.2 * state.held / ((FILL - 1) * rate) + 0.03
+    hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / ((HOLD - 1) * rate))
+    press = hold + max(LEAST_PRESS_S, PRESS_PACKETS / rate)
+    drained = press + 1.15 * state.held / rate + 0.03
+    end = drained + quiet
+    probe_pps = min(10.0, PROBE_SHARE * rate)
+    segments = [
+        *baseline(0.0, quiet, rate, sizes),
+        cbr(FLOOD_FLOW, quiet, fill, FILL * rate, size),
+        cbr(FLOOD_FLOW, fill, hold, HOLD * rate, size),
+        cbr(FLOOD_FLOW, hold, press, PRESS * rate, size),
+        cbr(PROBE_FLOWS[0], fill, hold, probe_pps, size),
+        *(Segment(flow, hold, press - hold, PRESS_PROBES, size) for flow in PROBE_FLOWS),
+        *baseline(drained, end, rate, sizes),
+        *farewell(end, size),
+    ]
+    phases = {
+        "quiet": [0.0, quiet],
+        "fill": [quiet, fill],
+        "hold": [fill, hold],
+        "press": [hold, press],
+        "drain": [press, drained],
+        "after": [drained, end + 1e-3],
+    }
+    meta = {"kind": "session", "profile": "quick", "size_bytes": size, "index": state.tried}
+    return Plan(tuple(segments)), {**meta, "phases": phases, "says": f"{size}-byte session"}
+
+
+def one_session(runner: Runner, state: SizeState, states: Sequence[SizeState]) -> Run:
+    """Run a session and learn from it."""
+    plan, meta = session_plan(state, tuple(s.size_bytes for s in states))
+    done, left_s = _outlook(states, plan.end_s + 0.3)
+    says = f"session {state.tried + 1} with {state.size_bytes}-byte packets"
+    runner.say("session", says, done, left_s)
+    run = runner.run(plan, meta, done, left_s)
+    judged = Judged(Session(run))
+    state.tried += 1
+    if judged.refused is None:
+        state.refused_in_a_row = 0
+        held = judged.estimates["counting"] or 0.0
+        state.counts.append(held)
+        drained = judged.estimates["fill_drain"]
+        if drained is not None:
+            state.drained.append(drained)
+        state.held = max(MIN_HELD, held, drained or 0.0)
+        if judged.session.rate_pps("hold") > 0:
+            state.rate_pps = judged.session.rate_pps("hold")
+    else:
+        state.refused_in_a_row += 1
+        if judged.refused == "not_saturated":
+            received = judged.session.rate_pps("hold")
+            state.rate_pps = max(state.rate_pps, received)
+            state.held *= 1.5
+    return run
+
+
+def _outlook(states: Sequence[SizeState], session_s: float) -> tuple[float, float]:
+    """Share of the sessions that is done, and the time that the least number still needs."""
+    missing = [max(0, MIN_SESSIONS - len(s.counts)) or int(not s.done) for s in states]
+    done = sum(len(s.counts) for s in states)
+    return done / max(1, done + sum(missing)), sum(missing) * session_s

@@ -1,0 +1,93 @@
+"""Carrying out runs in order, with progress, a record of each, and resumption from stored ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from airqueue.measure.events import Event
+from airqueue.measure.plan import Plan
+from airqueue.measure.prober import Prober, Progress
+from airqueue.measure.records import Run
+
+SAME_RUN = ("kind", "profile", "size_bytes", "index")
+"""Meta values that make a stored run the one that is being asked for."""
+
+
+class Runner:
+    """Hands plans to a prober; what an earlier, interrupted measurement already did is not redone.
+
+    A profile decides what to run next from the runs so far alone, so replaying stored runs leads it
+    to where it was interrupted.
+    """
+
+    def __init__(
+        self,
+        prober: Prober,
+        on_event: Callable[[Event], None] | None = None,
+        on_run: Callable[[Run], None] | None = None,
+        previous: Sequence[Run] = (),
+        max_time_s: float | None = None,
+    ) -> None:
+        self.prober = prober
+        self.runs: list[Run] = []
+        self._on_event = on_event or (lambda event: None)
+        self._on_run = on_run or (lambda run: None)
+        self._stored = [r for r in previous if r.end != "cancelled"]
+        self._stored_s = 0.0
+        self._max_time_s = max_time_s
+
+    def elapsed_s(self) -> float:
+        """Time spent measuring, that of stored runs included."""
+        return self._stored_s + self.prober.elapsed_s()
+
+    def out_of_time(self, next_run_s: float = 0.0) -> bool:
+        """Whether a run of this length would pass the time limit."""
+        return self._max_time_s is not None and self.elapsed_s() + next_run_s > self._max_time_s
+
+    def say(
+        self, phase: str, message: str, fraction: float | None = None, left_s: float | None = None
+    ) -> None:
+        """Tell the user what comes next."""
+        self._on_event(Event(phase, message, fraction, left_s))
+
+    def run(
+        self,
+        plan: Plan,
+        meta: Mapping[str, Any],
+        fraction: float | None = None,
+        left_s: float | None = None,
+    ) -> Run:
+        """Carry out one plan, or take it from the stored runs; remember and publish the result."""
+        stored = self._take_stored(meta)
+        if stored is not None:
+            self._stored_s += float(stored.meta.get("elapsed_s", 0.0))
+            self.runs.append(stored)
+            return stored
+        started = self.elapsed_s()
+
+        def glimpse(progress: Progress) -> None:
+            left = None if left_s is None else max(0.0, left_s - progress.elapsed_s)
+            self._on_event(
+                Event(str(meta["kind"]), str(meta.get("says", "")), fraction, left, progress)
+            )
+
+        run = self.prober.run(plan, meta, glimpse)
+        timing = {"started_s": started, "elapsed_s": self.elapsed_s() - started}
+        run = dataclasses.replace(run, meta={**run.meta, **meta, **timing})
+        return self.keep(run)
+
+    def keep(self, run: Run) -> Run:
+        """Remember a run and hand it to whoever stores the capture."""
+        self.runs.append(run)
+        self._on_run(run)
+        return run
+
+    def _take_stored(self, meta: Mapping[str, Any]) -> Run | None:
+        if not self._stored:
+            return None
+        if all(self._stored[0].meta.get(k) == meta.get(k) for k in SAME_RUN):
+            return self._stored.pop(0)
+        self._stored.clear()
+        return None
