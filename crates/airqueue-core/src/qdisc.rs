@@ -55,6 +55,41 @@ pub trait QueueDisc {
     fn set_limit(&mut self, limit: Limit);
 }
 
+/// A discipline that was chosen at run time.
+impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
+        (**self).enqueue(packet, now, drops);
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        (**self).dequeue(now, drops)
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        (**self).peek(now, drops)
+    }
+
+    fn len_packets(&self) -> usize {
+        (**self).len_packets()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        (**self).len_bytes()
+    }
+
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+
+    fn next_wakeup(&self, now: Time) -> Option<Time> {
+        (**self).next_wakeup(now)
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        (**self).set_limit(limit);
+    }
+}
+
 /// The hard limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {

@@ -1,1 +1,12 @@
-//! Queue disciplines.
+//! Queue disciplines: one file each, and the accounting wrapper that fits around any of them.
+//!
+//! A new discipline is a file here that implements [`airqueue_core::QueueDisc`] and a line in
+//! `tests/conformance.rs`.
+
+pub mod accounting;
+pub mod droptail;
+pub mod per_flow;
+
+pub use accounting::{Account, Accounted, Tally};
+pub use droptail::{DropFrom, DropTail};
+pub use per_flow::PerFlow;

@@ -1,0 +1,116 @@
+//! Books on a queue: every packet that was offered is dropped, delivered or still there.
+
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Span, Time};
+
+/// A number of packets and their IP bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// IP bytes.
+    pub bytes: u64,
+}
+
+/// What happened to the packets that a queue was offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Handed to `enqueue`.
+    pub offered: Tally,
+    /// Named as drops, on arrival or later.
+    pub dropped: Tally,
+    /// Returned by `dequeue`.
+    pub delivered: Tally,
+    /// Sum of the sojourn times of the delivered packets.
+    pub sojourn: Span,
+}
+
+/// Keeps an [`Account`] of the discipline within.
+#[derive(Clone, Debug)]
+pub struct Accounted<Q> {
+    inner: Q,
+    account: Account,
+}
+
+impl Tally {
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+}
+
+impl Account {
+    /// What must still be in the queue: offered less dropped less delivered.
+    pub fn queued(&self) -> Tally {
+        Tally {
+            packets: self.offered.packets - self.dropped.packets - self.delivered.packets,
+            bytes: self.offered.bytes - self.dropped.bytes - self.delivered.bytes,
+        }
+    }
+}
+
+impl<Q: QueueDisc> Accounted<Q> {
+    /// Opens the books on an empty queue.
+    pub fn new(inner: Q) -> Accounted<Q> {
+        Accounted { inner, account: Account::default() }
+    }
+
+    /// The books so far.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// The discipline within.
+    pub fn inner(&self) -> &Q {
+        &self.inner
+    }
+
+    /// Enters the drops that were added to `drops` since it held `before`.
+    fn enter_drops(account: &mut Account, before: usize, drops: &Drops) {
+        for drop in &drops.as_slice()[before..] {
+            account.dropped.add(&drop.packet);
+        }
+    }
+}
+
+impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
+        let before = drops.as_slice().len();
+        self.account.offered.add(&packet);
+        self.inner.enqueue(packet, now, drops);
+        Self::enter_drops(&mut self.account, before, drops);
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let before = drops.as_slice().len();
+        let packet = self.inner.dequeue(now, drops);
+        Self::enter_drops(&mut self.account, before, drops);
+        if let Some(packet) = &packet {
+            self.account.delivered.add(packet);
+            self.account.sojourn = self.account.sojourn + (now - packet.enqueued);
+        }
+        packet
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let before = drops.as_slice().len();
+        let packet = self.inner.peek(now, drops);
+        Self::enter_drops(&mut self.account, before, drops);
+        packet
+    }
+
+    fn len_packets(&self) -> usize {
+        self.inner.len_packets()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.inner.len_bytes()
+    }
+
+    fn next_wakeup(&self, now: Time) -> Option<Time> {
+        self.inner.next_wakeup(now)
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.inner.set_limit(limit);
+    }
+}

@@ -1,0 +1,206 @@
+//! The plain FIFO with a hard limit: Linux's pfifo, bfifo and pfifo_head_drop.
+
+use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Time};
+use std::collections::VecDeque;
+
+/// Which packet a full queue drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DropFrom {
+    /// The one that arrives.
+    #[default]
+    Tail,
+    /// The oldest ones, until the arriving one fits.
+    Head,
+}
+
+/// A first-in first-out queue with a limit in packets or in bytes.
+#[derive(Clone, Debug)]
+pub struct DropTail {
+    waiting: VecDeque<Packet>,
+    bytes: u64,
+    limit: Limit,
+    drop_from: DropFrom,
+    link_layer: u32,
+}
+
+impl DropTail {
+    /// An empty queue that drops arrivals when full and counts IP bytes.
+    pub fn new(limit: Limit) -> DropTail {
+        DropTail {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit,
+            drop_from: DropFrom::Tail,
+            link_layer: 0,
+        }
+    }
+
+    /// The same with another choice of what to drop.
+    pub fn dropping_from(mut self, drop_from: DropFrom) -> DropTail {
+        self.drop_from = drop_from;
+        self
+    }
+
+    /// The same, counting `bytes` on top of each IP packet (Linux counts the Ethernet header, 14
+    /// bytes, on an Ethernet device). Only for an empty queue.
+    pub fn with_link_layer(mut self, bytes: u32) -> DropTail {
+        debug_assert!(self.waiting.is_empty());
+        self.link_layer = bytes;
+        self
+    }
+
+    fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// Whether a packet of `cost` bytes fits beside what waits now.
+    fn has_room(&self, cost: u64) -> bool {
+        match self.limit {
+            Limit::Packets(n) => self.waiting.len() < n as usize,
+            Limit::Bytes(n) => self.bytes + cost <= n,
+        }
+    }
+
+    /// Whether a packet of `cost` bytes would fit into the empty queue.
+    fn could_ever_fit(&self, cost: u64) -> bool {
+        match self.limit {
+            Limit::Packets(n) => n > 0,
+            Limit::Bytes(n) => cost <= n,
+        }
+    }
+
+    fn take_head(&mut self) -> Option<Packet> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= self.cost(&packet);
+        Some(packet)
+    }
+}
+
+impl QueueDisc for DropTail {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        let cost = self.cost(&packet);
+        if !self.has_room(cost) {
+            if self.drop_from == DropFrom::Tail || !self.could_ever_fit(cost) {
+                drops.push(packet, DropReason::Tail);
+                return;
+            }
+            while !self.has_room(cost)
+                && let Some(oldest) = self.take_head()
+            {
+                drops.push(oldest, DropReason::Head);
+            }
+        }
+        packet.enqueued = now;
+        self.bytes += cost;
+        self.waiting.push_back(packet);
+    }
+
+    fn dequeue(&mut self, _now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.take_head()
+    }
+
+    fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fill(queue: &mut DropTail, sizes: &[u32]) -> Drops {
+        let mut drops = Drops::new();
+        for (id, &size) in sizes.iter().enumerate() {
+            queue.enqueue(Packet::new(id as u64, 0, size, Time::ZERO), Time::ZERO, &mut drops);
+        }
+        drops
+    }
+
+    fn ids(drops: &Drops) -> Vec<(u64, DropReason)> {
+        drops.as_slice().iter().map(|d| (d.packet.id, d.reason)).collect()
+    }
+
+    #[test]
+    fn tail_drop_refuses_the_newcomer() {
+        let mut q = DropTail::new(Limit::Packets(2));
+        assert_eq!(ids(&fill(&mut q, &[100, 100, 100])), [(2, DropReason::Tail)]);
+        assert_eq!(q.len_packets(), 2);
+    }
+
+    #[test]
+    fn head_drop_sacrifices_the_oldest() {
+        let mut q = DropTail::new(Limit::Packets(2)).dropping_from(DropFrom::Head);
+        assert_eq!(ids(&fill(&mut q, &[100, 100, 100])), [(0, DropReason::Head)]);
+        let mut q = DropTail::new(Limit::Bytes(1000)).dropping_from(DropFrom::Head);
+        let drops = fill(&mut q, &[400, 400, 900, 1001]);
+        let expected = [(0, DropReason::Head), (1, DropReason::Head), (3, DropReason::Tail)];
+        assert_eq!(ids(&drops), expected);
+        assert_eq!((q.len_packets(), q.len_bytes()), (1, 900));
+    }
+
+    #[test]
+    fn a_queue_of_nothing_takes_nothing() {
+        for from in [DropFrom::Tail, DropFrom::Head] {
+            let mut q = DropTail::new(Limit::Packets(0)).dropping_from(from);
+            assert_eq!(ids(&fill(&mut q, &[1])), [(0, DropReason::Tail)]);
+        }
+    }
+
+    /// A small packet may still fit where a large one did not.
+    #[test]
+    fn byte_limit_is_met_exactly() {
+        let mut q = DropTail::new(Limit::Bytes(3000)).with_link_layer(14);
+        assert_eq!(ids(&fill(&mut q, &[1486, 1487, 1486])), [(1, DropReason::Tail)]);
+        assert_eq!(q.len_bytes(), 3000);
+    }
+
+    #[test]
+    fn a_lower_limit_evicts_nobody() {
+        let mut q = DropTail::new(Limit::Packets(3));
+        fill(&mut q, &[1, 1, 1]);
+        q.set_limit(Limit::Packets(1));
+        assert_eq!(q.len_packets(), 3);
+        assert_eq!(ids(&fill(&mut q, &[1])), [(0, DropReason::Tail)]);
+    }
+
+    proptest! {
+        /// Equal packets: a byte queue holds the floor of limit / (size + link layer).
+        #[test]
+        fn byte_queue_holds_the_floor(limit in 0u64..200_000, size in 1u32..3000, link in 0u32..40) {
+            let mut q = DropTail::new(Limit::Bytes(limit)).with_link_layer(link);
+            let fits = limit / u64::from(size + link);
+            prop_assume!(fits < 2000);
+            fill(&mut q, &vec![size; fits as usize + 3]);
+            prop_assert_eq!(q.len_packets() as u64, fits);
+        }
+
+        #[test]
+        fn limits_hold_whatever_arrives(
+            n in 0u32..20,
+            bytes in 0u64..5000,
+            head: bool,
+            sizes in prop::collection::vec(1u32..2000, 0..60),
+        ) {
+            let from = if head { DropFrom::Head } else { DropFrom::Tail };
+            let mut q = DropTail::new(Limit::Packets(n)).dropping_from(from);
+            fill(&mut q, &sizes);
+            prop_assert_eq!(q.len_packets(), sizes.len().min(n as usize));
+            let mut q = DropTail::new(Limit::Bytes(bytes)).dropping_from(from);
+            fill(&mut q, &sizes);
+            prop_assert!(q.len_bytes() <= bytes);
+        }
+    }
+}

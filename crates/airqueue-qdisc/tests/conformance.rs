@@ -1,0 +1,155 @@
+//! What every queue discipline owes its caller, checked on random sequences of calls. A discipline
+//! joins with one line at the end of this file.
+
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Span, Time};
+use airqueue_qdisc::{Accounted, DropFrom, DropTail, PerFlow};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// One call, `after` microseconds after the one before.
+#[derive(Clone, Debug)]
+enum Call {
+    Enqueue { after: i64, flow: u32, size: u32 },
+    Dequeue { after: i64 },
+    Peek { after: i64 },
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        5 => (0i64..3000, 0u32..4, 1u32..=1514)
+            .prop_map(|(after, flow, size)| Call::Enqueue { after, flow, size }),
+        3 => (0i64..3000).prop_map(|after| Call::Dequeue { after }),
+        1 => (0i64..3000).prop_map(|after| Call::Peek { after }),
+    ]
+}
+
+/// The queue under test, and beside it what must be in it.
+struct Trial<Q> {
+    queue: Accounted<Q>,
+    now: Time,
+    drops: Drops,
+    inside: BTreeMap<u64, (Packet, Time)>,
+    last_of_flow: BTreeMap<u32, u64>,
+    next_id: u64,
+    log: Vec<(u64, bool)>,
+}
+
+impl<Q: QueueDisc> Trial<Q> {
+    fn new(queue: Q) -> Trial<Q> {
+        Trial {
+            queue: Accounted::new(queue),
+            now: Time::ZERO,
+            drops: Drops::new(),
+            inside: BTreeMap::new(),
+            last_of_flow: BTreeMap::new(),
+            next_id: 0,
+            log: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, call: &Call) {
+        let (Call::Enqueue { after, .. } | Call::Dequeue { after } | Call::Peek { after }) = *call;
+        self.now += Span::from_micros(after);
+        match *call {
+            Call::Enqueue { flow, size, .. } => self.enqueue(flow, size),
+            Call::Dequeue { .. } => {
+                self.dequeue();
+            }
+            Call::Peek { .. } => self.peek_then_dequeue(),
+        }
+        self.check_books();
+    }
+
+    fn enqueue(&mut self, flow: u32, size: u32) {
+        let packet = Packet::new(self.next_id, flow, size, self.now);
+        self.next_id += 1;
+        self.inside.insert(packet.id, (packet, self.now));
+        self.queue.enqueue(packet, self.now, &mut self.drops);
+        self.collect_drops();
+    }
+
+    fn dequeue(&mut self) -> Option<u64> {
+        let packet = self.queue.dequeue(self.now, &mut self.drops);
+        self.collect_drops();
+        let packet = packet?;
+        let (offered, at) =
+            self.inside.remove(&packet.id).expect("a delivered packet was offered and not gone");
+        assert_eq!(packet, Packet { enqueued: at, ..offered }, "only the stamp is the queue's");
+        let last = self.last_of_flow.insert(packet.flow, packet.id);
+        assert!(last.is_none_or(|last| last < packet.id), "packets of a flow keep their order");
+        self.log.push((packet.id, true));
+        Some(packet.id)
+    }
+
+    fn peek_then_dequeue(&mut self) {
+        let peeked = self.queue.peek(self.now, &mut self.drops).map(|p| p.id);
+        self.collect_drops();
+        let len = self.queue.len_packets();
+        assert_eq!(peeked, self.dequeue(), "dequeue keeps to what peek promised");
+        assert_eq!(self.queue.len_packets(), len - usize::from(peeked.is_some()));
+    }
+
+    fn collect_drops(&mut self) {
+        for drop in self.drops.drain() {
+            let known = self.inside.remove(&drop.packet.id);
+            assert!(known.is_some(), "a dropped packet was offered and not gone");
+            self.log.push((drop.packet.id, false));
+        }
+    }
+
+    fn check_books(&self) {
+        let bytes: u64 = self.inside.values().map(|(p, _)| u64::from(p.size)).sum();
+        let queued = self.queue.account().queued();
+        assert_eq!(self.queue.len_packets(), self.inside.len());
+        assert_eq!((queued.packets, queued.bytes), (self.inside.len() as u64, bytes));
+        assert!(self.queue.len_bytes() >= bytes, "the own measure may only add overhead");
+        assert_eq!(self.queue.is_empty(), self.inside.is_empty());
+        assert_eq!(self.queue.len_bytes() == 0, self.inside.is_empty());
+    }
+
+    /// Takes out everything, waiting where the discipline says that it must be waited for.
+    fn drain(&mut self) {
+        while !self.queue.is_empty() {
+            if self.dequeue().is_none() && !self.queue.is_empty() {
+                let wake = self.queue.next_wakeup(self.now);
+                let wake = wake.expect("a queue that holds packets back says until when");
+                assert!(wake > self.now, "a wake-up lies in the future");
+                self.now = wake;
+            }
+            self.check_books();
+        }
+        assert_eq!(self.queue.dequeue(self.now, &mut self.drops), None);
+    }
+}
+
+fn conform<Q: QueueDisc>(make: impl Fn() -> Q, calls: &[Call]) {
+    let run = || {
+        let mut trial = Trial::new(make());
+        calls.iter().for_each(|call| trial.step(call));
+        trial.drain();
+        (trial.log, *trial.queue.account())
+    };
+    assert_eq!(run(), run(), "the same calls have the same effects");
+}
+
+macro_rules! conforms {
+    ($($name:ident: $make:expr;)*) => {
+        proptest! { $(
+            #[test]
+            fn $name(calls in prop::collection::vec(call(), 0..300)) {
+                conform(|| $make, &calls);
+            }
+        )* }
+    };
+}
+
+conforms! {
+    pfifo: DropTail::new(Limit::Packets(9));
+    pfifo_of_nothing: DropTail::new(Limit::Packets(0));
+    pfifo_head_drop: DropTail::new(Limit::Packets(9)).dropping_from(DropFrom::Head);
+    bfifo: DropTail::new(Limit::Bytes(6000)).with_link_layer(14);
+    bfifo_head_drop: DropTail::new(Limit::Bytes(6000)).dropping_from(DropFrom::Head);
+    per_flow_pfifo: PerFlow::new(|_| DropTail::new(Limit::Packets(5)));
+    per_flow_head_drop: PerFlow::new(|_| DropTail::new(Limit::Bytes(3000)).dropping_from(DropFrom::Head));
+    boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;
+}
