@@ -107,3 +107,25 @@ class Fifo:
             size_bytes=np.array([p[3] for p in packets], dtype=np.uint16),
             meta=meta,
         )
+
+
+class FifoProber:
+    """A `Prober` over the queue above."""
+
+    direction = "down"
+
+    def __init__(self, fifo: Fifo) -> None:
+        self.fifo, self.now = fifo, 0.0
+
+    def max_rate_pps(self, size: int) -> float:
+        return 1e9 / (8 * size)
+
+    def run(self, plan, meta, on_progress=None) -> Run:
+        self.now += plan.end_s
+        return self.fifo.run(plan, meta)
+
+    def elapsed_s(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds

@@ -214,7 +214,7 @@ def session_plan(state: SizeState, sizes: Sequence[int]) -> tuple[Plan, dict[str
         cbr(PROBE_FLOWS[0], fill, hold, probe_pps, size),
         *(Segment(flow, hold, press - hold, PRESS_PROBES, size) for flow in PROBE_FLOWS),
         *baseline(drained, end, rate, sizes),
-        *farewell(end, size),
+        *farewell(end + 0.01, size),
     ]
     phases = {
         "quiet": [0.0, quiet],
@@ -222,7 +222,7 @@ def session_plan(state: SizeState, sizes: Sequence[int]) -> tuple[Plan, dict[str
         "hold": [fill, hold],
         "press": [hold, press],
         "drain": [press, drained],
-        "after": [drained, end + 1e-3],
+        "after": [drained, end],
     }
     meta = {"kind": "session", "profile": "quick", "size_bytes": size, "index": state.tried}
     return Plan(tuple(segments)), {**meta, "phases": phases, "says": f"{size}-byte session"}
