@@ -1,0 +1,71 @@
+"""Writing files so that a reader finds the old one or the whole new one, never half of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from pathlib import Path
+
+
+def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write ``content`` (text as UTF-8) to ``path`` by way of a temporary file beside it.
+
+    A path that exists and is no regular file (a pipe, a device) is written to directly. Raises
+    OSError that names ``path``; nothing is left behind then, and an older file stays as it was.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    target = Path(path)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(target)), data)
+    except OSError as error:
+        raise _about(error, target) from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError naming ``path`` if it cannot be written; a long measurement asks first."""
+    target = Path(path)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            return
+        parent = Path(os.path.realpath(target)).parent
+        if not parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, f"there is no directory {parent}")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _about(error, target) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        # Opened here rather than by tempfile, which would make the result readable to nobody else.
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the rename itself durable (POSIX leaves it in the directory's cache)."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _about(error: OSError, path: Path) -> OSError:
+    """Name the user's path: errors of write() name none, those of the temporary file its own."""
+    return type(error)(error.errno, error.strerror or str(error), str(path))

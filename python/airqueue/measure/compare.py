@@ -1,0 +1,270 @@
+"""Before and after: whether two measurements really differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from airqueue import text
+from airqueue.measure.schema import ResultError
+from airqueue.measure.words import ESTIMATOR_NAMES
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A quantity of one measurement; ``sessions`` is the number of values behind the interval."""
+
+    value: float | None
+    ci95: Pair | None = None
+    sessions: int = 0
+
+
+Sides = tuple[Side, Side]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One quantity in both measurements. ``real``: None where the data cannot tell.
+
+    ``difference`` is after minus before, ``ci95_difference`` its 95 % confidence interval
+    (Welch's), ``p`` the two-sided probability of such a difference from chance alone.
+    """
+
+    name: str
+    unit: str
+    before: Side
+    after: Side
+    difference: float | None
+    ci95_difference: Pair | None
+    p: float | None
+    real: bool | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two measurements side by side."""
+
+    verdicts: tuple[str, str]
+    counted_in: tuple[str, str]
+    changes: tuple[Change, ...]
+    cautions: tuple[str, ...]
+    """What makes the two measurements differ besides the device."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON values (docs/output.md)."""
+        return {"format": "airqueue-comparison", "version": 1, **asdict(self)}
+
+
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+    """Compare two results (`schema.json`).
+
+    Raises ResultError when both have a capacity and the units differ: packets and bytes have no
+    difference.
+    """
+    _same_units(before, after)
+    changes = [_capacity(before, after)]
+    changes += [
+        _estimate(before, after, name, size)
+        for size in _common_sizes(before, after)
+        for name in ESTIMATOR_NAMES
+        if _values(before, name, size) or _values(after, name, size)
+    ]
+    for name, unit, key in (
+        ("delay when full", "s", "delay_full_s"),
+        ("rate", "b/s", "throughput_bps"),
+    ):
+        changes += [
+            _welch(
+                f"{name}, {size} B packets",
+                unit,
+                _column(before, key, size),
+                _column(after, key, size),
+                0.0,
+            )
+            for size in _common_sizes(before, after)
+        ]
+    return Comparison(
+        (before["verdict"], after["verdict"]),
+        (before["counted_in"], after["counted_in"]),
+        tuple(changes),
+        tuple(_cautions(before, after)),
+    )
+
+
+def _same_units(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    units = before["capacity_unit"], after["capacity_unit"]
+    if None not in units and units[0] != units[1]:
+        raise ResultError(
+            f"The first measurement gives its capacity in {units[0]}, the second in {units[1]}; "
+            "they cannot be compared."
+        )
+
+
+def _capacity(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
+    """Compare the headline capacities by their intervals, widened by the resolutions.
+
+    The headline joins packet sizes, so there are no samples for Welch's test. The standard error
+    of each side is taken from its interval with the normal quantile, which is a little too wide
+    for few sessions: it errs towards "no change".
+    """
+    unit = before["capacity_unit"] or after["capacity_unit"] or "packets"
+    sides = [
+        Side(r["capacity"], _pair(r["ci95"]), sum(1 for s in r["sessions"] if s["accepted"]))
+        for r in (before, after)
+    ]
+    one, two = sides
+    if one.value is None or two.value is None:
+        which = "neither has" if one.value is two.value else "only one has"
+        return Change(
+            "capacity", unit, one, two, None, None, None, None, f"{which} a capacity to compare"
+        )
+    difference = two.value - one.value
+    if one.ci95 is None or two.ci95 is None:
+        because = "a measurement without a confidence interval cannot tell"
+        return Change("capacity", unit, one, two, difference, None, None, None, because)
+    half = math.hypot(*((side.ci95[1] - side.ci95[0]) / 2 for side in (one, two) if side.ci95))
+    bounds = (difference - half, difference + half)
+    # The error of a wholly certain pair (half = 0) is below the resolution, never exactly zero.
+    p = float(2 * stats.norm.sf(abs(difference) / (half / 1.96))) if half > 0 else None
+    return _judged(
+        "capacity",
+        unit,
+        (one, two),
+        bounds=bounds,
+        p=p,
+        resolution=_resolution(before, after, unit),
+    )
+
+
+def _estimate(before: Mapping[str, Any], after: Mapping[str, Any], name: str, size: int) -> Change:
+    return _welch(
+        f"{ESTIMATOR_NAMES[name]}, {size} B packets",
+        "packets",
+        _values(before, name, size),
+        _values(after, name, size),
+        _resolution(before, after, "packets"),
+    )
+
+
+def _welch(
+    name: str, unit: str, before: Sequence[float], after: Sequence[float], resolution: float
+) -> Change:
+    """Welch's t-test on the accepted sessions of both measurements."""
+    one, two = _side(before), _side(after)
+    if one.value is None or two.value is None:
+        because = "not measured on both sides"
+        return Change(name, unit, one, two, None, None, None, None, because)
+    difference = two.value - one.value
+    if len(before) < 2 or len(after) < 2:
+        because = "a single session on one side cannot tell"
+        return Change(name, unit, one, two, difference, None, None, None, because)
+    squares = [float(np.var(values, ddof=1)) / len(values) for values in (before, after)]
+    if sum(squares) == 0:
+        return _judged(
+            name, unit, (one, two), bounds=(difference, difference), p=None, resolution=resolution
+        )
+    freedom = sum(squares) ** 2 / sum(
+        square**2 / (len(values) - 1)
+        for square, values in zip(squares, (before, after), strict=True)
+    )
+    error = math.sqrt(sum(squares))
+    half = float(stats.t.ppf(0.975, freedom)) * error
+    p = float(2 * stats.t.sf(abs(difference) / error, freedom))
+    return _judged(
+        name,
+        unit,
+        (one, two),
+        bounds=(difference - half, difference + half),
+        p=p,
+        resolution=resolution,
+    )
+
+
+def _judged(
+    name: str, unit: str, sides: Sides, *, bounds: Pair, p: float | None, resolution: float
+) -> Change:
+    """A change is real when its whole interval lies beyond what the method can resolve."""
+    real = bounds[0] > resolution or bounds[1] < -resolution
+    if real:
+        because = "the interval of the difference excludes no change"
+    elif bounds[0] > 0 or bounds[1] < 0:
+        because = f"within the resolution of {text.quantity(resolution, unit)}"
+    else:
+        because = "the interval of the difference includes no change"
+    difference = (bounds[0] + bounds[1]) / 2
+    return Change(name, unit, *sides, difference, bounds, p, real, because)
+
+
+def _side(values: Sequence[float]) -> Side:
+    if not values:
+        return Side(None)
+    mean, n = float(np.mean(values)), len(values)
+    if n < 2:
+        return Side(mean, None, n)
+    half = float(stats.t.ppf(0.975, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Side(mean, (mean - half, mean + half), n)
+
+
+def _resolution(before: Mapping[str, Any], after: Mapping[str, Any], unit: str) -> float:
+    """What either measurement cannot tell apart, in ``unit``; at least the one packet of APQ."""
+    packets = max([1.0, *(r["resolution"]["packets"] for r in (before, after) if r["resolution"])])
+    if unit == "packets":
+        return float(packets)
+    return float(packets * max([*_sizes(before), *_sizes(after)], default=1500))
+
+
+def _cautions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    said = [
+        f"The {what} differs: {before[key]} before, {after[key]} after."
+        for what, key in (("direction", "direction"), ("profile", "profile"), ("target", "target"))
+        if before[key] != after[key]
+    ]
+    if not _common_sizes(before, after):
+        said.append(
+            f"The packet sizes have nothing in common ({_size_list(before)} before, "
+            f"{_size_list(after)} after)."
+        )
+    for which, result in (("first", before), ("second", after)):
+        if result["interrupted"]:
+            said.append(f"The {which} measurement was interrupted.")
+    return said
+
+
+def _values(result: Mapping[str, Any], name: str, size: int) -> list[float]:
+    return [
+        session["estimates"][name]
+        for session in _accepted(result, size)
+        if session["estimates"].get(name) is not None
+    ]
+
+
+def _column(result: Mapping[str, Any], key: str, size: int) -> list[float]:
+    return [s[key] for s in _accepted(result, size) if s[key] is not None]
+
+
+def _accepted(result: Mapping[str, Any], size: int) -> list[Mapping[str, Any]]:
+    return [s for s in result["sessions"] if s["accepted"] and s["size_bytes"] == size]
+
+
+def _sizes(result: Mapping[str, Any]) -> set[int]:
+    return {s["size_bytes"] for s in result["sessions"]}
+
+
+def _common_sizes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[int]:
+    return sorted(_sizes(before) & _sizes(after), reverse=True)
+
+
+def _size_list(result: Mapping[str, Any]) -> str:
+    return text.listed([f"{size} B" for size in sorted(_sizes(result))]) or "none"
+
+
+def _pair(bounds: Sequence[float] | None) -> Pair | None:
+    return None if bounds is None else (float(bounds[0]), float(bounds[1]))

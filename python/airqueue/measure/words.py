@@ -1,0 +1,263 @@
+"""A measurement in plain words: what the verdict means, for whom, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airqueue import text
+
+CALL_GOOD_S = 0.150
+"""One-way delay up to which ITU-T G.114 sees most calls unharmed; cited by the APQ paper, V."""
+CALL_LIMIT_S = 0.400
+"""One-way delay that ITU-T G.114 says network planning should not exceed."""
+GAME_ROUND_TRIP_S = 0.100
+"""Round-trip delay under which first-person shooters play well (Beigbeder et al. 2004, cited by
+the APQ paper, V)."""
+
+ESTIMATOR_NAMES: Mapping[str, str] = {
+    "counting": "counting",
+    "corrected": "corrected formula",
+    "published": "published formula",
+    "fill_drain": "fill and drain",
+}
+"""Estimators in the order in which they are shown, the headline first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A verdict in sentences, from the most to the least important."""
+
+    headline: str
+    findings: tuple[str, ...]
+    """What was found and what it means for a call and for a game."""
+    sureness: tuple[str, ...]
+    """How sure it is: intervals, discards, warnings (disagreeing estimators are among those)."""
+    next_steps: tuple[str, ...]
+    """What to try, where the result is not a capacity."""
+
+    def paragraphs(self) -> list[str]:
+        """Return the non-empty paragraphs."""
+        parts = [(self.headline, *self.findings), self.sureness, self.next_steps]
+        return [" ".join(part) for part in parts if part]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """What a verdict other than `fifo` says, and what to try next."""
+
+    headline: str
+    meaning: str
+    next_steps: tuple[str, ...]
+
+
+_PLAIN: Mapping[str, _Plain] = {
+    "isolated": _Plain(
+        "Flows do not share one queue here.",
+        "While the flood waited, a sparse flow beside it did not: the device keeps flows apart, as "
+        "fair queueing does. No single number says what it holds, so none is given.",
+        (
+            "Calls and games on flows of their own should then suffer little from a bulk transfer.",
+            "The evidence says how far apart the two flows were.",
+        ),
+    ),
+    "not_flat": _Plain(
+        "The queue does not settle at one length under a steady overload.",
+        "A plain FIFO stays full and its delay flat; here the delay kept changing, as it does "
+        "under active queue management (CoDel, PIE, RED) or when the link itself keeps changing. "
+        "A capacity read from it would not be one, so none is given.",
+        (
+            "Measure again when nothing else uses the channel; if the delay still swings, "
+            "the device manages its queue, and the pictures of delay over time show how.",
+        ),
+    ),
+    "policer": _Plain(
+        "Packets are dropped without being queued first.",
+        "There was loss but next to no delay: something enforces a rate with a policer, or with a "
+        "queue of very few packets. There is no queue to measure at this point of the path.",
+        (
+            "If an access point's own queue is of interest, find what limits the rate before it "
+            "(a traffic contract, a firewall rule) and lift that limit for the measurement.",
+        ),
+    ),
+    "sender_limited": _Plain(
+        "The sending machine was the limit, not the network.",
+        "It could not send at the rate that was asked for, so nothing can be said about the queue.",
+        (
+            "Close other programs on the sender, connect it by a faster wired link, or let a "
+            "faster machine send.",
+        ),
+    ),
+    "receiver_limited": _Plain(
+        "The receiving machine was the limit, not the network.",
+        "Its kernel dropped packets for want of buffer space, which looks like loss on the path; "
+        "nothing can be said about the queue.",
+        (
+            "Close other programs on the receiver, raise its limit for socket buffers "
+            "(on Linux net.core.rmem_max), or receive on a faster machine.",
+        ),
+    ),
+    "not_saturable": _Plain(
+        "The path could not be saturated.",
+        "No rate that the two endpoints agreed to send filled a queue, so its capacity was not "
+        "reached.",
+        (
+            "Allow a higher rate (--max-rate here and on the server), or slow the wireless hop "
+            "down: a lower data rate or more distance.",
+            "Check that the hop of interest really lies between the two machines.",
+        ),
+    ),
+    "undecided": _Plain(
+        "The measurement does not decide what kind of queue this is.",
+        "Rather than guess, no capacity is given; the evidence speaks for more than one kind, or "
+        "for none clearly.",
+        (
+            "Measure again when the channel is quiet, for longer (--max-time), or with --profile "
+            "paper; look at the pictures of the report for what disturbed this one.",
+        ),
+    ),
+}
+
+
+def describe(result: Mapping[str, Any]) -> Words:
+    """Put a measurement result (`schema.json`) into words."""
+    if result["verdict"] == "fifo" and result["capacity"] is not None:
+        return _describe_fifo(result)
+    plain = _PLAIN["undecided" if result["verdict"] == "fifo" else result["verdict"]]
+    findings = [plain.meaning]
+    if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
+        findings.append(_delay_sentence(result))
+        findings.extend(_meaning_of_delay(result["delay_full_s"]))
+    return Words(
+        plain.headline,
+        tuple(findings),
+        (*_interrupted(result), *_discards(result), *result["warnings"]),
+        plain.next_steps,
+    )
+
+
+def meaning_for_call(delay_s: float) -> str:
+    """Say what a queueing delay in one direction does to a telephone call (ITU-T G.114)."""
+    call = f"{CALL_GOOD_S * 1e3:.0f} ms one way"
+    if delay_s > CALL_LIMIT_S:
+        return (
+            f"For a call that is too much: ITU-T G.114 asks for {call} and sets the limit at "
+            f"{CALL_LIMIT_S * 1e3:.0f} ms, and the full queue alone exceeds it."
+        )
+    if delay_s > CALL_GOOD_S:
+        return (
+            f"For a call that is audible: the full queue alone exceeds the {call} that ITU-T G.114 "
+            f"calls good, though not its limit of {CALL_LIMIT_S * 1e3:.0f} ms."
+        )
+    return (
+        f"A call can bear that: of the {call} that ITU-T G.114 calls good it leaves "
+        f"{text.seconds(CALL_GOOD_S - delay_s)} for the rest of the path and the codec."
+    )
+
+
+def meaning_for_game(delay_s: float) -> str:
+    """Say what a queueing delay in one direction does to a first-person game."""
+    game = f"{GAME_ROUND_TRIP_S * 1e3:.0f} ms round trip"
+    if delay_s > GAME_ROUND_TRIP_S:
+        return f"A first-person game wants less than {game}; this one direction already exceeds it."
+    return (
+        f"A first-person game wants less than {game}; this leaves "
+        f"{text.seconds(GAME_ROUND_TRIP_S - delay_s)} of it for everything else."
+    )
+
+
+def _describe_fifo(result: Mapping[str, Any]) -> Words:
+    unit = result["capacity_unit"]
+    capacity = result["capacity"]
+    headline = f"One first-in first-out queue that holds {_whole(capacity, unit)}"
+    if result["counted_in"] == "undecided":
+        headline += "; whether it counts packets or bytes is undecided."
+    else:
+        headline += f", counted in {result['counted_in']}."
+    findings = []
+    if result["delay_full_s"] is not None:
+        findings.append(_delay_sentence(result))
+        findings.extend(_meaning_of_delay(result["delay_full_s"]))
+    findings.extend(_apart(result))
+    return Words(
+        headline,
+        tuple(findings),
+        (
+            *_interrupted(result),
+            *_sureness(result),
+            *_discards(result),
+            *result["warnings"],
+        ),
+        (),
+    )
+
+
+def _meaning_of_delay(delay_s: float) -> tuple[str, str]:
+    return meaning_for_call(delay_s), meaning_for_game(delay_s)
+
+
+def _delay_sentence(result: Mapping[str, Any]) -> str:
+    towards = "towards" if result["direction"] == "down" else "from"
+    at_rate = f", at {text.rate(result['rate_bps'])}" if result["rate_bps"] is not None else ""
+    return (
+        f"When full it adds {text.seconds(result['delay_full_s'])} in the direction {towards} "
+        f"the measuring machine{at_rate}; a slower link makes that longer in proportion."
+    )
+
+
+def _apart(result: Mapping[str, Any]) -> list[str]:
+    said = []
+    if result["in_service_packets"]:
+        said.append(
+            "What is being transmitted "
+            f"(packets: {text.number(result['in_service_packets'])}) is not counted in."
+        )
+    if result["drop_from"] == "head":
+        said.append("When full it drops the oldest packet, not the newest.")
+    return said
+
+
+def _sureness(result: Mapping[str, Any]) -> list[str]:
+    said = []
+    unit = result["capacity_unit"]
+    accepted = sum(1 for s in result["sessions"] if s["accepted"])
+    if result["ci95"] is not None:
+        said.append(
+            f"The 95 % confidence interval is {text.interval(result['ci95'], unit)} {unit}, from "
+            f"{text.plural(accepted, 'session')}."
+        )
+    else:
+        said.append(
+            f"There is no confidence interval: {text.plural(accepted, 'session')} "
+            "are too few for one."
+        )
+    resolution = result["resolution"]
+    if resolution is not None and resolution["packets"] > 1.0:
+        said.append(
+            f"Differences below {text.quantity(resolution['packets'], 'packets')} cannot be told "
+            f"here: {resolution['because'].rstrip('.')}."
+        )
+    return said
+
+
+def _discards(result: Mapping[str, Any]) -> list[str]:
+    if not result["discarded_sessions"]:
+        return []
+    reasons = [
+        f"{reason.replace('_', ' ')}: {n}" for reason, n in result["discard_reasons"].items()
+    ]
+    because = f" ({', '.join(reasons)})" if reasons else ""
+    return [
+        f"{text.plural(result['discarded_sessions'], 'session').capitalize()} did not pass the "
+        f"checks and took no part{because}."
+    ]
+
+
+def _interrupted(result: Mapping[str, Any]) -> list[str]:
+    said = "The measurement was interrupted; this is what the part before that says."
+    return [said] if result["interrupted"] else []
+
+
+def _whole(value: float, unit: str) -> str:
+    return f"{round(value):,} {unit if round(value) != 1 else unit.removesuffix('s')}"

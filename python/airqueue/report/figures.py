@@ -1,0 +1,296 @@
+"""The pictures of the report, after Figures 6 to 11 of the APQ paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airqueue import text
+from airqueue.measure.records import Run
+from airqueue.measure.session import Session
+from airqueue.measure.words import ESTIMATOR_NAMES
+from airqueue.report import series
+from airqueue.report.svg import Chart, padded
+
+_LABEL_ROOM = 0.16
+"""Share of an axis kept free above the data for the names of the phases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A titled picture: one or more charts under each other or side by side."""
+
+    title: str
+    caption: str
+    charts: tuple[str, ...]
+    legend: tuple[tuple[int, str], ...] = field(default=())
+    """(series colour, name) pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The session that stands for its packet size in the pictures over time."""
+
+    size_bytes: int
+    index: int
+    session: Session
+
+
+def representative(result: Mapping[str, Any], runs: Sequence[Run]) -> list[Shown]:
+    """Return one session per packet size, largest first: the accepted one with the middle count.
+
+    Where none was accepted, the first there is, so that one can see why.
+    """
+    by_key = {
+        (int(run.meta["size_bytes"]), int(run.meta.get("index", 0))): run
+        for run in runs
+        if run.meta.get("kind") == "session" and run.received.any()
+    }
+    counts = {
+        (s["size_bytes"], s["index"]): s["estimates"].get("counting") or 0.0
+        for s in result["sessions"]
+        if s["accepted"]
+    }
+    shown = []
+    for size in sorted({size for size, _ in by_key}, reverse=True):
+        keys = sorted(key for key in by_key if key[0] == size)
+        ranked = sorted((key for key in keys if key in counts), key=lambda key: counts[key])
+        key = ranked[len(ranked) // 2] if ranked else keys[0]
+        shown.append(Shown(size, key[1], Session(by_key[key])))
+    return shown
+
+
+def over_time(shown: Sequence[Shown]) -> list[Figure]:
+    """Throughput, delay and occupancy over time (Figs 6 and 7, and the counting estimate)."""
+    return [
+        Figure(
+            "Throughput over time",
+            "What the receiver got of the rate that was offered, in one session of each size.",
+            tuple(_throughput(s) for s in shown),
+            ((1, "received"), (0, "offered")),
+        ),
+        Figure(
+            "Delay over time",
+            "One-way delay above the quiet path, by send time. In one shared queue the sparse "
+            "flow waits as long as the flood.",
+            tuple(_delay(s) for s in shown),
+            ((1, "flood"), (2, "sparse flow")),
+        ),
+    ]
+
+
+def occupancy(shown: Sequence[Shown], result: Mapping[str, Any]) -> Figure | None:
+    """What the queue held around each drop; None if nothing was dropped."""
+    charts = []
+    for one in shown:
+        held = series.occupancy_at_drops(one.session)
+        if len(held.x):
+            charts.append(_occupancy(one, held, result))
+    if not charts:
+        return None
+    return Figure(
+        "Occupancy at each drop",
+        "Packets counted ahead of the first packet accepted after each drop: no rate and no clock "
+        "enters. A drop-tail queue gives a flat line at its capacity; dots below it are drops for "
+        "another reason.",
+        tuple(charts),
+    )
+
+
+def delay_distributions(shown: Sequence[Shown]) -> Figure:
+    """Delay CDFs of the quiet and the full queue (Fig. 8)."""
+    charts = []
+    for one in shown:
+        quiet, full = series.delays_quiet_and_full(one.session)
+        top = padded([*quiet[-1:], *full[-1:], *quiet[:1]])
+        chart = Chart(
+            f"Delay distribution, {one.size_bytes} B packets",
+            (top[0] * 1e3, top[1] * 1e3),
+            (0.0, 1.0),
+            x_label=f"delay above the quiet path (ms), {one.size_bytes} B packets",
+            y_label="fraction of packets",
+        )
+        for number, values in ((2, quiet), (1, full)):
+            points = series.cdf(values)
+            chart.steps((points.x * 1e3).tolist(), points.y.tolist(), number)
+        charts.append(chart.render())
+    return Figure(
+        "Delay when quiet and when full",
+        "The share of packets delayed by no more than the value on the axis. Two steep steps far "
+        "apart are a queue that is either empty or full.",
+        tuple(charts),
+        ((2, "quiet"), (1, "full (hold)")),
+    )
+
+
+def against_load(result: Mapping[str, Any]) -> Figure | None:
+    """Throughput, loss and delay against offered load, from the search (Fig. 10)."""
+    steps = [s for s in result["search"] if s["offered_pps"] is not None]
+    if not steps:
+        return None
+    sizes = sorted({int(s["size_bytes"]) for s in steps}, reverse=True)
+    columns = (
+        ("received (Mb/s)", lambda s: _mbps(s, "received_pps")),
+        ("loss (%)", lambda s: None if s["loss"] is None else s["loss"] * 100),
+        ("delay (ms)", lambda s: None if s["delay_s"] is None else s["delay_s"] * 1e3),
+    )
+    x_range = padded([_mbps(s, "offered_pps") or 0.0 for s in steps])
+    charts = []
+    for label, value in columns:
+        known = [(s, v) for s in steps if (v := value(s)) is not None]
+        chart = Chart(
+            f"{label} against offered load",
+            x_range,
+            padded([v for _, v in known]),
+            x_label="offered load (Mb/s of IP packets)",
+            y_label=label,
+            width=400,
+            height=230,
+        )
+        for number, size in enumerate(sizes, start=1):
+            points = sorted(
+                (_mbps(s, "offered_pps") or 0.0, v) for s, v in known if s["size_bytes"] == size
+            )
+            xs, ys = [p[0] for p in points], [p[1] for p in points]
+            chart.line(xs, ys, number)
+            chart.dots(xs, ys, number, big=True)
+        charts.append(chart.render())
+    return Figure(
+        "Against offered load",
+        "The steps of the search for the saturation rate: throughput levels off, loss and delay "
+        "set in.",
+        tuple(charts),
+        tuple((number, f"{size} B packets") for number, size in enumerate(sizes, start=1)),
+    )
+
+
+def capacities(result: Mapping[str, Any]) -> list[Figure]:
+    """Capacity of both sizes with 95 % intervals, per estimator (Fig. 11)."""
+    units = {"packets": ["packets"], "bytes": ["bytes"]}.get(
+        result["counted_in"], ["packets", "bytes"]
+    )
+    figures = [_capacities(result, unit) for unit in units]
+    return [figure for figure in figures if figure is not None]
+
+
+def _throughput(shown: Shown) -> str:
+    received, offered = series.throughput_over_time(shown.session)
+    chart = Chart(
+        f"Throughput over time, {shown.size_bytes} B packets",
+        (0.0, float(received.x[-1])),
+        padded([*received.y * 1e-6, *offered.y * 1e-6], room=_LABEL_ROOM),
+        x_label=f"time (s), {shown.size_bytes} B packets, session {shown.index}",
+        y_label="throughput (Mb/s)",
+    )
+    _phases(chart, shown.session)
+    chart.steps(offered.x.tolist(), (offered.y * 1e-6).tolist(), 0, dash=True)
+    chart.steps(received.x.tolist(), (received.y * 1e-6).tolist(), 1)
+    return chart.render()
+
+
+def _delay(shown: Shown) -> str:
+    flood = series.thin(series.delay_over_time(shown.session, flood=True))
+    sparse = series.thin(series.delay_over_time(shown.session, flood=False))
+    end = max([*flood.x[-1:], *sparse.x[-1:]], default=1.0)
+    chart = Chart(
+        f"Delay over time, {shown.size_bytes} B packets",
+        (0.0, float(end)),
+        padded([v * 1e3 for v in (*flood.y, *sparse.y)], room=_LABEL_ROOM),
+        x_label=f"send time (s), {shown.size_bytes} B packets, session {shown.index}",
+        y_label="delay above quiet (ms)",
+    )
+    _phases(chart, shown.session)
+    chart.dots(flood.x.tolist(), (flood.y * 1e3).tolist(), 1)
+    chart.dots(sparse.x.tolist(), (sparse.y * 1e3).tolist(), 2)
+    return chart.render()
+
+
+def _occupancy(shown: Shown, held: series.Points, result: Mapping[str, Any]) -> str:
+    estimate = _of_size(result["estimators"]["counting"], shown.size_bytes)
+    level = None if estimate is None else estimate["packets"]
+    thinned = series.thin(held)
+    chart = Chart(
+        f"Occupancy at each drop, {shown.size_bytes} B packets",
+        padded(thinned.x, zero=False),
+        padded([*thinned.y, *([] if level is None else [level * 1.1])]),
+        x_label=f"send time (s), {shown.size_bytes} B packets, session {shown.index}",
+        y_label="packets waiting",
+    )
+    chart.dots(thinned.x.tolist(), thinned.y.tolist(), 1)
+    if level is not None:
+        chart.level(level, f"counting: {text.number(level)}")
+    return chart.render()
+
+
+def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
+    sizes = sorted({int(size) for e in _present(result) for size in e["by_size"]}, reverse=True)
+    rows = [
+        (f"{ESTIMATOR_NAMES[name]}, {size} B", number, estimate)
+        for name in ESTIMATOR_NAMES
+        for number, size in enumerate(sizes, start=1)
+        if (estimate := _of_size(result["estimators"][name], size)) is not None
+        and estimate[unit] is not None
+    ]
+    if not rows:
+        return None
+    truth = result.get("truth") or {}
+    true_value = truth.get("capacity") if truth.get("counted_in") == unit else None
+    values = [v for _, _, e in rows for v in (e[unit], *(_bounds(e, unit) or ()))]
+    chart = Chart(
+        f"Capacity in {unit} by estimator",
+        padded([*values, *([] if true_value is None else [true_value])], zero=False),
+        (-0.5, len(rows) - 0.2),
+        x_label=f"capacity ({unit})",
+        y_label="",
+        height=80 + 28 * len(rows),
+        width=720,
+        left=190,
+    )
+    if true_value is not None:
+        chart.mark_x(true_value, f"truth: {text.number(true_value, unit)}")
+    for row, (label, number, estimate) in enumerate(reversed(rows)):
+        bounds = _bounds(estimate, unit)
+        if bounds is not None:
+            chart.whisker(bounds[0], bounds[1], row, number)
+        chart.dots([estimate[unit]], [row], number, big=True)
+        chart.row_label(row, label)
+    return Figure(
+        f"Capacity in {unit}",
+        "Every estimator with its 95 % confidence interval. Equal numbers of packets for both "
+        "sizes mean that the queue counts packets; equal numbers of bytes, that it counts bytes. "
+        "The axis does not start at zero.",
+        (chart.render(),),
+        tuple((number, f"{size} B packets") for number, size in enumerate(sizes, start=1)),
+    )
+
+
+def _phases(chart: Chart, session: Session) -> None:
+    for name in ("quiet", "hold", "after"):
+        start, end = session.phases.get(name, (0.0, 0.0))
+        if end > start:
+            chart.band(start, end, name)
+
+
+def _present(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [e for e in result["estimators"].values() if e is not None]
+
+
+def _of_size(estimator: Mapping[str, Any] | None, size: int) -> Mapping[str, Any] | None:
+    if estimator is None:
+        return None
+    estimate: Mapping[str, Any] | None = estimator["by_size"].get(str(size))
+    return estimate
+
+
+def _bounds(estimate: Mapping[str, Any], unit: str) -> tuple[float, float] | None:
+    """Return the interval in the unit; bytes are packets of one size, so it scales along."""
+    ci95 = estimate["ci95_packets"]
+    if ci95 is None or not estimate["packets"]:
+        return None
+    scale = estimate[unit] / estimate["packets"]
+    return ci95[0] * scale, ci95[1] * scale
+
+
+def _mbps(step: Mapping[str, Any], key: str) -> float | None:
+    return None if step[key] is None else float(step[key]) * step["size_bytes"] * 8e-6

@@ -1,0 +1,248 @@
+"""Assembles the report: words, tables and pictures in one HTML file without outside references."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+from typing import Any
+
+from airqueue import text
+from airqueue.files import write_atomically
+from airqueue.measure import schema
+from airqueue.measure.records import Run
+from airqueue.measure.words import ESTIMATOR_NAMES, describe
+from airqueue.report import figures
+from airqueue.report.figures import Figure
+
+# Nothing may be loaded or executed: a report travels by mail, and names of hosts and files from
+# outside are in it. Escaping is the first wall, this policy the second.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def write_report(
+    path: str | os.PathLike[str], result: Mapping[str, Any], runs: Sequence[Run]
+) -> None:
+    """Write the HTML report of a measurement.
+
+    ``result`` follows `schema.json`; ``runs`` are its runs, of which the pictures over time are
+    drawn (without any, those are left out). Raises OSError naming ``path``.
+    """
+    write_atomically(path, render(result, runs))
+
+
+def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
+    """Return the report as HTML text."""
+    style = resources.files("airqueue.report").joinpath("style.css").read_text("utf-8")
+    words = describe(result)
+    body = [
+        f"<h1>{escape(words.headline)}</h1>",
+        _about(result),
+        _cards(result),
+        _paragraph(words.findings),
+        _paragraph(words.sureness),
+        _paragraph(words.next_steps),
+        _evidence(result),
+        *_pictures(result, runs),
+        _estimators(result),
+        _sessions(result),
+        _hosts(result),
+        _data(result),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>airqueue: {escape(str(result['target']))}</title>"
+        f"<style>{style}</style></head>\n<body>\n"
+        + "\n".join(filter(None, body))
+        + "\n</body></html>\n"
+    )
+
+
+def _about(result: Mapping[str, Any]) -> str:
+    direction = "towards" if result["direction"] == "down" else "from"
+    parts = [
+        f"{result['target']}",
+        f"{direction} the measuring machine",
+        f"profile {result['profile']}",
+        f"{result['created']}",
+        f"took {text.seconds(result['elapsed_s'])}",
+        f"airqueue {result['airqueue']}",
+    ]
+    return f'<p class="about">{escape(" · ".join(parts))}</p>'
+
+
+def _cards(result: Mapping[str, Any]) -> str:
+    unit = result["capacity_unit"]
+    cards = [
+        ("verdict", result["verdict"].replace("_", " ")),
+        ("capacity", text.quantity(result["capacity"], unit)),
+        ("95 % interval", text.interval(result["ci95"], unit)),
+        ("delay when full", text.seconds(result["delay_full_s"])),
+        ("rate", text.rate(result["rate_bps"])),
+    ]
+    if result.get("truth"):
+        truth = result["truth"]
+        cards.append(("truth", text.quantity(truth["capacity"], truth["counted_in"])))
+    items = "".join(f"<div><span>{escape(k)}</span><b>{escape(v)}</b></div>" for k, v in cards)
+    return f'<div class="cards">{items}</div>'
+
+
+def _paragraph(sentences: Sequence[str]) -> str:
+    return f"<p>{escape(' '.join(sentences))}</p>" if sentences else ""
+
+
+def _evidence(result: Mapping[str, Any]) -> str:
+    if not result["evidence"]:
+        return ""
+    rows = [
+        [item["says"], _number(item["value"]), _interval(item["ci95"])]
+        for item in result["evidence"]
+    ]
+    return "<h2>Evidence</h2>" + _table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
+
+
+def _pictures(result: Mapping[str, Any], runs: Sequence[Run]) -> list[str]:
+    shown = figures.representative(result, runs)
+    drawn: list[Figure | None] = []
+    if shown:
+        drawn += figures.over_time(shown)
+        drawn += [figures.delay_distributions(shown), figures.occupancy(shown, result)]
+    drawn += [figures.against_load(result), *figures.capacities(result)]
+    present = [figure for figure in drawn if figure is not None]
+    return ["<h2>Pictures</h2>", *map(_figure, present)] if present else []
+
+
+def _figure(figure: Figure) -> str:
+    legend = "".join(
+        f'<span><i class="s{number}"></i>{escape(name)}</span>' for number, name in figure.legend
+    )
+    arranged = {1: " single", 3: " three"}.get(len(figure.charts), "")
+    return (
+        f"<figure><figcaption><b>{escape(figure.title)}</b>"
+        f"<small>{escape(figure.caption)}</small></figcaption>"
+        + (f'<div class="legend">{legend}</div>' if legend else "")
+        + f'<div class="charts{arranged}">{"".join(figure.charts)}</div></figure>'
+    )
+
+
+def _estimators(result: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            name,
+            text.number(estimate["packets"]),
+            text.interval(estimate["ci95_packets"]),
+            text.number(estimate["bytes"], "bytes"),
+            text.interval(estimate["ci95_bytes"], "bytes"),
+        ]
+        for key, name in ESTIMATOR_NAMES.items()
+        if (estimate := result["estimators"].get(key)) is not None
+    ]
+    if not rows:
+        return ""
+    head = ["estimator", "packets", "95 % interval", "bytes", "95 % interval"]
+    note = (
+        ""
+        if result["verdict"] == "fifo"
+        else "<p>What each formula gives; with this verdict none of them is a capacity.</p>"
+    )
+    return f"<h2>Estimators</h2>{note}" + _table(head, rows, numeric={1, 2, 3, 4})
+
+
+def _sessions(result: Mapping[str, Any]) -> str:
+    if not result["sessions"]:
+        return ""
+    head = ["size (B)", "session", "verdict", "began (s)", "took (s)", "throughput", "loss"]
+    head += ["delay when full", *ESTIMATOR_NAMES.values()]
+    rows = [
+        [
+            str(s["size_bytes"]),
+            str(s["index"]),
+            "accepted" if s["accepted"] else f"discarded: {s['discarded_because']}",
+            _number(s["started_s"]),
+            _number(s["elapsed_s"]),
+            text.rate(s["throughput_bps"]),
+            text.percent(s["loss"]),
+            text.seconds(s["delay_full_s"]),
+            *(text.number(s["estimates"].get(name)) for name in ESTIMATOR_NAMES),
+        ]
+        for s in result["sessions"]
+    ]
+    table = _table(
+        head,
+        rows,
+        numeric=set(range(len(head))) - {2},
+        classes=["" if s["accepted"] else "discarded" for s in result["sessions"]],
+    )
+    note = (
+        "Estimates in packets of the session's size. Discarded sessions take no part; a dash where "
+        "an estimator had nothing to go by, as those that need one rate do when it was not steady."
+    )
+    return f"<h2>Sessions</h2><p>{note}</p>{table}"
+
+
+def _hosts(result: Mapping[str, Any]) -> str:
+    hosts = result["hosts"]
+    skew = hosts["clock_skew_ppm"]
+    rows = [
+        ["sending later or earlier than planned", _quantiles(hosts["pacing_error_s"])],
+        ["waiting inside the sending host", _quantiles(hosts["local_queueing_s"])],
+        ["packets the sending host refused", f"{hosts['send_blocked']:,}"],
+        ["packets the receiving host had no room for", f"{hosts['receive_overflow']:,}"],
+        ["steps of a clock", str(hosts["clock_steps"])],
+        [
+            "clocks drift apart",
+            "unknown" if skew is None else f"{skew['value']:.1f} ppm ({_interval(skew['ci95'])})",
+        ],
+        ["receive times", "kernel" if hosts["kernel_receive_timestamps"] else "program"],
+    ]
+    return "<h2>The two hosts about themselves</h2>" + _table(["", ""], rows, css="facts")
+
+
+def _data(result: Mapping[str, Any]) -> str:
+    """Embed the result itself; in a script element only ``<`` could end or nest it."""
+    json_text = schema.to_text(result).replace("<", "\\u003c")
+    return f'<script type="application/json" id="result">{json_text}</script>'
+
+
+def _table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numeric: Iterable[int] = (),
+    classes: Sequence[str] = (),
+    css: str = "",
+) -> str:
+    right = set(numeric)
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(
+            f'<{tag} class="n">{escape(cell)}</{tag}>'
+            if i in right
+            else f"<{tag}>{escape(cell)}</{tag}>"
+            for i, cell in enumerate(row)
+        )
+
+    header = f"<thead><tr>{cells('th', head)}</tr></thead>" if any(head) else ""
+    body = "".join(
+        f'<tr class="{classes[i] if classes else ""}">{cells("td", row)}</tr>'
+        for i, row in enumerate(rows)
+    )
+    return f'<div class="scroll"><table class="{css}">{header}<tbody>{body}</tbody></table></div>'
+
+
+def _quantiles(values: Mapping[str, Any] | None) -> str:
+    if values is None:
+        return "unknown"
+    names = {"p50": "median", "p99": "99 %", "max": "most"}
+    return ", ".join(f"{names[k]} {text.seconds(values[k])}" for k in names if k in values)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}"
+
+
+def _interval(bounds: Sequence[float] | None) -> str:
+    return "–" if bounds is None else f"{bounds[0]:,.4g} to {bounds[1]:,.4g}"

@@ -1,0 +1,106 @@
+"""What the pictures show, computed from the records of a session. All times in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from airqueue.measure.plan import FLOOD_FLOW
+from airqueue.measure.session import Session
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Paired arrays of equal length, x ascending."""
+
+    x: Floats
+    y: Floats
+
+
+def excess_delay_s(session: Session) -> Floats:
+    """Return every packet's delay above the quiet path, NaN where lost; shape (n,).
+
+    Where the path never was quiet, above the least delay of the run.
+    """
+    due = session.arrival_if_empty_ns
+    if due is None:
+        delay = session.run.delay_s
+        return delay - np.min(delay, initial=np.inf, where=np.isfinite(delay))
+    got = session.run.sent & session.run.received
+    excess = np.full(len(session.run), np.nan)
+    excess[got] = (session.run.received_ns[got] - due[got]) * 1e-9
+    return excess
+
+
+def delay_over_time(session: Session, *, flood: bool) -> Points:
+    """Return delay above the quiet path against send time, of the flood or of the sparse flows."""
+    run, excess = session.run, excess_delay_s(session)
+    chosen = run.sent & run.received & ((run.flow == FLOOD_FLOW) == flood)
+    order = np.argsort(run.sent_ns[chosen], kind="stable")
+    return Points(run.sent_ns[chosen][order] * 1e-9, excess[chosen][order])
+
+
+def throughput_over_time(session: Session, bins: int = 150) -> tuple[Points, Points]:
+    """Return (received, offered) rates in bit/s of IP packets, x being the start of each bin.
+
+    Arrivals are placed on the sender's clock by taking the quiet delay off.
+    """
+    run = session.run
+    sent, got = run.sent, run.sent & run.received
+    arrived_s = run.sent_ns[got] * 1e-9 + excess_delay_s(session)[got]
+    left_s = run.sent_ns[sent] * 1e-9
+    end = max(float(np.max(arrived_s, initial=0.0)), float(np.max(left_s, initial=0.0)), 1e-3)
+    # Bins shorter than some tens of packets would show counting noise, not throughput.
+    width = max(end / bins, 0.05)
+    edges = np.arange(0.0, end + width, width)
+    # As floats: sums of uint16 weights would wrap around.
+    sizes = run.size_bytes.astype(np.float64)
+    received, _ = np.histogram(arrived_s, edges, weights=sizes[got])
+    offered, _ = np.histogram(left_s, edges, weights=sizes[sent])
+    starts = edges[:-1]
+    return Points(starts, received * 8 / width), Points(starts, offered * 8 / width)
+
+
+def delays_quiet_and_full(session: Session) -> tuple[Floats, Floats]:
+    """Return sorted delays above the quiet path: without the flood, and of the flood in hold."""
+    excess = excess_delay_s(session)
+    known = np.isfinite(excess)
+    quiet = (session.during("quiet") | session.during("after")) & known
+    full = session.during("hold") & session.flood & known
+    return np.sort(excess[quiet]), np.sort(excess[full])
+
+
+def cdf(values: Floats, steps: int = 200) -> Points:
+    """Return the distribution of sorted values: x the value, y the fraction not above it."""
+    count = len(values)
+    rank = np.unique(np.linspace(0, max(count - 1, 0), min(count, steps)).astype(np.int64))
+    return Points(values[rank], (rank + 1) / max(count, 1))
+
+
+def occupancy_at_drops(session: Session) -> Points:
+    """Return `Session.waiting_at_drop` (packets) against the send time of each drop."""
+    held: Floats = session.waiting_at_drop
+    known = np.isfinite(held)
+    at: Floats = np.asarray(session.run.sent_ns[session.drops[known]], dtype=np.float64) * 1e-9
+    return Points(at, held[known])
+
+
+def thin(points: Points, bins: int = 400) -> Points:
+    """Keep at most three points per bin of x: least, median and greatest y, so no spike is lost."""
+    count = len(points.x)
+    if count <= 3 * bins:
+        return points
+    low, high = float(points.x[0]), float(points.x[-1])
+    which = np.minimum(
+        ((points.x - low) / max(high - low, 1e-12) * bins).astype(np.int64), bins - 1
+    )
+    order = np.lexsort((points.y, which))
+    starts = np.flatnonzero(np.diff(which[order], prepend=-1))
+    ends = np.append(starts[1:], count)
+    kept = np.unique(np.concatenate([starts, (starts + ends - 1) // 2, ends - 1]))
+    chosen = np.sort(order[kept])
+    return Points(points.x[chosen], points.y[chosen])

@@ -1,0 +1,66 @@
+"""Quantities as people read them; the one place that rounds for the screen and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def seconds(value: float | None) -> str:
+    """Return a time with a unit that suits it: ``0.35 ms``, ``213 ms``, ``2.40 s``."""
+    if value is None:
+        return "unknown"
+    size = abs(value)
+    if size < 0.9995e-3:
+        return f"{value * 1e3:.2f} ms"
+    if size < 9.95e-3:
+        return f"{value * 1e3:.1f} ms"
+    if size < 0.9995:
+        return f"{value * 1e3:.0f} ms"
+    return f"{value:.2f} s" if size < 99.995 else f"{value:,.0f} s"
+
+
+def rate(bits_per_second: float | None) -> str:
+    """Return a data rate: ``640 kb/s``, ``7.02 Mb/s``."""
+    if bits_per_second is None:
+        return "unknown"
+    if bits_per_second < 999.5e3:
+        return f"{bits_per_second / 1e3:.0f} kb/s"
+    if bits_per_second < 99.95e6:
+        return f"{bits_per_second / 1e6:.2f} Mb/s"
+    return f"{bits_per_second / 1e6:,.0f} Mb/s"
+
+
+def number(value: float | None, unit: str | None = None) -> str:
+    """Return a count: bytes whole, anything else with one decimal below 10 000."""
+    if value is None:
+        return "–"
+    if unit == "bytes" or abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"
+
+
+def quantity(value: float | None, unit: str | None) -> str:
+    """Return a count with its unit: ``99.6 packets``."""
+    return number(value, unit) + (f" {unit}" if value is not None and unit else "")
+
+
+def interval(bounds: Sequence[float] | None, unit: str | None = None) -> str:
+    """Return ``99.2 to 100.0``, without the unit; a dash where there is none."""
+    if bounds is None:
+        return "–"
+    return f"{number(bounds[0], unit)} to {number(bounds[1], unit)}"
+
+
+def percent(fraction: float | None) -> str:
+    """Return a fraction as a percentage."""
+    return "–" if fraction is None else f"{fraction * 100:.1f} %"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 session``, ``3 sessions``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(items: Sequence[str], last: str = "and") -> str:
+    """Return ``a, b and c``."""
+    return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else list(items))

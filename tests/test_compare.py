@@ -1,0 +1,169 @@
+"""Before and after: real changes are found, chance and resolution are not called changes."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import synthetic
+from airqueue.measure.compare import compare
+from airqueue.measure.schema import ResultError, check, read_result, to_text
+
+
+def by_name(comparison, name):
+    (change,) = [c for c in comparison.changes if c.name == name]
+    return change
+
+
+def grown(capacity, counting, **changes):
+    return synthetic.fifo_result(
+        capacity=capacity,
+        ci95=[capacity - 0.5, capacity + 0.5],
+        sessions=synthetic.sessions(counting),
+        **changes,
+    )
+
+
+def test_a_doubled_queue_is_a_real_change():
+    after = grown(200.0, [199.8, 200.1, 200.2])
+    change = by_name(compare(synthetic.fifo_result(), after), "capacity")
+    assert change.real is True
+    assert change.difference == pytest.approx(99.95)
+    assert change.ci95_difference[0] < 99.95 < change.ci95_difference[1]
+
+
+def test_half_a_packet_is_within_the_resolution_however_narrow_the_interval():
+    after = synthetic.fifo_result(capacity=100.6, ci95=[100.599, 100.601])
+    before = synthetic.fifo_result(capacity=100.0, ci95=[99.999, 100.001])
+    change = by_name(compare(before, after), "capacity")
+    assert change.real is False
+    assert "resolution" in change.because
+
+
+def test_the_same_measurement_shows_no_change():
+    comparison = compare(synthetic.fifo_result(), synthetic.fifo_result())
+    assert {change.real for change in comparison.changes} == {False}
+
+
+def test_welch_agrees_with_scipy():
+    before, after = [99.0, 101.0, 100.5, 98.7], [104.0, 109.0, 103.0]
+    comparison = compare(grown(100.0, before), grown(105.0, after))
+    change = by_name(comparison, "counting, 1500 B packets")
+    expected = stats.ttest_ind(after, before, equal_var=False)
+    bounds = expected.confidence_interval(0.95)
+    assert change.p == pytest.approx(expected.pvalue)
+    assert change.ci95_difference == pytest.approx((bounds.low, bounds.high))
+    assert change.real is bool(bounds.low > 1.0)
+
+
+def test_false_alarms_stay_at_their_rate():
+    # Two samples of one distribution, far wider than the resolution: about 5 % may look different.
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(200):
+        before, after = rng.normal(1000, 50, (2, 6))
+        comparison = compare(grown(1000.0, list(before)), grown(1000.0, list(after)))
+        alarms += bool(by_name(comparison, "counting, 1500 B packets").real)
+    # 99.9 % of a binomial(200, 0.05) lies below 21.
+    assert alarms <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+def test_different_units_are_refused():
+    after = synthetic.fifo_result(
+        counted_in="bytes", capacity=151e3, capacity_unit="bytes", ci95=[150e3, 152e3]
+    )
+    with pytest.raises(ResultError, match="packets, the second in bytes"):
+        compare(synthetic.fifo_result(), after)
+
+
+def test_without_a_capacity_nothing_is_claimed():
+    change = by_name(
+        compare(synthetic.fifo_result(), synthetic.other_result("isolated")), "capacity"
+    )
+    assert change.real is None
+    assert change.difference is None
+
+
+def test_single_sessions_and_missing_intervals_cannot_tell():
+    one = grown(100.0, [100.0])
+    two = synthetic.fifo_result(sessions=synthetic.sessions([120.0]), ci95=None, capacity=120.0)
+    comparison = compare(one, two)
+    assert by_name(comparison, "capacity").real is None
+    assert by_name(comparison, "counting, 1500 B packets").real is None
+
+
+def test_discarded_sessions_take_no_part():
+    after = synthetic.fifo_result()
+    for session in after["sessions"][:1]:
+        session.update(accepted=False, discarded_because="it stalled")
+        session["estimates"]["counting"] = 5.0
+    change = by_name(compare(synthetic.fifo_result(), after), "counting, 1500 B packets")
+    assert change.after.value == pytest.approx(100.05)
+    assert change.after.sessions == 2
+
+
+def test_differing_conditions_are_pointed_out():
+    after = synthetic.fifo_result(direction="up", profile="paper")
+    cautions = " ".join(compare(synthetic.fifo_result(), after).cautions)
+    assert "direction" in cautions
+    assert "profile" in cautions
+
+
+def test_comparison_is_json():
+    comparison = compare(synthetic.fifo_result(), grown(200.0, [199.8, 200.1, 200.2]))
+    assert json.loads(to_text(comparison.to_json()))["format"] == "airqueue-comparison"
+
+
+def test_results_round_trip_through_a_file(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(to_text(synthetic.fifo_result()))
+    assert read_result(path) == synthetic.fifo_result()
+
+
+def test_numbers_that_json_lacks_become_null():
+    result = synthetic.fifo_result(delay_full_s=float("nan"), rate_bps=np.float64(7e6))
+    loaded = json.loads(to_text(result))
+    assert loaded["delay_full_s"] is None
+    assert loaded["rate_bps"] == 7e6
+    check(loaded)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe\x00", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no airqueue measurement"),
+        (b'{"format": "airqueue-measurement", "version": 2}', "version 2"),
+        (b'{"format": "airqueue-measurement", "version": 1}', "damaged or was edited"),
+    ],
+)
+def test_wrong_files_are_one_sentence(tmp_path, content, message):
+    path = tmp_path / "wrong.json"
+    path.write_bytes(content)
+    with pytest.raises(ResultError, match=message) as caught:
+        read_result(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"verdict": "maybe"}, "verdict"),
+        ({"capacity": "100"}, "capacity"),
+        ({"ci95": [1.0]}, "ci95"),
+        ({"surprise": 1}, "top level"),
+        ({"verdict": "isolated"}, "c"),  # with a capacity, that is a contradiction
+    ],
+)
+def test_the_schema_is_strict(change, place):
+    with pytest.raises(ResultError, match=place):
+        check({**synthetic.fifo_result(), **change})
+
+
+def test_every_verdict_passes_the_schema():
+    check(synthetic.fifo_result())
+    check(synthetic.other_result("policer"))
