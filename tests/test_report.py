@@ -74,6 +74,13 @@ def test_the_analysis_of_runs_follows_the_schema(result):
     assert result["verdict"] == "fifo"
 
 
+def test_a_single_session_per_size_has_no_interval(runs):
+    measured = analyze([runs[0], runs[2]], {"target": "a"}).to_json()
+    check(measured)
+    assert measured["estimators"]["counting"]["ci95_packets"] is None
+    parsed(render(measured, [runs[0], runs[2]]))
+
+
 def test_report_has_every_picture(result, runs):
     page = parsed(render({**result, "search": synthetic.search()}, runs))
     for title in (

@@ -107,9 +107,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
+        if isinstance(value, tuple) and any(_unbounded(v) for v in value):
+            return None  # an interval without a bound, as a single sample has, is no interval
         return [_plain(v) for v in value]
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return None if _unbounded(value) else value
     if hasattr(value, "item"):
         return _plain(value.item())
     return value
+
+
+def _unbounded(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
