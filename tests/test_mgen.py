@@ -31,6 +31,7 @@ from mgen_logs import (
     recv_record,
     send_line,
     write_logs,
+    write_text,
 )
 
 # --- round trips ------------------------------------------------------------------------------
