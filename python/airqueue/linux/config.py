@@ -1,0 +1,143 @@
+"""What a Host AP is to be: its queue, its rate, and what goes wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from airqueue.linux.disturbance import Disturbance
+from airqueue.units import UnitError, format_rate, parse_size
+
+ETHERNET_BYTES = 14
+"""What Linux adds to the IP length of a packet when a queue or a shaper counts its bytes."""
+MTU_BYTES = 1500
+"""Largest IP packet in the test bed."""
+FRAME_BYTES = MTU_BYTES + ETHERNET_BYTES
+"""Largest packet as shapers and byte queues count it."""
+MIN_BURST_BYTES = 1540
+"""Smallest burst: a tbf drops what does not fit its bucket, so a full frame must, with room for
+the rounding of the rate tables."""
+MAX_RATE_BPS = 1_000_000_000
+"""Above this the shaper is no bottleneck on small machines."""
+
+QueueKind = Literal["pfifo", "bfifo", "pfifo_head_drop"]
+Shaper = Literal["tbf", "htb"]
+Policer = Literal["none", "nft"]
+Direction = Literal["down", "up"]
+
+_KINDS: tuple[QueueKind, ...] = ("pfifo", "bfifo", "pfifo_head_drop")
+_LATE_TIMER_S = 1e-3
+
+
+class ConfigError(ValueError):
+    """A test bed that cannot be built; the message names the setting and what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """A kernel FIFO and its limit: packets, or bytes for bfifo (with the Ethernet header)."""
+
+    kind: QueueKind
+    limit: int
+
+    @classmethod
+    def parse(cls, text: str) -> QueueSpec:
+        """Return the queue that ``pfifo:100``, ``bfifo:150000`` or ``bfifo:150kB`` describes."""
+        name, _, number = text.strip().partition(":")
+        for kind in _KINDS:
+            if kind == name:
+                return cls(kind, _parse_limit(text, kind, number))
+        raise ConfigError(
+            f"the queue {text!r} is not known; write pfifo:PACKETS, bfifo:BYTES "
+            "or pfifo_head_drop:PACKETS"
+        )
+
+    def __post_init__(self) -> None:
+        smallest = FRAME_BYTES if self.kind == "bfifo" else 1
+        if not smallest <= self.limit < 2**31:
+            raise ConfigError(
+                f"the limit of {self.kind}:{self.limit} must be at least {smallest} "
+                f"{self.counted_in} and less than 2^31"
+            )
+
+    @property
+    def counted_in(self) -> Literal["packets", "bytes"]:
+        """The unit in which the queue counts."""
+        return "bytes" if self.kind == "bfifo" else "packets"
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.limit}"
+
+
+def _parse_limit(text: str, kind: QueueKind, number: str) -> int:
+    if kind == "bfifo":
+        try:
+            return parse_size(number)
+        except UnitError as error:
+            raise ConfigError(f"the queue {text!r} has no valid limit: {error}") from error
+    if not (number.isascii() and number.isdigit() and len(number) < 12):
+        raise ConfigError(f"the queue {text!r} needs a whole number of packets, as in {kind}:100")
+    return int(number)
+
+
+def default_burst_bytes(rate_bps: float) -> int:
+    """Return a bucket of one frame and a millisecond of the rate on top.
+
+    A timer of the kernel fires some tens of microseconds late, a busy machine's far later, and a
+    tbf loses for good what its bucket cannot hold meanwhile: with 1540 bytes it serves nine tenths
+    of 50 Mb/s and six tenths of 300 Mb/s. While packets wait, a larger bucket changes nothing else.
+    """
+    return MIN_BURST_BYTES + round(rate_bps / 8 * _LATE_TIMER_S)
+
+
+@dataclass(frozen=True, slots=True)
+class BedConfig:
+    """A Host AP. Rates in bits per second, counted with the Ethernet header, as Linux does."""
+
+    queue: QueueSpec = QueueSpec("pfifo", 100)
+    rate_bps: int = 7_000_000
+    shaper: Shaper = "tbf"
+    burst_bytes: int | None = None
+    """Bucket of the shaper or the policer; None: `default_burst_bytes`."""
+    mpu_bytes: int = 0
+    """Least size a packet is shaped at: with it small packets meet a packets-per-second ceiling."""
+    policer: Policer = "none"
+    """``nft``: packets above the rate are dropped at once, and nothing ever waits."""
+    isolate: bool = False
+    """Flows in FIFOs of their own (htb leaves by the low bit of the client's UDP port)."""
+    ipv6: bool = False
+    direction: Direction = "down"
+    """``up``: the wireless machine sends, i.e. the client is in the sender's namespace."""
+    disturbances: tuple[Disturbance, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 8_000 <= self.rate_bps <= MAX_RATE_BPS:
+            raise ConfigError(
+                f"the rate {format_rate(self.rate_bps)} is outside 8 kb/s to "
+                f"{format_rate(MAX_RATE_BPS)}"
+            )
+        if not MIN_BURST_BYTES <= self.bucket_bytes <= 2**24:
+            raise ConfigError(
+                f"the burst of {self.bucket_bytes} bytes must be from {MIN_BURST_BYTES} "
+                f"(one full frame) to {2**24}"
+            )
+        if not 0 <= self.mpu_bytes <= MIN_BURST_BYTES:
+            raise ConfigError(
+                f"the mpu of {self.mpu_bytes} bytes must be from 0 to {MIN_BURST_BYTES}"
+            )
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        if self.isolate and self.shaper != "htb":
+            raise ConfigError("isolated flows need classes: choose the shaper htb with isolate")
+        if self.policer != "none" and (self.isolate or self.mpu_bytes or self.disturbances):
+            raise ConfigError(
+                "a policer shapes nothing: it goes with neither isolate, mpu nor disturbances"
+            )
+
+    @property
+    def bucket_bytes(self) -> int:
+        """The burst that is configured, chosen or by default."""
+        if self.burst_bytes is not None:
+            return self.burst_bytes
+        return default_burst_bytes(self.rate_bps)

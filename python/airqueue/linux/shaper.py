@@ -1,0 +1,155 @@
+"""The tc and nft commands of the bottleneck, as pure functions of what it should be.
+
+How the kernel behaves, each found by experiment and kept true by ``tests/test_bed.py``:
+
+* The packet that waits for tokens stays in the FIFO: tbf peeks, and htb does not touch a leaf whose
+  class may not send. So the FIFO's limit is all that can wait, and no packet is in service apart.
+* Changing a tbf sets the limit of a FIFO below it to the tbf's own ``limit`` number, in whatever
+  unit the FIFO counts. Given the FIFO's number there, a change of rate leaves the FIFO as it is;
+  given another, a bigger queue would silently come with it. It also refills the bucket.
+* Changing an htb class leaves its FIFO alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, BedConfig
+
+DEVICE = "out"
+"""The access point's interface towards the receiver: the bottleneck."""
+FLOW_PORTS = (40_000, 40_001)
+"""The client's UDP ports, one per flow; the low bit selects the leaf when flows are isolated.
+Fixed numbers are safe: nobody else is in the client's namespace."""
+
+Argv = tuple[str, ...]
+
+_PARENT = "1:1"
+_LEAVES = ("1:10", "1:11")
+_FIFOS = ("10:", "11:")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """What the token bucket is set to just now. ``rate_bps`` in bits per second."""
+
+    rate_bps: int
+    burst_bytes: int
+    mpu_bytes: int
+    limit: int
+    """Limit of the FIFO behind it, in its own unit."""
+
+
+def initial_bucket(config: BedConfig) -> Bucket:
+    """Return the undisturbed setting."""
+    return Bucket(config.rate_bps, config.bucket_bytes, config.mpu_bytes, config.queue.limit)
+
+
+def stalled_bucket(bucket: Bucket, seconds: float) -> Bucket:
+    """Return a setting under which the next packet but one leaves after ``seconds``.
+
+    A qdisc that waits for tokens sleeps on a timer set with the rate of that moment, and a change
+    of the rate does not wake it. A rate of nearly nothing would thus hold the queue long after the
+    stall is over; this rate makes the kernel's own timer fire when the stall ends. One packet still
+    leaves at the beginning, on a timer that was already set. The mpu makes that packet cost the
+    same whatever its size.
+    """
+    # The refilled bucket (tbf) pays for one frame and a bit; the rest of the second takes the time.
+    missing_bits = 8 * (2 * FRAME_BYTES - MIN_BURST_BYTES)
+    rate_bps = max(8, round(missing_bits / seconds))
+    return replace(bucket, rate_bps=rate_bps, burst_bytes=MIN_BURST_BYTES, mpu_bytes=FRAME_BYTES)
+
+
+def build_commands(config: BedConfig) -> list[Argv]:
+    """Return the commands that make the bottleneck, to be run in the access point's namespace."""
+    if config.policer == "nft":
+        return _policer(config)
+    fifo = (config.queue.kind, "limit", str(config.queue.limit))
+    bucket = initial_bucket(config)
+    if config.shaper == "tbf":
+        return [
+            _tbf("add", bucket),
+            ("tc", "qdisc", "add", "dev", DEVICE, "parent", _PARENT, "handle", _FIFOS[0], *fifo),
+        ]
+    commands: list[Argv] = [
+        ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "1:", "htb", "default", "10")
+    ]
+    commands += _htb_classes("add", config, bucket)
+    leaves = zip(_LEAVES, _FIFOS, strict=True) if config.isolate else [(_LEAVES[0], _FIFOS[0])]
+    for leaf, handle in leaves:
+        commands.append(
+            ("tc", "qdisc", "add", "dev", DEVICE, "parent", leaf, "handle", handle, *fifo)
+        )
+    if config.isolate:
+        commands.append(_port_filter(config))
+    return commands
+
+
+def change_commands(config: BedConfig, before: Bucket, after: Bucket) -> list[Argv]:
+    """Return the commands that take the bottleneck from one setting to another."""
+    if config.shaper == "tbf":
+        return [_tbf("change", after)]
+    commands: list[Argv] = []
+    if before.limit != after.limit:
+        handles = zip(_LEAVES, _FIFOS, strict=True) if config.isolate else [(_LEAVES[0], "10:")]
+        for leaf, handle in handles:
+            fifo = (config.queue.kind, "limit", str(after.limit))
+            commands.append(
+                ("tc", "qdisc", "change", "dev", DEVICE, "parent", leaf, "handle", handle, *fifo)
+            )
+    if replace(before, limit=after.limit) != after:
+        commands += _htb_classes("change", config, after)
+    return commands
+
+
+def _tbf(verb: str, bucket: Bucket) -> Argv:
+    tbf = ("tc", "qdisc", verb, "dev", DEVICE, "root", "handle", "1:", "tbf")
+    # The limit must be the FIFO's own number: see the head of this file.
+    return (*tbf, *_rate(bucket), "limit", str(bucket.limit))
+
+
+def _rate(bucket: Bucket) -> Argv:
+    rate: Argv = ("rate", f"{bucket.rate_bps}bit", "burst", str(bucket.burst_bytes))
+    return (*rate, "mpu", str(bucket.mpu_bytes)) if bucket.mpu_bytes else rate
+
+
+def _htb_classes(verb: str, config: BedConfig, bucket: Bucket) -> list[Argv]:
+    if not config.isolate:
+        return [_htb_class(verb, "1:", _LEAVES[0], bucket, bucket.rate_bps)]
+    # Each leaf is sure of half and may borrow all: a sparse flow waits for no queue but its own.
+    half = replace(bucket, rate_bps=max(8, bucket.rate_bps // 2))
+    return [
+        _htb_class(verb, "1:", _PARENT, bucket, bucket.rate_bps),
+        *(_htb_class(verb, _PARENT, leaf, half, bucket.rate_bps) for leaf in _LEAVES),
+    ]
+
+
+def _htb_class(verb: str, parent: str, classid: str, bucket: Bucket, ceil_bps: int) -> Argv:
+    head = ("tc", "class", verb, "dev", DEVICE, "parent", parent, "classid", classid, "htb")
+    ceiling = ("ceil", f"{ceil_bps}bit", "cburst", str(bucket.burst_bytes))
+    return (*head, *_rate(bucket), *ceiling, "quantum", str(MIN_BURST_BYTES))
+
+
+def _port_filter(config: BedConfig) -> Argv:
+    """Return the filter that sends odd client ports to the second leaf (u32: always at hand)."""
+    family, header = ("ipv6", "ip6") if config.ipv6 else ("ip", "ip")
+    port = "dport" if config.direction == "down" else "sport"
+    head = ("tc", "filter", "add", "dev", DEVICE, "parent", "1:", "protocol", family, "prio", "1")
+    return (*head, "u32", "match", header, port, "1", "0x0001", "flowid", _LEAVES[1])
+
+
+def _policer(config: BedConfig) -> list[Argv]:
+    """Return a policer in the forward chain, before an unshaped FIFO in which nothing can wait.
+
+    nft meters the IP packet: unlike tc it does not see the Ethernet header.
+    """
+    bytes_per_second = max(1, config.rate_bps // 8)
+    chain = "{ type filter hook forward priority 0 ; policy accept ; }"
+    limit = f"limit rate over {bytes_per_second} bytes/second burst {config.bucket_bytes} bytes"
+    fifo = (config.queue.kind, "limit", str(config.queue.limit))
+    return [
+        ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "10:", *fifo),
+        ("nft", "add", "table", "inet", "bed"),
+        ("nft", "add", "chain", "inet", "bed", "police", chain),
+        ("nft", "add", "rule", "inet", "bed", "police", "oifname", DEVICE, *limit.split(), "drop"),
+    ]
