@@ -100,11 +100,3 @@ def parse_pair(text: str, what: str, example: str) -> tuple[str, str]:
     if not (first and colon and second) or ":" in second:
         raise UnitError(f"{text!r} is not {what}; write for example {example}")
     return first, second
-
-
-def format_rate(rate_bps: float) -> str:
-    """Return a rate for people, in decimal multiples: ``7 Mb/s``."""
-    for unit, name in ((10**9, "Gb/s"), (10**6, "Mb/s"), (10**3, "kb/s")):
-        if rate_bps >= unit:
-            return f"{rate_bps / unit:.4g} {name}"
-    return f"{rate_bps:.4g} b/s"

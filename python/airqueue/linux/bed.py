@@ -8,6 +8,7 @@ the namespace of that interface: its own socket buffer would then stop it before
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 import time
@@ -26,6 +27,7 @@ from airqueue.linux.shaper import (
     build_commands,
     change_commands,
     initial_bucket,
+    policed_pps,
     stalled_bucket,
 )
 from airqueue.linux.topology import (
@@ -198,22 +200,43 @@ class HostAp:
         packet). tbf and htb keep the packet that waits for its tokens in the FIFO, so
         ``in_service_packets`` is 0. ``rate_bps`` counts the same overhead, except for the policer.
         """
-        policed = self.config.policer != "none"
-        limit = 0 if policed else self.config.queue.limit
+        if self.config.policer != "none":
+            return self._policer_truth()
         return {
-            "queue": str(self.config.queue),
-            "kind": "policer" if policed else "isolated" if self.config.isolate else "fifo",
-            "shaper": None if policed else self.config.shaper,
+            **self._common_truth(),
+            "kind": "isolated" if self.config.isolate else "fifo",
+            "shaper": self.config.shaper,
             "counted_in": self.config.queue.counted_in,
-            "capacity": limit,
-            "in_service_packets": 0,
+            "capacity": self.config.queue.limit,
             "overhead_bytes": ETHERNET_BYTES,
             "rate_bps": self.config.rate_bps,
-            "rate_overhead_bytes": 0 if policed else ETHERNET_BYTES,
+            "rate_overhead_bytes": ETHERNET_BYTES,
             "mpu_bytes": self.config.mpu_bytes,
+        }
+
+    def _policer_truth(self) -> dict[str, Any]:
+        by_bytes = self.config.policer == "nft"
+        return {
+            **self._common_truth(),
+            "kind": "policer",
+            "shaper": None,
+            "counted_in": "bytes" if by_bytes else "packets",
+            "capacity": 0,
+            "overhead_bytes": 0,
+            "rate_bps": self.config.rate_bps if by_bytes else None,
+            "rate_pps": None if by_bytes else policed_pps(self.config),
+            "rate_overhead_bytes": 0,
+        }
+
+    def _common_truth(self) -> dict[str, Any]:
+        return {
+            "queue": str(self.config.queue),
+            "policer": self.config.policer,
+            "in_service_packets": 0,
             "burst_bytes": self.config.bucket_bytes,
             "direction": self.config.direction,
             "ip_version": 6 if self.config.ipv6 else 4,
+            "disturbances": [dataclasses.asdict(d) for d in self.config.disturbances],
         }
 
     def queue_stats(self) -> QueueStats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from airqueue.linux.disturbance import Disturbance
-from airqueue.units import UnitError, format_rate, parse_size
+from airqueue.units import UnitError, parse_size
 
 ETHERNET_BYTES = 14
 """What Linux adds to the IP length of a packet when a queue or a shaper counts its bytes."""
@@ -17,16 +17,18 @@ FRAME_BYTES = MTU_BYTES + ETHERNET_BYTES
 MIN_BURST_BYTES = 1540
 """Smallest burst: a tbf drops what does not fit its bucket, so a full frame must, with room for
 the rounding of the rate tables."""
+MIN_RATE_BPS = 8_000
 MAX_RATE_BPS = 1_000_000_000
 """Above this the shaper is no bottleneck on small machines."""
 
 QueueKind = Literal["pfifo", "bfifo", "pfifo_head_drop"]
 Shaper = Literal["tbf", "htb"]
-Policer = Literal["none", "nft"]
+Policer = Literal["none", "nft", "nft-packets"]
 Direction = Literal["down", "up"]
 
 _KINDS: tuple[QueueKind, ...] = ("pfifo", "bfifo", "pfifo_head_drop")
 _LATE_TIMER_S = 1e-3
+_POLICED = 10 * FRAME_BYTES
 
 
 class ConfigError(ValueError):
@@ -98,11 +100,14 @@ class BedConfig:
     rate_bps: int = 7_000_000
     shaper: Shaper = "tbf"
     burst_bytes: int | None = None
-    """Bucket of the shaper or the policer; None: `default_burst_bytes`."""
+    """Bucket of the shaper or the policer; None: as `bucket_bytes` says."""
     mpu_bytes: int = 0
     """Least size a packet is shaped at: with it small packets meet a packets-per-second ceiling."""
     policer: Policer = "none"
-    """``nft``: packets above the rate are dropped at once, and nothing ever waits."""
+    """What is above the rate is dropped at once, and nothing ever waits. ``nft`` counts the bytes of
+    IP packets in a bucket of a whole second and the burst, as nftables makes it: a second's worth
+    passes freely after a rest. ``nft-packets`` counts packets (the rate is in full-size ones), in a
+    bucket of the burst alone."""
     isolate: bool = False
     """Flows in FIFOs of their own (htb leaves by the low bit of the client's UDP port)."""
     ipv6: bool = False
@@ -111,11 +116,8 @@ class BedConfig:
     disturbances: tuple[Disturbance, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 8_000 <= self.rate_bps <= MAX_RATE_BPS:
-            raise ConfigError(
-                f"the rate {format_rate(self.rate_bps)} is outside 8 kb/s to "
-                f"{format_rate(MAX_RATE_BPS)}"
-            )
+        if not MIN_RATE_BPS <= self.rate_bps <= MAX_RATE_BPS:
+            raise ConfigError(f"the rate of {self.rate_bps} bit/s is outside 8 kbit/s to 1 gbit/s")
         if not MIN_BURST_BYTES <= self.bucket_bytes <= 2**24:
             raise ConfigError(
                 f"the burst of {self.bucket_bytes} bytes must be from {MIN_BURST_BYTES} "
@@ -130,6 +132,8 @@ class BedConfig:
     def _check_combinations(self) -> None:
         if self.isolate and self.shaper != "htb":
             raise ConfigError("isolated flows need classes: choose the shaper htb with isolate")
+        if self.isolate and any(d.kind == "stall" for d in self.disturbances):
+            raise ConfigError("isolated flows cannot be stalled: leave out the stalls or isolate")
         if self.policer != "none" and (self.isolate or self.mpu_bytes or self.disturbances):
             raise ConfigError(
                 "a policer shapes nothing: it goes with neither isolate, mpu nor disturbances"
@@ -137,7 +141,7 @@ class BedConfig:
 
     @property
     def bucket_bytes(self) -> int:
-        """The burst that is configured, chosen or by default."""
+        """The burst as configured, or what late timers (shaper) or late senders (policer) need."""
         if self.burst_bytes is not None:
             return self.burst_bytes
-        return default_burst_bytes(self.rate_bps)
+        return default_burst_bytes(self.rate_bps) + (0 if self.policer == "none" else _POLICED)

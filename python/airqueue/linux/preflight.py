@@ -140,8 +140,8 @@ def _exec_in_user_namespace() -> NoReturn:
     os.execvp(command[0], command)
 
 
-def test_prefix() -> tuple[str, ...]:
-    """Return what to put before a test command so that it may build the bed; empty for root."""
+def command_prefix() -> tuple[str, ...]:
+    """Return what to put before a command so that it may build the bed; empty for root."""
     return () if choose_mode() == "direct" else (*_UNSHARE, "--")
 
 
@@ -171,7 +171,8 @@ def _queue_checks(scratch: Namespace) -> Iterator[Check]:
     yield tried("FIFO queues", "sch_fifo", f"{add} parent 1:1 handle 10: pfifo limit 9")
     scratch.run(("tc", "qdisc", "del", "dev", "v0", "root"))
     yield tried("htb shaper", "sch_htb", f"{add} root handle 1: htb", "--shaper htb, --isolate")
-    scratch.run(("tc", *"class add dev v0 parent 1: classid 1:1 htb rate 1mbit".split()))
+    leaf = "tc class add dev v0 parent 1: classid 1:1 htb rate 1mbit"
+    yield tried("htb classes", "sch_htb", leaf, "--shaper htb, --isolate")
     match = "u32 match ip dport 1 0x0001 flowid 1:1"
     command = f"tc filter add dev v0 parent 1: protocol ip prio 1 {match}"
     yield tried("u32 filters", "cls_u32", command, "--isolate")
@@ -187,9 +188,7 @@ def _policer_checks(scratch: Namespace) -> Iterator[Check]:
     yield _tried(scratch, "nftables rate limits", "nft_limit", rule, "--policer nft")
 
 
-def _tried(
-    scratch: Namespace, name: str, module: str, command: str, needed_for: str = ""
-) -> Check:
+def _tried(scratch: Namespace, name: str, module: str, command: str, needed_for: str = "") -> Check:
     try:
         done = scratch.run(command.split())
     except BedError as error:
@@ -214,7 +213,7 @@ def _writable_settings(scratch: Namespace) -> Check:
 def main() -> int:
     """Print the prefix with which a test command may build the bed (used by the Makefile)."""
     try:
-        print(" ".join(test_prefix()))
+        print(" ".join(command_prefix()))
     except BedError as error:
         print(error, file=sys.stderr)
     return 0

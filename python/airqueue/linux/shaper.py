@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, BedConfig
+from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, MTU_BYTES, BedConfig
 
 DEVICE = "out"
 """The access point's interface towards the receiver: the bottleneck."""
@@ -62,7 +62,7 @@ def stalled_bucket(bucket: Bucket, seconds: float) -> Bucket:
 
 def build_commands(config: BedConfig) -> list[Argv]:
     """Return the commands that make the bottleneck, to be run in the access point's namespace."""
-    if config.policer == "nft":
+    if config.policer != "none":
         return _policer(config)
     fifo = (config.queue.kind, "limit", str(config.queue.limit))
     bucket = initial_bucket(config)
@@ -138,14 +138,25 @@ def _port_filter(config: BedConfig) -> Argv:
     return (*head, "u32", "match", header, port, "1", "0x0001", "flowid", _LEAVES[1])
 
 
+def policed_pps(config: BedConfig) -> int:
+    """Return the packets per second of the policer that counts packets (nft takes whole ones)."""
+    return max(1, round(config.rate_bps / 8 / MTU_BYTES))
+
+
 def _policer(config: BedConfig) -> list[Argv]:
     """Return a policer in the forward chain, before an unshaped FIFO in which nothing can wait.
 
     nft meters the IP packet: unlike tc it does not see the Ethernet header.
     """
-    bytes_per_second = max(1, config.rate_bps // 8)
     chain = "{ type filter hook forward priority 0 ; policy accept ; }"
-    limit = f"limit rate over {bytes_per_second} bytes/second burst {config.bucket_bytes} bytes"
+    if config.policer == "nft":
+        rate, burst = f"{config.rate_bps // 8} bytes/second", f"{config.bucket_bytes} bytes"
+    else:
+        rate, burst = (
+            f"{policed_pps(config)}/second",
+            f"{config.bucket_bytes // FRAME_BYTES} packets",
+        )
+    limit = f"limit rate over {rate} burst {burst}"
     fifo = (config.queue.kind, "limit", str(config.queue.limit))
     return [
         ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "10:", *fifo),

@@ -1,0 +1,30 @@
+"""Shared by all tests: the ``bed`` marker, with the reason when the Host AP cannot be built."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from airqueue.linux import preflight
+from airqueue.linux.netns import BedError
+
+
+@functools.cache
+def _why_no_bed() -> str:
+    """Return why this process cannot build the bed, and what would; empty when it can."""
+    absent = preflight.missing_tools(preflight.needed_tools(policer=True))
+    if absent:
+        return absent
+    try:
+        prefix = preflight.command_prefix()
+    except BedError as error:
+        return str(error)
+    if prefix:
+        return f"not root here: run the tests as '{' '.join(prefix)} pytest'"
+    return next((check.problem for check in preflight.checks() if not check.ok), "")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("bed") is not None and _why_no_bed():
+        pytest.skip(_why_no_bed())
