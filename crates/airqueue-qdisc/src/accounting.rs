@@ -32,8 +32,7 @@ pub struct Accounted<Q> {
 }
 
 impl Tally {
-    /// Counts one packet more.
-    pub fn add(&mut self, packet: &Packet) {
+    fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
     }

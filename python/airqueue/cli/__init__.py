@@ -1,0 +1,60 @@
+"""The `airqueue` command. Exit codes: 0 a result (an honest "undecided" is one), 1 it could not be
+done, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+import airqueue
+from airqueue.cli.errors import one_sentence
+
+# Loaded when used: the test bed and the native module are slow to import, or absent on a machine
+# that only analyses. Name -> (module, attribute, line in the list of commands).
+_COMMANDS = {
+    "measure": ("airqueue.cli.measure", "measure", "Measure the queue between here and a server."),
+    "server": ("airqueue.cli.server", "server", "Be the other end of measurements."),
+    "analyze": ("airqueue.cli.analyze", "analyze", "Evaluate a stored capture again."),
+    "compare": ("airqueue.cli.compare", "compare", "Say whether two measurements really differ."),
+    "testbed": ("airqueue.cli.testbed", "testbed", "Measure kernel queues of known capacity."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports its commands when they are called, and reports errors as sentences."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of a user's path through them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what the user can mend becomes one sentence and exit code 1."""
+        with one_sentence():
+            return super().invoke(ctx)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(airqueue.__version__, prog_name="airqueue")
+def main() -> None:
+    """Measure the queue of an access point, or of any bottleneck, from outside.
+
+    \b
+    On a wired machine:       airqueue server
+    On the wireless machine:  airqueue measure HOST
+    """

@@ -1,0 +1,85 @@
+"""`airqueue analyze`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airqueue.cli.output import Outputs, json_option, report_option
+from airqueue.cli.sources import read_capture
+from airqueue.measure import api
+from airqueue.measure.mgen import read_mgen
+from airqueue.measure.records import Run
+
+
+@click.command(short_help="Evaluate a stored capture again.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["capture", "mgen"]),
+    default="capture",
+    show_default=True,
+    help="mgen: receiver's logs of MGEN, the tool of the APQ paper.",
+)
+@click.option(
+    "--sender-log",
+    "sender_logs",
+    metavar="FILE",
+    multiple=True,
+    help="With --format mgen: the sender's log, once for each FILE in the same order.",
+)
+@json_option
+@report_option
+def analyze(
+    files: tuple[str, ...],
+    file_format: str,
+    sender_logs: tuple[str, ...],
+    json_path: str | None,
+    report_path: str | None,
+) -> None:
+    """Run every estimator and the verdict again over stored packet records.
+
+    FILE is a capture of `airqueue measure --capture`, also of an interrupted one; of MGEN logs
+    several, one for each session.
+
+    \b
+    Examples:
+      airqueue analyze lab.capture --report lab.html
+      airqueue analyze --format mgen run1500.log run750.log --json -
+    """
+    if sender_logs and (file_format != "mgen" or len(sender_logs) != len(files)):
+        raise click.UsageError("--sender-log goes with --format mgen, once for each FILE.")
+    if file_format == "capture" and len(files) != 1:
+        raise click.UsageError("A capture holds a whole measurement; give one FILE.")
+    outputs = Outputs(json_path, report_path)
+    outputs.check()
+    header: dict[str, Any]
+    if file_format == "mgen":
+        runs = _mgen_sessions(files, sender_logs)
+        header = {"warnings": [w for run in runs for w in run.meta.get("warnings", ())]}
+    else:
+        header, runs = read_capture(files[0])
+    if not runs:
+        raise click.ClickException(
+            f"{files[0]} holds no whole run, so there is nothing to evaluate."
+        )
+    measured = api.analyze(runs, {**header, "profile": "capture", "target": ", ".join(files)})
+    outputs.emit(measured.to_json(), runs)
+
+
+def _mgen_sessions(files: Sequence[str], sender_logs: Sequence[str]) -> list[Run]:
+    """Read one session from every log; sessions of one packet size are numbered from 0."""
+    seen: Counter[int] = Counter()
+    runs = []
+    for i, name in enumerate(files):
+        run = read_mgen(Path(name), Path(sender_logs[i]) if sender_logs else None)
+        size = int(run.meta["size_bytes"])
+        runs.append(dataclasses.replace(run, meta={**run.meta, "index": seen[size]}))
+        seen[size] += 1
+    return runs

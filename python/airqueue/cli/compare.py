@@ -1,0 +1,104 @@
+"""`airqueue compare`."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from airqueue import text
+from airqueue.cli.output import json_option, stdout
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure import compare as comparing
+from airqueue.measure import schema
+from airqueue.measure.compare import Change, Comparison, Side
+
+
+@click.command(short_help="Say whether two measurements really differ.")
+@click.argument("before")
+@click.argument("after")
+@json_option
+def compare(before: str, after: str, json_path: str | None) -> None:
+    """Say whether two measurements really differ.
+
+    BEFORE and AFTER are result files of `airqueue measure --json` (or `analyze --json`). A change
+    is called real when the 95 % interval of the difference lies beyond what the method resolves.
+
+    \b
+    Example:
+      airqueue measure 192.0.2.1 --json before.json
+      airqueue measure 192.0.2.1 --json after.json
+      airqueue compare before.json after.json
+    """
+    if json_path is not None and json_path != "-":
+        check_writable(json_path)
+    comparison = comparing.compare(schema.read_result(before), schema.read_result(after))
+    content = schema.to_text(comparison.to_json())
+    if json_path == "-":
+        click.echo(content, nl=False)
+        return
+    _show(comparison)
+    if json_path is not None:
+        write_atomically(json_path, content)
+
+
+def _show(comparison: Comparison) -> None:
+    console = stdout()
+    table = Table()
+    for heading in ("", "before", "after", "change", "real?"):
+        table.add_column(heading, justify="left" if heading in ("", "real?") else "right")
+    table.add_row("verdict", *comparison.verdicts, "", "")
+    table.add_row("counted in", *comparison.counted_in, "", "")
+    table.add_section()
+    for change in comparison.changes:
+        table.add_row(
+            change.name,
+            _side(change, change.before),
+            _side(change, change.after),
+            _difference(change),
+            {True: "yes", False: "no", None: "cannot tell"}[change.real],
+        )
+    console.print(table)
+    for line in comparison.cautions:
+        console.print(line)
+    console.print(_conclusion(comparison.changes[0]))
+
+
+def _conclusion(capacity: Change) -> str:
+    if capacity.real is None:
+        return f"About the capacity nothing can be said: {capacity.because}."
+    if not capacity.real:
+        return f"The capacity shows no real change: {capacity.because}."
+    assert capacity.difference is not None
+    grew = "grew" if capacity.difference > 0 else "shrank"
+    return (
+        f"The capacity {grew} by {text.quantity(abs(capacity.difference), capacity.unit)}: "
+        f"{capacity.because}."
+    )
+
+
+def _side(change: Change, side: Side) -> str:
+    if side.value is None:
+        return "–"
+    if side.ci95 is None:
+        return _value(change, side.value)
+    half = (side.ci95[1] - side.ci95[0]) / 2
+    return f"{_value(change, side.value)} ± {_value(change, half)}"
+
+
+def _difference(change: Change) -> str:
+    if change.difference is None:
+        return "–"
+    sign = "+" if change.difference >= 0 else "−"
+    said = f"{sign}{_value(change, abs(change.difference))}"
+    if change.ci95_difference is None:
+        return said
+    half = (change.ci95_difference[1] - change.ci95_difference[0]) / 2
+    return f"{said} ± {_value(change, half)}"
+
+
+def _value(change: Change, value: float) -> str:
+    if change.unit == "s":
+        return text.seconds(value)
+    if change.unit == "b/s":
+        return text.rate(value)
+    return text.number(value, change.unit)

@@ -1,0 +1,66 @@
+"""What goes wrong outside the program, told in one sentence instead of a traceback."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from airqueue.measure.prober import ProbeError
+from airqueue.measure.schema import ResultError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+_ADVICE = {
+    errno.ENOSPC: "free some space or choose another place",
+    errno.EDQUOT: "free some space or choose another place",
+    errno.EACCES: "choose another place or change its permissions",
+    errno.EISDIR: "name a file in it",
+}
+
+# Errors whose message is a sentence for the user, in modules that not every command loads.
+_MENDABLE = (
+    ("airqueue._native", "NativeError"),
+    ("airqueue.measure.mgen_log", "MgenError"),
+    ("airqueue.linux.config", "ConfigError"),
+    ("airqueue.linux.netns", "BedError"),
+)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn errors that the user can mend into a message and exit code 1, Ctrl-C into 130."""
+    try:
+        yield
+    except (ProbeError, ResultError) as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # click ends quietly when the reader of a pipe has gone
+        raise click.ClickException(describe(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if isinstance(error, _mendable()):
+            raise click.ClickException(str(error)) from error
+        raise
+
+
+def describe(error: OSError) -> str:
+    """Return an operating system error as a sentence that names the file and what to do."""
+    if error.strerror is None:
+        return str(error)
+    about = f"{error.filename}: " if error.filename is not None else ""
+    advice = f"; {_ADVICE[error.errno]}" if error.errno in _ADVICE else ""
+    return f"{about}{error.strerror}{advice}."
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    """Return the error classes of modules that are loaded; none is loaded for this."""
+    kinds = (getattr(sys.modules.get(module), name, None) for module, name in _MENDABLE)
+    return tuple(kind for kind in kinds if kind is not None)

@@ -1,0 +1,225 @@
+"""`airqueue measure`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+import airqueue
+from airqueue.cli.errors import INTERRUPTED
+from airqueue.cli.output import Outputs, json_option, report_option
+from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
+from airqueue.cli.progress import Display
+from airqueue.cli.sources import Capture, open_prober, read_capture
+from airqueue.files import check_writable
+from airqueue.measure import api
+from airqueue.measure.prober import Direction, ProbeError, Prober
+from airqueue.measure.records import Run
+
+
+@dataclass
+class Job:
+    """One measurement: what to measure, where its runs go."""
+
+    header: dict[str, Any]
+    """What the capture says about itself: ``target``, ``profile``, ``direction``, ``sizes``."""
+    capture_path: str | None
+    max_time_s: float | None = None
+    previous: Sequence[Run] = ()
+    runs: list[Run] = field(default_factory=list)
+    """All runs so far, ``previous`` included."""
+    _capture: Capture | None = None
+
+    def open_capture(self) -> None:
+        """Begin the capture file, or go on with the one that is resumed."""
+        if self.capture_path is not None:
+            self._capture = (
+                Capture.resume(self.capture_path)
+                if self.previous
+                else Capture.create(self.capture_path, self.header)
+            )
+
+    def on_run(self, run: Run) -> None:
+        """Keep a finished run: on disk at once, if there is a capture."""
+        self.runs.append(run)
+        if self._capture is not None:
+            self._capture.append(run)
+
+    def save(self) -> str | None:
+        """Return where the runs are; without a capture of the user's, write one. None: no runs."""
+        if not self.runs:
+            return None
+        if self.capture_path is None:
+            stamp = _now().strftime("%Y%m%dT%H%M%SZ")
+            self.capture_path = f"airqueue-{stamp}.capture"
+            capture = Capture.create(self.capture_path, self.header)
+            for run in self.runs:
+                capture.append(run)
+        return self.capture_path
+
+
+@click.command(short_help="Measure the queue between here and a server.")
+@click.argument("host")
+@click.option("--port", default=5860, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--direction",
+    type=click.Choice(["down", "up"]),
+    default="down",
+    show_default=True,
+    help="down: the queue towards this machine; up: from it.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(sorted(api.PROFILES, reverse=True)),
+    default="quick",
+    show_default=True,
+    help="paper: the method as published, about an hour for each size.",
+)
+@click.option(
+    "--sizes",
+    type=SIZES,
+    default="1500,750",
+    show_default=True,
+    help="IP packet sizes in bytes; two of them tell packets from bytes.",
+)
+@click.option("--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY).")
+@json_option
+@report_option
+@click.option("--capture", "capture_path", metavar="FILE", help="Store every packet record.")
+@click.option("--resume", "resume_path", metavar="FILE", help="Go on with an interrupted capture.")
+@click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
+@click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def measure(
+    *,
+    host: str,
+    port: int,
+    direction: Direction,
+    profile: str,
+    sizes: tuple[int, ...],
+    key_file: str | None,
+    json_path: str | None,
+    report_path: str | None,
+    capture_path: str | None,
+    resume_path: str | None,
+    max_rate: float | None,
+    max_time: float | None,
+    quiet: bool,
+) -> None:
+    """Measure the queue between this machine and HOST, where `airqueue server` runs.
+
+    The measurement saturates the path for some seconds at a time: whoever else uses it will notice.
+    Ctrl-C keeps what was measured until then.
+
+    \b
+    Examples:
+      airqueue measure 192.0.2.1
+      airqueue measure ap-lab.example --json result.json --report result.html
+      airqueue measure 192.0.2.1 --direction up --capture up.capture
+      airqueue measure 192.0.2.1 --resume up.capture
+
+    Exit codes: 0 a result, also where the verdict is "undecided"; 1 it could not be measured;
+    2 wrong usage; 130 interrupted.
+    """
+    if capture_path is not None and resume_path is not None:
+        raise click.UsageError("--resume goes on with its own file; leave --capture out.")
+    outputs = Outputs(json_path, report_path)
+    outputs.check()
+    key = read_key(key_file)
+    header = {
+        "target": _target(host, port),
+        "profile": profile,
+        "direction": direction,
+        "sizes": list(sizes),
+        "airqueue": airqueue.__version__,
+        "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    job = Job(header, resume_path or capture_path, max_time_s=max_time)
+    if resume_path is not None:
+        _resume(job, resume_path, click.get_current_context())
+    elif capture_path is not None:
+        check_writable(capture_path)
+
+    def connect() -> AbstractContextManager[Prober]:
+        return open_prober(
+            host, port, direction=job.header["direction"], key=key, max_rate_bps=max_rate
+        )
+
+    result = _carry_out(job, connect, quiet=quiet)
+    outputs.emit(result, job.runs)
+    if result["interrupted"]:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _resume(job: Job, path: str, ctx: click.Context) -> None:
+    """Load an interrupted measurement and go on in its way; contradicting it is wrong usage."""
+    header, runs = read_capture(path)
+    for name in ("profile", "direction", "sizes"):
+        if name not in header or header[name] == job.header[name]:
+            continue
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            was = header[name]
+            shown = ",".join(map(str, was)) if isinstance(was, list) else str(was)
+            raise click.UsageError(f"{path} was measured with --{name} {shown}; leave it at that.")
+        job.header[name] = header[name]
+    job.previous = runs
+    job.runs = list(runs)
+
+
+def _carry_out(
+    job: Job, connect: Callable[[], AbstractContextManager[Prober]], *, quiet: bool
+) -> dict[str, Any]:
+    """Measure; after Ctrl-C say where the runs are and evaluate those that there are."""
+    with Display(quiet=quiet) as display:
+        try:
+            with connect() as prober:
+                job.open_capture()
+                measured = api.measure(
+                    prober,
+                    profile=job.header["profile"],
+                    sizes=job.header["sizes"],
+                    max_time_s=job.max_time_s,
+                    on_event=display.on_event,
+                    on_run=job.on_run,
+                    previous=job.previous,
+                    header={"target": job.header["target"]},
+                )
+                return measured.to_json()
+        except KeyboardInterrupt:
+            pass
+        except ProbeError as error:
+            where = job.save()
+            if where is None:
+                raise
+            raise ProbeError(
+                f"{error} The packet records until then are in {where}; "
+                f"`airqueue analyze {where}` evaluates them."
+            ) from error
+    return _interrupted(job)
+
+
+def _interrupted(job: Job) -> dict[str, Any]:
+    where = job.save()
+    if where is None:
+        raise KeyboardInterrupt
+    click.echo(
+        f"Interrupted. The packet records until then are in {where}: evaluate them with "
+        f"`airqueue analyze {where}`, go on with `--resume {where}`.",
+        err=True,
+    )
+    header: Mapping[str, Any] = {**job.header, "interrupted": True}
+    return api.analyze(job.runs, header).to_json()
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def _target(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

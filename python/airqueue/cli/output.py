@@ -1,0 +1,115 @@
+"""Where results go: the table and the words on stdout, JSON and the report into files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from airqueue import text
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure import schema
+from airqueue.measure.records import Run
+from airqueue.measure.words import ESTIMATOR_NAMES, describe
+from airqueue.report import write_report
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option(
+    "--json",
+    "json_path",
+    metavar="FILE",
+    help="Write the result as JSON; '-' prints it on stdout and nothing else there.",
+)
+report_option = click.option(
+    "--report", "report_path", metavar="FILE", help="Write a self-contained HTML report."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The files that the user asked for; ``-`` as JSON path is stdout."""
+
+    json_path: str | None = None
+    report_path: str | None = None
+
+    def check(self) -> None:
+        """Raise OSError if one of them cannot be written: before the measurement, not after."""
+        for path in (self.json_path, self.report_path):
+            if path is not None and path != "-":
+                check_writable(path)
+
+    def emit(self, result: Mapping[str, Any], runs: Sequence[Run]) -> None:
+        """Show the result and write the files."""
+        if self.json_path == "-":
+            click.echo(schema.to_text(result), nl=False)
+        else:
+            show_result(result)
+        if self.report_path is not None:
+            write_report(self.report_path, result, runs)
+        if self.json_path is not None and self.json_path != "-":
+            write_atomically(self.json_path, schema.to_text(result))
+
+
+def show_result(result: Mapping[str, Any]) -> None:
+    """Print the words, the table of estimators and the evidence on stdout."""
+    console = stdout()
+    words = describe(result)
+    console.print(words.headline, style="bold")
+    console.print()
+    _paragraph(console, words.findings)
+    if _estimates(result):
+        console.print(_estimator_table(result))
+        console.print()
+    _paragraph(console, words.sureness)
+    _paragraph(console, words.next_steps)
+    if result["evidence"]:
+        console.print("Evidence:")
+        for item in result["evidence"]:
+            console.print(f"  - {item['says']}")
+
+
+def stdout() -> Console:
+    """Return a console on stdout that prints text as it is: names from outside are in it."""
+    return Console(highlight=False, markup=False)
+
+
+def _paragraph(console: Console, sentences: Sequence[str]) -> None:
+    if sentences:
+        console.print(" ".join(sentences))
+        console.print()
+
+
+def _estimates(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [
+        (name, estimate)
+        for key, name in ESTIMATOR_NAMES.items()
+        if (estimate := result["estimators"].get(key)) is not None
+    ]
+
+
+def _estimator_table(result: Mapping[str, Any]) -> Table:
+    title = None if result["verdict"] == "fifo" else "With this verdict none of these is a capacity"
+    table = Table(title=title, title_justify="left")
+    table.add_column("estimator")
+    for heading in ("packets", "95 % interval", "bytes", "95 % interval"):
+        table.add_column(heading, justify="right")
+    for name, estimate in _estimates(result):
+        table.add_row(
+            name,
+            text.number(estimate["packets"]),
+            text.interval(estimate["ci95_packets"]),
+            text.number(estimate["bytes"], "bytes"),
+            text.interval(estimate["ci95_bytes"], "bytes"),
+        )
+    truth = result.get("truth")
+    if truth:
+        value = text.number(truth["capacity"], truth["counted_in"])
+        in_packets = truth["counted_in"] == "packets"
+        table.add_section()
+        table.add_row("truth", value if in_packets else "", "", "" if in_packets else value, "")
+    return table

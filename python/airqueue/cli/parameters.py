@@ -1,0 +1,83 @@
+"""Command line values that need more than click's own types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airqueue.units import UnitError, parse_duration, parse_rate
+
+SIZE_RANGE = (64, 9000)
+"""IP packet sizes that a measurement accepts, in bytes: up to a jumbo frame's payload."""
+MAX_KEY_BYTES = 1024
+
+
+class Sizes(click.ParamType[tuple[int, ...]]):
+    """One or two IP packet sizes in bytes, as in ``1500,750``."""
+
+    name = "sizes"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
+        """Parse the list; a value that is a tuple already is returned as it is."""
+        if isinstance(value, tuple):
+            return value
+        low, high = SIZE_RANGE
+        try:
+            sizes = tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(
+                f"{value!r} is no list of packet sizes; write for example 1500,750", param, ctx
+            )
+        if len(set(sizes)) != len(sizes):
+            self.fail(f"{value!r} names a size twice; write for example 1500,750", param, ctx)
+        for size in sizes:
+            if not low <= size <= high:
+                self.fail(f"a packet of {size} bytes; sizes go from {low} to {high}", param, ctx)
+        return sizes
+
+
+class _Unit(click.ParamType[float]):
+    """A quantity with a unit, parsed by `airqueue.units`."""
+
+    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Parse text; numbers pass."""
+        if isinstance(value, int | float):
+            return float(value)
+        try:
+            parsed = float(self._parse(value))
+        except UnitError as error:
+            self.fail(str(error), param, ctx)
+        if parsed <= 0:
+            self.fail(f"{value!r} is not above zero", param, ctx)
+        return parsed
+
+
+SIZES = Sizes()
+RATE = _Unit("rate", parse_rate)
+DURATION = _Unit("duration", parse_duration)
+
+
+def read_key(path: str | None) -> bytes | None:
+    """Return the shared key from a file, or from AIRQUEUE_KEY, or None.
+
+    White space at both ends does not belong to the key: editors add a newline. Raises OSError, or
+    ClickException for an empty or overlong key.
+    """
+    if path is None:
+        key = os.environ.get("AIRQUEUE_KEY", "").strip().encode()
+        return key or None
+    with Path(path).open("rb") as file:
+        key = file.read(MAX_KEY_BYTES + 1).strip()
+    if not key:
+        raise click.ClickException(f"The key file {path} is empty.")
+    if len(key) > MAX_KEY_BYTES:
+        raise click.ClickException(f"The key in {path} is longer than {MAX_KEY_BYTES} bytes.")
+    return key

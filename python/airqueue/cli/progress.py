@@ -1,0 +1,87 @@
+"""Progress of a measurement on stderr: what runs, how far, how long still, live delay and loss."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from airqueue import text
+from airqueue.measure.events import Event
+from airqueue.measure.prober import Progress as RunProgress
+
+
+class Display:
+    """A live line on a terminal, one plain line per step elsewhere, nothing if ``quiet``.
+
+    Use as a context manager and hand `on_event` to `airqueue.measure.api.measure`.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
+        self._live = self._console.is_terminal and not quiet
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[left]}", markup=False),
+            TextColumn("{task.fields[glimpse]}", markup=False),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("connecting", total=None, left="", glimpse="")
+        self._said = ""
+
+    def __enter__(self) -> Display:
+        if self._live:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._bar.stop()
+
+    def on_event(self, event: Event) -> None:
+        """Show an event."""
+        if self._live:
+            self._show(event)
+        elif event.progress is None and event.message != self._said:
+            self._said = event.message
+            self._console.print(event.message, soft_wrap=True)
+
+    def _show(self, event: Event) -> None:
+        known = event.fraction is not None
+        self._bar.update(
+            self._task,
+            description=event.message,
+            total=1.0 if known else None,
+            completed=event.fraction if event.fraction is not None else 0.0,
+            left=time_left(event.time_left_s),
+            glimpse="" if event.progress is None else glimpse(event.progress),
+        )
+
+
+def time_left(seconds: float | None) -> str:
+    """Return ``about 12 s left``, or nothing where it is unknown."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"about {max(seconds, 0):.0f} s left"
+    return f"about {seconds / 60:.0f} min left"
+
+
+def glimpse(progress: RunProgress) -> str:
+    """Return live delay and loss of the run under way."""
+    parts = []
+    if progress.delay_s is not None:
+        parts.append(f"delay {text.seconds(progress.delay_s)}")
+    total = progress.received + progress.lost
+    if total:
+        parts.append(f"loss {text.percent(progress.lost / total)}")
+    return "  ".join(parts)

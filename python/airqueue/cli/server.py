@@ -1,0 +1,81 @@
+"""`airqueue server`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.cli.sources import start_server
+
+POLL_S = 0.2
+"""How often the foreground looks whether the server still serves; the work is in its own thread."""
+
+
+@click.command(short_help="Be the other end of measurements.")
+@click.option("--bind", metavar="ADDRESS", help="Listen on this address only (default: all).")
+@click.option("--port", default=5860, show_default=True, type=click.IntRange(0, 65535))
+@click.option(
+    "--key-file",
+    metavar="FILE",
+    help="Serve only clients that know this shared key (or AIRQUEUE_KEY).",
+)
+@click.option(
+    "--max-rate",
+    type=RATE,
+    metavar="RATE",
+    default="1gbit",
+    show_default=True,
+    help="Most traffic, all sessions together.",
+)
+@click.option(
+    "--max-run",
+    type=DURATION,
+    metavar="TIME",
+    default="180s",
+    show_default=True,
+    help="Longest single run.",
+)
+@click.option("--max-sessions", type=click.IntRange(1, 1000), default=16, show_default=True)
+@click.option(
+    "--max-sessions-per-address", type=click.IntRange(1, 1000), default=4, show_default=True
+)
+def server(
+    *,
+    bind: str | None,
+    port: int,
+    key_file: str | None,
+    max_rate: float,
+    max_run: float,
+    max_sessions: int,
+    max_sessions_per_address: int,
+) -> None:
+    """Be the other end of `airqueue measure`, until Ctrl-C.
+
+    A flood goes only to an address that has proved that it receives, and within the limits. On a
+    network that others reach, set a key.
+
+    \b
+    Examples:
+      airqueue server
+      airqueue server --bind 192.0.2.1 --key-file lab.key --max-rate 300mbit
+    """
+    running = start_server(
+        bind=bind,
+        port=port,
+        key=read_key(key_file),
+        max_bits_per_s=int(max_rate),
+        max_run_s=max_run,
+        max_sessions=max_sessions,
+        max_sessions_per_address=max_sessions_per_address,
+    )
+    try:
+        click.echo(f"Listening on {running.address}, Ctrl-C ends it.", err=True)
+        while (failure := running.failure()) is None:
+            time.sleep(POLL_S)
+        raise click.ClickException(failure)
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+    finally:
+        running.stop()
