@@ -1,2 +1,23 @@
 //! The only crate that touches the operating system: sockets with kernel timestamps, the wall-clock
 //! event loop that drives the sans-IO endpoints, and the small binary that needs no Python.
+
+// This is a shell: reading clocks, opening sockets and starting threads is its purpose
+// (ARCHITECTURE.md, invariant 1).
+#![allow(clippy::disallowed_methods)]
+
+pub mod capture_file;
+pub mod client;
+pub mod clock;
+pub mod driver;
+pub mod error;
+pub mod mmsg;
+pub mod netns;
+pub mod server;
+pub mod socket;
+mod sources;
+pub mod stamps;
+pub mod wait;
+
+pub use client::{ClientHandle, ClientOptions};
+pub use error::HostError;
+pub use server::{ServerHandle, ServerOptions};

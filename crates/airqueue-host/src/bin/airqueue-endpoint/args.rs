@@ -1,0 +1,239 @@
+//! The command line.
+
+use crate::Stop;
+use airqueue_probe::client::Direction;
+use airqueue_probe::limits::Limits;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// The port that both ends use unless told otherwise.
+const PORT: u16 = 5860;
+/// Keys come from here or from a file; arguments are visible to every user of a machine.
+const KEY_VARIABLE: &str = "AIRQUEUE_KEY";
+
+/// Both ends of an airqueue measurement, without Python.
+#[derive(Debug, Parser)]
+#[command(name = "airqueue-endpoint", version, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) role: Role,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  airqueue-endpoint server
+  airqueue-endpoint server --bind 192.0.2.7 --key-file /etc/airqueue.key --max-rate 200mbit
+  airqueue-endpoint client ap-test.example --rate 800 --duration 10 --output down.aqc
+  airqueue-endpoint client 2001:db8::7 --direction up --size 750 --rate 1600 --output up.aqc
+  airqueue analyze down.aqc
+
+A shared key is read from --key-file or from the environment variable AIRQUEUE_KEY.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Role {
+    /// Wait for clients, on the wired machine.
+    #[command(after_help = SERVER_EXAMPLES)]
+    Server(ServerArgs),
+    /// Flood the path once between two quiet periods and keep what happened.
+    #[command(after_help = CLIENT_EXAMPLES)]
+    Client(ClientArgs),
+}
+
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  airqueue-endpoint server
+  AIRQUEUE_KEY=secret airqueue-endpoint server --bind 192.0.2.7 --port 6000
+  airqueue-endpoint server --max-rate 200mbit --max-sessions 2 --max-duration 60";
+
+const CLIENT_EXAMPLES: &str = "\
+Examples:
+  airqueue-endpoint client 192.0.2.7 --rate 800 --output down.aqc
+  airqueue-endpoint client 192.0.2.7 --direction up --size 750 --rate 1600 --sessions 5 --output up.aqc
+
+Choose a rate a third above what the path carries: then its queue fills and stays full.";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServerArgs {
+    /// Address to listen on [default: all, IPv6 and IPv4]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) bind: Option<IpAddr>,
+    /// UDP port
+    #[arg(long, default_value_t = PORT)]
+    pub(crate) port: u16,
+    /// File with a key that clients must know
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Highest bit rate of all runs together, e.g. 200mbit or 1gbit
+    #[arg(long, value_name = "RATE", value_parser = bit_rate)]
+    max_rate: Option<u64>,
+    /// Highest packet rate of all runs together, packets/s
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_packets: Option<u64>,
+    /// Longest run in seconds
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    max_duration: Option<f64>,
+    /// Most sessions at a time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_sessions: Option<u32>,
+    /// Most sessions at a time from one address
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_sessions_per_address: Option<u32>,
+}
+
+impl ServerArgs {
+    pub(crate) fn key(&self) -> Result<Option<Vec<u8>>, Stop> {
+        key(self.key_file.as_ref())
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let d = Limits::default();
+        Limits {
+            max_bits_per_s: self.max_rate.unwrap_or(d.max_bits_per_s),
+            max_packets_per_s: self.max_packets.unwrap_or(d.max_packets_per_s),
+            max_run: self.max_duration.map_or(d.max_run, airqueue_core::Span::from_secs_f64),
+            max_sessions: self.max_sessions.unwrap_or(d.max_sessions),
+            max_sessions_per_address: self
+                .max_sessions_per_address
+                .unwrap_or(d.max_sessions_per_address),
+            ..d
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClientArgs {
+    /// Name or address of the server's machine
+    pub(crate) host: String,
+    /// The server's UDP port
+    #[arg(long, default_value_t = PORT)]
+    pub(crate) port: u16,
+    /// down: the server sends; up: this machine sends
+    #[arg(long, value_enum, default_value_t = Way::Down)]
+    pub(crate) direction: Way,
+    /// Size of every packet in bytes, IP header included
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(100..=1500))]
+    pub(crate) size: u16,
+    /// Packets per second of the flood
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) rate: f64,
+    /// Length of the flood in seconds
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    pub(crate) duration: f64,
+    /// Length of the quiet periods before and after the flood in seconds
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub(crate) baseline: f64,
+    /// Packets per second in the quiet periods
+    #[arg(long, value_name = "N", default_value = "40", value_parser = positive)]
+    pub(crate) baseline_rate: f64,
+    /// Time for the queue to drain after the flood in seconds
+    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    pub(crate) drain: f64,
+    /// How often to repeat the whole
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sessions: u32,
+    /// File with the server's key
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Capture file to write; an existing one is replaced
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// How long to wait for the server's answer in seconds
+    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
+    pub(crate) timeout: f64,
+}
+
+impl ClientArgs {
+    pub(crate) fn key(&self) -> Result<Option<Vec<u8>>, Stop> {
+        key(self.key_file.as_ref())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    Down,
+    Up,
+}
+
+impl Way {
+    pub(crate) fn direction(self) -> Direction {
+        match self {
+            Way::Down => Direction::Down,
+            Way::Up => Direction::Up,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Way::Down => "down",
+            Way::Up => "up",
+        }
+    }
+}
+
+fn key(file: Option<&PathBuf>) -> Result<Option<Vec<u8>>, Stop> {
+    let bytes = match file {
+        Some(path) => std::fs::read(path).map_err(|e| {
+            Stop::Failed(format!("cannot read the key file {}: {e}", path.display()))
+        })?,
+        None => match std::env::var_os(KEY_VARIABLE) {
+            Some(value) => std::os::unix::ffi::OsStringExt::into_vec(value),
+            None => return Ok(None),
+        },
+    };
+    // Editors and `echo` end a file with a newline that is no part of the key.
+    let key = bytes.trim_ascii_end().to_vec();
+    if key.is_empty() {
+        let place = file.map_or(KEY_VARIABLE.to_owned(), |path| path.display().to_string());
+        return Err(Stop::Failed(format!("the key in {place} is empty: put one there")));
+    }
+    Ok(Some(key))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() && value < 1e9 => Ok(value),
+        _ => Err("give a positive number".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 86_400.0 => Ok(value),
+        _ => Err("give seconds, more than 0 and at most 86400".into()),
+    }
+}
+
+/// Reads `200mbit`, `1gbit`, `500kbit` or plain bits per second.
+fn bit_rate(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (number, factor) = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3), ("bit", 1.0)]
+        .into_iter()
+        .find_map(|(unit, factor)| Some((lower.strip_suffix(unit)?, factor)))
+        .unwrap_or((&lower, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value * factor <= 1e12 => Ok((value * factor) as u64),
+        _ => Err("give a rate such as 200mbit, 1gbit or 64000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn rates_carry_units() {
+        assert_eq!(bit_rate("200mbit"), Ok(200_000_000));
+        assert_eq!(bit_rate("1.5Gbit"), Ok(1_500_000_000));
+        assert_eq!(bit_rate("64000"), Ok(64_000));
+        for wrong in ["", "fast", "-1mbit", "nan", "1e30gbit"] {
+            assert!(bit_rate(wrong).is_err(), "{wrong}");
+        }
+    }
+}

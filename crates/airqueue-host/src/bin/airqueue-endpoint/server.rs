@@ -1,0 +1,34 @@
+//! The server role.
+
+use crate::Stop;
+use crate::args::ServerArgs;
+use crate::interrupt::interrupted;
+use airqueue_host::{ServerHandle, ServerOptions};
+use std::time::Duration;
+
+/// Serves until Ctrl-C.
+pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
+    let options = ServerOptions {
+        bind: args.bind,
+        port: args.port,
+        key: args.key()?,
+        limits: args.limits(),
+        namespace: None,
+    };
+    let mut server = ServerHandle::start(&options)?;
+    let who = if options.key.is_some() { "clients that know the key" } else { "everyone" };
+    println!("listening on UDP {} for {who}; Ctrl-C ends it", server.local_addr());
+    while !interrupted() {
+        if let Some(reason) = server.failure() {
+            return Err(Stop::Failed(reason));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.stop();
+    let stats = server.stats();
+    println!(
+        "{} sessions, {} runs, {} requests refused, {} datagrams ignored",
+        stats.sessions_opened, stats.runs, stats.refused, stats.ignored
+    );
+    Ok(())
+}

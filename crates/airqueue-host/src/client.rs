@@ -1,0 +1,476 @@
+//! The client as a blocking handle: a thread drives `airqueue_probe::client::Client` over sockets.
+
+use crate::clock;
+use crate::driver::{Driver, DriverStats};
+use crate::error::{HostError, words};
+use crate::netns;
+use crate::socket::UdpPort;
+use crate::wait::{Waker, prefer_this_thread};
+use airqueue_core::{Span, Time};
+use airqueue_probe::ClientError;
+use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction, Progress};
+use airqueue_probe::limits::Limits;
+use airqueue_probe::plan::Plan;
+use airqueue_probe::records::Run;
+use nix::libc;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Most addresses of a name that are tried.
+const ADDRESSES: usize = 4;
+/// How often the handle's view of a run is renewed.
+const VIEW_EVERY: Span = Span::from_millis(20);
+
+/// What a client needs to know.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Name or IP address of the server's host.
+    pub host: String,
+    /// Its UDP port.
+    pub port: u16,
+    /// Shared key.
+    pub key: Option<Vec<u8>>,
+    /// Number of flows, each from a port of its own.
+    pub flows: u8,
+    /// Local ports, one for each flow; `None`: any.
+    pub local_ports: Option<Vec<u16>>,
+    /// Network namespace to open the sockets in.
+    pub namespace: Option<PathBuf>,
+    /// How long to wait for the server's first answer.
+    pub timeout: Duration,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunState {
+    /// Agreed on or under way.
+    Running,
+    /// Over; the records are being fetched.
+    Collecting,
+    /// The records are here.
+    Done,
+    /// Given up, and why.
+    Failed(String),
+}
+
+/// What the thread shows the handle.
+#[derive(Debug)]
+struct View {
+    state: ClientState,
+    progress: Progress,
+    run: Option<Run>,
+    transport: DriverStats,
+    limits: Option<Limits>,
+    /// Why the thread ended, if it did.
+    ended: Option<String>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    view: Mutex<View>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Command {
+    Start(Plan, Direction, SyncSender<Result<(), ClientError>>),
+    Cancel,
+    Close,
+}
+
+/// A session with a server.
+#[derive(Debug)]
+pub struct ClientHandle {
+    server: SocketAddr,
+    limits: Limits,
+    commands: Sender<Command>,
+    waker: Arc<Waker>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ClientHandle {
+    /// Resolves the host and opens a session with the first of its addresses that answers.
+    pub fn connect(options: &ClientOptions) -> Result<ClientHandle, HostError> {
+        check(options)?;
+        let namespace = options.namespace.as_deref();
+        let addresses = resolve(&options.host, options.port, namespace)?;
+        let end = Instant::now() + options.timeout;
+        let mut last = None;
+        for (i, server) in addresses.iter().enumerate() {
+            let left = end.saturating_duration_since(Instant::now());
+            match Self::connect_to(options, *server, left / (addresses.len() - i) as u32) {
+                Ok(handle) => return Ok(handle),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or(HostError::Closed))
+    }
+
+    fn connect_to(
+        options: &ClientOptions,
+        server: SocketAddr,
+        patience: Duration,
+    ) -> Result<ClientHandle, HostError> {
+        let config = ClientConfig {
+            server,
+            key: options.key.clone(),
+            flows: options.flows,
+            entropy: random()?,
+        };
+        let ports = open_ports(options, server)?;
+        let driver = Driver::new(Client::new(config, clock::monotonic()), ports)?;
+        let waker = driver.waker();
+        let shared = Arc::new(Shared { view: Mutex::new(View::new()), changed: Condvar::new() });
+        let (commands, inbox) = channel();
+        let session = Session::new(driver, inbox, Arc::clone(&shared));
+        let thread = std::thread::Builder::new()
+            .name("airqueue-client".into())
+            .spawn(move || session.run())
+            .map_err(HostError::system("start a thread"))?;
+        let limits = Limits::default();
+        let thread = Some(thread);
+        let mut handle = ClientHandle { server, limits, commands, waker, shared, thread };
+        handle.limits = handle.await_ready(patience)?;
+        Ok(handle)
+    }
+
+    fn await_ready(&self, patience: Duration) -> Result<Limits, HostError> {
+        let end = Instant::now() + patience;
+        let mut view = self.shared.lock();
+        loop {
+            match &view.state {
+                ClientState::Failed(error) => return Err(error.clone().into()),
+                ClientState::Closed => return Err(HostError::Closed),
+                ClientState::Connecting => {}
+                _ => return Ok(view.limits.unwrap_or_default()),
+            }
+            if let Some(reason) = &view.ended {
+                return Err(HostError::Request(reason.clone()));
+            }
+            if let Some(error) = view.unreachable(self.server) {
+                return Err(error);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let seconds = patience.as_secs_f64();
+                let seconds = (seconds * 10.0).round() / 10.0;
+                return Err(HostError::NoAnswer { server: self.server, seconds });
+            }
+            let waited = self.shared.changed.wait_timeout(view, left);
+            view = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The server's address.
+    pub fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    /// What the server agrees to.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What the event loop has seen.
+    pub fn transport(&self) -> DriverStats {
+        self.shared.lock().transport
+    }
+
+    /// Begins a run.
+    pub fn start(&self, plan: &Plan, direction: Direction) -> Result<(), HostError> {
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Start(plan.clone(), direction, reply))?;
+        Ok(answer.recv().map_err(|_| self.end())??)
+    }
+
+    /// Where the run stands and how it is doing.
+    pub fn poll(&self) -> (RunState, Progress) {
+        let view = self.shared.lock();
+        (view.run_state(), view.progress)
+    }
+
+    /// Stops the run at both ends; what there is can then be collected with `finish`.
+    pub fn cancel(&self) -> Result<(), HostError> {
+        self.command(Command::Cancel)
+    }
+
+    /// Waits for the end of the run and takes its records.
+    pub fn finish(&self, timeout: Duration) -> Result<Run, HostError> {
+        let end = Instant::now() + timeout;
+        let mut view = self.shared.lock();
+        loop {
+            if let Some(run) = view.run.take() {
+                return check_sent(run, &view.transport);
+            }
+            match &view.state {
+                ClientState::Failed(error) => return Err(error.clone().into()),
+                ClientState::Closed => return Err(HostError::Closed),
+                ClientState::Ready => {
+                    return Err(HostError::Request("no run was started".into()));
+                }
+                ClientState::Connecting | ClientState::Running | ClientState::Collecting => {}
+            }
+            if view.ended.is_some() {
+                drop(view);
+                return Err(self.end());
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let seconds = timeout.as_secs_f64();
+                return Err(HostError::Request(format!(
+                    "the run with {} did not end within {seconds} s; give it longer, or cancel it",
+                    self.server
+                )));
+            }
+            let waited = self.shared.changed.wait_timeout(view, left);
+            view = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Leaves the session and ends the thread.
+    pub fn close(&mut self) {
+        // If the thread is gone already there is nobody to tell.
+        let _ = self.command(Command::Close);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn command(&self, command: Command) -> Result<(), HostError> {
+        if let Command::Start(..) = command {
+            // Until the thread takes the order, the view must not show an earlier run's end.
+            let mut view = self.shared.lock();
+            view.run = None;
+        }
+        self.commands.send(command).map_err(|_| self.end())?;
+        self.waker.wake();
+        Ok(())
+    }
+
+    fn end(&self) -> HostError {
+        match &self.shared.lock().ended {
+            Some(reason) if !reason.is_empty() => HostError::Request(reason.clone()),
+            _ => HostError::Closed,
+        }
+    }
+}
+
+impl Drop for ClientHandle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl View {
+    fn new() -> View {
+        let nothing = Span::ZERO;
+        View {
+            state: ClientState::Connecting,
+            progress: Progress {
+                elapsed: nothing,
+                planned: nothing,
+                received: 0,
+                lost: 0,
+                delay: None,
+            },
+            run: None,
+            transport: DriverStats::default(),
+            limits: None,
+            ended: None,
+        }
+    }
+
+    fn run_state(&self) -> RunState {
+        if self.run.is_some() {
+            return RunState::Done;
+        }
+        if let Some(reason) = &self.ended {
+            return RunState::Failed(reason.clone());
+        }
+        match &self.state {
+            ClientState::Failed(error) => RunState::Failed(error.to_string()),
+            ClientState::Closed => RunState::Failed(HostError::Closed.to_string()),
+            ClientState::Collecting => RunState::Collecting,
+            _ => RunState::Running,
+        }
+    }
+
+    /// What ICMP or the local routing table said about the server.
+    fn unreachable(&self, server: SocketAddr) -> Option<HostError> {
+        let told = self.transport.unreachable.filter(|(address, _)| *address == server);
+        let errno = told.map(|(_, errno)| errno).or(self.transport.send_error)?;
+        if errno == libc::ECONNREFUSED {
+            return Some(HostError::Refused { server });
+        }
+        let reason = words(&io::Error::from_raw_os_error(errno));
+        Some(HostError::Unreachable { server, reason })
+    }
+}
+
+/// A run of which every packet was refused for a reason other than a full buffer is no run.
+fn check_sent(run: Run, transport: &DriverStats) -> Result<Run, HostError> {
+    let attempted = run.records.sent_ns.len() as u64;
+    match transport.send_error {
+        Some(errno) if attempted > 0 && run.host.send_blocked == attempted => {
+            let reason = words(&io::Error::from_raw_os_error(errno));
+            Err(HostError::Request(format!(
+                "this machine could not send a single packet of the run: {reason}; check the packet size against the MTU, and the route to the server"
+            )))
+        }
+        _ => Ok(run),
+    }
+}
+
+/// The thread's side.
+struct Session {
+    driver: Driver<Client>,
+    inbox: Receiver<Command>,
+    shared: Arc<Shared>,
+    shown: Time,
+    shown_state: ClientState,
+}
+
+impl Session {
+    fn new(driver: Driver<Client>, inbox: Receiver<Command>, shared: Arc<Shared>) -> Session {
+        let shown_state = ClientState::Connecting;
+        Session { driver, inbox, shared, shown: Time::ZERO, shown_state }
+    }
+
+    fn run(mut self) {
+        prefer_this_thread();
+        let ended = loop {
+            if let Err(error) = self.driver.turn() {
+                break error.to_string();
+            }
+            match self.inbox.try_recv() {
+                Ok(Command::Close) | Err(TryRecvError::Disconnected) => {
+                    self.leave();
+                    break String::new();
+                }
+                Ok(command) => {
+                    self.obey(command);
+                    // What it caused is due now, and there may be another one.
+                    self.driver.waker().wake();
+                }
+                Err(TryRecvError::Empty) => {}
+            }
+            self.show();
+        };
+        self.shared.lock().ended = Some(ended);
+        self.shared.changed.notify_all();
+    }
+
+    fn obey(&mut self, command: Command) {
+        let now = clock::monotonic();
+        match command {
+            Command::Start(plan, direction, reply) => {
+                let result = self.driver.endpoint().start(now, &plan, direction);
+                self.show();
+                // If the handle no longer waits, it knows why.
+                let _ = reply.send(result);
+            }
+            Command::Cancel => self.driver.endpoint().cancel(now),
+            Command::Close => {}
+        }
+    }
+
+    /// Says goodbye; one turn sends it, if it is ever sent.
+    fn leave(&mut self) {
+        self.driver.endpoint().close(clock::monotonic());
+        self.driver.waker().wake();
+        let _ = self.driver.turn();
+        self.shared.lock().state = ClientState::Closed;
+    }
+
+    /// Renews the handle's view when the state changed, or from time to time.
+    fn show(&mut self) {
+        let now = clock::monotonic();
+        let transport = self.driver.stats();
+        let endpoint = self.driver.endpoint();
+        let run = endpoint.take_run();
+        let same = *endpoint.state() == self.shown_state && run.is_none();
+        let connecting = self.shown_state == ClientState::Connecting;
+        if same && !connecting && now < self.shown + VIEW_EVERY {
+            return;
+        }
+        self.shown = now;
+        self.shown_state = endpoint.state().clone();
+        let progress = endpoint.progress(now);
+        let limits = endpoint.limits().copied();
+        let mut view = self.shared.lock();
+        view.progress = progress;
+        view.state = self.shown_state.clone();
+        view.transport = transport;
+        view.limits = limits;
+        if run.is_some() {
+            view.run = run;
+        }
+        drop(view);
+        self.shared.changed.notify_all();
+    }
+}
+
+fn check(options: &ClientOptions) -> Result<(), HostError> {
+    let refuse = |text: String| Err(HostError::Request(text));
+    if !(1..=16).contains(&options.flows) {
+        return refuse(format!("{} flows: give 1 to 16", options.flows));
+    }
+    match &options.local_ports {
+        Some(ports) if ports.len() != usize::from(options.flows) => refuse(format!(
+            "{} local ports for {} flows: give one port for each flow",
+            ports.len(),
+            options.flows
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn open_ports(options: &ClientOptions, server: SocketAddr) -> Result<Vec<UdpPort>, HostError> {
+    let any: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let namespace = options.namespace.as_deref();
+    (0..usize::from(options.flows))
+        .map(|i| options.local_ports.as_ref().map_or(0, |ports| ports[i]))
+        .map(|port| UdpPort::open(SocketAddr::new(any, port), namespace))
+        .collect()
+}
+
+/// The addresses of a host, in the resolver's order, as seen from a namespace.
+fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<SocketAddr>, HostError> {
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    let failed = |reason: &str| HostError::Resolve { host: host.to_owned(), reason: reason.into() };
+    if bare.is_empty() {
+        return Err(failed("it is empty"));
+    }
+    netns::within(namespace, || {
+        let found = (bare, port).to_socket_addrs().map_err(|e| {
+            let text = words(&e);
+            failed(text.rsplit(": ").next().unwrap_or(&text))
+        })?;
+        let mut addresses: Vec<SocketAddr> = found.take(ADDRESSES).collect();
+        addresses.dedup();
+        if addresses.is_empty() { Err(failed("it has no address")) } else { Ok(addresses) }
+    })
+}
+
+/// Fresh random bytes.
+pub(crate) fn random() -> Result<[u8; 32], HostError> {
+    let mut bytes = [0; 32];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(HostError::system("give random bytes"))?;
+    Ok(bytes)
+}

@@ -1,0 +1,493 @@
+//! Batches of datagrams through one system call, in buffers that are allocated once.
+//!
+//! This is the crate's unsafe corner: `recvmmsg`, `sendmmsg` and their control messages.
+
+use airqueue_core::Time;
+use airqueue_probe::endpoint::Ticket;
+use nix::libc;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::addr_of;
+
+/// Datagrams in one system call.
+pub const BATCH: usize = 64;
+/// Largest UDP payload that is read or written, in bytes; a longer datagram is dropped.
+pub const MAX_PAYLOAD: usize = 9216;
+/// Room for control messages, in words: two of the largest (packet info, extended error with an
+/// IPv6 address) plus stamps and counters.
+const CONTROL_WORDS: usize = 40;
+/// Linux 6.13: the id of a transmit stamp, given with the packet (`asm-generic/socket.h`).
+const SCM_TS_OPT_ID: libc::c_int = 81;
+/// `ee_info` of a stamp that was taken as the packet went to the device (`linux/errqueue.h`).
+const SCM_TSTAMP_SND: u32 = 0;
+
+/// What the kernel says beside a datagram.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Annotations {
+    /// Software receive (or transmit) timestamp, nanoseconds of `CLOCK_REALTIME`.
+    pub stamp_ns: Option<i64>,
+    /// Datagrams that this socket's buffer refused since it was opened, modulo 2^32.
+    pub overflow: Option<u32>,
+    /// The local address that it was sent to.
+    pub local: Option<IpAddr>,
+    /// An entry of the error queue.
+    pub error: Option<QueuedError>,
+}
+
+/// An entry of a socket's error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueuedError {
+    /// A transmit stamp, with the id of its packet.
+    Stamp(u32),
+    /// An ICMP or local error (errno).
+    Failure(i32),
+}
+
+/// A datagram of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Sender; for entries of the error queue the addressee. IPv4 is never written as IPv6.
+    pub from: SocketAddr,
+    /// UDP payload.
+    pub payload: &'a [u8],
+    /// What the kernel said about it.
+    pub notes: Annotations,
+}
+
+/// A batch being received.
+pub struct ReceiveBatch {
+    headers: Vec<libc::mmsghdr>,
+    // The headers point into these; none is ever resized.
+    _parts: Vec<libc::iovec>,
+    names: Vec<libc::sockaddr_storage>,
+    control: Vec<[u64; CONTROL_WORDS]>,
+    data: Vec<u8>,
+    size: usize,
+    filled: usize,
+}
+
+// SAFETY: the raw pointers lead into heap memory that the batch owns and moves along with it.
+unsafe impl Send for ReceiveBatch {}
+
+impl ReceiveBatch {
+    /// Room for `count` datagrams of `size` bytes.
+    pub fn new(count: usize, size: usize) -> ReceiveBatch {
+        // SAFETY: all three are plain C structures for which zero bytes are valid.
+        let (header, name): (libc::mmsghdr, libc::sockaddr_storage) = unsafe { zeroed() };
+        let mut names = vec![name; count];
+        let mut control = vec![[0u64; CONTROL_WORDS]; count];
+        let mut data = vec![0u8; count * size];
+        let mut parts: Vec<libc::iovec> = data
+            .chunks_mut(size)
+            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: size })
+            .collect();
+        let mut headers = vec![header; count];
+        for (i, header) in headers.iter_mut().enumerate() {
+            header.msg_hdr.msg_name = (&raw mut names[i]).cast();
+            header.msg_hdr.msg_iov = &raw mut parts[i];
+            header.msg_hdr.msg_iovlen = 1;
+            header.msg_hdr.msg_control = control[i].as_mut_ptr().cast();
+        }
+        ReceiveBatch { headers, _parts: parts, names, control, data, size, filled: 0 }
+    }
+
+    /// Reads what is there without waiting; from the error queue if asked. Returns the number read.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>, error_queue: bool) -> io::Result<usize> {
+        self.filled = 0;
+        for header in &mut self.headers {
+            header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            header.msg_hdr.msg_controllen = size_of::<[u64; CONTROL_WORDS]>() as _;
+        }
+        let mut flags = libc::MSG_DONTWAIT;
+        if error_queue {
+            flags |= libc::MSG_ERRQUEUE;
+        }
+        // SAFETY: every header points to live buffers of the stated lengths (see `new`).
+        let n = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                self.headers.len() as libc::c_uint,
+                flags as _,
+                std::ptr::null_mut(),
+            )
+        };
+        if n < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.filled = n as usize;
+        Ok(self.filled)
+    }
+
+    /// How many fit.
+    pub fn capacity(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// What the last `receive` read; datagrams that were cut off or have no IP sender are left out.
+    pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
+        (0..self.filled).filter_map(|i| {
+            let header = &self.headers[i];
+            let cut = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
+            let notes = self.annotations(i);
+            if cut && notes.error.is_none() {
+                return None;
+            }
+            let start = i * self.size;
+            let length = (header.msg_len as usize).min(self.size);
+            // The error queue names no address beside a transmit stamp.
+            let from = address(&self.names[i])
+                .or_else(|| notes.error.map(|_| SocketAddr::from(([0, 0, 0, 0], 0))))?;
+            Some(Datagram { from, payload: &self.data[start..start + length], notes })
+        })
+    }
+
+    fn annotations(&self, i: usize) -> Annotations {
+        let mut notes = Annotations::default();
+        let header = &self.headers[i].msg_hdr;
+        debug_assert_eq!(header.msg_control.cast_const(), self.control[i].as_ptr().cast());
+        // SAFETY: the kernel filled `msg_controllen` bytes of the control buffer with well-formed
+        // messages; the macros stay within them, and payloads are read unaligned.
+        unsafe {
+            let mut message = libc::CMSG_FIRSTHDR(header);
+            while !message.is_null() {
+                let data = libc::CMSG_DATA(message);
+                let length = (*message).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+                note(&mut notes, (*message).cmsg_level, (*message).cmsg_type, data, length);
+                message = libc::CMSG_NXTHDR(header, message);
+            }
+        }
+        notes
+    }
+}
+
+/// Reads one control message.
+///
+/// # Safety
+/// `data` must point to `length` readable bytes.
+unsafe fn note(notes: &mut Annotations, level: i32, kind: i32, data: *const u8, length: usize) {
+    unsafe fn read<T>(data: *const u8, length: usize) -> Option<T> {
+        // SAFETY: checked length; the caller vouches for the bytes; T is a plain C structure.
+        (length >= size_of::<T>()).then(|| unsafe { data.cast::<T>().read_unaligned() })
+    }
+    // SAFETY: forwarded from the caller.
+    unsafe {
+        match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
+                // Three stamps; the first is the software's (Documentation/networking/timestamping).
+                if let Some(t) = read::<libc::timespec>(data, length).filter(|t| t.tv_sec != 0) {
+                    notes.stamp_ns = Some(nanoseconds(t));
+                }
+            }
+            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => notes.overflow = read(data, length),
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                notes.local = read::<libc::in_pktinfo>(data, length)
+                    .map(|p| Ipv4Addr::from(u32::from_be(p.ipi_addr.s_addr)).into());
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                notes.local = read::<libc::in6_pktinfo>(data, length)
+                    .map(|p| IpAddr::from(Ipv6Addr::from(p.ipi6_addr.s6_addr)).to_canonical());
+            }
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                notes.error = read::<libc::sock_extended_err>(data, length).and_then(queued_error);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[allow(clippy::unnecessary_cast)] // the fields are shorter on 32-bit machines
+fn nanoseconds(t: libc::timespec) -> i64 {
+    t.tv_sec as i64 * 1_000_000_000 + t.tv_nsec as i64
+}
+
+fn queued_error(e: libc::sock_extended_err) -> Option<QueuedError> {
+    if e.ee_origin != libc::SO_EE_ORIGIN_TIMESTAMPING {
+        return Some(QueuedError::Failure(e.ee_errno as i32));
+    }
+    (e.ee_info == SCM_TSTAMP_SND).then_some(QueuedError::Stamp(e.ee_data))
+}
+
+/// What a datagram to be sent carries beside its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// Where to.
+    pub to: SocketAddr,
+    /// The measured packet that it is, if any.
+    pub ticket: Option<Ticket>,
+    /// When it was given its send time.
+    pub at: Time,
+    /// Local address to send from.
+    pub source: Option<IpAddr>,
+    /// Ask for a transmit stamp.
+    pub stamp: StampRequest,
+}
+
+/// Whether and how a packet asks for a transmit stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampRequest {
+    /// Not at all.
+    None,
+    /// The kernel numbers the stamp with the socket's own counter; this is the number expected.
+    Counted(u32),
+    /// The stamp gets this number.
+    Named(u32),
+}
+
+impl StampRequest {
+    /// The stamp's number.
+    pub fn id(self) -> Option<u32> {
+        match self {
+            StampRequest::None => None,
+            StampRequest::Counted(id) | StampRequest::Named(id) => Some(id),
+        }
+    }
+}
+
+/// A batch being sent from one socket.
+pub struct SendBatch {
+    headers: Vec<libc::mmsghdr>,
+    parts: Vec<libc::iovec>,
+    names: Vec<libc::sockaddr_storage>,
+    control: Vec<[u64; CONTROL_WORDS]>,
+    buffers: Vec<Vec<u8>>,
+    entries: Vec<Outgoing>,
+    ipv6: bool,
+}
+
+// SAFETY: as for `ReceiveBatch`.
+unsafe impl Send for SendBatch {}
+
+impl Default for SendBatch {
+    fn default() -> Self {
+        // SAFETY: plain C structures for which zero bytes are valid.
+        let (header, name, part): (libc::mmsghdr, libc::sockaddr_storage, libc::iovec) =
+            unsafe { zeroed() };
+        SendBatch {
+            headers: vec![header; BATCH],
+            parts: vec![part; BATCH],
+            names: vec![name; BATCH],
+            control: vec![[0; CONTROL_WORDS]; BATCH],
+            buffers: (0..BATCH).map(|_| Vec::with_capacity(MAX_PAYLOAD)).collect(),
+            entries: Vec::with_capacity(BATCH),
+            ipv6: false,
+        }
+    }
+}
+
+impl SendBatch {
+    /// The datagrams in it.
+    pub fn entries(&self) -> &[Outgoing] {
+        &self.entries
+    }
+
+    /// Whether another one fits.
+    pub fn is_full(&self) -> bool {
+        self.entries.len() == BATCH
+    }
+
+    /// Empties the batch; `ipv6`: the family of the socket that it will be sent from.
+    pub fn begin(&mut self, ipv6: bool) {
+        self.entries.clear();
+        self.ipv6 = ipv6;
+    }
+
+    /// Empties the batch, but keeps what was already written into `buffer`.
+    pub fn begin_with_buffer(&mut self, ipv6: bool) {
+        let written = self.entries.len();
+        self.begin(ipv6);
+        self.buffers.swap(0, written);
+    }
+
+    /// The buffer of the datagram that is pushed next.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffers[self.entries.len()]
+    }
+
+    /// The bytes of a datagram.
+    pub fn payload(&self, i: usize) -> &[u8] {
+        &self.buffers[i]
+    }
+
+    /// Adds the datagram whose bytes are in `buffer`.
+    pub fn push(&mut self, out: Outgoing) {
+        let i = self.entries.len();
+        let buffer = &mut self.buffers[i];
+        self.parts[i] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let header = &mut self.headers[i].msg_hdr;
+        header.msg_name = (&raw mut self.names[i]).cast();
+        header.msg_namelen = write_address(&mut self.names[i], out.to, self.ipv6);
+        header.msg_iov = &raw mut self.parts[i];
+        header.msg_iovlen = 1;
+        write_control(header, &mut self.control[i], &out, self.ipv6);
+        self.entries.push(out);
+    }
+
+    /// Takes a datagram's requests to the kernel away; true if it had any.
+    pub fn strip(&mut self, i: usize) -> bool {
+        let out = &mut self.entries[i];
+        let had = out.source.is_some() || out.stamp != StampRequest::None;
+        out.source = None;
+        out.stamp = StampRequest::None;
+        let header = &mut self.headers[i].msg_hdr;
+        header.msg_control = std::ptr::null_mut();
+        header.msg_controllen = 0;
+        had
+    }
+
+    /// Hands datagrams from `first` on to the kernel; returns how many it took.
+    pub fn send(&mut self, socket: BorrowedFd<'_>, first: usize) -> io::Result<usize> {
+        let pending = &mut self.headers[first..self.entries.len()];
+        // SAFETY: `push` made every pending header point to live buffers of the stated lengths,
+        // and nothing was moved since.
+        let n = unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                pending.as_mut_ptr(),
+                pending.len() as libc::c_uint,
+                libc::MSG_DONTWAIT as _,
+            )
+        };
+        if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
+    }
+}
+
+fn write_control(
+    header: &mut libc::msghdr,
+    control: &mut [u64; CONTROL_WORDS],
+    out: &Outgoing,
+    ipv6: bool,
+) {
+    let mut used = 0;
+    if out.stamp != StampRequest::None {
+        let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
+        put(control, &mut used, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags);
+    }
+    if let StampRequest::Named(id) = out.stamp {
+        put(control, &mut used, libc::SOL_SOCKET, SCM_TS_OPT_ID, id);
+    }
+    match out.source {
+        None => {}
+        // Also for IPv4 on a socket of both families: the source is then a mapped address.
+        Some(source) if ipv6 => {
+            let address = match source {
+                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                IpAddr::V6(v6) => v6,
+            };
+            let ipi6_addr = libc::in6_addr { s6_addr: address.octets() };
+            let info = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
+            put(control, &mut used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
+        }
+        Some(IpAddr::V4(v4)) => {
+            let source = libc::in_addr { s_addr: u32::from(v4).to_be() };
+            let any = libc::in_addr { s_addr: 0 };
+            let info = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: source, ipi_addr: any };
+            put(control, &mut used, libc::IPPROTO_IP, libc::IP_PKTINFO, info);
+        }
+        Some(IpAddr::V6(_)) => {}
+    }
+    header.msg_control = if used == 0 { std::ptr::null_mut() } else { control.as_mut_ptr().cast() };
+    header.msg_controllen = used as _;
+}
+
+/// Appends one control message at byte `used`.
+fn put<T: Copy>(
+    control: &mut [u64; CONTROL_WORDS],
+    used: &mut usize,
+    level: i32,
+    kind: i32,
+    value: T,
+) {
+    // SAFETY: CMSG_SPACE and CMSG_LEN only compute.
+    let (space, length) =
+        unsafe { (libc::CMSG_SPACE(size_of::<T>() as u32), libc::CMSG_LEN(size_of::<T>() as u32)) };
+    assert!(
+        *used + space as usize <= size_of::<[u64; CONTROL_WORDS]>(),
+        "control buffer too small"
+    );
+    // SAFETY: the space was just checked; the buffer is aligned for cmsghdr, and CMSG_SPACE keeps
+    // `used` aligned; CMSG_DATA lies within the space.
+    unsafe {
+        let message = control.as_mut_ptr().cast::<u8>().add(*used).cast::<libc::cmsghdr>();
+        (*message).cmsg_level = level;
+        (*message).cmsg_type = kind;
+        (*message).cmsg_len = length as _;
+        libc::CMSG_DATA(message).cast::<T>().write_unaligned(value);
+    }
+    *used += space as usize;
+}
+
+/// Reads an address as the kernel writes it; IPv4-mapped addresses become IPv4.
+pub(crate) fn address(storage: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    match i32::from(storage.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says that it is a sockaddr_in, which is shorter than the storage.
+            let a = unsafe { &*addr_of!(*storage).cast::<libc::sockaddr_in>() };
+            let ip = Ipv4Addr::from(u32::from_be(a.sin_addr.s_addr));
+            Some(SocketAddrV4::new(ip, u16::from_be(a.sin_port)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above, for sockaddr_in6.
+            let a = unsafe { &*addr_of!(*storage).cast::<libc::sockaddr_in6>() };
+            let ip = Ipv6Addr::from(a.sin6_addr.s6_addr);
+            let port = u16::from_be(a.sin6_port);
+            Some(match ip.to_ipv4_mapped() {
+                Some(v4) => SocketAddrV4::new(v4, port).into(),
+                None => SocketAddrV6::new(ip, port, 0, a.sin6_scope_id).into(),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Writes an address as a socket of the given family wants it; returns its length.
+pub(crate) fn write_address(
+    storage: &mut libc::sockaddr_storage,
+    to: SocketAddr,
+    ipv6: bool,
+) -> libc::socklen_t {
+    let v6 = match to {
+        SocketAddr::V4(a) if !ipv6 => {
+            // SAFETY: a sockaddr_in fits into the storage and is valid with any bytes.
+            let out = unsafe { &mut *(&raw mut *storage).cast::<libc::sockaddr_in>() };
+            out.sin_family = libc::AF_INET as _;
+            out.sin_port = a.port().to_be();
+            out.sin_addr.s_addr = u32::from(*a.ip()).to_be();
+            return size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        }
+        SocketAddr::V4(a) => SocketAddrV6::new(a.ip().to_ipv6_mapped(), a.port(), 0, 0),
+        SocketAddr::V6(a) => a,
+    };
+    // SAFETY: as above, for sockaddr_in6.
+    let out = unsafe { &mut *(&raw mut *storage).cast::<libc::sockaddr_in6>() };
+    out.sin6_family = libc::AF_INET6 as _;
+    out.sin6_port = v6.port().to_be();
+    out.sin6_flowinfo = 0;
+    out.sin6_addr.s6_addr = v6.ip().octets();
+    out.sin6_scope_id = v6.scope_id();
+    size_of::<libc::sockaddr_in6>() as libc::socklen_t
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_survive_the_way_to_the_kernel_and_back() {
+        let cases = [
+            ("127.0.0.1:5860", false),
+            ("127.0.0.1:5860", true),
+            ("[::1]:5860", true),
+            ("[fe80::1%3]:9", true),
+        ];
+        for (text, ipv6) in cases {
+            let address_in: SocketAddr = text.parse().unwrap();
+            // SAFETY: a plain C structure.
+            let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
+            write_address(&mut storage, address_in, ipv6);
+            assert_eq!(address(&storage), Some(address_in), "{text}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The server as a blocking handle: a thread drives `airqueue_probe::server::Server` over a socket.
+
+use crate::client::random;
+use crate::clock;
+use crate::driver::{Driver, DriverStats};
+use crate::error::HostError;
+use crate::socket::UdpPort;
+use crate::wait::{Waker, prefer_this_thread};
+use airqueue_core::{Span, Time};
+use airqueue_probe::limits::Limits;
+use airqueue_probe::server::{Server, ServerConfig, ServerStats};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// How often the handle's counters are renewed.
+const SHOW_EVERY: Span = Span::from_millis(50);
+
+/// What a server needs to know.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address to listen on; `None`: every address, IPv6 and IPv4.
+    pub bind: Option<IpAddr>,
+    /// UDP port; 0: any free one.
+    pub port: u16,
+    /// Shared key that clients must know.
+    pub key: Option<Vec<u8>>,
+    /// What the server agrees to do.
+    pub limits: Limits,
+    /// Network namespace to open the socket in.
+    pub namespace: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    shown: Mutex<Shown>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Shown {
+    server: ServerStats,
+    transport: DriverStats,
+    failed: Option<String>,
+}
+
+/// A server that runs until it is stopped or dropped.
+#[derive(Debug)]
+pub struct ServerHandle {
+    local: SocketAddr,
+    shared: Arc<Shared>,
+    waker: Arc<Waker>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ServerHandle {
+    /// Opens the socket and starts serving.
+    pub fn start(options: &ServerOptions) -> Result<ServerHandle, HostError> {
+        let namespace = options.namespace.as_deref();
+        let port = match options.bind {
+            Some(ip) => UdpPort::open(SocketAddr::new(ip, options.port), namespace)?,
+            None => UdpPort::open_any(options.port, namespace)?,
+        };
+        let local = port.local_address();
+        let config =
+            ServerConfig { key: options.key.clone(), limits: options.limits, secret: random()? };
+        let driver = Driver::new(Server::new(config), vec![port])?;
+        let waker = driver.waker();
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("airqueue-server".into())
+            .spawn(move || serve(driver, &theirs))
+            .map_err(HostError::system("start a thread"))?;
+        Ok(ServerHandle { local, shared, waker, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The server's counters, at most 50 ms old once something moves.
+    pub fn stats(&self) -> ServerStats {
+        self.shown().server
+    }
+
+    /// The event loop's counters.
+    pub fn transport(&self) -> DriverStats {
+        self.shown().transport
+    }
+
+    /// Why it stopped serving by itself, if it did.
+    pub fn failure(&self) -> Option<String> {
+        self.shown().failed
+    }
+
+    fn shown(&self) -> Shown {
+        self.shared.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends it; its sessions' clients notice by its silence.
+    pub fn stop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for ServerHandle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn serve(mut driver: Driver<Server>, shared: &Shared) {
+    prefer_this_thread();
+    let mut shown_at = Time::ZERO;
+    while !shared.stop.load(Ordering::Acquire) {
+        let result = driver.turn();
+        let now = clock::monotonic();
+        let idle = driver.endpoint().stats().sessions == 0;
+        if now >= shown_at + SHOW_EVERY || idle || result.is_err() {
+            shown_at = now;
+            let server = driver.endpoint().stats();
+            let transport = driver.stats();
+            let mut shown = shared.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            *shown =
+                Shown { server, transport, failed: result.as_ref().err().map(ToString::to_string) };
+        }
+        if result.is_err() {
+            return;
+        }
+    }
+}

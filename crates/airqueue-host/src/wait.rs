@@ -1,0 +1,203 @@
+//! Waiting for sockets, for an absolute time, or for another thread.
+
+use crate::clock;
+use crate::error::HostError;
+use crate::socket::UdpPort;
+use airqueue_core::Time;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use std::io;
+use std::sync::Arc;
+
+/// Most sockets of one driver.
+pub const MAX_PORTS: usize = 32;
+const TIMER: u64 = 1 << 32;
+const WAKE: u64 = TIMER + 1;
+
+/// Which sockets want attention, one bit each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ready {
+    readable: u32,
+    failed: u32,
+}
+
+impl Ready {
+    /// Whether something arrived on socket `i`.
+    pub fn readable(self, i: usize) -> bool {
+        self.readable & (1 << i) != 0
+    }
+
+    /// Whether socket `i` has something in its error queue.
+    pub fn failed(self, i: usize) -> bool {
+        self.failed & (1 << i) != 0
+    }
+}
+
+/// Wakes a driver from another thread.
+#[derive(Debug)]
+pub struct Waker(EventFd);
+
+impl Waker {
+    /// Ends the present wait, or the next one.
+    pub fn wake(&self) {
+        // The only failure is a counter that is full: then it is awake already.
+        let _ = self.0.write(1);
+    }
+}
+
+/// `epoll` over the sockets, a timer and a waker.
+#[derive(Debug)]
+pub struct Waiter {
+    epoll: Epoll,
+    timer: TimerFd,
+    armed: Option<Time>,
+    waker: Arc<Waker>,
+}
+
+impl Waiter {
+    /// A waiter for these sockets.
+    pub fn new(ports: &[UdpPort]) -> Result<Waiter, HostError> {
+        if ports.len() > MAX_PORTS {
+            let text = format!("{} flows are too many: give at most {MAX_PORTS}", ports.len());
+            return Err(HostError::Request(text));
+        }
+        Self::assemble(ports)
+            .map_err(|errno| HostError::system("make an event loop")(io::Error::from(errno)))
+    }
+
+    fn assemble(ports: &[UdpPort]) -> Result<Waiter, Errno> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let waker = Arc::new(Waker(EventFd::from_value_and_flags(0, flags)?));
+        for (i, port) in ports.iter().enumerate() {
+            epoll.add(port, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
+        }
+        // Edge-triggered: arming it again clears it, so that it need not be read.
+        let edge = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+        epoll.add(&timer, EpollEvent::new(edge, TIMER))?;
+        epoll.add(&waker.0, EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
+        Ok(Waiter { epoll, timer, armed: None, waker })
+    }
+
+    /// What ends the wait from another thread.
+    pub fn waker(&self) -> Arc<Waker> {
+        Arc::clone(&self.waker)
+    }
+
+    /// Waits until a socket wants attention, until `deadline`, or until woken.
+    pub fn wait(&mut self, deadline: Option<Time>) -> Result<Ready, HostError> {
+        let due = deadline.is_some_and(|at| at <= clock::monotonic());
+        if !due && self.armed != deadline {
+            self.arm(deadline)
+                .map_err(|errno| HostError::system("set a timer")(io::Error::from(errno)))?;
+        }
+        let timeout = if due { EpollTimeout::ZERO } else { EpollTimeout::NONE };
+        let mut events = [EpollEvent::empty(); MAX_PORTS + 2];
+        let count = match self.epoll.wait(&mut events, timeout) {
+            Ok(count) => count,
+            Err(Errno::EINTR) => 0,
+            Err(errno) => {
+                return Err(HostError::system("wait for events")(io::Error::from(errno)));
+            }
+        };
+        Ok(self.sort(&events[..count]))
+    }
+
+    fn arm(&mut self, deadline: Option<Time>) -> Result<(), Errno> {
+        self.armed = deadline;
+        let Some(at) = deadline else { return self.timer.unset() };
+        let ns = at.as_nanos().max(1);
+        let at = libc::timespec {
+            tv_sec: ns / 1_000_000_000,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        };
+        let expiration = Expiration::OneShot(TimeSpec::from(at));
+        self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+    }
+
+    fn sort(&mut self, events: &[EpollEvent]) -> Ready {
+        let mut ready = Ready::default();
+        for event in events {
+            match event.data() {
+                TIMER => self.armed = None,
+                WAKE => {
+                    // Takes the counter back to zero; nothing else reads it.
+                    let _ = self.waker.0.read();
+                }
+                i => {
+                    let bit = 1u32 << i;
+                    if event.events().contains(EpollFlags::EPOLLERR) {
+                        ready.failed |= bit;
+                    }
+                    if event.events().contains(EpollFlags::EPOLLIN) {
+                        ready.readable |= bit;
+                    }
+                }
+            }
+        }
+        ready
+    }
+}
+
+/// Asks for the lowest real-time priority for the calling thread; false where that is not permitted
+/// (it needs CAP_SYS_NICE or RLIMIT_RTPRIO).
+///
+/// A driver's thread sleeps until an absolute time and then has microseconds of work. Among ordinary
+/// threads it is woken up to milliseconds late when the other processors are busy; with this it is
+/// not. The kernel's own limit (`sched_rt_runtime_us`) leaves the machine usable in a flood.
+pub fn prefer_this_thread() -> bool {
+    // SAFETY: one plain structure, alive for the call; 0 is the calling thread.
+    unsafe {
+        let lowest = libc::sched_param { sched_priority: 1 };
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const lowest)
+            == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::Span;
+
+    #[test]
+    fn a_deadline_ends_the_wait_in_time() {
+        let mut waiter = Waiter::new(&[]).unwrap();
+        for ms in [3, 1, 2] {
+            let at = clock::monotonic() + Span::from_millis(ms);
+            waiter.wait(Some(at)).unwrap();
+            assert!(clock::monotonic() >= at);
+        }
+        waiter.wait(Some(Time::ZERO)).unwrap();
+    }
+
+    #[test]
+    fn a_waker_ends_the_wait_even_if_it_came_first() {
+        let mut waiter = Waiter::new(&[]).unwrap();
+        let waker = waiter.waker();
+        waker.wake();
+        waiter.wait(None).unwrap();
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            waker.wake();
+        });
+        waiter.wait(None).unwrap();
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn an_arrival_is_reported_for_its_socket() {
+        let open = || UdpPort::open("127.0.0.1:0".parse().unwrap(), None).unwrap();
+        let ports = [open(), open()];
+        let mut waiter = Waiter::new(&ports).unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(b"x", ports[1].local_address()).unwrap();
+        let ready = waiter.wait(None).unwrap();
+        assert!(ready.readable(1) && !ready.readable(0) && !ready.failed(1));
+    }
+}
