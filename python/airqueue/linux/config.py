@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from airqueue import text
 from airqueue.linux.disturbance import Disturbance
 from airqueue.units import UnitError, parse_size
 
@@ -145,3 +146,10 @@ class BedConfig:
         if self.burst_bytes is not None:
             return self.burst_bytes
         return default_burst_bytes(self.rate_bps) + (0 if self.policer == "none" else _POLICED)
+
+    def describe(self) -> str:
+        """Return the bed in a few words, for titles."""
+        if self.policer != "none":
+            return f"{self.policer} policer at {text.rate(self.rate_bps)}"
+        alone = " for each flow" if self.isolate else ""
+        return f"{self.queue}{alone} behind {self.shaper} at {text.rate(self.rate_bps)}"

@@ -1,0 +1,259 @@
+"""`airqueue testbed`: a Host AP of kernel queues, whose answer is known."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+import airqueue
+from airqueue.cli.errors import INTERRUPTED
+from airqueue.cli.measure import Job, carry_out
+from airqueue.cli.output import Outputs, json_option, report_option
+from airqueue.cli.parameters import DURATION, RATE, SIZES
+from airqueue.files import check_writable
+from airqueue.linux import preflight
+from airqueue.linux.bed import HostAp, script
+from airqueue.linux.config import FRAME_BYTES, BedConfig, ConfigError, QueueSpec
+from airqueue.linux.disturbance import Disturbance, Kind
+from airqueue.linux.netns import BedError
+from airqueue.linux.probing import bed_prober
+from airqueue.measure import api
+from airqueue.measure.prober import Prober
+from airqueue.units import UnitError, parse_burst, parse_size
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Parsed(click.ParamType[Any]):
+    """A value read by a function that says in one sentence what is wrong with it."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Parse text; what is parsed already passes."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except (ConfigError, UnitError) as error:
+            self.fail(str(error), param, ctx)
+
+
+def _disturbance(kind: Kind) -> _Parsed:
+    return _Parsed("disturbance", lambda text: Disturbance.parse(kind, text))
+
+
+_BED_OPTIONS = (
+    click.option(
+        "--queue",
+        type=_Parsed("queue", QueueSpec.parse),
+        default="pfifo:100",
+        show_default=True,
+        metavar="KIND:LIMIT",
+        help="pfifo:PACKETS, bfifo:BYTES or pfifo_head_drop:PACKETS.",
+    ),
+    click.option(
+        "--rate",
+        "rate_bps",
+        type=RATE,
+        default="7mbit",
+        show_default=True,
+        metavar="RATE",
+        help="Rate of the shaper, e.g. 500kbit, 7mbit, 100mbit.",
+    ),
+    click.option(
+        "--shaper", type=click.Choice(["tbf", "htb"]), help="Token bucket: tbf (default) or htb."
+    ),
+    click.option(
+        "--burst",
+        "burst_bytes",
+        type=_Parsed("burst", lambda text: parse_burst(text, FRAME_BYTES)),
+        metavar="BURST",
+        help="Bucket in bytes or full packets (64p); default: a packet and 1 ms of the rate.",
+    ),
+    click.option(
+        "--mpu",
+        "mpu_bytes",
+        type=_Parsed("size", parse_size),
+        default="0",
+        metavar="BYTES",
+        help="Shape packets as if at least so large: a ceiling of packets per second.",
+    ),
+    click.option(
+        "--policer",
+        type=click.Choice(["none", "nft", "nft-packets"]),
+        default="none",
+        show_default=True,
+        help="Drop what exceeds the rate, queue nothing.",
+    ),
+    click.option("--isolate", is_flag=True, help="A queue for each flow (htb)."),
+    click.option(
+        "--stall",
+        "stalls",
+        type=_disturbance("stall"),
+        multiple=True,
+        metavar="EVERY:LENGTH",
+        help="Serve nothing for a while, again and again, e.g. 10s:2s.",
+    ),
+    click.option(
+        "--swing",
+        "swings",
+        type=_disturbance("swing"),
+        multiple=True,
+        metavar="EVERY:FACTOR",
+        help="Change the rate to a multiple and back, e.g. 10s:0.5.",
+    ),
+    click.option(
+        "--limit-swing",
+        "limit_swings",
+        type=_disturbance("limit"),
+        multiple=True,
+        metavar="EVERY:FACTOR",
+        help="Change the queue's limit to a multiple and back.",
+    ),
+    click.option("--ipv6", is_flag=True, help="IPv6 instead of IPv4."),
+    click.option(
+        "--direction",
+        type=click.Choice(["down", "up"]),
+        default="down",
+        show_default=True,
+        help="down: the wireless machine receives; up: it sends.",
+    ),
+)
+
+
+def bed_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that describe a bed; it gets them as ``config``."""
+
+    @wraps(command)
+    def with_config(**options: Any) -> Any:
+        names = ("queue", "rate_bps", "shaper", "burst_bytes", "mpu_bytes", "policer", "isolate")
+        bed = {name: options.pop(name) for name in (*names, "ipv6", "direction")}
+        disturbances = [options.pop(name) for name in ("stalls", "swings", "limit_swings")]
+        bed["rate_bps"] = round(bed["rate_bps"])
+        # Only htb can isolate, so whoever asks for that need not say so.
+        bed["shaper"] = bed["shaper"] or ("htb" if bed["isolate"] else "tbf")
+        try:
+            config = BedConfig(**bed, disturbances=tuple(d for ds in disturbances for d in ds))
+        except ConfigError as error:
+            raise click.UsageError(f"{error}.") from error
+        return command(config=config, **options)
+
+    for option in reversed(_BED_OPTIONS):
+        with_config = option(with_config)
+    return with_config
+
+
+@contextmanager
+def _bed_errors() -> Iterator[None]:
+    """Turn what is wrong with the bed into a sentence and exit code 1."""
+    try:
+        yield
+    except BedError as error:
+        raise click.ClickException(f"{error}.") from error
+
+
+@click.group(short_help="Measure kernel queues of known capacity.")
+def testbed() -> None:
+    """Build an access point out of kernel queues and measure it: the answer is known.
+
+    Runs as root, or without root in a user namespace. Nothing is left behind.
+    """
+
+
+@testbed.command()
+def check() -> None:
+    """Say whether this machine can build the test bed, and what is missing."""
+    with _bed_errors():
+        preflight.ensure_privileges()
+        problems = list(_show_checks())
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+def _show_checks() -> Iterator[str]:
+    """Print what was tried and yield the problems without which nothing works."""
+    console = Console(highlight=False, markup=False)
+    for found in preflight.checks():
+        needed = f" (only for {found.needed_for})" if found.needed_for else ""
+        console.print(f"{'ok     ' if found.ok else 'MISSING'} {found.name}{needed}")
+        if not found.ok:
+            console.print(f"        {found.problem}.", soft_wrap=True)
+            if not found.needed_for:
+                yield found.problem
+
+
+@testbed.command()
+@bed_options
+def show(config: BedConfig) -> None:
+    """Print the commands that build the bed, to read or to run by hand as root."""
+    for line in script(config):
+        click.echo(line)
+
+
+@testbed.command()
+@bed_options
+@click.option(
+    "--profile",
+    type=click.Choice(sorted(api.PROFILES, reverse=True)),
+    default="quick",
+    show_default=True,
+)
+@click.option("--sizes", type=SIZES, default="1500,750", show_default=True)
+@json_option
+@report_option
+@click.option("--capture", "capture_path", metavar="FILE", help="Store every packet record.")
+@click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def measure(
+    *,
+    config: BedConfig,
+    profile: str,
+    sizes: tuple[int, ...],
+    json_path: str | None,
+    report_path: str | None,
+    capture_path: str | None,
+    max_time: float | None,
+    quiet: bool,
+) -> None:
+    """Build the bed, measure it through real sockets, show estimate beside truth.
+
+    \b
+    Examples:
+      airqueue testbed measure
+      airqueue testbed measure --queue bfifo:150kB --shaper htb --json -
+      airqueue testbed measure --queue pfifo:500 --rate 100mbit --burst 64p
+      airqueue testbed measure --stall 9s:2s --swing 5s:0.5 --report bed.html
+    """
+    outputs = Outputs(json_path, report_path)
+    outputs.check()
+    if capture_path is not None:
+        check_writable(capture_path)
+    header = {
+        "target": f"Host AP, {config.describe()}",
+        "profile": profile,
+        "direction": config.direction,
+        "sizes": list(sizes),
+        "airqueue": airqueue.__version__,
+        "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    job = Job(header, capture_path, max_time_s=max_time)
+
+    def connect() -> AbstractContextManager[Prober]:
+        return bed_prober(config)
+
+    with _bed_errors():
+        preflight.ensure_privileges(policer=config.policer != "none")
+        result = carry_out(job, connect, quiet=quiet)
+    result["truth"] = HostAp(config).truth()
+    outputs.emit(result, job.runs)
+    if result["interrupted"]:
+        raise click.exceptions.Exit(INTERRUPTED)
