@@ -151,7 +151,7 @@ def measure(
             host, port, direction=job.header["direction"], key=key, max_rate_bps=max_rate
         )
 
-    result = _carry_out(job, connect, quiet=quiet)
+    result = carry_out(job, connect, quiet=quiet)
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
@@ -172,7 +172,7 @@ def _resume(job: Job, path: str, ctx: click.Context) -> None:
     job.runs = list(runs)
 
 
-def _carry_out(
+def carry_out(
     job: Job, connect: Callable[[], AbstractContextManager[Prober]], *, quiet: bool
 ) -> dict[str, Any]:
     """Measure; after Ctrl-C say where the runs are and evaluate those that there are."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from airqueue import text
 from airqueue.linux.disturbance import Disturbance
+from airqueue.text import rate as rate_text
 from airqueue.units import UnitError, parse_size
 
 ETHERNET_BYTES = 14
@@ -150,6 +150,6 @@ class BedConfig:
     def describe(self) -> str:
         """Return the bed in a few words, for titles."""
         if self.policer != "none":
-            return f"{self.policer} policer at {text.rate(self.rate_bps)}"
+            return f"{self.policer} policer at {rate_text(self.rate_bps)}"
         alone = " for each flow" if self.isolate else ""
-        return f"{self.queue}{alone} behind {self.shaper} at {text.rate(self.rate_bps)}"
+        return f"{self.queue}{alone} behind {self.shaper} at {rate_text(self.rate_bps)}"
