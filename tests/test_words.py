@@ -5,6 +5,7 @@ import pytest
 import synthetic
 from airqueue import text
 from airqueue.measure.schema import schema
+from airqueue.measure.tables import estimates
 from airqueue.measure.words import describe, meaning_for_call, meaning_for_game
 
 VERDICTS = (
@@ -95,6 +96,25 @@ def test_a_burst_is_named_as_the_uncertainty():
     said = " ".join(describe(result).sureness)
     assert "64.0 packets" in said
     assert "bursts of 64" in said
+
+
+def test_the_table_is_in_the_unit_in_which_sizes_agree():
+    head, rows = estimates(synthetic.fifo_result(truth={"counted_in": "packets", "capacity": 100}))
+    assert head == ["packets, ± 95 %", "sent 1500 B", "sent 750 B", "together"]
+    assert rows[0] == ["counting", "100.0 ± 0.4", "100.1 ± 0.4", "100.0 ± 0.4"]
+    assert rows[-1] == ["truth", "100.0", "100.0", "100.0"]
+    head, rows = estimates(synthetic.fifo_result(counted_in="bytes"))
+    assert rows[0][1:3] == ["150,000 ± 600", "75,075 ± 300"]
+    head, rows = estimates(synthetic.other_result("undecided"))
+    assert head[1:] == ["sent 1500 B", "sent 750 B"]
+
+
+def test_the_table_leaves_out_what_there_is_not():
+    none = dict.fromkeys(("published", "corrected", "counting", "fill_drain"))
+    assert estimates(synthetic.fifo_result(estimators=none, truth=None))[1] == []
+    one = {**none, "counting": synthetic.estimator({1500: 99.0})}
+    one["counting"]["by_size"]["1500"]["ci95_packets"] = None
+    assert estimates(synthetic.fifo_result(estimators=one))[1] == [["counting", "99.0"]]
 
 
 def test_missing_numbers_do_not_break_the_words():

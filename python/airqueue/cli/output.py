@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from airqueue import text
 from airqueue.files import check_writable, write_atomically
-from airqueue.measure import schema
+from airqueue.measure import schema, tables
 from airqueue.measure.records import Run
-from airqueue.measure.words import ESTIMATOR_NAMES, describe
+from airqueue.measure.words import describe
 from airqueue.report import write_report
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option(
     "--json",
@@ -62,15 +60,15 @@ def show_result(result: Mapping[str, Any]) -> None:
     console.print(words.headline, style="bold")
     console.print()
     _paragraph(console, words.findings)
-    if _estimates(result):
-        console.print(_estimator_table(result))
-        console.print()
+    _estimates(console, result)
     _paragraph(console, words.sureness)
     _paragraph(console, words.next_steps)
     if result["evidence"]:
         console.print("Evidence:")
+        points = Table.grid(padding=(0, 1))
         for item in result["evidence"]:
-            console.print(f"  - {item['says']}")
+            points.add_row("-", Text(item["says"]))
+        console.print(points)
 
 
 def stdout() -> Console:
@@ -84,32 +82,15 @@ def _paragraph(console: Console, sentences: Sequence[str]) -> None:
         console.print()
 
 
-def _estimates(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    return [
-        (name, estimate)
-        for key, name in ESTIMATOR_NAMES.items()
-        if (estimate := result["estimators"].get(key)) is not None
-    ]
-
-
-def _estimator_table(result: Mapping[str, Any]) -> Table:
+def _estimates(console: Console, result: Mapping[str, Any]) -> None:
+    head, rows = tables.estimates(result)
+    if not rows:
+        return
     title = None if result["verdict"] == "fifo" else "With this verdict none of these is a capacity"
     table = Table(title=title, title_justify="left")
-    table.add_column("estimator")
-    for heading in ("packets", "95 % interval", "bytes", "95 % interval"):
-        table.add_column(heading, justify="right")
-    for name, estimate in _estimates(result):
-        table.add_row(
-            name,
-            text.number(estimate["packets"]),
-            text.interval(estimate["ci95_packets"]),
-            text.number(estimate["bytes"], "bytes"),
-            text.interval(estimate["ci95_bytes"], "bytes"),
-        )
-    truth = result.get("truth")
-    if truth:
-        value = text.number(truth["capacity"], truth["counted_in"])
-        in_packets = truth["counted_in"] == "packets"
-        table.add_section()
-        table.add_row("truth", value if in_packets else "", "", "" if in_packets else value, "")
-    return table
+    for column, heading in enumerate(head):
+        table.add_column(heading, justify="right" if column else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()

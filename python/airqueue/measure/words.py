@@ -209,10 +209,7 @@ def _delay_sentence(result: Mapping[str, Any]) -> str:
 def _apart(result: Mapping[str, Any]) -> list[str]:
     said = []
     if result["in_service_packets"]:
-        said.append(
-            "What is being transmitted "
-            f"(packets: {text.number(result['in_service_packets'])}) is not counted in."
-        )
+        said.append("The packet being transmitted comes on top.")
     if result["drop_from"] == "head":
         said.append("When full it drops the oldest packet, not the newest.")
     return said

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airqueue import text
+from airqueue.measure import tables
 from airqueue.measure.records import Run
 from airqueue.measure.session import Session
 from airqueue.measure.words import ESTIMATOR_NAMES
@@ -207,7 +208,7 @@ def _delay(shown: Shown) -> str:
 
 
 def _occupancy(shown: Shown, held: series.Points, result: Mapping[str, Any]) -> str:
-    estimate = _of_size(result["estimators"]["counting"], shown.size_bytes)
+    estimate = tables.of_size(result["estimators"]["counting"], shown.size_bytes)
     level = None if estimate is None else estimate["packets"]
     thinned = series.thin(held)
     chart = Chart(
@@ -224,19 +225,19 @@ def _occupancy(shown: Shown, held: series.Points, result: Mapping[str, Any]) -> 
 
 
 def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
-    sizes = sorted({int(size) for e in _present(result) for size in e["by_size"]}, reverse=True)
+    sizes = tables.sizes_of(result)
     rows = [
         (f"{ESTIMATOR_NAMES[name]}, {size} B", number, estimate)
         for name in ESTIMATOR_NAMES
         for number, size in enumerate(sizes, start=1)
-        if (estimate := _of_size(result["estimators"][name], size)) is not None
+        if (estimate := tables.of_size(result["estimators"][name], size)) is not None
         and estimate[unit] is not None
     ]
     if not rows:
         return None
     truth = result.get("truth") or {}
     true_value = truth.get("capacity") if truth.get("counted_in") == unit else None
-    values = [v for _, _, e in rows for v in (e[unit], *(_bounds(e, unit) or ()))]
+    values = [v for _, _, e in rows for v in (e[unit], *(tables.bounds(e, unit) or ()))]
     chart = Chart(
         f"Capacity in {unit} by estimator",
         padded([*values, *([] if true_value is None else [true_value])], zero=False),
@@ -250,13 +251,13 @@ def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
     if true_value is not None:
         chart.mark_x(true_value, f"truth: {text.number(true_value, unit)}")
     for row, (label, number, estimate) in enumerate(reversed(rows)):
-        bounds = _bounds(estimate, unit)
-        if bounds is not None:
-            chart.whisker(bounds[0], bounds[1], row, number)
+        interval = tables.bounds(estimate, unit)
+        if interval is not None:
+            chart.whisker(*interval, row, number)
         chart.dots([estimate[unit]], [row], number, big=True)
         chart.row_label(row, label)
     return Figure(
-        f"Capacity in {unit}",
+        f"{'Capacity' if result['verdict'] == 'fifo' else 'Estimates'} in {unit}",
         "Every estimator with its 95 % confidence interval. Equal numbers of packets for both "
         "sizes mean that the queue counts packets; equal numbers of bytes, that it counts bytes. "
         "The axis does not start at zero.",
@@ -270,26 +271,6 @@ def _phases(chart: Chart, session: Session) -> None:
         start, end = session.phases.get(name, (0.0, 0.0))
         if end > start:
             chart.band(start, end, name)
-
-
-def _present(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [e for e in result["estimators"].values() if e is not None]
-
-
-def _of_size(estimator: Mapping[str, Any] | None, size: int) -> Mapping[str, Any] | None:
-    if estimator is None:
-        return None
-    estimate: Mapping[str, Any] | None = estimator["by_size"].get(str(size))
-    return estimate
-
-
-def _bounds(estimate: Mapping[str, Any], unit: str) -> tuple[float, float] | None:
-    """Return the interval in the unit; bytes are packets of one size, so it scales along."""
-    ci95 = estimate["ci95_packets"]
-    if ci95 is None or not estimate["packets"]:
-        return None
-    scale = estimate[unit] / estimate["packets"]
-    return ci95[0] * scale, ci95[1] * scale
 
 
 def _mbps(step: Mapping[str, Any], key: str) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from airqueue import text
 from airqueue.files import write_atomically
-from airqueue.measure import schema
+from airqueue.measure import schema, tables
 from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
 from airqueue.report import figures
@@ -129,26 +129,13 @@ def _figure(figure: Figure) -> str:
 
 
 def _estimators(result: Mapping[str, Any]) -> str:
-    rows = [
-        [
-            name,
-            text.number(estimate["packets"]),
-            text.interval(estimate["ci95_packets"]),
-            text.number(estimate["bytes"], "bytes"),
-            text.interval(estimate["ci95_bytes"], "bytes"),
-        ]
-        for key, name in ESTIMATOR_NAMES.items()
-        if (estimate := result["estimators"].get(key)) is not None
-    ]
+    head, rows = tables.estimates(result)
     if not rows:
         return ""
-    head = ["estimator", "packets", "95 % interval", "bytes", "95 % interval"]
-    note = (
-        ""
-        if result["verdict"] == "fifo"
-        else "<p>What each formula gives; with this verdict none of them is a capacity.</p>"
-    )
-    return f"<h2>Estimators</h2>{note}" + _table(head, rows, numeric={1, 2, 3, 4})
+    note = "<p>With 95 % confidence intervals. Bytes contain the link-layer header.</p>"
+    if result["verdict"] != "fifo":
+        note = "<p>What each formula gives; with this verdict none of them is a capacity.</p>"
+    return f"<h2>Estimators</h2>{note}" + _table(head, rows, numeric=range(1, len(head)))
 
 
 def _sessions(result: Mapping[str, Any]) -> str:
