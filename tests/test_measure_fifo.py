@@ -8,6 +8,7 @@ from fifo import Fifo, FifoProber
 
 from airqueue.measure.api import analyze, measure
 from airqueue.measure.records import Run
+from airqueue.measure.schema import check
 
 
 @pytest.mark.parametrize("shaper", [False, True])
@@ -125,6 +126,14 @@ def test_random_loss_in_the_air_is_not_taken_for_a_full_queue():
     result = measure(Lossy(Fifo(200)))
     assert result.verdict == "fifo"
     assert result.capacity == pytest.approx(200, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "fifo",
+    [Fifo(100), Fifo(1, shaper=True), Fifo(90_000, in_bytes=True), Fifo(9, rate_bps=1e10)],
+)
+def test_every_answer_fits_the_schema(fifo):
+    check(measure(FifoProber(fifo)).to_json())
 
 
 def test_analysis_of_the_stored_runs_is_the_measurement():

@@ -37,8 +37,8 @@ def judge(runs: Sequence[Run], overhead_bytes: int = LINK_OVERHEAD_BYTES) -> lis
 def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     """Evaluate every estimator and the verdict over stored or fresh runs.
 
-    ``header`` may carry ``profile``, ``direction``, ``target``, ``elapsed_s``, ``interrupted``,
-    ``saturated`` (False if the search met no limit), ``warnings`` and ``link_overhead_bytes``.
+    ``header`` may carry ``profile``, ``direction``, ``target``, ``created``, ``elapsed_s``,
+    ``interrupted``, ``warnings`` and ``link_overhead_bytes``.
     """
     overhead = int(header.get("link_overhead_bytes", LINK_OVERHEAD_BYTES))
     judged = judge(runs, overhead)
@@ -53,14 +53,15 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
         interrupted=bool(header.get("interrupted", False)),
     )
     accepted = [j for j in judged if j.refused is None]
-    finding = find(judged, bool(header.get("saturated", True)))
+    points = [load_point(r) for r in runs if r.meta.get("kind") == "search"]
+    finding = find(judged, points)
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)
     result.discarded_sessions = sum(reasons.values())
     result.discard_reasons = dict(reasons)
-    result.search = [load_point(r) for r in runs if r.meta.get("kind") == "search"]
+    result.search = points
     result.estimators = {name: _estimator(name, accepted, overhead) for name in ESTIMATORS}
     result.hosts = _hosts(runs, judged)
     _describe_path(result, accepted)
@@ -70,7 +71,7 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     return result
 
 
-def load_point(run: Run) -> dict[str, float | None]:
+def load_point(run: Run) -> dict[str, Any]:
     """Offered and received rate, loss and added delay of a run that sent one steady flood.
 
     The received rate is that of the second half of the arrivals: a shaper lets the first packets
@@ -81,7 +82,8 @@ def load_point(run: Run) -> dict[str, float | None]:
     arrived = np.sort(run.received_ns[flood & run.received])
     delay = run.delay_s[flood & run.received]
     return {
-        "size_bytes": float(run.meta["size_bytes"]),
+        "size_bytes": int(run.meta["size_bytes"]),
+        "planned_pps": _rate(np.sort(run.scheduled_ns[flood])),
         "offered_pps": _rate(sent),
         "received_pps": _rate(arrived[len(arrived) // 2 :]),
         "loss": 1 - len(arrived) / len(sent) if len(sent) else 0.0,
@@ -151,12 +153,17 @@ def _estimator(name: str, accepted: Sequence[Judged], overhead: int) -> Estimato
         )
         rows[str(size)] = {
             "packets": interval.mean,
-            "ci95_packets": (interval.low, interval.high),
+            "ci95_packets": _ends(interval),
             "bytes": interval.mean * frame,
             "sessions": interval.n,
         }
     p, b = _pool(packets), _pool(in_bytes)
-    return EstimatorResult(p.mean, (p.low, p.high), b.mean, (b.low, b.high), rows)
+    return EstimatorResult(p.mean, _ends(p), b.mean, _ends(b), rows)
+
+
+def _ends(interval: Interval) -> tuple[float, float] | None:
+    """Ends of an interval, None if a single session leaves it unbounded."""
+    return (interval.low, interval.high) if math.isfinite(interval.half_width) else None
 
 
 def _pool(intervals: Sequence[Interval]) -> Interval:
@@ -192,7 +199,7 @@ def _capacity(
     if unit == "packets":
         intervals = [t_interval(v) for v in by_size.values()]
         pooled = _pool([i for i in intervals if i is not None]).widened(blur)
-        result.capacity, result.ci95 = pooled.mean, (pooled.low, pooled.high)
+        result.capacity, result.ci95 = pooled.mean, _ends(pooled)
     elif unit == "bytes":
         result.capacity, result.ci95 = _byte_limit(by_size, overhead, blur)
     if result.capacity is not None:
@@ -306,9 +313,7 @@ def _hosts(runs: Sequence[Run], judged: Sequence[Judged]) -> dict[str, Any]:
         "duplicates": sum(r.host.duplicates for r in runs),
         "clock_steps": sum(r.host.clock_steps for r in runs)
         + sum(j.refused == "clock_step" and not j.session.run.host.clock_steps for j in judged),
-        "clock_skew_ppm": None
-        if skew is None
-        else {"value": skew.mean, "ci95": (skew.low, skew.high) if skew.n > 1 else None},
+        "clock_skew_ppm": None if skew is None else {"value": skew.mean, "ci95": _ends(skew)},
         "kernel_receive_timestamps": all(r.host.kernel_receive_timestamps for r in runs),
     }
 
@@ -384,9 +389,8 @@ def _disagreements(result: Measurement, headline: str) -> list[str]:
     return notes
 
 
-def _half(ci95: tuple[float, float]) -> float:
-    half = (ci95[1] - ci95[0]) / 2
-    return half if math.isfinite(half) else 0.0
+def _half(ci95: tuple[float, float] | None) -> float:
+    return 0.0 if ci95 is None else (ci95[1] - ci95[0]) / 2
 
 
 __all__ = ["Evidence", "analyze", "judge", "quiet_gap_s"]

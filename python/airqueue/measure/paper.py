@@ -45,7 +45,7 @@ def measure_paper(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
     for k, size in enumerate(sizes):
         rate = saturation_rate(runner, size, k / len(sizes))
         if rate is None:
-            return {"saturated": False, "warnings": warnings}
+            return {"warnings": warnings}
         accepted = discarded = 0
         while accepted < SESSIONS and discarded <= MOST_DISCARDED:
             if runner.out_of_time(BASELINE_END_S):
@@ -63,7 +63,7 @@ def measure_paper(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             warnings.append(
                 f"Only {accepted} of {SESSIONS} sessions with {size}-byte packets were acceptable."
             )
-    return {"saturated": True, "warnings": warnings}
+    return {"warnings": warnings}
 
 
 def acceptable(run: Run) -> bool:

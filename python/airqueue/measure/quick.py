@@ -89,16 +89,16 @@ def _short(values: Sequence[float]) -> bool:
 
 
 def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
-    """Run the quick profile; returns header values for `analyze` (``saturated``, ``warnings``)."""
+    """Run the quick profile; returns header values for `analyze` (``warnings``)."""
     states: list[SizeState] = []
     for size in sizes:
         byte_rate = states[0].rate_pps * states[0].size_bytes if states else None
         rate = find_rate(runner, size, byte_rate)
         if rate is None:
-            return {"saturated": False}
+            return {}
         held = explore(runner, size, rate) if not states else _expected(states[0], size)
         if held is None:
-            return {"saturated": False}
+            return {}
         states.append(SizeState(size, rate, held, [], []))
     while any(not s.done for s in states):
         for state in states:
@@ -107,9 +107,9 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             if runner.out_of_time(session_plan(state, tuple(sizes))[0].end_s) and all(
                 len(s.counts) >= 2 for s in states
             ):
-                return {"saturated": True, "warnings": ["The time limit ended the measurement."]}
+                return {"warnings": ["The time limit ended the measurement."]}
             one_session(runner, state, states)
-    return {"saturated": True}
+    return {}
 
 
 def _expected(first: SizeState, size: int) -> float:

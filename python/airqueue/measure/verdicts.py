@@ -7,8 +7,9 @@ capacity. Only what passes all of these is one FIFO.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +44,15 @@ def tolerance(held: float, seen: SessionEvidence) -> float:
     return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst
 
 
-def find(sessions: Sequence[Judged], search_saturated: bool = True) -> Finding:
-    """Judge what kind of queue the sessions saw."""
+def find(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]] = ()) -> Finding:
+    """Judge what kind of queue the sessions saw.
+
+    ``search``: points of the rate search (`airqueue.measure.analysis.load_point`); they speak where
+    no session was possible.
+    """
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS:
-        return _without_sessions(sessions, search_saturated)
+        return _without_sessions(sessions, search)
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
@@ -70,7 +75,7 @@ def find(sessions: Sequence[Judged], search_saturated: bool = True) -> Finding:
     return Finding("fifo", evidence, "tail", burst)
 
 
-def _without_sessions(sessions: Sequence[Judged], search_saturated: bool) -> Finding:
+def _without_sessions(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]]) -> Finding:
     reasons = [s.refused for s in sessions if s.refused is not None]
     for verdict in ("sender_limited", "receiver_limited"):
         if reasons and reasons.count(verdict) * 2 > len(reasons):
@@ -79,11 +84,21 @@ def _without_sessions(sessions: Sequence[Judged], search_saturated: bool) -> Fin
                 "receiver_limited": "The receiving host lost packets in its own socket buffer.",
             }[verdict]
             return Finding(verdict, [Evidence("host", says)])
-    if not search_saturated:
-        says = "The highest rate that the endpoints may send met neither loss nor growing delay."
-        return Finding("not_saturable", [Evidence("search", says)])
+    if search and not sessions:
+        return _without_limit(search)
     says = f"Only {len(sessions) - len(reasons)} of {len(sessions)} sessions passed the gates."
     return Finding("undecided", [Evidence("sessions", says)])
+
+
+def _without_limit(search: Sequence[Mapping[str, Any]]) -> Finding:
+    """The search met no limit of the path: the sender's own, or none at all."""
+    offered = max(point["offered_pps"] or 0.0 for point in search)
+    short = [p for p in search if (p["offered_pps"] or 0.0) < 0.9 * (p.get("planned_pps") or 0.0)]
+    if short:
+        says = f"The sending host fell behind the planned rate at {offered:.0f} packets/s."
+        return Finding("sender_limited", [Evidence("offered_pps", says, offered)])
+    says = f"Up to {offered:.0f} packets/s met neither loss nor growing delay."
+    return Finding("not_saturable", [Evidence("offered_pps", says, offered)])
 
 
 def _policer(
