@@ -95,6 +95,7 @@ def search() -> list[dict[str, Any]]:
             steps.append(
                 {
                     "size_bytes": size,
+                    "planned_pps": offered,
                     "offered_pps": offered,
                     "received_pps": received,
                     "loss": 1 - received / offered,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fifo import Fifo, FifoProber
 
 from airqueue.measure.api import analyze, measure
 from airqueue.measure.records import Run
 from airqueue.measure.schema import check
+from fifo import Fifo, FifoProber
 
 
 @pytest.mark.parametrize("shaper", [False, True])
