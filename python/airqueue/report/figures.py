@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,20 @@ class Shown:
     size_bytes: int
     index: int
     session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadPoint:
+    """One offered load and what came of it; NaN where unknown."""
+
+    size_bytes: int
+    offered: float
+    received: float
+    loss: float
+    delay: float
+
+
+_AGAINST_LOAD = {"received": "received (Mb/s)", "loss": "loss (%)", "delay": "delay (ms)"}
 
 
 def representative(result: Mapping[str, Any], runs: Sequence[Run]) -> list[Shown]:
@@ -126,41 +141,33 @@ def delay_distributions(shown: Sequence[Shown]) -> Figure:
 
 
 def against_load(result: Mapping[str, Any]) -> Figure | None:
-    """Throughput, loss and delay against offered load, from the search (Fig. 10)."""
-    steps = [s for s in result["search"] if s["offered_pps"] is not None]
-    if not steps:
+    """Throughput, loss and delay against offered load, from search and sessions (Fig. 10)."""
+    searched, held = _search_points(result), _session_points(result)
+    if not searched:
         return None
-    sizes = sorted({int(s["size_bytes"]) for s in steps}, reverse=True)
-    columns = (
-        ("received (Mb/s)", lambda s: _mbps(s, "received_pps")),
-        ("loss (%)", lambda s: None if s["loss"] is None else s["loss"] * 100),
-        ("delay (ms)", lambda s: None if s["delay_s"] is None else s["delay_s"] * 1e3),
-    )
-    x_range = padded([_mbps(s, "offered_pps") or 0.0 for s in steps])
+    sizes = sorted({point.size_bytes for point in searched}, reverse=True)
+    x_range = padded(point.offered for point in (*searched, *held))
     charts = []
-    for label, value in columns:
-        known = [(s, v) for s in steps if (v := value(s)) is not None]
+    for name, label in _AGAINST_LOAD.items():
         chart = Chart(
             f"{label} against offered load",
             x_range,
-            padded([v for _, v in known]),
+            padded(getattr(point, name) for point in (*searched, *held)),
             x_label="offered load (Mb/s of IP packets)",
             y_label=label,
             width=400,
             height=230,
         )
         for number, size in enumerate(sizes, start=1):
-            points = sorted(
-                (_mbps(s, "offered_pps") or 0.0, v) for s, v in known if s["size_bytes"] == size
-            )
-            xs, ys = [p[0] for p in points], [p[1] for p in points]
+            xs, ys = _column(searched, size, name)
             chart.line(xs, ys, number)
-            chart.dots(xs, ys, number, big=True)
+            chart.dots(xs, ys, number, kind="big")
+            chart.dots(*_column(held, size, name), number, kind="middling")
         charts.append(chart.render())
     return Figure(
         "Against offered load",
-        "The steps of the search for the saturation rate: throughput levels off, loss and delay "
-        "set in.",
+        "Throughput levels off, loss and delay set in. Joined: the steps of the search for the "
+        "path's rate; small dots: the accepted sessions while they held the queue full.",
         tuple(charts),
         tuple((number, f"{size} B packets") for number, size in enumerate(sizes, start=1)),
     )
@@ -254,7 +261,7 @@ def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
         interval = tables.bounds(estimate, unit)
         if interval is not None:
             chart.whisker(*interval, row, number)
-        chart.dots([estimate[unit]], [row], number, big=True)
+        chart.dots([estimate[unit]], [row], number, kind="big")
         chart.row_label(row, label)
     return Figure(
         f"{'Capacity' if result['verdict'] == 'fifo' else 'Estimates'} in {unit}",
@@ -273,5 +280,49 @@ def _phases(chart: Chart, session: Session) -> None:
             chart.band(start, end, name)
 
 
-def _mbps(step: Mapping[str, Any], key: str) -> float | None:
-    return None if step[key] is None else float(step[key]) * step["size_bytes"] * 8e-6
+def _search_points(result: Mapping[str, Any]) -> list[_LoadPoint]:
+    points = []
+    for step in result["search"]:
+        bits = step["size_bytes"] * 8e-6
+        points.append(
+            _LoadPoint(
+                int(step["size_bytes"]),
+                _scaled(step["offered_pps"], bits),
+                _scaled(step["received_pps"], bits),
+                _scaled(step["loss"], 100),
+                _scaled(step["delay_s"], 1e3),
+            )
+        )
+    return points
+
+
+def _session_points(result: Mapping[str, Any]) -> list[_LoadPoint]:
+    """Return the hold phase of every accepted session; what was lost had been offered too."""
+    points = []
+    for row in result["sessions"]:
+        if (
+            row["accepted"]
+            and row["throughput_bps"]
+            and row["loss"] is not None
+            and row["loss"] < 1
+        ):
+            received = row["throughput_bps"] * 1e-6
+            offered, loss = received / (1 - row["loss"]), row["loss"] * 100
+            delay = _scaled(row["delay_full_s"], 1e3)
+            points.append(_LoadPoint(row["size_bytes"], offered, received, loss, delay))
+    return points
+
+
+def _column(points: Sequence[_LoadPoint], size: int, name: str) -> tuple[list[float], list[float]]:
+    known = sorted(
+        (point.offered, float(getattr(point, name)))
+        for point in points
+        if point.size_bytes == size
+        and math.isfinite(point.offered)
+        and math.isfinite(getattr(point, name))
+    )
+    return [x for x, _ in known], [y for _, y in known]
+
+
+def _scaled(value: float | None, scale: float) -> float:
+    return math.nan if value is None else float(value) * scale

@@ -141,8 +141,8 @@ def _estimators(result: Mapping[str, Any]) -> str:
 def _sessions(result: Mapping[str, Any]) -> str:
     if not result["sessions"]:
         return ""
-    head = ["size (B)", "session", "verdict", "began (s)", "took (s)", "throughput", "loss"]
-    head += ["delay when full", *ESTIMATOR_NAMES.values()]
+    head = ["size (B)", "no.", "", "began (s)", "took (s)", "throughput", "loss", "full delay"]
+    head += [name.removesuffix(" formula") for name in ESTIMATOR_NAMES.values()]
     rows = [
         [
             str(s["size_bytes"]),

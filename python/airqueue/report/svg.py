@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Literal
 
 _RIGHT, _TOP, _BOTTOM = 14, 12, 44
 
 Range = tuple[float, float]
+DotKind = Literal["dots", "middling", "big"]
 
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -84,14 +86,13 @@ class Chart:
         self.line(stepped_x, stepped_y, series, dash=dash)
 
     def dots(
-        self, xs: Sequence[float], ys: Sequence[float], series: int, *, big: bool = False
+        self, xs: Sequence[float], ys: Sequence[float], series: int, *, kind: DotKind = "dots"
     ) -> None:
         """Mark points; as one path, so that thousands stay light."""
         path = "".join(
             f"M{self._px(x):.1f} {self._py(y):.1f}h0" for x, y in zip(xs, ys, strict=True)
         )
         if path:
-            kind = "big" if big else "dots"
             self._marks.append(f'<path class="{kind} s{series}" d="{path}"/>')
 
     def whisker(self, low: float, high: float, y: float, series: int) -> None:
