@@ -15,7 +15,7 @@ from airqueue.measure.estimators import ESTIMATORS
 from airqueue.measure.gates import SAYS, Judged
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
-from airqueue.measure.result import EstimatorResult, Evidence, Measurement, SessionResult
+from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session
 from airqueue.measure.verdicts import Finding, count_unit, find
 from airqueue.stats import Interval, t_interval
@@ -391,6 +391,3 @@ def _disagreements(result: Measurement, headline: str) -> list[str]:
 
 def _half(ci95: tuple[float, float] | None) -> float:
     return 0.0 if ci95 is None else (ci95[1] - ci95[0]) / 2
-
-
-__all__ = ["Evidence", "analyze", "judge", "quiet_gap_s"]

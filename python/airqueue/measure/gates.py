@@ -37,8 +37,6 @@ SAYS = {
     "clock_step": "a clock was stepped between the quiet periods",
     "not_quiet": "the delay never settled while only baseline packets were sent",
     "not_saturated": "too few packets were refused to show a full queue",
-    "unsteady": "the throughput varied by more than half",
-    "no_tail": "the counts at refused packets scatter too much to name one queue",
 }
 """One clause for every reason, to be put behind 'discarded because'."""
 
