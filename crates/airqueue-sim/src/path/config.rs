@@ -146,6 +146,11 @@ impl Default for PathConfig {
 impl PathConfig {
     /// Reads a JSON object with any of the keys above.
     pub fn from_json(text: &str) -> Result<PathConfig, ConfigError> {
+        // Derived code would also take an array as the values in the order of the fields.
+        if !text.trim_start().starts_with('{') {
+            let problem = "expected a JSON object, a map of keys to values".to_owned();
+            return Err(ConfigError::Shape { place: ".".to_owned(), problem });
+        }
         let mut json = serde_json::Deserializer::from_str(text);
         let config = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let place = error.path().to_string();
