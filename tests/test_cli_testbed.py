@@ -91,7 +91,7 @@ def test_the_truth_stands_beside_the_estimate(monkeypatch):
     check(answer)
     assert answer["truth"]["capacity"] == 100
     assert answer["truth"]["counted_in"] == "packets"
-    assert answer["target"] == "Host AP, pfifo:100 behind htb at 7 Mb/s"
+    assert answer["target"] == "Host AP, pfifo:100 behind htb at 7.00 Mb/s"
     assert configs == [BedConfig(shaper="htb")]
     shown = run("measure", "--queue", "pfifo:100", "--quiet")
     assert "truth" in shown.stdout
