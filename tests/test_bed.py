@@ -181,10 +181,11 @@ def test_a_stall_ends_even_when_no_packet_comes_to_wake_the_queue(shaper):
 
 
 def test_changes_during_a_stall_apply_after_it():
-    with loaded("pfifo:50", 1500, seconds=3) as bed:
-        stall = threading.Thread(target=bed.stall, args=(1.0,))
-        stall.start()
+    with loaded("pfifo:50", 1500, seconds=5) as bed:
         time.sleep(0.3)
+        stall = threading.Thread(target=bed.stall, args=(3.0,))
+        stall.start()
+        time.sleep(0.5)
         bed.change_rate(0.5)
         served_before = bed.queue_stats().sent_packets
         time.sleep(0.5)
@@ -264,11 +265,12 @@ def test_disturbances_happen_on_time_and_are_undone():
     swings = [event for event in disturber.events if event.kind == "swing"]
     stalls = [event for event in disturber.events if event.kind == "stall"]
     assert [event.value for event in swings] == [0.5, 1.0, 0.5][: len(swings)]
-    assert len(swings) == int(ended_s / 0.6)
-    assert len(stalls) == int(ended_s / 1.0)
-    # A swing that falls due during a stall (1.2 in 1.0 to 1.2) waits for its end.
+    # The last one due may not have come yet on a busy machine.
+    assert int(ended_s / 0.6) - 1 <= len(swings) <= int(ended_s / 0.6)
+    assert int(ended_s / 1.0) - 1 <= len(stalls) <= int(ended_s / 1.0)
+    # None comes early, none is skipped; one that falls due during a stall waits for its end.
     for number, event in enumerate(swings, start=1):
-        assert 0 <= event.at_s - 0.6 * number < 0.25
+        assert 0.6 * number <= event.at_s < 0.6 * number + 0.6
 
 
 def test_a_disturbance_that_fails_is_reported_when_it_is_stopped():
