@@ -15,9 +15,10 @@ from airqueue.cli import analyze as analyze_module
 from airqueue.cli import main
 from airqueue.cli import measure as measure_module
 from airqueue.cli.progress import Display, glimpse, time_left
+from airqueue.cli.sources import check_meta
 from airqueue.measure.events import Event
 from airqueue.measure.prober import ProbeError, Progress
-from airqueue.measure.schema import check, to_text
+from airqueue.measure.schema import ResultError, check, to_text
 from fifo import Fifo, FifoProber
 
 COMMANDS = ("measure", "server", "analyze", "compare")
@@ -320,6 +321,31 @@ def test_names_from_outside_are_no_markup(runner, tmp_path):
     shown = runner.invoke(main, ["compare", "a.json", "b.json"])
     assert shown.exit_code == 0, shown.output
     assert evil in shown.stdout
+
+
+GOOD_META = {"kind": "session", "size_bytes": 1500, "index": 0, "phases": synthetic.PHASES}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": 3}, "kind 3"),
+        ({"size_bytes": "1500"}, "size_bytes '1500'"),
+        ({"size_bytes": True}, "size_bytes True"),
+        ({"size_bytes": 0}, "size_bytes 0"),
+        ({"index": -1}, "index -1"),
+        ({"phases": []}, "phases"),
+        ({"phases": {"quiet": [0.0, 1.0]}}, "no phases quiet, hold and after"),
+        ({"phases": {**synthetic.PHASES, "hold": [1.0]}}, "no pairs"),
+        ({"phases": {**synthetic.PHASES, "hold": [2.0, 1.0]}}, "no pairs"),
+        ({"phases": {**synthetic.PHASES, "hold": [0.0, float("inf")]}}, "no pairs"),
+    ],
+)
+def test_stored_runs_must_say_what_they_are(change, message):
+    check_meta("a.capture", 7, GOOD_META)
+    with pytest.raises(ResultError, match=message) as caught:
+        check_meta("a.capture", 7, {**GOOD_META, **change})
+    assert str(caught.value).startswith("a.capture: run 7 has ")
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(capsys):

@@ -1,14 +1,20 @@
 """Before and after: real changes are found, chance and resolution are not called changes."""
 
+import contextlib
+import copy
 import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import synthetic
 from airqueue.measure.compare import compare
 from airqueue.measure.schema import ResultError, check, read_result, to_text
+from airqueue.measure.words import describe
+from airqueue.report.page import render
 
 
 def by_name(comparison, name):
@@ -135,6 +141,7 @@ def test_numbers_that_json_lacks_become_null():
         (b"", "not JSON"),
         (b"\xff\xfe\x00", "not JSON"),
         (b"[" * 100_000, "not JSON"),
+        (b"[NaN]", "not JSON"),
         (b"[]", "no airqueue measurement"),
         (b'{"format": "airqueue-measurement", "version": 2}', "version 2"),
         (b'{"format": "airqueue-measurement", "version": 1}', "damaged or was edited"),
@@ -162,6 +169,46 @@ def test_wrong_files_are_one_sentence(tmp_path, content, message):
 def test_the_schema_is_strict(change, place):
     with pytest.raises(ResultError, match=place):
         check({**synthetic.fifo_result(), **change})
+
+
+def paths_of(value, path=()):
+    """Every place in a JSON value."""
+    yield path
+    children = value.items() if isinstance(value, dict) else ()
+    for key, item in enumerate(value) if isinstance(value, list) else children:
+        yield from paths_of(item, (*path, key))
+
+
+def with_changed(result, path, new):
+    inner = result
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    return result
+
+
+PLACES = [path for path in paths_of(synthetic.fifo_result()) if path]
+STRANGE = [None, True, 0, -1, 1.5, 1e15, 1e300, float("inf"), 10**400, "", "x", [], {}, [1.0, 2.0]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(STRANGE)), max_size=4))
+def test_whatever_passes_the_schema_can_be_shown_and_compared(changes):
+    result = synthetic.fifo_result()
+    for path, new in changes:
+        with contextlib.suppress(KeyError, IndexError, TypeError):
+            with_changed(result, path, copy.deepcopy(new))
+    try:
+        check(result)
+    except ResultError:
+        return
+    words = describe(result)
+    assert words.headline
+    assert "None" not in " ".join(words.paragraphs())
+    assert render(result, []).endswith("</html>\n")
+    with contextlib.suppress(ResultError):
+        json.loads(to_text(compare(synthetic.fifo_result(), result).to_json()))
+        json.loads(to_text(compare(result, synthetic.fifo_result()).to_json()))
 
 
 def test_every_verdict_passes_the_schema():

@@ -37,7 +37,7 @@ def one_sentence() -> Iterator[None]:
     try:
         yield
     except (ProbeError, ResultError) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(sentence(error)) from error
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # click ends quietly when the reader of a pipe has gone
@@ -47,8 +47,14 @@ def one_sentence() -> Iterator[None]:
         raise click.exceptions.Exit(INTERRUPTED) from None
     except Exception as error:
         if isinstance(error, _mendable()):
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(sentence(error)) from error
         raise
+
+
+def sentence(error: Exception) -> str:
+    """Return the message of an error with its full stop."""
+    message = str(error)
+    return message if message.endswith((".", "!", "?")) else f"{message}."
 
 
 def describe(error: OSError) -> str:

@@ -57,9 +57,12 @@ class Display:
 
     def _show(self, event: Event) -> None:
         known = event.fraction is not None
+        if event.progress is None or not self._said:
+            # The step stays named while its run is under way.
+            self._said = event.message
         self._bar.update(
             self._task,
-            description=event.message,
+            description=self._said,
             total=1.0 if known else None,
             completed=event.fraction if event.fraction is not None else 0.0,
             left=time_left(event.time_left_s),

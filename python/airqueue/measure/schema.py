@@ -43,7 +43,7 @@ def to_text(result: Mapping[str, Any]) -> str:
 def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read and check a result file. Raises OSError or ResultError, both naming the file."""
     try:
-        loaded = json.loads(Path(path).read_bytes())
+        loaded = json.loads(Path(path).read_bytes(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path} is not JSON: {_shortened(str(error))}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != "airqueue-measurement":
@@ -60,6 +60,11 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
     except ResultError as error:
         raise ResultError(f"{path} is damaged or was edited, at {error}.") from error
     return loaded
+
+
+def _no_number(name: str) -> None:
+    """Refuse the NaN and Infinity that Python's parser takes beyond the JSON standard."""
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _plain(value: Any) -> Any:
