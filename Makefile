@@ -67,8 +67,13 @@ lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 test-rust: system-build $(VENV)/.installed
 	cargo test --workspace --locked
 
+# Without root the tests of the bed run in a user namespace; where there is none either they are
+# skipped and say so.
 test-python: $(VENV)/.installed endpoint
-	$(BIN)/python -m pytest -v -rs --no-header --durations=10 $(PYTEST_ARGS)
+	prefix=$$($(BIN)/python -c \
+		'from airqueue.linux.preflight import command_prefix; print(*command_prefix())' \
+		2>/dev/null || true); \
+	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 $(PYTEST_ARGS)
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all
