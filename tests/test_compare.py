@@ -55,7 +55,7 @@ def test_the_same_measurement_shows_no_change():
 def test_welch_agrees_with_scipy():
     before, after = [99.0, 101.0, 100.5, 98.7], [104.0, 109.0, 103.0]
     comparison = compare(grown(100.0, before), grown(105.0, after))
-    change = by_name(comparison, "counting, 1500 B packets")
+    change = by_name(comparison, "counting, 1500 B")
     expected = stats.ttest_ind(after, before, equal_var=False)
     bounds = expected.confidence_interval(0.95)
     assert change.p == pytest.approx(expected.pvalue)
@@ -70,7 +70,7 @@ def test_false_alarms_stay_at_their_rate():
     for _ in range(200):
         before, after = rng.normal(1000, 50, (2, 6))
         comparison = compare(grown(1000.0, list(before)), grown(1000.0, list(after)))
-        alarms += bool(by_name(comparison, "counting, 1500 B packets").real)
+        alarms += bool(by_name(comparison, "counting, 1500 B").real)
     # 99.9 % of a binomial(200, 0.05) lies below 21.
     assert alarms <= stats.binom.ppf(0.999, 200, 0.05)
 
@@ -96,7 +96,7 @@ def test_single_sessions_and_missing_intervals_cannot_tell():
     two = synthetic.fifo_result(sessions=synthetic.sessions([120.0]), ci95=None, capacity=120.0)
     comparison = compare(one, two)
     assert by_name(comparison, "capacity").real is None
-    assert by_name(comparison, "counting, 1500 B packets").real is None
+    assert by_name(comparison, "counting, 1500 B").real is None
 
 
 def test_discarded_sessions_take_no_part():
@@ -104,7 +104,7 @@ def test_discarded_sessions_take_no_part():
     for session in after["sessions"][:1]:
         session.update(accepted=False, discarded_because="it stalled")
         session["estimates"]["counting"] = 5.0
-    change = by_name(compare(synthetic.fifo_result(), after), "counting, 1500 B packets")
+    change = by_name(compare(synthetic.fifo_result(), after), "counting, 1500 B")
     assert change.after.value == pytest.approx(100.05)
     assert change.after.sessions == 2
 

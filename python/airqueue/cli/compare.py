@@ -43,15 +43,16 @@ def compare(before: str, after: str, json_path: str | None) -> None:
 
 def _show(comparison: Comparison) -> None:
     console = stdout()
-    table = Table()
-    for heading in ("", "before", "after", "change", "real?"):
-        table.add_column(heading, justify="left" if heading in ("", "real?") else "right")
+    table = Table("packets unless noted")
+    for heading in ("before", "after", "change"):
+        table.add_column(heading, justify="right")
+    table.add_column("real?")
     table.add_row("verdict", *comparison.verdicts, "", "")
     table.add_row("counted in", *comparison.counted_in, "", "")
     table.add_section()
     for change in comparison.changes:
         table.add_row(
-            change.name,
+            _name(change),
             _side(change, change.before),
             _side(change, change.after),
             _difference(change),
@@ -97,8 +98,12 @@ def _difference(change: Change) -> str:
 
 
 def _value(change: Change, value: float) -> str:
-    if change.unit == "s":
-        return text.seconds(value)
     if change.unit == "b/s":
-        return text.rate(value)
-    return text.number(value, change.unit)
+        return f"{value * 1e-6:,.3f}"
+    return text.number(value * 1e3 if change.unit == "s" else value, change.unit)
+
+
+def _name(change: Change) -> str:
+    unit = {"s": "ms", "b/s": "Mb/s"}.get(change.unit, change.unit)
+    name = change.name.replace(" formula", "")
+    return name if unit == "packets" else f"{name} ({unit})"

@@ -83,7 +83,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
     ):
         changes += [
             _welch(
-                f"{name}, {size} B packets",
+                f"{name}, {size} B",
                 unit,
                 _column(before, key, size),
                 _column(after, key, size),
@@ -146,7 +146,7 @@ def _capacity(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
 
 def _estimate(before: Mapping[str, Any], after: Mapping[str, Any], name: str, size: int) -> Change:
     return _welch(
-        f"{ESTIMATOR_NAMES[name]}, {size} B packets",
+        f"{ESTIMATOR_NAMES[name]}, {size} B",
         "packets",
         _values(before, name, size),
         _values(after, name, size),
