@@ -32,7 +32,8 @@ pub struct Accounted<Q> {
 }
 
 impl Tally {
-    fn add(&mut self, packet: &Packet) {
+    /// Counts one packet more.
+    pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
     }

@@ -1,5 +1,12 @@
 //! The event loop on the virtual clock, and what is assembled on it.
+//!
+//! [`event`], [`alarm`] and [`run_loop`] are the engine: they know nothing of networks.
+//! [`bottleneck`] is a device that queues, [`path`] the two measuring endpoints with such a device
+//! between them.
 
+pub mod alarm;
+pub mod bottleneck;
 pub mod event;
+pub mod line;
 pub mod path;
 pub mod run_loop;

@@ -101,6 +101,9 @@ pub struct PathConfig {
     /// Packets that the sending host lets out at once before its cap bites.
     #[serde(deserialize_with = "count")]
     pub sender_burst_packets: u32,
+    /// Flows, each with ports of its own, that the endpoints open; 1 to 16.
+    #[serde(deserialize_with = "count")]
+    pub flows: u32,
     /// Keep the whole time series of the queue length of each run, not only its maximum.
     pub record_queue_series: bool,
 }
@@ -138,6 +141,7 @@ impl Default for PathConfig {
             reader_rate_pps: None,
             sender_cap_pps: None,
             sender_burst_packets: 32,
+            flows: 2,
             record_queue_series: false,
         }
     }

@@ -1,17 +1,42 @@
 //! A simulated path: the real endpoints of `airqueue-probe` on a virtual clock, with a bottleneck
 //! between them.
 
+mod check;
+mod clock;
 mod config;
+mod host;
+mod network;
+mod store;
+mod truth;
 
 pub use config::{ConfigError, PathConfig};
+pub use truth::{QueueSample, Truth};
 
-use airqueue_core::{Span, Time};
+use crate::event::EventQueue;
+use crate::run_loop::Simulation;
+use airqueue_core::{Seed, Span, Time};
 use airqueue_probe::ClientError;
-use airqueue_probe::client::Direction;
+use airqueue_probe::client::{Client, ClientState, Direction};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
+use check::CheckedPath;
+use network::Network;
 use thiserror::Error;
+
+/// How long beyond its plan a run may take before it counts as stuck: far longer than the
+/// endpoints' own patience.
+const PATIENCE: Span = Span::from_secs(3600);
+
+/// What the simulated server agrees to: all that a simulation can carry out.
+const LIMITS: Limits = Limits {
+    max_bits_per_s: 100_000_000_000,
+    max_packets_per_s: 10_000_000,
+    max_run: Span::from_secs(3600),
+    max_packets: 20_000_000,
+    max_sessions: 1,
+    max_sessions_per_address: 1,
+};
 
 /// Why a run over a simulated path failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,9 +44,9 @@ pub enum PathError {
     /// The client gave up.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// Nothing is under way any more and the run has not ended: the endpoints wait for each other.
+    /// The run has not ended long after its plan was over.
     #[error(
-        "the endpoints stopped at {at} without finishing the run: this is a defect of airqueue"
+        "by {at} the endpoints had not finished the run: this is a defect of airqueue, please report it"
     )]
     Stuck {
         /// The path's time.
@@ -32,61 +57,101 @@ pub enum PathError {
 /// A path between a client and a server, on a virtual clock of its own.
 #[derive(Debug)]
 pub struct SimulatedPath {
-    now: Time,
-    truth: Truth,
-    limits: Limits,
-}
-
-/// What really happened in the device during the last run; no endpoint can see this.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Truth {
-    /// Most packets that waited at once, in all stages; the packet in service is not among them.
-    pub max_waiting_packets: u64,
-    /// Most bytes that waited at once, link-layer bytes included.
-    pub max_waiting_bytes: u64,
-    /// The queue length after each of its changes; empty unless `record_queue_series` is set.
-    pub series: Vec<QueueSample>,
-}
-
-/// The length of all stages together from `at` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueSample {
-    /// The path's time.
-    pub at: Time,
-    /// Packets waiting.
-    pub packets: u64,
-    /// Bytes waiting.
-    pub bytes: u64,
+    path: CheckedPath,
+    seed: Seed,
+    sim: Simulation<Network>,
+    /// Whether the endpoints have begun to talk.
+    begun: bool,
 }
 
 impl SimulatedPath {
-    /// A path at time zero. The same configuration and seed give the same records, byte for byte.
-    pub fn new(_config: &PathConfig, _seed: u64) -> Result<SimulatedPath, ConfigError> {
-        Ok(SimulatedPath { now: Time::ZERO, truth: Truth::default(), limits: Limits::default() })
+    /// A path at time zero. The same configuration, seed and calls give the same records, byte for
+    /// byte.
+    pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
+        let path = CheckedPath::new(config)?;
+        let seed = Seed(seed);
+        let mut network = Network::new(&path, LIMITS, Direction::Down, seed);
+        let mut queue = EventQueue::new();
+        network.power_on(&mut queue);
+        Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), begun: false })
     }
 
     /// Carries out a plan and returns its records. The device stands in the plan's direction.
-    pub fn run(&mut self, _plan: &Plan, _direction: Direction) -> Result<Run, PathError> {
-        Err(PathError::Stuck { at: self.now })
+    ///
+    /// The first run also opens the session between the endpoints; all that they say to each other
+    /// in that direction passes through the device.
+    pub fn run(&mut self, plan: &Plan, direction: Direction) -> Result<Run, PathError> {
+        let deadline = self.now() + plan.end() + PATIENCE;
+        self.begin(direction);
+        self.until(deadline, |client| client.state() == &ClientState::Ready)?;
+        let now = self.now();
+        let network = &mut self.sim.model;
+        network.restart_truth(now);
+        let local = network.client.clock.read(now);
+        network.client.endpoint.start(local, plan, direction)?;
+        network.poll_all(&mut self.sim.queue);
+        let mut run = None;
+        self.until(deadline, |client| {
+            run = client.take_run();
+            run.is_some()
+        })?;
+        run.ok_or(PathError::Stuck { at: self.now() })
     }
 
     /// The path's time.
     pub fn now(&self) -> Time {
-        self.now
+        self.sim.now()
     }
 
     /// Lets time pass with no run under way.
     pub fn wait(&mut self, span: Span) {
-        self.now += span;
+        self.sim.run_until(self.now() + span.max(Span::ZERO));
     }
 
     /// What the simulated server agrees to.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &LIMITS
     }
 
-    /// What really happened in the device during the last run.
+    /// What really happened in the device since the last run began.
     pub fn truth(&self) -> &Truth {
-        &self.truth
+        &self.sim.model.truth
+    }
+
+    /// How many events have happened since time zero.
+    pub fn events(&self) -> u64 {
+        self.sim.events()
+    }
+
+    /// Turns the path to the direction that is loaded; the first time, lets the endpoints begin.
+    fn begin(&mut self, direction: Direction) {
+        let now = self.now();
+        if self.begun {
+            self.sim.model.load(direction, now);
+        } else {
+            self.begun = true;
+            self.sim.model.connect(&self.path, LIMITS, direction, now, self.seed);
+        }
+        self.sim.model.poll_all(&mut self.sim.queue);
+    }
+
+    /// Lets things happen until the client is where it is wanted.
+    fn until(
+        &mut self,
+        deadline: Time,
+        mut there: impl FnMut(&mut Client) -> bool,
+    ) -> Result<(), PathError> {
+        loop {
+            let client = &mut self.sim.model.client.endpoint;
+            if there(client) {
+                return Ok(());
+            }
+            if let ClientState::Failed(error) = client.state() {
+                return Err(error.clone().into());
+            }
+            if !self.sim.step(deadline) {
+                return Err(PathError::Stuck { at: self.now() });
+            }
+        }
     }
 }

@@ -1,0 +1,57 @@
+//! One event that is moved about: how a state machine's `next_deadline` meets the event queue.
+
+use crate::event::{EventId, EventQueue, Phase};
+use airqueue_core::Time;
+
+/// Keeps at most one event of its kind pending.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm<E> {
+    event: E,
+    phase: Phase,
+    pending: Option<EventId>,
+}
+
+impl<E: Copy> Alarm<E> {
+    /// An alarm that is not set; when it goes off, `event` happens in `phase`.
+    pub fn new(event: E, phase: Phase) -> Alarm<E> {
+        Alarm { event, phase, pending: None }
+    }
+
+    /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`:
+    /// not at all. Setting it to what it is set to changes nothing, its place among ties included.
+    pub fn set(&mut self, at: Option<Time>, queue: &mut EventQueue<E>) {
+        let at = at.map(|at| at.max(queue.now()));
+        let pending = self.pending.and_then(|id| Some((id, queue.scheduled_at(id)?)));
+        match (pending, at) {
+            (Some((_, is)), Some(at)) if is == at => {}
+            (Some((id, _)), Some(at)) => {
+                queue.reschedule(id, at, self.phase);
+            }
+            (Some((id, _)), None) => {
+                queue.cancel(id);
+            }
+            (None, Some(at)) => self.pending = Some(queue.schedule(at, self.phase, self.event)),
+            (None, None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_setting_counts() {
+        let mut queue = EventQueue::new();
+        let mut alarm = Alarm::new('x', Phase(0));
+        alarm.set(Some(Time::from_nanos(5)), &mut queue);
+        alarm.set(Some(Time::from_nanos(9)), &mut queue);
+        assert_eq!(queue.pop(), Some((Time::from_nanos(9), 'x')));
+        alarm.set(Some(Time::from_nanos(2)), &mut queue);
+        assert_eq!(queue.next_at(), Some(Time::from_nanos(9)), "the past means now");
+        alarm.set(None, &mut queue);
+        assert!(queue.is_empty());
+        alarm.set(Some(Time::from_nanos(11)), &mut queue);
+        assert_eq!(queue.len(), 1);
+    }
+}

@@ -1,0 +1,182 @@
+//! A device that queues: stages where packets wait, a server, and what may go wrong with both.
+//!
+//! A sans-IO state machine like everything below the event loop: packets and deadlines go in,
+//! outcomes come out. Each behaviour is a mechanism of its own (`stages`, `link`, `bucket`,
+//! `conditions`), combined by a [`DeviceSpec`].
+
+pub mod bucket;
+pub mod conditions;
+mod exit;
+pub mod link;
+mod spec;
+pub mod stages;
+
+pub use exit::{Books, Outcome};
+pub use spec::{DeviceSpec, Framing, ServerSpec};
+
+use airqueue_core::rate::work_for;
+use airqueue_core::{DropReason, Packet, Seed, Time};
+use airqueue_qdisc::Account;
+use conditions::{Change, Cue, Programme, Speed};
+use exit::Exit;
+use spec::Server;
+use stages::{BoxedQueue, Stages};
+
+/// The device at work.
+///
+/// After any call take the outcomes with `poll_outcome`, and call `on_deadline` at
+/// `next_deadline`. Within one instant, deadlines come before arrivals: a departure makes room for
+/// a packet that arrives at the same nanosecond.
+#[derive(Debug)]
+pub struct Bottleneck {
+    spec: DeviceSpec,
+    stages: Stages,
+    server: Server,
+    speed: Speed,
+    programme: Programme,
+    exit: Exit,
+    /// When the head of the queue may go, while something other than a packet in service keeps it.
+    head_ready: Option<Time>,
+}
+
+impl Bottleneck {
+    /// An empty device at time zero, with the drop-tail queue that `spec` describes. Its streams of
+    /// chance are `seed`'s `service` and `loss`.
+    pub fn new(spec: DeviceSpec, seed: Seed) -> Bottleneck {
+        let queue = spec.queue();
+        Bottleneck::with_queue(spec, queue, seed)
+    }
+
+    /// The same with any queue discipline in the place of the drop-tail queue.
+    pub fn with_queue(spec: DeviceSpec, queue: BoxedQueue, seed: Seed) -> Bottleneck {
+        Bottleneck {
+            stages: Stages::new(queue, spec.ring, spec.framing),
+            server: spec.server(seed),
+            speed: Speed::new(spec.rate),
+            programme: Programme::new(spec.changes.clone(), spec.period),
+            exit: Exit::new(spec.loss, seed.stream("loss")),
+            head_ready: None,
+            spec,
+        }
+    }
+
+    /// A packet arrives.
+    pub fn enqueue(&mut self, packet: Packet, now: Time) {
+        self.exit.books.offered.add(&packet);
+        let work = work_for(self.spec.framing.charged(&packet));
+        match &mut self.server {
+            Server::Policer(bucket) => {
+                if bucket.try_take(work, now) {
+                    self.exit.depart(packet);
+                } else {
+                    self.exit.drop(packet, DropReason::Policed);
+                }
+                return;
+            }
+            Server::Shaper(bucket) if !bucket.can_ever_take(work) => {
+                self.exit.drop(packet, DropReason::Oversize);
+                return;
+            }
+            Server::Shaper(_) | Server::Link(_) => self.stages.enqueue(packet, now),
+        }
+        self.serve(now);
+    }
+
+    /// When `on_deadline` wants to be called.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let service = match &self.server {
+            Server::Link(link) => link.ends_at(),
+            Server::Shaper(_) | Server::Policer(_) => None,
+        };
+        [service, self.head_ready, self.programme.next_at()].into_iter().flatten().min()
+    }
+
+    /// A deadline is reached. What ends at the instant of a change ends before it.
+    pub fn on_deadline(&mut self, now: Time) {
+        if let Server::Link(link) = &mut self.server {
+            link.finish(now, |packet| self.exit.depart(packet));
+        }
+        while let Some(cue) = self.programme.take_due(now) {
+            self.apply(cue, now);
+        }
+        self.serve(now);
+    }
+
+    /// The next outcome, in the order in which they happened.
+    pub fn poll_outcome(&mut self) -> Option<Outcome> {
+        self.exit.outcomes.pop_front()
+    }
+
+    /// Packets and bytes (link layer included) that wait in all stages, without those in service.
+    pub fn waiting(&self) -> (u64, u64) {
+        self.stages.waiting()
+    }
+
+    /// Packets in service.
+    pub fn in_service(&self) -> &[Packet] {
+        match &self.server {
+            Server::Link(link) => link.in_service(),
+            Server::Shaper(_) | Server::Policer(_) => &[],
+        }
+    }
+
+    /// The books on the device.
+    pub fn books(&self) -> &Books {
+        &self.exit.books
+    }
+
+    /// The books of its queue discipline.
+    pub fn queue_account(&self) -> &Account {
+        self.stages.account()
+    }
+
+    fn apply(&mut self, cue: Cue, now: Time) {
+        match cue {
+            Cue::Change(Change::Limit(limit)) => self.stages.set_limit(limit),
+            Cue::Restart => self.stages.set_limit(self.spec.limit),
+            Cue::Change(_) => {}
+        }
+        self.speed.apply(cue);
+        let rate = self.speed.rate();
+        match &mut self.server {
+            Server::Link(link) => link.set_rate(rate, now),
+            Server::Shaper(bucket) | Server::Policer(bucket) => bucket.set_rate(rate, now),
+        }
+    }
+
+    /// Lets everything be served that can be served now, and collects the drops of the stages.
+    fn serve(&mut self, now: Time) {
+        self.head_ready = None;
+        match &mut self.server {
+            Server::Link(link) => {
+                link.begin(now, &mut self.stages);
+                if link.in_service().is_empty() {
+                    self.head_ready = self.stages.next_wakeup(now);
+                }
+            }
+            Server::Shaper(_) => self.pass_tokens(now),
+            Server::Policer(_) => {}
+        }
+        let mut drops = std::mem::take(&mut self.stages.drops);
+        for drop in drops.drain() {
+            self.exit.drop(drop.packet, drop.reason);
+        }
+        self.stages.drops = drops;
+    }
+
+    /// Lets the head of the queue go as long as there are tokens for it.
+    fn pass_tokens(&mut self, now: Time) {
+        let Server::Shaper(bucket) = &mut self.server else { return };
+        while let Some(head) = self.stages.peek(now) {
+            let work = work_for(self.spec.framing.charged(head));
+            if !bucket.try_take(work, now) {
+                self.head_ready = bucket.ready_at(work, now);
+                return;
+            }
+            if let Some(packet) = self.stages.take(now) {
+                self.exit.depart(packet);
+            }
+        }
+        self.head_ready = self.stages.next_wakeup(now);
+    }
+}

@@ -1,0 +1,102 @@
+//! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
+
+use super::Framing;
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Time};
+use airqueue_qdisc::{Account, Accounted};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Any queue discipline; it can move between threads with the simulation it belongs to.
+pub type BoxedQueue = Box<dyn QueueDisc + Send + Sync>;
+
+/// The waiting stages of a device. The ring pulls packets out of the queue as soon as it has room
+/// (Linux drivers do, and so does the Host AP of the APQ paper's Fig. 5), so that a queue of N
+/// before a ring of R holds N + R.
+pub struct Stages {
+    queue: Accounted<BoxedQueue>,
+    ring: VecDeque<Packet>,
+    ring_limit: usize,
+    ring_bytes: u64,
+    framing: Framing,
+    pub(super) drops: Drops,
+}
+
+impl fmt::Debug for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stages")
+            .field("queued", &self.queue.len_packets())
+            .field("ring", &self.ring.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stages {
+    /// Empty stages.
+    pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> Stages {
+        Stages {
+            queue: Accounted::new(queue),
+            ring: VecDeque::with_capacity(ring_limit),
+            ring_limit,
+            ring_bytes: 0,
+            framing,
+            drops: Drops::new(),
+        }
+    }
+
+    /// A packet arrives.
+    pub fn enqueue(&mut self, packet: Packet, now: Time) {
+        self.queue.enqueue(packet, now, &mut self.drops);
+        self.refill_ring(now);
+    }
+
+    /// Takes the next packet for the server.
+    pub fn take(&mut self, now: Time) -> Option<Packet> {
+        if self.ring_limit == 0 {
+            return self.queue.dequeue(now, &mut self.drops);
+        }
+        self.refill_ring(now);
+        let packet = self.ring.pop_front()?;
+        self.ring_bytes -= self.framing.bytes(&packet);
+        self.refill_ring(now);
+        Some(packet)
+    }
+
+    /// The packet that `take` would return.
+    pub fn peek(&mut self, now: Time) -> Option<&Packet> {
+        if self.ring_limit == 0 {
+            return self.queue.peek(now, &mut self.drops);
+        }
+        self.refill_ring(now);
+        self.ring.front()
+    }
+
+    fn refill_ring(&mut self, now: Time) {
+        while self.ring.len() < self.ring_limit
+            && let Some(packet) = self.queue.dequeue(now, &mut self.drops)
+        {
+            self.ring_bytes += self.framing.bytes(&packet);
+            self.ring.push_back(packet);
+        }
+    }
+
+    /// When a discipline that holds packets back wants to be asked again.
+    pub fn next_wakeup(&self, now: Time) -> Option<Time> {
+        self.queue.next_wakeup(now)
+    }
+
+    /// Changes the limit of the queue (the ring keeps its own).
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.queue.set_limit(limit);
+    }
+
+    /// Packets and bytes (link layer included) waiting in both stages.
+    pub fn waiting(&self) -> (u64, u64) {
+        let packets = self.queue.len_packets() + self.ring.len();
+        (packets as u64, self.queue.len_bytes() + self.ring_bytes)
+    }
+
+    /// The books of the queue discipline.
+    pub fn account(&self) -> &Account {
+        self.queue.account()
+    }
+}
