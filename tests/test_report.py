@@ -11,11 +11,13 @@ import pytest
 import synthetic
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.analysis import analyze
+from airqueue.measure.api import measure
 from airqueue.measure.schema import check
 from airqueue.measure.session import Session
 from airqueue.report import series, write_report
 from airqueue.report.page import render
 from airqueue.report.svg import Chart, nice_ticks, padded, tick_label
+from fifo import Fifo, FifoProber
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "path", "rect"}
 
@@ -176,6 +178,16 @@ def test_delay_when_full_is_the_queue_over_its_rate():
     packet_s = 1514 * 8 / 7e6
     assert np.median(full) == pytest.approx(100 * packet_s, abs=packet_s)
     assert abs(np.median(quiet)) < packet_s / 2
+
+
+def test_packets_of_another_size_do_not_blur_the_quiet_path():
+    prober = FifoProber(Fifo(50))
+    runs = []
+    measure(prober, on_run=runs.append)
+    run = next(r for r in runs if r.meta["kind"] == "session")
+    assert len(set(run.size_bytes[run.flow != 0])) == 2
+    quiet, _ = series.delays_quiet_and_full(Session(run))
+    assert np.ptp(quiet) < 1e-6  # that queue has no jitter
 
 
 def test_occupancy_at_drops_is_the_capacity():

@@ -37,9 +37,12 @@ def excess_delay_s(session: Session) -> Floats:
 
 
 def delay_over_time(session: Session, *, flood: bool) -> Points:
-    """Return delay above the quiet path against send time, of the flood or of the sparse flows."""
+    """Return delay above the quiet path against send time, of the flood or of the sparse flows.
+
+    Of packets of the flood's size: others have another quiet delay.
+    """
     run, excess = session.run, excess_delay_s(session)
-    chosen = run.sent & run.received & ((run.flow == FLOOD_FLOW) == flood)
+    chosen = run.sent & run.received & ((run.flow == FLOOD_FLOW) == flood) & _of_flood_size(session)
     order = np.argsort(run.sent_ns[chosen], kind="stable")
     return Points(run.sent_ns[chosen][order] * 1e-9, excess[chosen][order])
 
@@ -66,12 +69,19 @@ def throughput_over_time(session: Session, bins: int = 150) -> tuple[Points, Poi
 
 
 def delays_quiet_and_full(session: Session) -> tuple[Floats, Floats]:
-    """Return sorted delays above the quiet path: without the flood, and of the flood in hold."""
+    """Return sorted delays above the quiet path: without the flood, and of the flood in hold.
+
+    Of packets of the flood's size: others have another quiet delay.
+    """
     excess = excess_delay_s(session)
-    known = np.isfinite(excess)
+    known = np.isfinite(excess) & _of_flood_size(session)
     quiet = (session.during("quiet") | session.during("after")) & known
     full = session.during("hold") & session.flood & known
     return np.sort(excess[quiet]), np.sort(excess[full])
+
+
+def _of_flood_size(session: Session) -> npt.NDArray[np.bool_]:
+    return np.asarray(session.run.size_bytes == session.size_bytes)
 
 
 def cdf(values: Floats, steps: int = 200) -> Points:
