@@ -110,6 +110,8 @@ def _routes(side: Side, ipv6: bool) -> list[Step]:
     ip = ("ip", "-6") if ipv6 else ("ip", "-4")
     host, gateway = side.address(ipv6), side.gateway(ipv6)
     own = f"{host}/128" if ipv6 else f"{host}/32"
+    # Without it the address is tentative for a moment, and the route refuses it as its source.
+    nodad = ("nodad",) if ipv6 else ()
     default = ("default", "via", gateway, "dev", side.host_device, "onlink", "src", host)
 
     def neighbour(address: str, of_ap: bool, device: str) -> tuple[str, ...]:
@@ -118,7 +120,7 @@ def _routes(side: Side, ipv6: bool) -> list[Step]:
 
     return [
         Step(side.host, ("ip", "link", "set", "dev", "lo", "up")),
-        Step(side.host, (*ip, "address", "add", own, "dev", "lo")),
+        Step(side.host, (*ip, "address", "add", own, "dev", "lo", *nodad)),
         Step(side.host, neighbour(gateway, True, side.host_device)),
         Step(side.host, (*ip, "route", "add", *default)),
         Step(AP, neighbour(host, False, side.ap_device)),
