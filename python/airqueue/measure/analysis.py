@@ -196,14 +196,30 @@ def _capacity(
         if finding.burst > 2
         else "whole packets are counted",
     }
-    if unit == "packets":
-        intervals = [t_interval(v) for v in by_size.values()]
-        pooled = _pool([i for i in intervals if i is not None]).widened(blur)
+    if unit == "packets" or len(by_size) == 1:
+        # Of a single size the capacity is known in packets of that size, whatever is counted.
+        intervals = [_between(size, values, accepted) for size, values in by_size.items()]
+        pooled = _pool(intervals).widened(blur)
         result.capacity, result.ci95 = pooled.mean, _ends(pooled)
     elif unit == "bytes":
         result.capacity, result.ci95 = _byte_limit(by_size, overhead, blur)
     if result.capacity is not None:
-        result.capacity_unit = "packets" if unit == "packets" else "bytes"
+        result.capacity_unit = "bytes" if unit == "bytes" else "packets"
+
+
+def _between(size: int, values: list[float], accepted: Sequence[Judged]) -> Interval:
+    """Interval of one size's counts: between sessions, or within the only one.
+
+    A single session has no spread between sessions; the medians of ten consecutive blocks of its
+    refused packets stand in for it (batch means).
+    """
+    if len(values) == 1:
+        session = next(j.session for j in accepted if j.session.size_bytes == size)
+        waiting = session.waiting_at_drop[~np.isnan(session.waiting_at_drop)]
+        values = [float(np.median(b)) for b in np.array_split(waiting, 10) if len(b)]
+    interval = t_interval(values)
+    assert interval is not None
+    return interval
 
 
 def _byte_limit(
@@ -342,7 +358,8 @@ def _warn(
         )
     if finding.verdict == "fifo" and len({j.session.size_bytes for j in accepted}) < 2:
         result.warnings.append(
-            "One packet size cannot tell packets from bytes; measure a second size."
+            "One packet size cannot tell packets from bytes: the capacity is in packets of that "
+            "size; measure a second one."
         )
     unsteady = sum(not j.steady for j in accepted)
     if unsteady:

@@ -57,8 +57,10 @@ class Session:
 
     def during(self, phase: str) -> Bools:
         """Mark the packets whose scheduled send time lies in the phase; shape (n,)."""
-        start, end = self.phases.get(phase, (np.inf, -np.inf))
         at = self.run.scheduled_ns
+        if phase not in self.phases:
+            return np.zeros(len(at), dtype=bool)
+        start, end = self.phases[phase]
         return (at >= round(start * 1e9)) & (at < round(end * 1e9))
 
     @cached_property

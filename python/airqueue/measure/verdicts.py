@@ -23,7 +23,9 @@ POLICER_PACKETS = 2.5
 FLAT_SHARE = 0.02
 """Spread of the counts that still is one capacity, as a share of it (or two packets)."""
 MIN_SESSIONS = 2
-"""Fewer accepted sessions than this decide nothing."""
+"""Fewer accepted sessions than this decide nothing, unless one long session is all there is."""
+LONG_SESSION_DROPS = 500
+"""A session with this many refused packets shows the queue as often as several short ones."""
 PACKETS_BAND = 1.15
 """Ratio of counts, small over large packets, up to which the device counts packets."""
 
@@ -51,7 +53,7 @@ def find(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]] = ()) -
     no session was possible.
     """
     accepted = [s for s in sessions if s.refused is None]
-    if len(accepted) < MIN_SESSIONS:
+    if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
         return _without_sessions(sessions, search)
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
@@ -73,6 +75,14 @@ def find(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]] = ()) -
         evidence.append(isolated)
         return Finding("undecided", evidence, burst=burst)
     return Finding("fifo", evidence, "tail", burst)
+
+
+def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:
+    """Whether a single stored session, such as a log of another tool, is enough by itself."""
+    return (
+        len(sessions) == len(accepted) == 1
+        and len(accepted[0].session.drops) >= LONG_SESSION_DROPS
+    )
 
 
 def _without_sessions(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]]) -> Finding:

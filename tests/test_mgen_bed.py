@@ -1,0 +1,50 @@
+"""MGEN, the tool of the APQ paper, through the Host AP: our analysis of its logs finds the queue."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+
+import pytest
+
+from airqueue.linux.bed import HostAp
+from airqueue.linux.config import BedConfig, QueueSpec
+from airqueue.measure.api import analyze
+from airqueue.measure.mgen import read_mgen
+
+pytestmark = [
+    pytest.mark.bed,
+    pytest.mark.skipif(shutil.which("mgen") is None, reason="mgen is missing: apt install mgen"),
+]
+
+# The paper's session, a tenth as long and with a denser baseline for its short quiet periods.
+SCRIPT = """\
+0.0 ON 1 UDP DST {to}/5001 PERIODIC [20 1472]
+4.0 ON 2 UDP DST {to}/5002 PERIODIC [{rate} 1472]
+10.0 OFF 2
+14.0 OFF 1
+"""
+
+
+@pytest.mark.parametrize("capacity", [50, 250])
+def test_mgen_log_of_a_session(tmp_path, capacity):
+    log, sent = tmp_path / "receiver.drc", tmp_path / "sender.drc"
+    with HostAp(BedConfig(queue=QueueSpec("pfifo", capacity))) as bed:
+        script = SCRIPT.format(to=bed.receiver_address, rate=750)
+        (tmp_path / "send.mgn").write_text(script, "utf-8")
+        listen = ["mgen", "event", "listen udp 5001-5002", "output", str(log)]
+        receiver = threading.Thread(
+            target=bed.namespace("receiver").run, args=(["timeout", "18", *listen],)
+        )
+        receiver.start()
+        time.sleep(0.5)
+        script_file = str(tmp_path / "send.mgn")
+        send = ["mgen", "precise", "on", "txlog", "input", script_file, "output", str(sent)]
+        bed.namespace("sender").run(["timeout", "16", *send])
+        receiver.join()
+    result = analyze([read_mgen(log, sent)], {"profile": "capture"})
+    assert result.verdict == "fifo", result.evidence
+    allowed = max(1, 0.01 * capacity)
+    assert result.estimators["counting"].packets == pytest.approx(capacity, abs=allowed)
+    assert result.capacity == pytest.approx(capacity, abs=allowed)
