@@ -37,8 +37,8 @@ pub struct ClientOptions {
     pub key: Option<Vec<u8>>,
     /// Number of flows, each from a port of its own.
     pub flows: u8,
-    /// Local ports, one for each flow; `None`: any.
-    pub local_ports: Option<Vec<u16>>,
+    /// Local ports of the flows in order; 0, or none given for a flow: any free one.
+    pub local_ports: Vec<u16>,
     /// Network namespace to open the sockets in.
     pub namespace: Option<PathBuf>,
     /// How long to wait for the server's first answer.
@@ -96,7 +96,7 @@ pub struct ClientHandle {
     commands: Sender<Command>,
     waker: Arc<Waker>,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl ClientHandle {
@@ -139,7 +139,7 @@ impl ClientHandle {
             .spawn(move || session.run())
             .map_err(HostError::system("start a thread"))?;
         let limits = Limits::default();
-        let thread = Some(thread);
+        let thread = Mutex::new(Some(thread));
         let mut handle = ClientHandle { server, limits, commands, waker, shared, thread };
         handle.limits = handle.await_ready(patience)?;
         Ok(handle)
@@ -239,10 +239,11 @@ impl ClientHandle {
     }
 
     /// Leaves the session and ends the thread.
-    pub fn close(&mut self) {
+    pub fn close(&self) {
         // If the thread is gone already there is nobody to tell.
         let _ = self.command(Command::Close);
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             let _ = thread.join();
         }
     }
@@ -426,14 +427,11 @@ fn check(options: &ClientOptions) -> Result<(), HostError> {
     if !(1..=16).contains(&options.flows) {
         return refuse(format!("{} flows: give 1 to 16", options.flows));
     }
-    match &options.local_ports {
-        Some(ports) if ports.len() != usize::from(options.flows) => refuse(format!(
-            "{} local ports for {} flows: give one port for each flow",
-            ports.len(),
-            options.flows
-        )),
-        _ => Ok(()),
+    if options.local_ports.len() > usize::from(options.flows) {
+        let given = options.local_ports.len();
+        return refuse(format!("{given} local ports for {} flows: give one each", options.flows));
     }
+    Ok(())
 }
 
 fn open_ports(options: &ClientOptions, server: SocketAddr) -> Result<Vec<UdpPort>, HostError> {
@@ -443,7 +441,7 @@ fn open_ports(options: &ClientOptions, server: SocketAddr) -> Result<Vec<UdpPort
     };
     let namespace = options.namespace.as_deref();
     (0..usize::from(options.flows))
-        .map(|i| options.local_ports.as_ref().map_or(0, |ports| ports[i]))
+        .map(|i| options.local_ports.get(i).copied().unwrap_or(0))
         .map(|port| UdpPort::open(SocketAddr::new(any, port), namespace))
         .collect()
 }

@@ -52,7 +52,7 @@ pub struct ServerHandle {
     local: SocketAddr,
     shared: Arc<Shared>,
     waker: Arc<Waker>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl ServerHandle {
@@ -74,7 +74,7 @@ impl ServerHandle {
             .name("airqueue-server".into())
             .spawn(move || serve(driver, &theirs))
             .map_err(HostError::system("start a thread"))?;
-        Ok(ServerHandle { local, shared, waker, thread: Some(thread) })
+        Ok(ServerHandle { local, shared, waker, thread: Mutex::new(Some(thread)) })
     }
 
     /// Where it listens.
@@ -102,10 +102,11 @@ impl ServerHandle {
     }
 
     /// Ends it; its sessions' clients notice by its silence.
-    pub fn stop(&mut self) {
+    pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Release);
         self.waker.wake();
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
             let _ = thread.join();
         }
     }

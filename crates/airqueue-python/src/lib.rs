@@ -1,5 +1,35 @@
 //! PyO3 bindings: convert, release the GIL, map errors. Nothing else lives here.
+
+mod capture;
+mod client;
+mod convert;
+mod path;
+mod server;
+
 use pyo3::prelude::*;
 
+pyo3::create_exception!(
+    airqueue._native,
+    NativeError,
+    pyo3::exceptions::PyException,
+    "An endpoint, a simulated path or a capture could not do it; the message is one sentence."
+);
+
+/// Any error of the crates below, as the Python exception.
+pub(crate) fn error(error: impl std::fmt::Display) -> PyErr {
+    NativeError::new_err(error.to_string())
+}
+
 #[pymodule]
-mod _native {}
+mod _native {
+    #[pymodule_export]
+    use super::NativeError;
+    #[pymodule_export]
+    use super::capture::{PyCaptureWriter, read_capture};
+    #[pymodule_export]
+    use super::client::PyClient;
+    #[pymodule_export]
+    use super::path::PySimulatedPath;
+    #[pymodule_export]
+    use super::server::PyServer;
+}

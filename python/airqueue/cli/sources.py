@@ -46,7 +46,7 @@ class Capture:
     def resume(cls, path: str) -> Capture:
         """Add to an existing capture."""
         capture = importlib.import_module("airqueue.measure.capture")
-        return cls(capture.CaptureFile.append(path))
+        return cls(capture.CaptureFile.resume(path))
 
     def append(self, run: Run) -> None:
         """Add a run and see it to the disk."""
@@ -56,10 +56,10 @@ class Capture:
 def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
     """Return header and runs of a capture; a run that was cut off in the middle is left out."""
     capture = importlib.import_module("airqueue.measure.capture")
-    header, runs = capture.read_capture(path)
-    for number, run in enumerate(runs):
+    loaded = capture.load(path)
+    for number, run in enumerate(loaded.runs):
         check_meta(path, number, run.meta)
-    return dict(header), list(runs)
+    return dict(loaded.header), list(loaded.runs)
 
 
 def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:

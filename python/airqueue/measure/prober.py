@@ -31,6 +31,17 @@ class ProbeError(Exception):
     """A run could not be carried out; the message is one sentence that says what to do."""
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, after it was stopped at both ends.
+
+    ``run`` holds the records until then, or None if they could not be fetched.
+    """
+
+    def __init__(self, run: Run | None) -> None:
+        super().__init__()
+        self.run = run
+
+
 class Prober(Protocol):
     """Carries out traffic plans."""
 
@@ -46,8 +57,8 @@ class Prober(Protocol):
     ) -> Run:
         """Carry out a plan and return its records.
 
-        Raises ProbeError when the endpoints cannot do it; KeyboardInterrupt passes through after
-        the run was stopped at both ends.
+        Raises ProbeError when the endpoints cannot do it, RunInterrupted (a KeyboardInterrupt)
+        after Ctrl-C.
         """
         ...
 

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
         port: args.port,
         key: args.key()?,
         flows: plan::FLOWS,
-        local_ports: None,
+        local_ports: Vec::new(),
         namespace: None,
         timeout: Duration::from_secs_f64(args.timeout),
     };

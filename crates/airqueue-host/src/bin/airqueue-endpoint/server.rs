@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
         limits: args.limits(),
         namespace: None,
     };
-    let mut server = ServerHandle::start(&options)?;
+    let server = ServerHandle::start(&options)?;
     let who = if options.key.is_some() { "clients that know the key" } else { "everyone" };
     println!("listening on UDP {} for {who}; Ctrl-C ends it", server.local_addr());
     while !interrupted() {

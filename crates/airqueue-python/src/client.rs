@@ -1,0 +1,89 @@
+//! `Client`: a session with a server over real sockets.
+
+use crate::convert::{self, NativeSegment};
+use crate::error;
+use airqueue_host::client::RunState;
+use airqueue_host::{ClientHandle, ClientOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A session with a server; connects when made.
+#[pyclass(name = "Client", frozen, module = "airqueue._native")]
+pub(crate) struct PyClient(ClientHandle);
+
+#[pymethods]
+impl PyClient {
+    #[new]
+    #[pyo3(signature = (host, port=5860, *, key=None, flows=2, local_ports=None, netns=None, timeout_s=5.0))]
+    #[expect(clippy::too_many_arguments)] // they are Python's keywords
+    fn new(
+        py: Python<'_>,
+        host: String,
+        port: u16,
+        key: Option<Vec<u8>>,
+        flows: u8,
+        local_ports: Option<Vec<u16>>,
+        netns: Option<PathBuf>,
+        timeout_s: f64,
+    ) -> PyResult<PyClient> {
+        let options = ClientOptions {
+            host,
+            port,
+            key,
+            flows,
+            local_ports: local_ports.unwrap_or_default(),
+            namespace: netns,
+            timeout: convert::seconds("timeout_s", timeout_s)?,
+        };
+        py.detach(|| ClientHandle::connect(&options)).map(PyClient).map_err(error)
+    }
+
+    /// Begins a run.
+    fn start(&self, py: Python<'_>, segments: Vec<NativeSegment>, direction: &str) -> PyResult<()> {
+        let (plan, direction) = (convert::plan(segments), convert::direction(direction)?);
+        py.detach(|| self.0.start(&plan, direction)).map_err(error)
+    }
+
+    /// Where the run stands and how it is doing.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (state, progress) = py.detach(|| self.0.poll());
+        let (name, reason) = match state {
+            RunState::Running => ("running", None),
+            RunState::Collecting => ("collecting", None),
+            RunState::Done => ("done", None),
+            RunState::Failed(reason) => ("failed", Some(reason)),
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("state", name)?;
+        dict.set_item("reason", reason)?;
+        dict.set_item("elapsed_s", progress.elapsed.as_secs_f64())?;
+        dict.set_item("planned_s", progress.planned.as_secs_f64())?;
+        dict.set_item("received", progress.received)?;
+        dict.set_item("lost", progress.lost)?;
+        dict.set_item("delay_s", progress.delay.map(|d| d.as_secs_f64()))?;
+        Ok(dict)
+    }
+
+    /// Stops the run at both ends.
+    fn cancel(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.cancel()).map_err(error)
+    }
+
+    /// Waits for the end of the run and returns its records.
+    fn finish<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Bound<'py, PyDict>> {
+        let timeout = convert::seconds("timeout_s", timeout_s)?;
+        let run = py.detach(|| self.0.finish(timeout)).map_err(error)?;
+        convert::run_to_dict(py, run)
+    }
+
+    /// What the server agrees to.
+    fn limits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        convert::limits_to_dict(py, self.0.limits())
+    }
+
+    /// Leaves the session.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}

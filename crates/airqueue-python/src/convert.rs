@@ -1,0 +1,135 @@
+//! Between Rust's and Python's shapes of plans, runs and limits.
+
+use crate::error;
+use airqueue_core::Span;
+use airqueue_probe::client::Direction;
+use airqueue_probe::limits::Limits;
+use airqueue_probe::plan::{Plan, Segment};
+use airqueue_probe::records::{HostReport, Records, Run, RunEnd};
+use numpy::{Element, IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::time::Duration;
+
+/// (flow, start_ns, duration_ns, count, size)
+pub(crate) type NativeSegment = (u8, i64, i64, u32, u16);
+
+const ENDS: [(RunEnd, &str); 4] = [
+    (RunEnd::Complete, "complete"),
+    (RunEnd::Cancelled, "cancelled"),
+    (RunEnd::ReceiverSilent, "receiver_silent"),
+    (RunEnd::SenderSilent, "sender_silent"),
+];
+
+pub(crate) fn plan(segments: Vec<NativeSegment>) -> Plan {
+    let segment = |(flow, start, duration, count, size)| Segment {
+        flow,
+        start: Span::from_nanos(start),
+        duration: Span::from_nanos(duration),
+        count,
+        size,
+    };
+    Plan { segments: segments.into_iter().map(segment).collect() }
+}
+
+pub(crate) fn direction(name: &str) -> PyResult<Direction> {
+    match name {
+        "down" => Ok(Direction::Down),
+        "up" => Ok(Direction::Up),
+        _ => Err(error(format!("direction is {name:?}, expected \"down\" or \"up\""))),
+    }
+}
+
+pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value)
+        .map_err(|_| error(format!("{name} is {value}, expected seconds, 0 or more")))
+}
+
+/// A run as a dict of arrays; the columns move, nothing is copied.
+pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let r = run.records;
+    dict.set_item("scheduled_ns", r.scheduled_ns.into_pyarray(py))?;
+    dict.set_item("sent_ns", r.sent_ns.into_pyarray(py))?;
+    dict.set_item("kernel_tx_ns", r.kernel_tx_ns.into_pyarray(py))?;
+    dict.set_item("received_ns", r.received_ns.into_pyarray(py))?;
+    dict.set_item("flow", r.flow.into_pyarray(py))?;
+    dict.set_item("size_bytes", r.size_bytes.into_pyarray(py))?;
+    let host = PyDict::new(py);
+    host.set_item("send_blocked", run.host.send_blocked)?;
+    host.set_item("receive_overflow", run.host.receive_overflow)?;
+    host.set_item("duplicates", run.host.duplicates)?;
+    host.set_item("clock_steps", run.host.clock_steps)?;
+    host.set_item("kernel_receive_timestamps", run.host.kernel_receive_timestamps)?;
+    dict.set_item("host", host)?;
+    let end = ENDS.iter().find(|(end, _)| *end == run.end).map(|(_, name)| *name);
+    dict.set_item("end", end)?;
+    Ok(dict)
+}
+
+/// The reverse of `run_to_dict`.
+pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
+    let records = Records {
+        scheduled_ns: column(dict, "scheduled_ns")?,
+        sent_ns: column(dict, "sent_ns")?,
+        kernel_tx_ns: column(dict, "kernel_tx_ns")?,
+        received_ns: column(dict, "received_ns")?,
+        flow: column(dict, "flow")?,
+        size_bytes: column(dict, "size_bytes")?,
+    };
+    let n = records.scheduled_ns.len();
+    let times = [&records.sent_ns, &records.kernel_tx_ns, &records.received_ns];
+    if times.iter().any(|c| c.len() != n)
+        || records.flow.len() != n
+        || records.size_bytes.len() != n
+    {
+        return Err(error("the columns of a run differ in length"));
+    }
+    let host = item(dict, "host")?;
+    let host = host.cast::<PyDict>().map_err(|_| error("a run's `host` is no dict"))?;
+    let name: String = value(dict, "end")?;
+    let end = ENDS.iter().find(|(_, known)| *known == name).map(|(end, _)| *end);
+    Ok(Run {
+        records,
+        host: HostReport {
+            send_blocked: value(host, "send_blocked")?,
+            receive_overflow: value(host, "receive_overflow")?,
+            duplicates: value(host, "duplicates")?,
+            clock_steps: value(host, "clock_steps")?,
+            kernel_receive_timestamps: value(host, "kernel_receive_timestamps")?,
+        },
+        end: end.ok_or_else(|| error(format!("a run's `end` is {name:?}, which is none")))?,
+    })
+}
+
+fn item<'py>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+    dict.get_item(key)?.ok_or_else(|| error(format!("a run lacks `{key}`")))
+}
+
+fn value<T: for<'a, 'py> FromPyObject<'a, 'py>>(
+    dict: &Bound<'_, PyDict>,
+    key: &str,
+) -> PyResult<T> {
+    item(dict, key)?.extract().map_err(|_| error(format!("a run's `{key}` has the wrong type")))
+}
+
+fn column<T: Element + Copy>(dict: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<T>> {
+    let array: PyReadonlyArray1<'_, T> = item(dict, key)?
+        .extract()
+        .map_err(|_| error(format!("a run's `{key}` is no array of the right type")))?;
+    Ok(array.as_array().to_vec())
+}
+
+pub(crate) fn limits_to_dict<'py>(
+    py: Python<'py>,
+    limits: &Limits,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("max_bits_per_s", limits.max_bits_per_s)?;
+    dict.set_item("max_packets_per_s", limits.max_packets_per_s)?;
+    dict.set_item("max_run_s", limits.max_run.as_secs_f64())?;
+    dict.set_item("max_packets", limits.max_packets)?;
+    dict.set_item("max_sessions", limits.max_sessions)?;
+    dict.set_item("max_sessions_per_address", limits.max_sessions_per_address)?;
+    Ok(dict)
+}

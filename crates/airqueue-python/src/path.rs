@@ -1,0 +1,69 @@
+//! `SimulatedPath`: the endpoints over a simulated bottleneck, on a virtual clock.
+
+use crate::convert::{self, NativeSegment};
+use crate::error;
+use airqueue_core::Span;
+use airqueue_sim::path::{PathConfig, SimulatedPath};
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A path whose truth is known.
+#[pyclass(name = "SimulatedPath", module = "airqueue._native")]
+pub(crate) struct PySimulatedPath(SimulatedPath);
+
+#[pymethods]
+impl PySimulatedPath {
+    #[new]
+    fn new(config: &Bound<'_, PyDict>, seed: u64) -> PyResult<Self> {
+        let json: String =
+            config.py().import("json")?.call_method1("dumps", (config,))?.extract()?;
+        let config = PathConfig::from_json(&json).map_err(error)?;
+        SimulatedPath::new(&config, seed).map(PySimulatedPath).map_err(error)
+    }
+
+    /// Carries out a plan and returns its records.
+    fn run<'py>(
+        &mut self,
+        py: Python<'py>,
+        segments: Vec<NativeSegment>,
+        direction: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (plan, direction) = (convert::plan(segments), convert::direction(direction)?);
+        let path = &mut self.0;
+        let run = py.detach(|| path.run(&plan, direction)).map_err(error)?;
+        convert::run_to_dict(py, run)
+    }
+
+    /// The path's time in seconds.
+    fn now_s(&self) -> f64 {
+        self.0.now().as_secs_f64()
+    }
+
+    /// Lets time pass with no run under way.
+    fn wait(&mut self, seconds: f64) -> PyResult<()> {
+        let span = convert::seconds("seconds", seconds)?;
+        self.0.wait(Span::from_secs_f64(span.as_secs_f64()));
+        Ok(())
+    }
+
+    /// What the simulated server agrees to.
+    fn limits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        convert::limits_to_dict(py, self.0.limits())
+    }
+
+    /// What really happened in the device during the last run.
+    fn truth<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let truth = self.0.truth();
+        let at: Vec<i64> = truth.series.iter().map(|s| s.at.as_nanos()).collect();
+        let packets: Vec<u64> = truth.series.iter().map(|s| s.packets).collect();
+        let bytes: Vec<u64> = truth.series.iter().map(|s| s.bytes).collect();
+        let dict = PyDict::new(py);
+        dict.set_item("max_waiting_packets", truth.max_waiting_packets)?;
+        dict.set_item("max_waiting_bytes", truth.max_waiting_bytes)?;
+        dict.set_item("at_ns", at.into_pyarray(py))?;
+        dict.set_item("packets", packets.into_pyarray(py))?;
+        dict.set_item("bytes", bytes.into_pyarray(py))?;
+        Ok(dict)
+    }
+}

@@ -1,0 +1,138 @@
+"""Endpoints over real sockets, simulated paths and capture files, in Rust.
+
+Times in integer nanoseconds where the name ends in ``_ns`` (``MISSING``, the least int64, where
+there is none), else in seconds. Everything raises `NativeError` with one sentence.
+"""
+
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+Segment = tuple[int, int, int, int, int]
+"""(flow, start_ns, duration_ns, count, size_bytes)"""
+
+class NativeError(Exception): ...
+
+class HostDict(TypedDict):
+    send_blocked: int
+    receive_overflow: int
+    duplicates: int
+    clock_steps: int
+    kernel_receive_timestamps: bool
+
+class RunDict(TypedDict):
+    """Columns of equal length, one row per packet in the order of sending."""
+
+    scheduled_ns: npt.NDArray[np.int64]
+    sent_ns: npt.NDArray[np.int64]
+    kernel_tx_ns: npt.NDArray[np.int64]
+    received_ns: npt.NDArray[np.int64]
+    flow: npt.NDArray[np.uint8]
+    size_bytes: npt.NDArray[np.uint16]
+    host: HostDict
+    end: Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
+
+class PollDict(TypedDict):
+    """``reason`` says why the state is ``failed``; ``delay_s`` is above the run's least."""
+
+    state: Literal["running", "collecting", "done", "failed"]
+    reason: str | None
+    elapsed_s: float
+    planned_s: float
+    received: int
+    lost: int
+    delay_s: float | None
+
+class LimitsDict(TypedDict):
+    max_bits_per_s: int
+    max_packets_per_s: int
+    max_run_s: float
+    max_packets: int
+    max_sessions: int
+    max_sessions_per_address: int
+
+class ServerStatsDict(TypedDict):
+    sessions: int
+    sessions_opened: int
+    refused: int
+    ignored: int
+    runs: int
+    datagrams_received: int
+    datagrams_sent: int
+
+class TruthDict(TypedDict):
+    """The series (queue length after each change) is empty unless the configuration asks for it."""
+
+    max_waiting_packets: int
+    max_waiting_bytes: int
+    at_ns: npt.NDArray[np.int64]
+    packets: npt.NDArray[np.uint64]
+    bytes: npt.NDArray[np.uint64]
+
+class Client:
+    """A session with a server; connects when made. Flow i has its own socket and local port."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int = 5860,
+        *,
+        key: bytes | None = None,
+        flows: int = 2,
+        local_ports: list[int] | None = None,
+        netns: str | PathLike[str] | None = None,
+        timeout_s: float = 5.0,
+    ) -> None: ...
+    def start(self, segments: list[Segment], direction: Literal["down", "up"]) -> None: ...
+    def poll(self) -> PollDict: ...
+    def cancel(self) -> None: ...
+    def finish(self, timeout_s: float) -> RunDict: ...
+    def limits(self) -> LimitsDict: ...
+    def close(self) -> None: ...
+
+class Server:
+    """A server in a thread of its own; ``bind=None`` listens on every address, port 0 on any port."""
+
+    def __init__(
+        self,
+        bind: str | None = None,
+        port: int = 5860,
+        *,
+        key: bytes | None = None,
+        max_bits_per_s: int | None = None,
+        max_packets_per_s: int | None = None,
+        max_run_s: float | None = None,
+        max_sessions: int | None = None,
+        max_sessions_per_address: int | None = None,
+        netns: str | PathLike[str] | None = None,
+    ) -> None: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def address(self) -> str: ...
+    def failure(self) -> str | None: ...
+    def stats(self) -> ServerStatsDict: ...
+    def stop(self) -> None: ...
+
+class SimulatedPath:
+    """The same endpoints over a simulated bottleneck, on a virtual clock."""
+
+    def __init__(self, config: dict[str, Any], seed: int) -> None: ...
+    def run(self, segments: list[Segment], direction: Literal["down", "up"]) -> RunDict: ...
+    def now_s(self) -> float: ...
+    def wait(self, seconds: float) -> None: ...
+    def limits(self) -> LimitsDict: ...
+    def truth(self) -> TruthDict: ...
+
+class CaptureWriter:
+    """A capture file that grows by whole runs; with ``append`` it keeps the header that it has."""
+
+    def __init__(
+        self, path: str | PathLike[str], header_json: str, append: bool = False
+    ) -> None: ...
+    def append(self, meta_json: str, run: RunDict) -> None: ...
+    def close(self) -> None: ...
+
+def read_capture(path: str | PathLike[str]) -> tuple[str, list[tuple[str, RunDict]], bool]: ...

@@ -1,0 +1,154 @@
+"""A prober over real sockets: a session with an `airqueue server`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from airqueue._native import Client, NativeError
+from airqueue.measure.native import highest_rate_pps, run_from_native
+from airqueue.measure.plan import Plan
+from airqueue.measure.prober import Direction, ProbeError, Progress, RunInterrupted
+from airqueue.measure.records import Run
+
+DEFAULT_PORT = 5860
+FLOWS = 3
+"""Five-tuples that the profiles use: the flood and two that probe."""
+PROGRESS_EVERY_S = 0.2
+POLL_EVERY_S = 0.01
+"""How late the end of a run is noticed; also how late Ctrl-C is."""
+PARTIAL_WITHIN_S = 10.0
+"""How long the records of a run that Ctrl-C stopped are waited for."""
+
+
+class LiveProber:
+    """Carries out plans with a server: connects when made, leaves when closed.
+
+    ``local_ports``: the flows' local UDP ports in order, any free port where none is given.
+    ``netns``: path of a network namespace to open the sockets in. ``max_rate_bps``: own cap on the
+    IP bit rate, beside the server's.
+
+    Raises ProbeError, here and in `run`.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int = DEFAULT_PORT,
+        *,
+        direction: Direction = "down",
+        key: bytes | None = None,
+        max_rate_bps: float | None = None,
+        flows: int = FLOWS,
+        local_ports: Sequence[int] = (),
+        netns: str | PathLike[str] | None = None,
+        timeout_s: float = 5.0,
+    ) -> None:
+        self.direction: Direction = direction
+        self._made = time.monotonic()
+        self._max_rate_bps = max_rate_bps
+        try:
+            self._client = Client(
+                host,
+                port,
+                key=key,
+                flows=flows,
+                local_ports=list(local_ports),
+                netns=netns,
+                timeout_s=timeout_s,
+            )
+        except NativeError as error:
+            raise ProbeError(f"{error}.") from error
+        self._limits = self._client.limits()
+
+    def max_rate_pps(self, size_bytes: int) -> float:
+        """Return the highest packet rate that both ends agree to for IP packets of this size."""
+        return highest_rate_pps(self._limits, size_bytes, self._max_rate_bps)
+
+    def run(
+        self,
+        plan: Plan,
+        meta: Mapping[str, Any],
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> Run:
+        """Carry out a plan; ``on_progress`` is called about five times a second.
+
+        Raises ProbeError. Ctrl-C stops the run at both ends and raises RunInterrupted with the
+        records until then.
+        """
+        try:
+            self._client.start(plan.native(), self.direction)
+            self._watch(on_progress)
+            return run_from_native(self._client.finish(0.0), meta)
+        except NativeError as error:
+            raise ProbeError(f"{error}.") from error
+        except KeyboardInterrupt:
+            raise RunInterrupted(self._partial(meta)) from None
+        except BaseException:
+            self._stop()
+            raise
+
+    def _watch(
+        self, on_progress: Callable[[Progress], None] | None, within_s: float | None = None
+    ) -> bool:
+        """Wait until the records are here; False if they were not within the time given."""
+        began = time.monotonic()
+        shown = began
+        while (seen := self._client.poll())["state"] in ("running", "collecting"):
+            now = time.monotonic()
+            if within_s is not None and now > began + within_s:
+                return False
+            if on_progress is not None and now >= shown + PROGRESS_EVERY_S:
+                shown = now
+                on_progress(
+                    Progress(
+                        elapsed_s=seen["elapsed_s"],
+                        planned_s=seen["planned_s"],
+                        received=seen["received"],
+                        lost=seen["lost"],
+                        delay_s=seen["delay_s"],
+                    )
+                )
+            time.sleep(POLL_EVERY_S)
+        return True
+
+    def _stop(self) -> None:
+        try:
+            self._client.cancel()
+        except NativeError:
+            return  # the session is over: nothing is sent any more
+
+    def _partial(self, meta: Mapping[str, Any]) -> Run | None:
+        self._stop()
+        try:
+            if self._watch(None, PARTIAL_WITHIN_S):
+                return run_from_native(self._client.finish(0.0), meta)
+        except NativeError:
+            pass  # whoever pressed Ctrl-C wants an end, not the reason why nothing can be kept
+        return None
+
+    def elapsed_s(self) -> float:
+        """Return the time since the prober was made in seconds."""
+        return time.monotonic() - self._made
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass with nothing sent."""
+        time.sleep(seconds)
+
+    def close(self) -> None:
+        """Leave the session."""
+        self._client.close()
+
+    def __enter__(self) -> LiveProber:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
