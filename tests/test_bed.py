@@ -232,9 +232,10 @@ def test_the_policer_drops_and_never_queues(policer, ipv6):
 @pytest.mark.parametrize("ipv6", [False, True])
 @pytest.mark.parametrize("direction", ["down", "up"])
 @pytest.mark.parametrize("isolate", [True, False])
-def test_isolated_flows_do_not_share_the_delay(isolate, direction, ipv6):
+@pytest.mark.parametrize("index", [1, 2])
+def test_isolated_flows_do_not_share_the_delay(index, isolate, direction, ipv6):
     settings = {"shaper": "htb", "isolate": isolate, "direction": direction, "ipv6": ipv6}
-    with bed_of("pfifo:100", **settings) as bed, Flow(bed, 0) as flood, Flow(bed, 1) as sparse:
+    with bed_of("pfifo:100", **settings) as bed, Flow(bed, 0) as flood, Flow(bed, index) as sparse:
         with flood.in_background(1.5 * 7e6 / FRAME_BITS, seconds=2):
             time.sleep(0.6)
             stats = bed.queue_stats()
@@ -243,8 +244,8 @@ def test_isolated_flows_do_not_share_the_delay(isolate, direction, ipv6):
         delay_s = statistics.median(arrival.delay_s for arrival in sparse.arrivals)
         full_s = 100 * FRAME_BITS / 7e6
         if isolate:
-            assert [fifo.limit for fifo in stats.fifos] == [100, 100]
-            assert sorted(fifo.backlog_packets for fifo in stats.fifos)[0] <= 1
+            assert [fifo.limit for fifo in stats.fifos] == [100, 100, 100]
+            assert sorted(fifo.backlog_packets for fifo in stats.fifos)[1] <= 1
             # It waits for the frame under way and, at worst, one more turn of the flood's leaf.
             assert delay_s < 3 * FRAME_BITS / 7e6
         else:
@@ -293,4 +294,16 @@ def test_a_policer_refuses_what_only_a_shaper_can_do():
     with bed_of("pfifo:100", policer="nft") as bed:
         for change in (lambda: bed.change_rate(2), lambda: bed.change_limit(5)):
             with pytest.raises(ConfigError, match="policer"):
+                change()
+
+
+def test_changes_that_make_no_sense_are_refused():
+    with bed_of("pfifo:100") as bed:
+        for change in (
+            lambda: bed.change_rate(0),
+            lambda: bed.change_rate(float("nan")),
+            lambda: bed.change_limit(0),
+            lambda: bed.stall(0),
+        ):
+            with pytest.raises(ConfigError):
                 change()

@@ -120,7 +120,7 @@ class HostAp:
         # Guards the bucket; _stalling keeps two stalls apart without blocking rate changes.
         self._lock = threading.RLock()
         self._stalling = threading.Lock()
-        self._stall_depth = 0
+        self._stalled = False
 
     def __enter__(self) -> HostAp:
         self._bucket = self._wanted = initial_bucket(self.config)
@@ -189,7 +189,7 @@ class HostAp:
         return self.sender_address if self.config.direction == "down" else self.receiver_address
 
     @property
-    def flow_ports(self) -> tuple[int, int]:
+    def flow_ports(self) -> tuple[int, ...]:
         """UDP ports the client should use, by flow; isolation tells flows apart by them."""
         return FLOW_PORTS
 
@@ -254,6 +254,8 @@ class HostAp:
     def change_rate(self, factor: float) -> None:
         """Set the rate to ``factor`` times the configured one; the queue stays as it is."""
         self._refuse_for_policer("rate")
+        if not 0 < factor <= 1000:
+            raise ConfigError(f"the factor {factor:g} of the rate is outside 0 to 1000")
         rate_bps = max(8, round(self.config.rate_bps * factor))
         with self._lock:
             self._want(replace(self._wanted, rate_bps=rate_bps))
@@ -264,8 +266,11 @@ class HostAp:
         What already waits beyond a smaller limit stays until it is served.
         """
         self._refuse_for_policer("limit")
+        new = self.config.queue.limit if limit is None else limit
+        if not 1 <= new < 2**31:
+            raise ConfigError(f"the limit {new} must be at least 1 and less than 2^31")
         with self._lock:
-            self._want(replace(self._wanted, limit=limit or self.config.queue.limit))
+            self._want(replace(self._wanted, limit=new))
 
     def stall(self, seconds: float, stop: threading.Event | None = None) -> None:
         """Serve nothing for ``seconds`` (but one packet at the start); return when it is over.
@@ -288,18 +293,18 @@ class HostAp:
             began = time.monotonic()
             with self._lock:
                 self._set(stalled_bucket(self._wanted, timer_s))
-                self._stall_depth = 1
+                self._stalled = True
             try:
                 _wait_until(began + (seconds if is_tbf else seconds / 2), stop)
             finally:
                 with self._lock:
-                    self._stall_depth = 0
+                    self._stalled = False
                     self._set(self._wanted)
             _wait_until(began + seconds, stop)
 
     def _want(self, bucket: Bucket) -> None:
         self._wanted = bucket
-        if not self._stall_depth:
+        if not self._stalled:
             self._set(bucket)
 
     def _set(self, bucket: Bucket) -> None:

@@ -110,7 +110,7 @@ class BedConfig:
     passes freely after a rest. ``nft-packets`` counts packets (the rate is in full-size ones), in a
     bucket of the burst alone."""
     isolate: bool = False
-    """Flows in FIFOs of their own (htb leaves by the low bit of the client's UDP port)."""
+    """Flows in FIFOs of their own (htb leaves by the low two bits of the client's UDP port)."""
     ipv6: bool = False
     direction: Direction = "down"
     """``up``: the wireless machine sends, i.e. the client is in the sender's namespace."""

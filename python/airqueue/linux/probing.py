@@ -10,7 +10,8 @@ from typing import Any
 from airqueue.linux.bed import HostAp
 from airqueue.linux.config import BedConfig
 from airqueue.linux.disturbance import Disturber
-from airqueue.measure.prober import Prober
+from airqueue.linux.netns import BedError
+from airqueue.measure.prober import ProbeError, Prober
 
 SERVER_PORT = 5860
 """The server is alone in its namespace, so the port is always free."""
@@ -20,16 +21,19 @@ SERVER_PORT = 5860
 def bed_prober(config: BedConfig) -> Iterator[Prober]:
     """Build a Host AP and yield a prober through it, disturbed as configured.
 
-    Raises BedError when the bed cannot be built or a disturbance fails, ProbeError when the
-    endpoints cannot talk.
+    Raises ProbeError when the bed cannot be built, a disturbance fails or the endpoints cannot talk.
     """
-    with (
-        HostAp(config) as bed,
-        _server(bed),
-        _client(bed) as prober,
-        Disturber(bed, config.disturbances, config.queue.limit),
-    ):
-        yield prober
+    try:
+        with (
+            HostAp(config) as bed,
+            _server(bed),
+            _client(bed) as prober,
+            Disturber(bed, config.disturbances, config.queue.limit),
+        ):
+            yield prober
+    except BedError as error:
+        # What was measured until a disturbance failed is kept, as with any other failing path.
+        raise ProbeError(f"{error}.") from error
 
 
 @contextmanager

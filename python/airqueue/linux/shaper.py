@@ -18,15 +18,15 @@ from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, MTU_BYTES, BedCo
 
 DEVICE = "out"
 """The access point's interface towards the receiver: the bottleneck."""
-FLOW_PORTS = (40_000, 40_001)
-"""The client's UDP ports, one per flow; the low bit selects the leaf when flows are isolated.
+FLOW_PORTS = (40_000, 40_001, 40_002)
+"""The client's UDP ports, one per flow; the low two bits select the leaf when flows are isolated.
 Fixed numbers are safe: nobody else is in the client's namespace."""
 
 Argv = tuple[str, ...]
 
 _PARENT = "1:1"
-_LEAVES = ("1:10", "1:11")
-_FIFOS = ("10:", "11:")
+_LEAVES = (("1:10", "10:"), ("1:11", "11:"), ("1:12", "12:"))
+"""Classes and the handles of their FIFOs, one for each flow; the first takes all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +69,17 @@ def build_commands(config: BedConfig) -> list[Argv]:
     if config.shaper == "tbf":
         return [
             _tbf("add", bucket),
-            ("tc", "qdisc", "add", "dev", DEVICE, "parent", _PARENT, "handle", _FIFOS[0], *fifo),
+            ("tc", "qdisc", "add", "dev", DEVICE, "parent", _PARENT, "handle", "10:", *fifo),
         ]
     commands: list[Argv] = [
         ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "1:", "htb", "default", "10")
     ]
     commands += _htb_classes("add", config, bucket)
-    leaves = zip(_LEAVES, _FIFOS, strict=True) if config.isolate else [(_LEAVES[0], _FIFOS[0])]
-    for leaf, handle in leaves:
+    for leaf, handle in _leaves(config):
         commands.append(
             ("tc", "qdisc", "add", "dev", DEVICE, "parent", leaf, "handle", handle, *fifo)
         )
-    if config.isolate:
-        commands.append(_port_filter(config))
-    return commands
+    return commands + _port_filters(config)
 
 
 def change_commands(config: BedConfig, before: Bucket, after: Bucket) -> list[Argv]:
@@ -91,8 +88,7 @@ def change_commands(config: BedConfig, before: Bucket, after: Bucket) -> list[Ar
         return [_tbf("change", after)]
     commands: list[Argv] = []
     if before.limit != after.limit:
-        handles = zip(_LEAVES, _FIFOS, strict=True) if config.isolate else [(_LEAVES[0], "10:")]
-        for leaf, handle in handles:
+        for leaf, handle in _leaves(config):
             fifo = (config.queue.kind, "limit", str(after.limit))
             commands.append(
                 ("tc", "qdisc", "change", "dev", DEVICE, "parent", leaf, "handle", handle, *fifo)
@@ -113,14 +109,18 @@ def _rate(bucket: Bucket) -> Argv:
     return (*rate, "mpu", str(bucket.mpu_bytes)) if bucket.mpu_bytes else rate
 
 
+def _leaves(config: BedConfig) -> tuple[tuple[str, str], ...]:
+    return _LEAVES if config.isolate else _LEAVES[:1]
+
+
 def _htb_classes(verb: str, config: BedConfig, bucket: Bucket) -> list[Argv]:
     if not config.isolate:
-        return [_htb_class(verb, "1:", _LEAVES[0], bucket, bucket.rate_bps)]
-    # Each leaf is sure of half and may borrow all: a sparse flow waits for no queue but its own.
-    half = replace(bucket, rate_bps=max(8, bucket.rate_bps // 2))
+        return [_htb_class(verb, "1:", _LEAVES[0][0], bucket, bucket.rate_bps)]
+    # Each leaf is sure of its share and may borrow all: a sparse flow waits for no other's queue.
+    share = replace(bucket, rate_bps=max(8, bucket.rate_bps // len(_LEAVES)))
     return [
         _htb_class(verb, "1:", _PARENT, bucket, bucket.rate_bps),
-        *(_htb_class(verb, _PARENT, leaf, half, bucket.rate_bps) for leaf in _LEAVES),
+        *(_htb_class(verb, _PARENT, leaf, share, bucket.rate_bps) for leaf, _ in _LEAVES),
     ]
 
 
@@ -130,12 +130,18 @@ def _htb_class(verb: str, parent: str, classid: str, bucket: Bucket, ceil_bps: i
     return (*head, *_rate(bucket), *ceiling, "quantum", str(MIN_BURST_BYTES))
 
 
-def _port_filter(config: BedConfig) -> Argv:
-    """Return the filter that sends odd client ports to the second leaf (u32: always at hand)."""
+def _port_filters(config: BedConfig) -> list[Argv]:
+    """Return the filters that send a client port to its leaf (u32: at hand on any kernel)."""
+    if not config.isolate:
+        return []
     family, header = ("ipv6", "ip6") if config.ipv6 else ("ip", "ip")
     port = "dport" if config.direction == "down" else "sport"
     head = ("tc", "filter", "add", "dev", DEVICE, "parent", "1:", "protocol", family, "prio", "1")
-    return (*head, "u32", "match", header, port, "1", "0x0001", "flowid", _LEAVES[1])
+    return [
+        (*head, "u32", "match", header, port, str(bits), "0x0003", "flowid", leaf)
+        for bits, (leaf, _) in enumerate(_LEAVES)
+        if bits
+    ]
 
 
 def policed_pps(config: BedConfig) -> int:
