@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 from click.testing import CliRunner
 
+import mgen_logs
 import synthetic
 from airqueue.cli import analyze as analyze_module
 from airqueue.cli import main
@@ -17,6 +18,7 @@ from airqueue.cli import measure as measure_module
 from airqueue.cli.progress import Display, glimpse, time_left
 from airqueue.cli.sources import check_meta
 from airqueue.measure.events import Event
+from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
 from airqueue.measure.prober import ProbeError, Progress
 from airqueue.measure.schema import ResultError, check, to_text
 from fifo import Fifo, FifoProber
@@ -321,6 +323,52 @@ def test_names_from_outside_are_no_markup(runner, tmp_path):
     shown = runner.invoke(main, ["compare", "a.json", "b.json"])
     assert shown.exit_code == 0, shown.output
     assert evil in shown.stdout
+
+
+def mgen_logs_of(folder, size_bytes, capacity):
+    """Logs of one session of 30 s, in the proportions of the paper, through a queue."""
+    rate = 7e6 / 8 / (size_bytes + 14)
+    plan = Plan(
+        (
+            cbr(PROBE_FLOW, 0.0, 30.0, 10, size_bytes),
+            cbr(FLOOD_FLOW, 7.5, 22.5, 1.3 * rate, size_bytes),
+        )
+    )
+    run = Fifo(capacity, offset_s=0.0).run(plan, {})
+    sequence = [0, 0]
+    packets = []
+    for flow, sent, received in zip(run.flow, run.sent_ns, run.received_ns, strict=True):
+        arrived = None if received < 0 else mgen_logs.EPOCH_US + int(received) // 1000
+        left = mgen_logs.EPOCH_US + int(sent) // 1000
+        packets.append(
+            mgen_logs.Packet(int(flow), sequence[flow], left, arrived, payload=size_bytes - 28)
+        )
+        sequence[flow] += 1
+    folder.mkdir()
+    return mgen_logs.write_logs(folder, packets, "text")
+
+
+def test_logs_of_mgen_give_the_capacity(runner, tmp_path):
+    logs = [mgen_logs_of(tmp_path / str(size), size, 80) for size in (1500, 750)]
+    receivers, senders = zip(*logs, strict=True)
+    arguments = ["analyze", "--format", "mgen", *map(str, receivers), "--json", "-"]
+    for path in senders:
+        arguments += ["--sender-log", str(path)]
+    result = runner.invoke(main, [*arguments, "--report", "mgen.html"])
+    assert result.exit_code == 0, result.output
+    measured = json.loads(result.stdout)
+    check(measured)
+    assert {s["size_bytes"] for s in measured["sessions"]} == {1500, 750}
+    assert measured["estimators"]["counting"]["packets"] == pytest.approx(80, abs=1)
+    assert "Delay over time" in (tmp_path / "mgen.html").read_text()
+
+
+def test_a_wrong_log_is_one_sentence(runner, tmp_path):
+    (tmp_path / "a.drc").write_text("hello\n")
+    result = runner.invoke(main, ["analyze", "--format", "mgen", "a.drc"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: a.drc, line 1")
+    assert result.stderr.count("\n") == 1
 
 
 GOOD_META = {"kind": "session", "size_bytes": 1500, "index": 0, "phases": synthetic.PHASES}
