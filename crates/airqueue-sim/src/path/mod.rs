@@ -9,6 +9,9 @@ mod network;
 mod store;
 mod truth;
 
+#[cfg(test)]
+mod tests;
+
 pub use config::{ConfigError, PathConfig};
 pub use truth::{QueueSample, Truth};
 
@@ -16,12 +19,13 @@ use crate::event::EventQueue;
 use crate::run_loop::Simulation;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_probe::ClientError;
-use airqueue_probe::client::{Client, ClientState, Direction};
+use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
+use airqueue_probe::server::{Server, ServerConfig};
 use check::CheckedPath;
-use network::Network;
+use network::{Network, SERVER};
 use thiserror::Error;
 
 /// How long beyond its plan a run may take before it counts as stuck: far longer than the
@@ -59,9 +63,19 @@ pub enum PathError {
 pub struct SimulatedPath {
     path: CheckedPath,
     seed: Seed,
-    sim: Simulation<Network>,
+    sim: Simulation<Network<Client, Server>>,
     /// Whether the endpoints have begun to talk.
     begun: bool,
+}
+
+/// The real endpoints, given the time on the client's clock.
+fn endpoints(flows: u8, seed: Seed) -> impl FnOnce(Time) -> (Client, Server) {
+    move |now| {
+        let entropy = seed.bytes("client");
+        let client = ClientConfig { server: SERVER, key: None, flows, entropy };
+        let server = ServerConfig { key: None, limits: LIMITS, secret: seed.bytes("server") };
+        (Client::new(client, now), Server::new(server))
+    }
 }
 
 impl SimulatedPath {
@@ -70,7 +84,7 @@ impl SimulatedPath {
     pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
         let path = CheckedPath::new(config)?;
         let seed = Seed(seed);
-        let mut network = Network::new(&path, LIMITS, Direction::Down, seed);
+        let mut network = Network::new(&path, Direction::Down, seed, endpoints(path.flows, seed));
         let mut queue = EventQueue::new();
         network.power_on(&mut queue);
         Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), begun: false })
@@ -130,7 +144,8 @@ impl SimulatedPath {
             self.sim.model.load(direction, now);
         } else {
             self.begun = true;
-            self.sim.model.connect(&self.path, LIMITS, direction, now, self.seed);
+            let make = endpoints(self.path.flows, self.seed);
+            self.sim.model.connect(&self.path, direction, now, make);
         }
         self.sim.model.poll_all(&mut self.sim.queue);
     }

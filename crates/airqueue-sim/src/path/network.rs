@@ -11,16 +11,14 @@ use crate::event::{EventQueue, Phase};
 use crate::line::Line;
 use crate::run_loop::Model;
 use airqueue_core::{Packet, Payload, Seed, Span, Time};
-use airqueue_probe::client::{Client, ClientConfig, Direction};
+use airqueue_probe::client::Direction;
 use airqueue_probe::endpoint::{Endpoint, Transmit};
-use airqueue_probe::limits::Limits;
-use airqueue_probe::server::{Server, ServerConfig};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// IPv4 and UDP headers, in bytes.
 const HEADERS: usize = 28;
 /// Addresses for documentation (RFC 5737): these hosts exist nowhere.
-const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5000);
+pub const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5000);
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 /// Port of the client's first flow; flow `i` has the `i`-th port after it.
 const CLIENT_PORT: u16 = 40_000;
@@ -44,9 +42,9 @@ pub enum Happening {
 
 /// The path. The device stands in the loaded direction; the way back is a plain delay.
 #[derive(Debug)]
-pub struct Network {
-    pub client: Host<Client>,
-    server: Host<Server>,
+pub struct Network<C, S> {
+    pub client: Host<C>,
+    pub server: Host<S>,
     loaded: Direction,
     send_limit: SendLimit,
     receive_limit: ReceiveLimit,
@@ -96,14 +94,9 @@ fn receiver(direction: Direction) -> Side {
     }
 }
 
-/// The two hosts of a path that is loaded in the given direction; their endpoints begin at `now`.
-fn hosts(
-    path: &CheckedPath,
-    limits: Limits,
-    loaded: Direction,
-    now: Time,
-    seed: Seed,
-) -> (Host<Client>, Host<Server>) {
+/// Clocks of client and server of a path that is loaded in the given direction from `now` on: the
+/// receiver's is the peculiar one.
+fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostClock) {
     let clock = |side| {
         if side == receiver(loaded) {
             HostClock::new(now, path.clock_offset, path.skew_ppb)
@@ -111,28 +104,23 @@ fn hosts(
             HostClock::new(now, Span::ZERO, 0)
         }
     };
-    let (client_clock, server_clock) = (clock(Side::Client), clock(Side::Server));
-    let client = ClientConfig {
-        server: SERVER,
-        key: None,
-        flows: path.flows,
-        entropy: seed.bytes("client"),
-    };
-    let server = ServerConfig { key: None, limits, secret: seed.bytes("server") };
-    let endpoint = Client::new(client, client_clock.read(now));
-    (
-        Host { endpoint, clock: client_clock },
-        Host { endpoint: Server::new(server), clock: server_clock },
-    )
+    (clock(Side::Client), clock(Side::Server))
 }
 
-impl Network {
-    /// A path at time zero, its endpoints ready to be begun in the given direction.
-    pub fn new(path: &CheckedPath, limits: Limits, loaded: Direction, seed: Seed) -> Network {
-        let (client, server) = hosts(path, limits, loaded, Time::ZERO, seed);
+impl<C: Endpoint, S: Endpoint> Network<C, S> {
+    /// A path at time zero, loaded in the given direction. `make` makes the client and the server;
+    /// it is given the time that the client's clock shows.
+    pub fn new(
+        path: &CheckedPath,
+        loaded: Direction,
+        seed: Seed,
+        make: impl FnOnce(Time) -> (C, S),
+    ) -> Network<C, S> {
+        let (client_clock, server_clock) = clocks(path, loaded, Time::ZERO);
+        let (client, server) = make(client_clock.read(Time::ZERO));
         Network {
-            client,
-            server,
+            client: Host { endpoint: client, clock: client_clock },
+            server: Host { endpoint: server, clock: server_clock },
             loaded,
             send_limit: SendLimit::new(path.sender_cap),
             receive_limit: ReceiveLimit::new(path),
@@ -153,12 +141,12 @@ impl Network {
     pub fn connect(
         &mut self,
         path: &CheckedPath,
-        limits: Limits,
         loaded: Direction,
         now: Time,
-        seed: Seed,
+        make: impl FnOnce(Time) -> (C, S),
     ) {
-        (self.client, self.server) = hosts(path, limits, loaded, now, seed);
+        (self.client.clock, self.server.clock) = clocks(path, loaded, now);
+        (self.client.endpoint, self.server.endpoint) = make(self.client.clock.read(now));
         self.loaded = loaded;
     }
 
@@ -316,7 +304,7 @@ impl Network {
     }
 }
 
-impl Model for Network {
+impl<C: Endpoint, S: Endpoint> Model for Network<C, S> {
     type Event = Happening;
 
     fn handle(&mut self, event: Happening, queue: &mut EventQueue<Happening>) {
