@@ -125,6 +125,14 @@ fn delays(sim: &Sim) -> Vec<(u32, i64)> {
     receiver.got.iter().map(delay).collect()
 }
 
+/// Bindings hand a path from thread to thread.
+#[test]
+fn a_path_can_move_between_threads() {
+    fn movable<T: Send + Sync>() {}
+    movable::<Sim>();
+    movable::<super::SimulatedPath>();
+}
+
 #[test]
 fn a_quiet_path_takes_its_delays_and_one_service() {
     let config = PathConfig {
