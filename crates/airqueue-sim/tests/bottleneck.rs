@@ -2,13 +2,14 @@
 
 mod common;
 
-use airqueue_core::{DataRate, DropReason, Limit, Span, Time};
+use airqueue_core::{DataRate, DropReason, Drops, Limit, Packet, QueueDisc, Seed, Span, Time};
 use airqueue_qdisc::DropFrom;
 use airqueue_sim::bottleneck::conditions::Change;
 use airqueue_sim::bottleneck::link::LinkSpec;
-use airqueue_sim::bottleneck::{DeviceSpec, Framing, Outcome, ServerSpec};
+use airqueue_sim::bottleneck::{Bottleneck, DeviceSpec, Framing, Outcome, ServerSpec};
 use common::{Arrival, Bench, deliveries, every, link, plain, run, us};
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 fn times_us(bench: &Bench) -> Vec<i64> {
     deliveries(bench).iter().map(|(at, _)| at.as_nanos() / 1000).collect()
@@ -192,6 +193,66 @@ fn isolation_keeps_a_sparse_flow_fast() {
         .collect();
     assert_eq!(sparse.len(), 9);
     assert!(sparse.iter().all(|d| *d <= Span::from_millis(3)), "{sparse:?}");
+}
+
+/// Holds every packet for 5 ms.
+struct Holding(VecDeque<Packet>);
+
+const HOLD: Span = Span::from_millis(5);
+
+impl QueueDisc for Holding {
+    fn enqueue(&mut self, packet: Packet, now: Time, _drops: &mut Drops) {
+        self.0.push_back(Packet { enqueued: now, ..packet });
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek(now, drops)?;
+        self.0.pop_front()
+    }
+
+    fn peek(&mut self, now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.0.front().filter(|packet| packet.enqueued + HOLD <= now)
+    }
+
+    fn len_packets(&self) -> usize {
+        self.0.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.0.iter().map(|packet| u64::from(packet.size)).sum()
+    }
+
+    fn next_wakeup(&self, _now: Time) -> Option<Time> {
+        self.0.front().map(|packet| packet.enqueued + HOLD)
+    }
+
+    fn set_limit(&mut self, _limit: Limit) {}
+}
+
+/// Disciplines that hold packets back are asked again when they said, by every server.
+#[test]
+fn a_holding_discipline_is_woken() {
+    let bucket = ServerSpec::Shaper { burst_bytes: 1000 };
+    let direct = link(Limit::Packets(1));
+    let ring = DeviceSpec { ring: 3, ..direct.clone() };
+    let shaped = DeviceSpec { server: bucket, ..direct.clone() };
+    let stall = vec![(Span::from_millis(4), Change::Stall), (Span::from_millis(8), Change::Resume)];
+    let stalled = DeviceSpec { changes: stall, ..direct.clone() };
+    let expected = [
+        (stalled, [9_000, 10_000, 16_000]),
+        (direct, [6_000, 7_000, 16_000]),
+        (ring, [6_000, 7_000, 16_000]),
+        (shaped, [5_000, 6_000, 15_000]),
+    ];
+    for (spec, times) in expected {
+        let queue = Box::new(Holding(VecDeque::new()));
+        let mut bench = Bench::of(Bottleneck::with_queue(spec, queue, Seed(1)));
+        for at in [0, 0, 10_000] {
+            bench.arrive(Arrival { at: us(at), flow: 0, size: 1000 });
+        }
+        bench.run_until(us(100_000));
+        assert_eq!(times_us(&bench), times);
+    }
 }
 
 /// Binomial: within five standard deviations.

@@ -64,6 +64,11 @@ impl Link {
         &self.in_service
     }
 
+    /// Whether a packet that came now would be served at once: the link is free and works.
+    pub fn wants_packets(&self) -> bool {
+        self.rate.is_some() && self.in_service.is_empty()
+    }
+
     /// When the transmission under way ends, as things stand.
     pub fn ends_at(&self) -> Option<Time> {
         if self.in_service.is_empty() {
@@ -85,7 +90,7 @@ impl Link {
 
     /// Begins the next transmission if the link is free, works, and something waits.
     pub fn begin(&mut self, now: Time, stages: &mut Stages) {
-        if self.rate.is_none() || !self.in_service.is_empty() {
+        if !self.wants_packets() {
             return;
         }
         if self.since != now {

@@ -150,7 +150,7 @@ impl Bottleneck {
         match &mut self.server {
             Server::Link(link) => {
                 link.begin(now, &mut self.stages);
-                if link.in_service().is_empty() {
+                if link.wants_packets() {
                     self.head_ready = self.stages.next_wakeup(now);
                 }
             }

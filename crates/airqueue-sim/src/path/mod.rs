@@ -32,6 +32,9 @@ use thiserror::Error;
 /// endpoints' own patience.
 const PATIENCE: Span = Span::from_secs(3600);
 
+/// Where `wait` stops: far enough from the end of the range for whole runs to follow.
+const END: Time = Time::from_nanos(i64::MAX / 4);
+
 /// What the simulated server agrees to: all that a simulation can carry out.
 const LIMITS: Limits = Limits {
     max_bits_per_s: 100_000_000_000,
@@ -95,17 +98,17 @@ impl SimulatedPath {
     /// The first run also opens the session between the endpoints; all that they say to each other
     /// in that direction passes through the device.
     pub fn run(&mut self, plan: &Plan, direction: Direction) -> Result<Run, PathError> {
-        let deadline = self.now() + plan.end() + PATIENCE;
         self.begin(direction);
-        self.until(deadline, |client| client.state() == &ClientState::Ready)?;
+        self.until(self.now() + PATIENCE, |client| client.state() == &ClientState::Ready)?;
         let now = self.now();
         let network = &mut self.sim.model;
         network.restart_truth(now);
         let local = network.client.clock.read(now);
         network.client.endpoint.start(local, plan, direction)?;
         network.poll_all(&mut self.sim.queue);
+        // The client has checked the plan: its end is a moderate number.
         let mut run = None;
-        self.until(deadline, |client| {
+        self.until(now + plan.end() + PATIENCE, |client| {
             run = client.take_run();
             run.is_some()
         })?;
@@ -117,9 +120,11 @@ impl SimulatedPath {
         self.sim.now()
     }
 
-    /// Lets time pass with no run under way.
+    /// Lets time pass with no run under way; a negative span is none, and the clock ends in seventy
+    /// years.
     pub fn wait(&mut self, span: Span) {
-        self.sim.run_until(self.now() + span.max(Span::ZERO));
+        let until = self.now().as_nanos().saturating_add(span.as_nanos()).min(END.as_nanos());
+        self.sim.run_until(Time::from_nanos(until).max(self.now()));
     }
 
     /// What the simulated server agrees to.

@@ -23,6 +23,9 @@ const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 /// Port of the client's first flow; flow `i` has the `i`-th port after it.
 const CLIENT_PORT: u16 = 40_000;
 
+/// When an endpoint that is late with nothing to send is asked again.
+const LATE_AGAIN: Span = Span::from_millis(1);
+
 /// What happens on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
@@ -203,9 +206,9 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
             Side::Client => (self.client.wakes_at(), &mut self.alarms.client),
             Side::Server => (self.server.wakes_at(), &mut self.alarms.server),
         };
-        // An endpoint that has nothing to send and is already late comes back a little later, as
-        // a program would; at once, time would stand still.
-        alarm.set(wakes_at.map(|at| at.max(now + Span::from_nanos(1))), queue);
+        // Whatever was due has been sent. An endpoint that is late all the same is wrong; if it came
+        // back at once, time would stand still and nobody would ever hear of it.
+        alarm.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
     }
 
     fn send(&mut self, side: Side, transmit: Transmit, bytes: Vec<u8>, now: Time) {

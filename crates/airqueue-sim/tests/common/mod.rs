@@ -77,12 +77,11 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(spec: DeviceSpec) -> Bench {
-        Bench {
-            device: Bottleneck::new(spec, Seed(1)),
-            fates: Vec::new(),
-            most_waiting: (0, 0),
-            next_id: 0,
-        }
+        Bench::of(Bottleneck::new(spec, Seed(1)))
+    }
+
+    pub fn of(device: Bottleneck) -> Bench {
+        Bench { device, fates: Vec::new(), most_waiting: (0, 0), next_id: 0 }
     }
 
     /// Lets all deadlines up to and including `until` pass.
