@@ -69,8 +69,8 @@ install_missing() {
     [ -n "$words" ] && apt=(sudo -n "${apt[@]}")
     say "installing ${missing[*]}"
     # A failed update still leaves what the old package lists know.
-    "${apt[@]}" update >&2 || true
-    "${apt[@]}" install --no-install-recommends -y "${missing[@]}" </dev/null >&2
+    "${apt[@]}" update >/dev/null || true
+    "${apt[@]}" install --no-install-recommends -y "${missing[@]}" </dev/null >/dev/null
 }
 
 case $purpose in
