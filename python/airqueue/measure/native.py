@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airqueue._native import LimitsDict, RunDict
 from airqueue.measure.records import HostReport, Run
+
+if TYPE_CHECKING:
+    # Shapes that the stub names; the compiled module has no such types.
+    from airqueue._native import LimitsDict, RunDict
 
 
 def run_from_native(native: RunDict, meta: Mapping[str, Any]) -> Run:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airqueue._native import NativeError, SimulatedPath, TruthDict
+from airqueue._native import NativeError, SimulatedPath
 from airqueue.measure.native import highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Direction, ProbeError, Progress
 from airqueue.measure.records import Run
+
+if TYPE_CHECKING:
+    from airqueue._native import TruthDict
 
 
 class SimulatedProber:
