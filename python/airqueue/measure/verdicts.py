@@ -80,8 +80,7 @@ def find(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]] = ()) -
 def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:
     """Whether a single stored session, such as a log of another tool, is enough by itself."""
     return (
-        len(sessions) == len(accepted) == 1
-        and len(accepted[0].session.drops) >= LONG_SESSION_DROPS
+        len(sessions) == len(accepted) == 1 and len(accepted[0].session.drops) >= LONG_SESSION_DROPS
     )
 
 
