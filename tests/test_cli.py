@@ -1,5 +1,6 @@
 """The command line: exit codes, one sentence for what goes wrong, nothing lost on Ctrl-C."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -15,11 +16,11 @@ import synthetic
 from airqueue.cli import analyze as analyze_module
 from airqueue.cli import main
 from airqueue.cli import measure as measure_module
+from airqueue.cli.captures import check_header, check_meta
 from airqueue.cli.progress import Display, glimpse, time_left
-from airqueue.cli.sources import check_meta
 from airqueue.measure.events import Event
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
-from airqueue.measure.prober import ProbeError, Progress
+from airqueue.measure.prober import ProbeError, Progress, RunInterrupted
 from airqueue.measure.schema import ResultError, check, to_text
 from fifo import Fifo, FifoProber
 
@@ -41,7 +42,7 @@ class InterruptedProber(FifoProber):
 
 
 class MemoryCapture:
-    """A capture as the command needs it; the file holds nothing but its own name."""
+    """A `CaptureFile` that keeps runs in memory: what the command does with it is tested here."""
 
     files: ClassVar[dict] = {}
 
@@ -60,6 +61,12 @@ class MemoryCapture:
     def append(self, run):
         self.files[self.path][1].append(run)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
 
 @pytest.fixture
 def runner(tmp_path, monkeypatch):
@@ -73,7 +80,7 @@ def path_of(monkeypatch):
     """Puts a prober in the place of a server; returns what the command asked for."""
     asked = []
     MemoryCapture.files = {}
-    monkeypatch.setattr(measure_module, "Capture", MemoryCapture)
+    monkeypatch.setattr(measure_module, "CaptureFile", MemoryCapture)
     for module in (measure_module, analyze_module):
         monkeypatch.setattr(
             module, "read_capture", lambda path: (MemoryCapture.files[path][0], stored(path))
@@ -89,7 +96,7 @@ def path_of(monkeypatch):
             prober.direction = options["direction"]
             yield prober
 
-        monkeypatch.setattr(measure_module, "open_prober", open_prober)
+        monkeypatch.setattr(measure_module, "LiveProber", open_prober)
         return asked
 
     return use
@@ -203,6 +210,18 @@ def test_interrupt_without_a_capture_still_keeps_the_runs(runner, path_of):
     ((path, (_, runs)),) = MemoryCapture.files.items()
     assert path in result.stderr
     assert len(runs) == 4
+
+
+def test_the_run_that_was_cut_short_is_kept_too(runner, path_of):
+    stopped = RunInterrupted(dataclasses.replace(synthetic.fifo_run(), end="cancelled"))
+    path_of(InterruptedProber(Fifo(50), 4, stopped))
+    result = runner.invoke(main, ["measure", "192.0.2.1", "--capture", "a.capture", "--json", "-"])
+    assert result.exit_code == 130
+    assert [run.end for run in MemoryCapture.files["a.capture"][1]] == [
+        *["complete"] * 4,
+        "cancelled",
+    ]
+    check(json.loads(result.stdout))
 
 
 def test_interrupt_before_the_first_run(runner, path_of):
@@ -394,6 +413,16 @@ def test_stored_runs_must_say_what_they_are(change, message):
     with pytest.raises(ResultError, match=message) as caught:
         check_meta("a.capture", 7, {**GOOD_META, **change})
     assert str(caught.value).startswith("a.capture: run 7 has ")
+
+
+@pytest.mark.parametrize(
+    "change", [{"profile": []}, {"profile": "x"}, {"direction": 1}, {"sizes": "1"}, {"created": 3}]
+)
+def test_a_header_from_elsewhere_is_checked(change):
+    good = {"profile": "quick", "direction": "up", "sizes": [1500], "target": "a", "more": 1}
+    assert check_header("a.capture", good) == {k: v for k, v in good.items() if k != "more"}
+    with pytest.raises(ResultError, match=f"header has {next(iter(change))}"):
+        check_header("a.capture", {**good, **change})
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(capsys):

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from airqueue.cli.captures import read_capture
 from airqueue.cli.output import Outputs, json_option, report_option
-from airqueue.cli.sources import read_capture
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run
@@ -69,7 +69,7 @@ def analyze(
         raise click.ClickException(
             f"{files[0]} holds no whole run, so there is nothing to evaluate."
         )
-    measured = api.analyze(runs, {**header, "profile": "capture", "target": ", ".join(files)})
+    measured = api.analyze(runs, {**header, "target": ", ".join(files)})
     outputs.emit(measured.to_json(), runs)
 
 

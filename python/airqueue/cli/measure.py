@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,14 +12,16 @@ import click
 from click.core import ParameterSource
 
 import airqueue
+from airqueue.cli.captures import read_capture
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.output import Outputs, json_option, report_option
 from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
 from airqueue.cli.progress import Display
-from airqueue.cli.sources import Capture, open_prober, read_capture
 from airqueue.files import check_writable
 from airqueue.measure import api
-from airqueue.measure.prober import Direction, ProbeError, Prober
+from airqueue.measure.capture import CaptureFile
+from airqueue.measure.live import LiveProber
+from airqueue.measure.prober import Direction, ProbeError, Prober, RunInterrupted
 from airqueue.measure.records import Run
 
 
@@ -31,19 +33,26 @@ class Job:
     """What the capture says about itself: ``target``, ``profile``, ``direction``, ``sizes``."""
     capture_path: str | None
     max_time_s: float | None = None
+    resumable: bool = False
+    """Whether a capture of it can be gone on with by ``--resume``."""
     previous: Sequence[Run] = ()
     runs: list[Run] = field(default_factory=list)
     """All runs so far, ``previous`` included."""
-    _capture: Capture | None = None
+    _capture: CaptureFile | None = None
 
-    def open_capture(self) -> None:
-        """Begin the capture file, or go on with the one that is resumed."""
-        if self.capture_path is not None:
-            self._capture = (
-                Capture.resume(self.capture_path)
-                if self.previous
-                else Capture.create(self.capture_path, self.header)
-            )
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Keep every run on disk while it lasts, if there is to be a capture."""
+        if self.capture_path is None:
+            yield
+            return
+        opened = (
+            CaptureFile.resume(self.capture_path)
+            if self.previous
+            else CaptureFile.create(self.capture_path, self.header)
+        )
+        with opened as self._capture:
+            yield
 
     def on_run(self, run: Run) -> None:
         """Keep a finished run: on disk at once, if there is a capture."""
@@ -56,11 +65,10 @@ class Job:
         if not self.runs:
             return None
         if self.capture_path is None:
-            stamp = _now().strftime("%Y%m%dT%H%M%SZ")
-            self.capture_path = f"airqueue-{stamp}.capture"
-            capture = Capture.create(self.capture_path, self.header)
-            for run in self.runs:
-                capture.append(run)
+            self.capture_path = f"airqueue-{_now():%Y%m%dT%H%M%SZ}.capture"
+            with CaptureFile.create(self.capture_path, self.header) as capture:
+                for run in self.runs:
+                    capture.append(run)
         return self.capture_path
 
 
@@ -140,14 +148,14 @@ def measure(
         "airqueue": airqueue.__version__,
         "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    job = Job(header, resume_path or capture_path, max_time_s=max_time)
+    job = Job(header, resume_path or capture_path, max_time_s=max_time, resumable=True)
     if resume_path is not None:
         _resume(job, resume_path, click.get_current_context())
     elif capture_path is not None:
         check_writable(capture_path)
 
     def connect() -> AbstractContextManager[Prober]:
-        return open_prober(
+        return LiveProber(
             host, port, direction=job.header["direction"], key=key, max_rate_bps=max_rate
         )
 
@@ -178,18 +186,22 @@ def carry_out(
     """Measure; after Ctrl-C say where the runs are and evaluate those that there are."""
     with Display(quiet=quiet) as display:
         try:
-            with connect() as prober:
-                job.open_capture()
-                measured = api.measure(
-                    prober,
-                    profile=job.header["profile"],
-                    sizes=job.header["sizes"],
-                    max_time_s=job.max_time_s,
-                    on_event=display.on_event,
-                    on_run=job.on_run,
-                    previous=job.previous,
-                    header={"target": job.header["target"]},
-                )
+            with connect() as prober, job.capturing():
+                try:
+                    measured = api.measure(
+                        prober,
+                        profile=job.header["profile"],
+                        sizes=job.header["sizes"],
+                        max_time_s=job.max_time_s,
+                        on_event=display.on_event,
+                        on_run=job.on_run,
+                        previous=job.previous,
+                        header={"target": job.header["target"]},
+                    )
+                except RunInterrupted as stopped:
+                    if stopped.run is not None:
+                        job.on_run(stopped.run)
+                    raise
                 return measured.to_json()
         except KeyboardInterrupt:
             pass
@@ -208,9 +220,10 @@ def _interrupted(job: Job) -> dict[str, Any]:
     where = job.save()
     if where is None:
         raise KeyboardInterrupt
+    go_on = f", go on with `--resume {where}`" if job.resumable else ""
     click.echo(
         f"Interrupted. The packet records until then are in {where}: evaluate them with "
-        f"`airqueue analyze {where}`, go on with `--resume {where}`.",
+        f"`airqueue analyze {where}`{go_on}.",
         err=True,
     )
     header: Mapping[str, Any] = {**job.header, "interrupted": True}

@@ -6,8 +6,8 @@ import time
 
 import click
 
+from airqueue._native import Server
 from airqueue.cli.parameters import DURATION, RATE, read_key
-from airqueue.cli.sources import start_server
 
 POLL_S = 0.2
 """How often the foreground looks whether the server still serves; the work is in its own thread."""
@@ -61,7 +61,7 @@ def server(
       airqueue server
       airqueue server --bind 192.0.2.1 --key-file lab.key --max-rate 300mbit
     """
-    running = start_server(
+    running = Server(
         bind=bind,
         port=port,
         key=read_key(key_file),

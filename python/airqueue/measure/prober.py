@@ -46,8 +46,10 @@ class Prober(Protocol):
     """Carries out traffic plans."""
 
     direction: Direction
-    max_rate_pps: Callable[[int], float]
-    """Highest packet rate, for packets of the given IP size, that the endpoints agree to send."""
+
+    def max_rate_pps(self, size_bytes: int, /) -> float:
+        """Return the highest packet rate that the endpoints agree to for IP packets of a size."""
+        ...
 
     def run(
         self,

@@ -1,0 +1,81 @@
+"""Captures as the command line reads them: checked, for a file from elsewhere can say anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeGuard
+
+from airqueue.measure import api, capture
+from airqueue.measure.records import Run
+from airqueue.measure.schema import ResultError
+
+MAX_RUN_S = 86_400.0
+"""No run lasts a day."""
+
+
+def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
+    """Return header and runs of a capture; a run that was cut off in the middle is left out.
+
+    Raises CaptureError, or ResultError for contents that no measurement writes.
+    """
+    loaded = capture.load(path)
+    for number, run in enumerate(loaded.runs, start=1):
+        check_meta(path, number, run.meta)
+    return check_header(path, loaded.header), list(loaded.runs)
+
+
+def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what analyses take from a header; raise ResultError if it is not what they expect."""
+    expected: dict[str, Callable[[Any], bool]] = {
+        "profile": lambda value: isinstance(value, str) and value in api.PROFILES,
+        "direction": lambda value: value in ("down", "up"),
+        "sizes": lambda value: isinstance(value, list) and all(map(_packet_size, value)),
+        "created": lambda value: isinstance(value, str),
+        "target": lambda value: isinstance(value, str),
+    }
+    for name, fits in expected.items():
+        if name in header and not fits(header[name]):
+            raise ResultError(
+                f"{path}: its header has {name} {header[name]!r}; it was not written by "
+                "`airqueue measure`."
+            )
+    return {name: header[name] for name in expected if name in header}
+
+
+def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
+    """Raise ResultError if what a stored run says about itself is not what analyses rely on."""
+
+    def refuse(what: str) -> NoReturn:
+        raise ResultError(
+            f"{path}: run {number} has {what}; it was not written by `airqueue measure`."
+        )
+
+    kind, size, index = meta.get("kind"), meta.get("size_bytes"), meta.get("index", 0)
+    if not isinstance(kind, str):
+        refuse(f"kind {kind!r} where a name is expected")
+    if not _packet_size(size):
+        refuse(f"size_bytes {size!r} where a packet size is expected")
+    if not _whole(index) or index < 0:
+        refuse(f"index {index!r} where a count is expected")
+    phases = meta.get("phases", {})
+    if not isinstance(phases, dict) or not all(map(_span, phases.values())):
+        refuse("phases that are no pairs of times")
+    if kind == "session" and not {"quiet", "hold", "after"} <= phases.keys():
+        refuse("no phases quiet, hold and after")
+
+
+def _whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _packet_size(value: object) -> bool:
+    return _whole(value) and 1 <= value <= 65535
+
+
+def _span(value: object) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(isinstance(v, int | float) for v in value)
+        and 0 <= value[0] <= value[1] <= MAX_RUN_S
+    )
