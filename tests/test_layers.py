@@ -1,5 +1,7 @@
-"""Dependencies point downwards only: the rows of ARCHITECTURE.md, read from ``cargo metadata``."""
+"""Dependencies point downwards only: the rows of ARCHITECTURE.md, read from ``cargo metadata`` and
+from the imports of the Python files."""
 
+import ast
 import json
 import shutil
 import subprocess
@@ -89,3 +91,40 @@ def test_the_rows_themselves_have_no_cycle() -> None:
         order += free
         for crate in free:
             del left[crate]
+
+
+# The same for Python: what each package may import of the project. `cli` binds everything, so it is
+# absent; the modules directly in `airqueue` (units, text, ...) are below all packages.
+MAY_IMPORT = {
+    "measure": {"measure"},
+    "linux": {"linux", "measure"},
+    "report": {"report", "measure"},
+}
+PACKAGE = ROOT / "python" / "airqueue"
+
+
+def imported(path: Path) -> set[str]:
+    """Names of all project modules that a file imports, ``airqueue.`` left off.
+
+    Of ``from airqueue import x`` and ``from airqueue.measure import x`` the name is that of x.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix("airqueue.") for name in names if name.startswith("airqueue.")}
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_python_packages_keep_their_rows(package: str) -> None:
+    others = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - MAY_IMPORT[package]
+    for path in (PACKAGE / package).rglob("*.py"):
+        used = {name.split(".")[0] for name in imported(path)}
+        assert not used & others, f"{path.relative_to(ROOT)} may not import {used & others}"
+
+
+def test_the_test_bed_knows_no_estimator() -> None:
+    for path in (PACKAGE / "linux").rglob("*.py"):
+        assert not any(name.startswith("measure.estimators") for name in imported(path)), path
