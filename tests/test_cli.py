@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -449,6 +451,52 @@ def test_glimpse_and_time_left():
     assert time_left(None) == ""
     assert time_left(12.3) == "about 12 s left"
     assert time_left(3600.0) == "about 60 min left"
+
+
+@contextmanager
+def serving(*arguments):
+    """`airqueue server` as a process; yields it and the address that it names."""
+    command = [sys.executable, "-m", "airqueue", "server", "--bind", "127.0.0.1", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            found = re.search(r"Listening on (127\.0\.0\.1):(\d+)", line)
+            assert found, line
+            yield process, int(found[2])
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_server_ends_cleanly(number):
+    with serving("--port", "0") as (process, _port):
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10)
+        assert process.returncode == 0
+        assert errors == "Stopped.\n"
+
+
+def test_a_taken_port_is_one_sentence(runner):
+    with serving("--port", "0") as (_process, port):
+        result = runner.invoke(main, ["server", "--bind", "127.0.0.1", "--port", str(port)])
+    assert result.exit_code == 1
+    assert str(port) in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_address_that_is_none_is_one_sentence(runner):
+    result = runner.invoke(main, ["server", "--bind", "here"])
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+
+
+def test_nobody_there_is_one_sentence(runner):
+    result = runner.invoke(main, ["measure", "127.0.0.1", "--port", "9", "--quiet"])
+    assert result.exit_code == 1
+    assert "127.0.0.1" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):

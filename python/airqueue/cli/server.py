@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 import click
@@ -70,6 +71,9 @@ def server(
         max_sessions=max_sessions,
         max_sessions_per_address=max_sessions_per_address,
     )
+    # Also where a shell started it in the background (SIGINT ignored) or a service manager ends it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         click.echo(f"Listening on {running.address}, Ctrl-C ends it.", err=True)
         while (failure := running.failure()) is None:
