@@ -1,7 +1,27 @@
-//! The file that keeps records: pure bytes.
+//! The file that keeps records: pure bytes, appended frame by frame, readable after a torn write.
+//!
+//! ```text
+//! file:   magic "AQCAPTUR" (8 bytes), format version (1 byte), frames
+//! frame:  kind (1 byte), payload length (u32), CRC-32 of kind, length and payload (u32), payload
+//! header: kind 1, the first frame: JSON text
+//! run:    kind 2: varint length and JSON text; end (1 byte); varints send_blocked,
+//!         receive_overflow, duplicates, clock_steps; kernel receive timestamps (1 byte, 0 or 1);
+//!         varint rows; columns scheduled, sent minus scheduled, kernel transmit minus scheduled,
+//!         received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
+//! ```
+//!
+//! Integers are big-endian. Frames of other kinds are skipped, so that they can be added.
 
-use crate::records::Run;
+use crate::bytes::{Reader, Truncated, put_varint};
+use crate::column;
+use crate::records::{HostReport, MISSING, Records, Run};
+use crate::wire::{end_code, end_from_code};
 use thiserror::Error;
+
+const MAGIC: [u8; 8] = *b"AQCAPTUR";
+const VERSION: u8 = 1;
+const HEADER: u8 = 1;
+const RUN: u8 = 2;
 
 /// What a capture holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,22 +37,177 @@ pub struct Capture {
 /// Why bytes are no capture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CaptureError {
-    /// Something else.
+    /// Some other file.
     #[error("this is not an airqueue capture: it does not begin with the capture magic")]
     NotACapture,
+    /// A newer format.
+    #[error(
+        "this capture has format version {found} and this program reads version {known}: use the \
+         release that wrote it"
+    )]
+    Version {
+        /// The file's version.
+        found: u8,
+        /// The version that this program reads.
+        known: u8,
+    },
+    /// The header frame is torn or damaged.
+    #[error("the capture's header is torn or damaged: nothing in it can be trusted")]
+    BadHeader,
 }
 
 /// The beginning of a capture.
 pub fn encode_header(json: &str) -> Vec<u8> {
-    json.as_bytes().to_vec()
+    let mut out = MAGIC.to_vec();
+    out.push(VERSION);
+    put_frame(&mut out, HEADER, json.as_bytes());
+    out
 }
 
 /// One run, to be appended to a capture.
-pub fn encode_run(meta_json: &str, _run: &Run) -> Vec<u8> {
-    meta_json.as_bytes().to_vec()
+pub fn encode_run(meta_json: &str, run: &Run) -> Vec<u8> {
+    let mut payload = Vec::new();
+    put_varint(&mut payload, meta_json.len() as u64);
+    payload.extend_from_slice(meta_json.as_bytes());
+    let host = &run.host;
+    payload.push(end_code(run.end));
+    for n in [host.send_blocked, host.receive_overflow, host.duplicates, host.clock_steps] {
+        put_varint(&mut payload, n);
+    }
+    payload.push(u8::from(host.kernel_receive_timestamps));
+    put_records(&mut payload, &run.records);
+    let mut out = Vec::new();
+    put_frame(&mut out, RUN, &payload);
+    out
 }
 
-/// Reads a capture.
-pub fn decode(_bytes: &[u8]) -> Result<Capture, CaptureError> {
-    Err(CaptureError::NotACapture)
+fn checksum(kind: u8, payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&[kind]);
+    crc.update(&(payload.len() as u32).to_be_bytes());
+    crc.update(payload);
+    crc.finalize()
+}
+
+fn put_frame(out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+    out.push(kind);
+    out.extend_from_slice(&(payload.len() as u32).to_be_bytes());
+    out.extend_from_slice(&checksum(kind, payload).to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+fn put_records(out: &mut Vec<u8>, r: &Records) {
+    let rows = r.scheduled_ns.len();
+    put_varint(out, rows as u64);
+    let at = |column: &[i64], i: usize| column.get(i).copied().unwrap_or(MISSING);
+    let late = |column: &[i64], i: usize| match at(column, i) {
+        MISSING => MISSING,
+        t => t.wrapping_sub(r.scheduled_ns[i]),
+    };
+    column::encode(out, rows, |i| r.scheduled_ns[i]);
+    column::encode(out, rows, |i| late(&r.sent_ns, i));
+    column::encode(out, rows, |i| late(&r.kernel_tx_ns, i));
+    column::encode(out, rows, |i| at(&r.received_ns, i));
+    let kinds: Vec<(u8, u16)> = (0..rows)
+        .map(|i| {
+            let flow = r.flow.get(i).copied().unwrap_or(0);
+            (flow, r.size_bytes.get(i).copied().unwrap_or(0))
+        })
+        .collect();
+    for same in kinds.chunk_by(|a, b| a == b) {
+        put_varint(out, same.len() as u64);
+        out.push(same[0].0);
+        put_varint(out, u64::from(same[0].1));
+    }
+}
+
+/// Reads a capture. A torn or damaged tail is dropped and said so; what stands before it is whole.
+pub fn decode(bytes: &[u8]) -> Result<Capture, CaptureError> {
+    let mut r = Reader::new(bytes);
+    if r.array() != Ok(MAGIC) {
+        return Err(CaptureError::NotACapture);
+    }
+    match r.u8() {
+        Ok(VERSION) => {}
+        Ok(found) => return Err(CaptureError::Version { found, known: VERSION }),
+        Err(Truncated) => return Err(CaptureError::BadHeader),
+    }
+    let header = match frame(&mut r) {
+        Ok((HEADER, payload)) => text(payload).map_err(|_| CaptureError::BadHeader)?,
+        _ => return Err(CaptureError::BadHeader),
+    };
+    let mut capture = Capture { header, runs: Vec::new(), torn: false };
+    while !r.rest().is_empty() {
+        let run = frame(&mut r).and_then(|(kind, payload)| match kind {
+            RUN => run(payload).map(Some),
+            _ => Ok(None),
+        });
+        match run {
+            Ok(run) => capture.runs.extend(run),
+            Err(Truncated) => {
+                capture.torn = true;
+                break;
+            }
+        }
+    }
+    Ok(capture)
+}
+
+fn frame<'a>(r: &mut Reader<'a>) -> Result<(u8, &'a [u8]), Truncated> {
+    let (kind, len, crc) = (r.u8()?, r.u32()?, r.u32()?);
+    let payload = r.take(usize::try_from(len).map_err(|_| Truncated)?)?;
+    if checksum(kind, payload) == crc { Ok((kind, payload)) } else { Err(Truncated) }
+}
+
+fn text(bytes: &[u8]) -> Result<String, Truncated> {
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Truncated)
+}
+
+fn run(payload: &[u8]) -> Result<(String, Run), Truncated> {
+    let mut r = Reader::new(payload);
+    let meta_len = usize::try_from(r.varint()?).map_err(|_| Truncated)?;
+    let meta = text(r.take(meta_len)?)?;
+    let end = end_from_code(r.u8()?).ok_or(Truncated)?;
+    let host = HostReport {
+        send_blocked: r.varint()?,
+        receive_overflow: r.varint()?,
+        duplicates: r.varint()?,
+        clock_steps: r.varint()?,
+        kernel_receive_timestamps: match r.u8()? {
+            0 => false,
+            1 => true,
+            _ => return Err(Truncated),
+        },
+    };
+    let records = records(&mut r)?;
+    if r.rest().is_empty() { Ok((meta, Run { records, host, end })) } else { Err(Truncated) }
+}
+
+fn records(r: &mut Reader<'_>) -> Result<Records, Truncated> {
+    let rows = usize::try_from(r.varint()?).map_err(|_| Truncated)?;
+    // Every row has a scheduled time, of a byte at least: a claimed length must be paid for.
+    if rows > r.rest().len() {
+        return Err(Truncated);
+    }
+    let scheduled_ns = column::decode(r, rows)?;
+    let mut relative = || -> Result<Vec<i64>, Truncated> {
+        let mut column = column::decode(r, rows)?;
+        for (t, s) in column.iter_mut().zip(&scheduled_ns).filter(|(t, _)| **t != MISSING) {
+            *t = t.wrapping_add(*s);
+        }
+        Ok(column)
+    };
+    let (sent_ns, kernel_tx_ns) = (relative()?, relative()?);
+    let received_ns = column::decode(r, rows)?;
+    let (mut flow, mut size_bytes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    while flow.len() < rows {
+        let same = usize::try_from(r.varint()?).map_err(|_| Truncated)?;
+        let (of_flow, size) = (r.u8()?, u16::try_from(r.varint()?).map_err(|_| Truncated)?);
+        if same == 0 || same > rows - flow.len() {
+            return Err(Truncated);
+        }
+        flow.resize(flow.len() + same, of_flow);
+        size_bytes.resize(size_bytes.len() + same, size);
+    }
+    Ok(Records { scheduled_ns, sent_ns, kernel_tx_ns, received_ns, flow, size_bytes })
 }

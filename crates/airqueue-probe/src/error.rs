@@ -1,5 +1,8 @@
 //! Why a client gave up, in one sentence each.
 
+use crate::check::PlanError;
+use crate::wire::Reason;
+use std::net::SocketAddr;
 use thiserror::Error;
 
 /// Why a client gave up or would not start a run.
@@ -7,10 +10,103 @@ use thiserror::Error;
 pub enum ClientError {
     /// No reply at all.
     #[error(
-        "no reply from {server}: check the address, that `airqueue server` runs there, and that UDP passes in both directions"
+        "no reply from {server}: check the address, that `airqueue server` runs there, and that \
+         UDP passes in both directions"
     )]
     Silent {
         /// The server's address.
-        server: std::net::SocketAddr,
+        server: SocketAddr,
     },
+    /// The server speaks another version.
+    #[error(
+        "the server speaks version {theirs} of the protocol and this program version {ours}: \
+         install the same release of airqueue on both"
+    )]
+    Version {
+        /// The server's version.
+        theirs: u8,
+        /// This program's version.
+        ours: u8,
+    },
+    /// The server wants a key.
+    #[error("the server wants a key: ask whoever runs it and give it with --key-file")]
+    KeyMissing,
+    /// The key is not the server's.
+    #[error("the key is not the server's: give both ends the same key")]
+    KeyWrong,
+    /// The server has no key.
+    #[error("a key was given but the server runs without one: leave it out, or give it to both")]
+    KeyUnused,
+    /// No room for a further session.
+    #[error("the server is full ({limit} sessions): try again later")]
+    ServerFull {
+        /// The server's limit.
+        limit: u64,
+    },
+    /// No room for a further session from this address.
+    #[error(
+        "the server has {limit} sessions from this address already, which is its limit: end one \
+         or wait half a minute for dead ones to expire"
+    )]
+    AddressFull {
+        /// The server's limit.
+        limit: u64,
+    },
+    /// The server does not know the session any more.
+    #[error(
+        "the server no longer knows this session: it was restarted, or heard nothing from here \
+         for half a minute; connect again"
+    )]
+    SessionLost,
+    /// A session has at least one flow and not more than the server allows.
+    #[error("a session of {asked} flows was asked for: it can have 1 to {limit}")]
+    Flows {
+        /// What was asked for.
+        asked: u8,
+        /// Most flows.
+        limit: u64,
+    },
+    /// One flow cannot reach the server or cannot be reached by it.
+    #[error(
+        "the server's reply to flow {flow} never came although flow 0 works: something on the \
+         path blocks that UDP port, check firewalls and address translators"
+    )]
+    FlowUnreachable {
+        /// Which flow.
+        flow: u8,
+    },
+    /// The server is gone.
+    #[error(
+        "{server} has stopped replying: the server or the path to it has failed, run again when \
+         it is back"
+    )]
+    Vanished {
+        /// The server's address.
+        server: SocketAddr,
+    },
+    /// The plan is over a limit.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A run was to be started while none can be.
+    #[error("a run can only start in an open session with no other run under way")]
+    NotReady,
+    /// The server's records make no sense.
+    #[error("the server's records of the run are damaged: check that both ends run one release")]
+    BadLog,
+}
+
+impl ClientError {
+    /// The error behind a refusal; `None` for those that a client gets over.
+    pub(crate) fn from_refusal(reason: Reason, detail: u64, flows: u8) -> Option<Self> {
+        Some(match reason {
+            Reason::CookieExpired => return None,
+            Reason::KeyMissing => ClientError::KeyMissing,
+            Reason::KeyWrong => ClientError::KeyWrong,
+            Reason::KeyUnused => ClientError::KeyUnused,
+            Reason::ServerFull => ClientError::ServerFull { limit: detail },
+            Reason::AddressFull => ClientError::AddressFull { limit: detail },
+            Reason::UnknownSession => ClientError::SessionLost,
+            Reason::TooManyFlows => ClientError::Flows { asked: flows, limit: detail },
+        })
+    }
 }

@@ -4,13 +4,23 @@
 //! Nothing here opens a socket or reads a clock: `airqueue-host` drives these machines over real
 //! sockets, `airqueue-sim` over a simulated bottleneck.
 
+pub mod auth;
+pub mod bytes;
 pub mod capture;
+pub mod check;
 pub mod client;
+pub mod column;
 pub mod endpoint;
 pub mod error;
 pub mod limits;
+pub mod log;
 pub mod plan;
+pub mod receiver;
 pub mod records;
+mod retry;
+pub mod schedule;
+pub mod sender;
 pub mod server;
+pub mod wire;
 
 pub use error::ClientError;

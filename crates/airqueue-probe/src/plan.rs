@@ -1,8 +1,7 @@
 //! A traffic plan: everything one run sends, agreed before the first packet leaves.
 
+use crate::schedule::Packets;
 use airqueue_core::{Span, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Evenly spaced packets of one flow: packet `k` of `count` leaves at `start + k * duration / count`.
 /// A duration of zero is a back-to-back train.
@@ -51,25 +50,8 @@ impl Segment {
 
 impl Plan {
     /// All packets in the order of sending; ties keep the order of the segments.
-    pub fn packets(&self) -> impl Iterator<Item = PlannedPacket> + '_ {
-        let mut heap: BinaryHeap<Reverse<(Span, usize, u32)>> = self
-            .segments
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.count > 0)
-            .map(|(i, s)| Reverse((s.start, i, 0)))
-            .collect();
-        let mut seq = 0;
-        std::iter::from_fn(move || {
-            let Reverse((at, i, k)) = heap.pop()?;
-            let s = self.segments[i];
-            if k + 1 < s.count {
-                heap.push(Reverse((s.packet_at(k + 1), i, k + 1)));
-            }
-            let packet = PlannedPacket { seq, at, flow: s.flow, size: s.size };
-            seq += 1;
-            Some(packet)
-        })
+    pub fn packets(&self) -> Packets {
+        Packets::new(self.segments.clone())
     }
 
     /// Number of packets.

@@ -1,0 +1,197 @@
+//! Fetching the server's half of the records and joining it with this one's.
+
+use super::run::{ClientRun, Half, Phase};
+use super::{Client, ClientState, Direction, IDLE_EVERY};
+use crate::bytes::Truncated;
+use crate::error::ClientError;
+use crate::log::{SentRows, decode_receiver, decode_sender, join, longest_log};
+use crate::records::{HostReport, Run, RunEnd};
+use crate::wire::{CHUNK_LEN, Message, Summary};
+use airqueue_core::Time;
+
+/// Chunks under way at first, and at most: as many as a FETCH names.
+const WINDOW: (u32, u32) = (8, 64);
+
+/// A log on its way.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    bytes: Vec<u8>,
+    have: Vec<bool>,
+    /// First chunk that is missing.
+    first: u32,
+    missing: u32,
+    /// First chunk that was not asked for since the last timeout.
+    next: u32,
+    under_way: u32,
+    window: u32,
+}
+
+impl Fetch {
+    fn new(log_len: u32) -> Self {
+        let chunks = log_len.div_ceil(CHUNK_LEN as u32);
+        Fetch {
+            bytes: vec![0; log_len as usize],
+            have: vec![false; chunks as usize],
+            first: 0,
+            missing: chunks,
+            next: 0,
+            under_way: 0,
+            window: WINDOW.0,
+        }
+    }
+
+    /// Nothing came for a while: whatever was under way is lost.
+    pub fn on_timeout(&mut self) {
+        if self.under_way > 0 {
+            self.window = (self.window / 2).max(1);
+        }
+        self.under_way = 0;
+        self.next = self.first;
+    }
+
+    /// What to ask for next: chunk `first + i` for every bit `i`.
+    pub fn next_request(&mut self) -> Option<(u32, u64)> {
+        if self.under_way > self.window / 2 {
+            return None;
+        }
+        let mut wanted = 0u64;
+        let last = self.first.saturating_add(u64::BITS).min(self.have.len() as u32);
+        while self.next < last && self.under_way < self.window {
+            if !self.have[self.next as usize] {
+                wanted |= 1 << (self.next - self.first);
+                self.under_way += 1;
+            }
+            self.next += 1;
+        }
+        (wanted != 0).then_some((self.first, wanted))
+    }
+
+    /// Takes a chunk in; whether it was missing.
+    fn take(&mut self, index: u32, bytes: &[u8]) -> bool {
+        let i = index as usize;
+        let from = i.saturating_mul(CHUNK_LEN);
+        let to = self.bytes.len().min(from.saturating_add(CHUNK_LEN));
+        if self.have.get(i) != Some(&false) || to - from != bytes.len() {
+            return false;
+        }
+        self.bytes[from..to].copy_from_slice(bytes);
+        self.have[i] = true;
+        self.missing -= 1;
+        self.under_way = self.under_way.saturating_sub(1);
+        self.window = (self.window + 1).min(WINDOW.1);
+        while self.have.get(self.first as usize) == Some(&true) {
+            self.first += 1;
+        }
+        self.next = self.next.max(self.first);
+        true
+    }
+}
+
+impl Client {
+    /// The server is done with the run, and this is what its half came to.
+    pub(super) fn on_stopped(&mut self, now: Time, summary: Summary) {
+        let Some(run) = &mut self.run else { return };
+        if !matches!(run.phase, Phase::Stopping) {
+            return;
+        }
+        if u64::from(summary.log_len) > longest_log(run.plan.packet_count()) {
+            return self.fail(ClientError::BadLog);
+        }
+        if let Half::Receiving(receiver) = &mut run.half {
+            receiver.on_sender_stopped(now, summary.attempted);
+        }
+        let fetch = Fetch::new(summary.log_len);
+        run.enter(now, Phase::Fetching { summary, fetch });
+        self.finish_if_whole(now);
+    }
+
+    pub(super) fn on_chunk(&mut self, now: Time, index: u32, bytes: &[u8]) {
+        let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
+        let Some(run) = &mut self.run else { return };
+        let Phase::Fetching { fetch, .. } = &mut run.phase else { return };
+        if !fetch.take(index, bytes) {
+            return;
+        }
+        let request = fetch.next_request();
+        let number = run.number;
+        run.progressed(now);
+        if let Some((first, wanted)) = request {
+            self.say(0, &Message::Fetch { session, run: number, first, wanted });
+        }
+        self.finish_if_whole(now);
+    }
+
+    fn finish_if_whole(&mut self, now: Time) {
+        let Some(run) = &self.run else { return };
+        let Phase::Fetching { summary, fetch } = &run.phase else { return };
+        if fetch.missing > 0 {
+            return;
+        }
+        match assemble(run, summary, &fetch.bytes) {
+            Ok(run) => self.finish(now, run),
+            Err(Truncated) => self.fail(ClientError::BadLog),
+        }
+    }
+
+    /// A run that was cancelled before it was to begin.
+    pub(super) fn finish_empty(&mut self, now: Time) {
+        let (records, host) = Default::default();
+        self.finish(now, Run { records, host, end: RunEnd::Cancelled });
+    }
+
+    fn finish(&mut self, now: Time, run: Run) {
+        self.run = None;
+        self.finished = Some(run);
+        self.state = ClientState::Ready;
+        self.next_idle = now + IDLE_EVERY;
+    }
+}
+
+/// Joins the two halves.
+fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Truncated> {
+    let packets = run.plan.packet_count();
+    let mut host = HostReport {
+        send_blocked: summary.send_blocked,
+        receive_overflow: summary.receive_overflow,
+        duplicates: summary.duplicates,
+        clock_steps: u64::from(summary.clock_steps),
+        kernel_receive_timestamps: summary.kernel_receive_timestamps,
+    };
+    let (records, sender, receiver) = match (&run.half, run.direction) {
+        (Half::Receiving(r), _) => {
+            let sent = decode_sender(log, packets)?;
+            host.receive_overflow = r.overflow();
+            host.duplicates = r.duplicates();
+            host.clock_steps += u64::from(r.clock_steps());
+            host.kernel_receive_timestamps = r.kernel_timestamps();
+            (join(&run.plan, &sent, r.log().times_ns()), Some(summary.end), r.end())
+        }
+        (Half::Sending(s), _) => {
+            let sent = decode_sender(&s.log().encode(), packets)?;
+            host.send_blocked = s.log().blocked_count();
+            host.clock_steps += u64::from(s.clock_steps());
+            let received = decode_receiver(log, packets)?;
+            (join(&run.plan, &sent, received.into_iter()), s.end(), Some(summary.end))
+        }
+        (Half::Waiting, Direction::Up | Direction::Down) => {
+            let records = join(&run.plan, &SentRows::default(), std::iter::empty());
+            (records, None, None)
+        }
+    };
+    Ok(Run { records, host, end: joint_end(run.cancelled, sender, receiver) })
+}
+
+/// How a run ended, given how its halves did. A plan that was carried out is complete whatever the
+/// receiver thought of a silence: the records show what came. A receiver that gives up stops the
+/// sender, so its word is the cause.
+fn joint_end(cancelled: bool, sender: Option<RunEnd>, receiver: Option<RunEnd>) -> RunEnd {
+    if cancelled {
+        RunEnd::Cancelled
+    } else if sender == Some(RunEnd::Complete) {
+        RunEnd::Complete
+    } else if receiver == Some(RunEnd::SenderSilent) {
+        RunEnd::SenderSilent
+    } else {
+        RunEnd::ReceiverSilent
+    }
+}

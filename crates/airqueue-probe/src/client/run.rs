@@ -1,0 +1,359 @@
+//! One run on the client: agreeing on it, starting it, carrying out one half.
+
+use super::collect::Fetch;
+use super::{Client, ClientState, Direction, Progress};
+use crate::endpoint::{SendOutcome, Ticket};
+use crate::error::ClientError;
+use crate::plan::Plan;
+use crate::receiver::Receiver;
+use crate::records::RunEnd;
+use crate::retry::Retry;
+use crate::sender::Sender;
+use crate::wire::{DataHeader, Glimpse, Message, SEGMENTS_PER_PART, Summary};
+use airqueue_core::{Span, Time};
+
+/// Quiet between the last control message and the first measured packet.
+const START_DELAY: Span = Span::from_millis(100);
+/// A server that has not said anything for so long is gone.
+const PATIENCE: Span = Span::from_secs(10);
+/// A server that talks, but gets nowhere for so long, is given up too.
+const NO_PROGRESS: Span = Span::from_secs(90);
+
+/// What a run is doing.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// The server has not acknowledged these parts of the plan.
+    Planning(Vec<u16>),
+    /// The server has not said that it will begin.
+    Starting,
+    /// Under way.
+    Active,
+    /// Over here; waiting for the server to be done.
+    Stopping,
+    /// Fetching the server's half of the records.
+    Fetching { summary: Summary, fetch: Fetch },
+}
+
+/// The client's half.
+#[derive(Debug)]
+pub(super) enum Half {
+    /// Upwards, before the server is ready.
+    Waiting,
+    Sending(Sender),
+    Receiving(Receiver),
+}
+
+/// One run on the client.
+#[derive(Debug)]
+pub(super) struct ClientRun {
+    pub number: u32,
+    pub direction: Direction,
+    pub plan: Plan,
+    pub half: Half,
+    pub phase: Phase,
+    pub cancelled: bool,
+    retry: Retry,
+    /// When the phase began, or last came nearer to its end.
+    since: Time,
+    /// Flow of the next keepalive: all take turns, so that translators forget none.
+    keep_alive_flow: u8,
+    /// What the remote receiver last said.
+    remote: Option<Glimpse>,
+}
+
+impl ClientRun {
+    /// A run of a checked plan. `zero` is the session's zero of receive times.
+    pub fn new(number: u32, direction: Direction, plan: &Plan, zero: Time, now: Time) -> Self {
+        let half = match direction {
+            Direction::Down => Half::Receiving(Receiver::new(plan, zero, now, START_DELAY)),
+            Direction::Up => Half::Waiting,
+        };
+        let parts = plan.segments.len().div_ceil(SEGMENTS_PER_PART) as u16;
+        ClientRun {
+            number,
+            direction,
+            plan: plan.clone(),
+            half,
+            phase: Phase::Planning((0..parts).collect()),
+            cancelled: false,
+            retry: Retry::new(now),
+            since: now,
+            keep_alive_flow: 0,
+            remote: None,
+        }
+    }
+
+    pub fn enter(&mut self, now: Time, phase: Phase) {
+        self.phase = phase;
+        self.retry = Retry::new(now);
+        self.since = now;
+    }
+
+    /// The phase came nearer to its end.
+    pub fn progressed(&mut self, now: Time) {
+        self.retry.progressed(now);
+        self.since = now;
+    }
+
+    pub fn glimpse(&self) -> Glimpse {
+        match &self.half {
+            Half::Receiving(r) => r.glimpse(),
+            _ => Glimpse::default(),
+        }
+    }
+
+    pub fn progress(&self, now: Time) -> Progress {
+        let (start, glimpse) = match &self.half {
+            Half::Waiting => (None, None),
+            Half::Sending(s) => (Some(s.epoch()), self.remote),
+            Half::Receiving(r) => (r.start(), Some(r.glimpse())),
+        };
+        let g = glimpse.unwrap_or(Glimpse { received: 0, lost: 0, delay_us: u32::MAX });
+        let known = g.delay_us != u32::MAX;
+        Progress {
+            elapsed: start.map_or(Span::ZERO, |s| (now - s).max(Span::ZERO)),
+            planned: self.plan.end(),
+            received: u64::from(g.received),
+            lost: u64::from(g.lost),
+            delay: known.then(|| Span::from_micros(i64::from(g.delay_us))),
+        }
+    }
+
+    pub fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(u8, Ticket)> {
+        match &mut self.half {
+            Half::Sending(sender) => sender.poll(now, buf),
+            _ => None,
+        }
+    }
+
+    pub fn on_outcome(&mut self, seq: u32, outcome: SendOutcome) {
+        if let Half::Sending(s) = &mut self.half {
+            s.on_outcome(seq, outcome);
+        }
+    }
+
+    pub fn note_overflow(&mut self, count: u64) {
+        if let Half::Receiving(r) = &mut self.half {
+            r.on_overflow(count);
+        }
+    }
+
+    pub fn note_clock_step(&mut self) {
+        match &mut self.half {
+            Half::Sending(s) => s.on_clock_step(),
+            Half::Receiving(r) => r.on_clock_step(),
+            Half::Waiting => {}
+        }
+    }
+
+    pub fn note_program_timestamps(&mut self) {
+        if let Half::Receiving(r) = &mut self.half {
+            r.on_program_timestamps();
+        }
+    }
+
+    /// Packets attempted here, upwards.
+    fn attempted(&self) -> u32 {
+        match &self.half {
+            Half::Sending(s) => s.log().attempted(),
+            _ => 0,
+        }
+    }
+
+    /// The half's own deadline while active.
+    fn half_deadline(&self) -> Option<Time> {
+        match &self.half {
+            Half::Waiting => None,
+            Half::Sending(s) => s.next_deadline(),
+            Half::Receiving(r) => Some(r.next_deadline()),
+        }
+    }
+}
+
+impl Client {
+    pub(super) fn run_deadline(&self) -> Option<Time> {
+        let run = self.run.as_ref()?;
+        if matches!(run.phase, Phase::Active) {
+            return run.half_deadline();
+        }
+        let patience = self.last_heard.max(run.since) + PATIENCE;
+        Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS))
+    }
+
+    pub(super) fn advance_run(&mut self, now: Time) {
+        let Some(run) = &mut self.run else { return };
+        if matches!(run.phase, Phase::Active) {
+            return self.advance_active(now);
+        }
+        let gone = now >= self.last_heard.max(run.since) + PATIENCE;
+        if gone || now >= run.since + NO_PROGRESS {
+            return self.fail(ClientError::Vanished { server: self.config.server });
+        }
+        if run.retry.due(now) {
+            self.ask_for_progress();
+        }
+    }
+
+    /// Sends (again) what the phase waits for a reply to.
+    fn ask_for_progress(&mut self) {
+        let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
+        let Some(run) = &mut self.run else { return };
+        let number = run.number;
+        let message = match &mut run.phase {
+            Phase::Planning(parts) => {
+                let parts = parts.clone();
+                return parts.into_iter().for_each(|part| self.say_part(session, part));
+            }
+            Phase::Starting => {
+                let delay_ms = (START_DELAY.as_nanos() / 1_000_000) as u32;
+                Message::Start { session, run: number, delay_ms }
+            }
+            Phase::Stopping => Message::Stop { session, run: number, attempted: run.attempted() },
+            Phase::Fetching { fetch, .. } => {
+                fetch.on_timeout();
+                let Some((first, wanted)) = fetch.next_request() else { return };
+                Message::Fetch { session, run: number, first, wanted }
+            }
+            Phase::Active => return,
+        };
+        self.say(0, &message);
+    }
+
+    fn say_part(&mut self, session: u64, part: u16) {
+        let Some(run) = &self.run else { return };
+        let mut chunks = run.plan.segments.chunks(SEGMENTS_PER_PART);
+        let parts = chunks.len() as u16;
+        let Some(segments) = chunks.nth(usize::from(part)) else { return };
+        let (number, direction, segments) = (run.number, run.direction, segments.to_vec());
+        let message = Message::Plan { session, run: number, part, parts, direction, segments };
+        self.say(0, &message);
+    }
+
+    fn advance_active(&mut self, now: Time) {
+        let Some(run) = &mut self.run else { return };
+        let mut keep_alive = None;
+        let ended = match &mut run.half {
+            Half::Waiting => false,
+            Half::Sending(sender) => {
+                sender.on_time(now);
+                sender.end().is_some()
+            }
+            Half::Receiving(receiver) => {
+                receiver.on_time(now);
+                if receiver.end().is_none() && receiver.keep_alive_due(now) {
+                    keep_alive = Some((run.keep_alive_flow, run.number));
+                    run.keep_alive_flow = (run.keep_alive_flow + 1) % self.config.flows;
+                }
+                receiver.end().is_some()
+            }
+        };
+        if ended {
+            run.enter(now, Phase::Stopping);
+            self.state = ClientState::Collecting;
+            self.advance_run(now);
+        } else if let Some((flow, number)) = keep_alive {
+            self.say_keep_alive(flow, number);
+        }
+    }
+
+    /// Ends the run here; the rest is as for a run that ended by itself.
+    pub(super) fn cancel_run(&mut self, now: Time) {
+        let Some(run) = &mut self.run else { return };
+        run.cancelled = true;
+        self.state = ClientState::Collecting;
+        match run.phase {
+            // The server has not been asked to begin: the next run simply takes this one's place.
+            Phase::Planning(_) => return self.finish_empty(now),
+            Phase::Active if matches!(run.half, Half::Sending(_)) => {
+                if let Half::Sending(sender) = &mut run.half {
+                    sender.stop(RunEnd::Cancelled);
+                }
+            }
+            _ => {}
+        }
+        run.enter(now, Phase::Stopping);
+    }
+
+    pub(super) fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
+        let Some(run) = self.run.as_mut().filter(|r| r.number == header.run) else { return };
+        let Half::Receiving(receiver) = &mut run.half else { return };
+        receiver.on_data(now, at, header);
+        self.last_heard = now;
+        if matches!(run.phase, Phase::Starting) {
+            run.enter(now, Phase::Active); // the reply to START was lost, the first packet says it too
+        }
+    }
+
+    /// A verified message about a run.
+    pub(super) fn on_run_message(&mut self, now: Time, message: Message<'_>) {
+        let number = match message {
+            Message::PlanAck { run, .. }
+            | Message::PlanRefused { run, .. }
+            | Message::Started { run, .. }
+            | Message::KeepAlive { run, .. }
+            | Message::Stopped { run, .. }
+            | Message::Chunk { run, .. } => run,
+            _ => return,
+        };
+        let Some(run) = self.run.as_mut().filter(|r| r.number == number) else { return };
+        match message {
+            Message::PlanAck { part, .. } => on_plan_ack(run, now, part),
+            Message::PlanRefused { error, .. } if matches!(run.phase, Phase::Planning(_)) => {
+                self.fail(error.into());
+            }
+            Message::Started { .. } => self.on_started(now),
+            Message::KeepAlive { counter, glimpse, .. } => {
+                self.on_keep_alive(now, counter, glimpse);
+            }
+            Message::Stopped { ready: true, summary, .. } => self.on_stopped(now, summary),
+            Message::Chunk { index, bytes, .. } => self.on_chunk(now, index, bytes),
+            _ => {}
+        }
+    }
+
+    /// The server will begin: downwards packets will come, upwards they may go.
+    fn on_started(&mut self, now: Time) {
+        let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
+        let flows = usize::from(self.config.flows);
+        let overhead = vec![crate::server::overhead(self.config.server); flows];
+        let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, Phase::Starting)) else {
+            return;
+        };
+        match &mut run.half {
+            Half::Receiving(receiver) => receiver.expect_start(now, START_DELAY),
+            half => {
+                let epoch = now + START_DELAY;
+                let sender = Sender::new(session, run.number, &run.plan, epoch, overhead);
+                *half = Half::Sending(sender);
+            }
+        }
+        run.enter(now, Phase::Active);
+    }
+
+    /// The remote receiver is there. A replayed keepalive says nothing.
+    fn on_keep_alive(&mut self, now: Time, counter: u32, glimpse: Glimpse) {
+        if self.last_counter.is_some_and(|last| counter <= last) {
+            return;
+        }
+        self.last_counter = Some(counter);
+        self.on_started(now); // the reply to START was lost
+        if let Some(run) = &mut self.run {
+            run.remote = Some(glimpse);
+            if let Half::Sending(sender) = &mut run.half {
+                sender.heard(now);
+            }
+        }
+    }
+}
+
+/// A part of the plan has arrived; after the last one the run can start.
+fn on_plan_ack(run: &mut ClientRun, now: Time, part: u16) {
+    let Phase::Planning(parts) = &mut run.phase else { return };
+    let before = parts.len();
+    parts.retain(|&p| p != part);
+    if parts.is_empty() {
+        run.enter(now, Phase::Starting);
+    } else if parts.len() < before {
+        run.progressed(now);
+    }
+}

@@ -1,0 +1,279 @@
+//! The half of a run that receives: the client's when it measures downwards, the server's upwards.
+
+use crate::log::ArrivalLog;
+use crate::plan::Plan;
+use crate::records::RunEnd;
+use crate::schedule::{due_windows, last_of_each_flow};
+use crate::sender::SILENCE;
+use crate::wire::{DataHeader, Glimpse};
+use airqueue_core::{Span, Time};
+
+/// A receiver says that it is there this often.
+pub const KEEP_ALIVE_EVERY: Span = Span::from_millis(200);
+/// How much later than agreed the first packet may come.
+const FIRST_PACKET: Span = Span::from_secs(2);
+/// Silence after the planned end that ends a run with packets missing: the queue is empty then.
+const QUIET: Span = Span::from_secs(1);
+/// The same once the last packet of every flow has come: what is still missing could only have been
+/// overtaken. Longer than a receiver's block acknowledgement timeout of 100 ms.
+const QUIET_AFTER_LAST: Span = Span::from_millis(250);
+/// However slowly packets trickle in, a run ends this long after its planned end.
+const LONGEST_DRAIN: Span = Span::from_secs(60);
+
+/// The receiving half of one run.
+#[derive(Debug)]
+pub struct Receiver {
+    /// The session's zero of receive times.
+    zero: Time,
+    log: ArrivalLog,
+    /// Packets that will have been sent in all.
+    expected: u32,
+    duplicates: u64,
+    overflow: u64,
+    clock_steps: u32,
+    program_timestamps: bool,
+    /// Last packet of each flow that has not come.
+    last_missing: Vec<u32>,
+    due: Vec<(Span, Span)>,
+    first_at: Span,
+    plan_end: Span,
+    /// When the first packet must have come.
+    first_by: Time,
+    /// When the sender's start of the run would have arrived here without queueing: the least of
+    /// arrival minus send time.
+    start: Option<Time>,
+    last_arrival: Time,
+    /// The sender stopped before the plan's end, and said so at this time.
+    stopped_early: Option<Time>,
+    /// When the silence becomes too long; kept because it changes only with arrivals.
+    ends_at: Time,
+    next_keep_alive: Time,
+    recent_delay: Span,
+    end: Option<RunEnd>,
+}
+
+impl Receiver {
+    /// Expects `plan`, checked before, to begin `delay` after `now`. Receive times count from `zero`.
+    pub fn new(plan: &Plan, zero: Time, now: Time, delay: Span) -> Self {
+        let expected = u32::try_from(plan.packet_count()).unwrap_or(u32::MAX);
+        let due = due_windows(plan);
+        let first_at = due.first().map_or(Span::ZERO, |w| w.0);
+        let mut receiver = Receiver {
+            zero,
+            log: ArrivalLog::new(expected),
+            expected,
+            duplicates: 0,
+            overflow: 0,
+            clock_steps: 0,
+            program_timestamps: false,
+            last_missing: last_of_each_flow(plan),
+            due,
+            first_at,
+            plan_end: plan.end(),
+            first_by: now,
+            start: None,
+            last_arrival: now,
+            stopped_early: None,
+            ends_at: now,
+            next_keep_alive: now,
+            recent_delay: Span::ZERO,
+            end: None,
+        };
+        receiver.expect_start(now, delay);
+        receiver
+    }
+
+    /// The sender was (again) asked to begin, or said that it will, `delay` after `now`.
+    pub fn expect_start(&mut self, now: Time, delay: Span) {
+        if self.start.is_none() {
+            self.first_by = now + delay + self.first_at + FIRST_PACKET;
+            self.reckon_end();
+        }
+    }
+
+    /// How the run ended, once it has. Packets are recorded all the same until the log is taken:
+    /// what a stalled device still holds was not lost.
+    pub fn end(&self) -> Option<RunEnd> {
+        self.end
+    }
+
+    /// The arrivals.
+    pub fn log(&self) -> &ArrivalLog {
+        &self.log
+    }
+
+    /// Second and later copies.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Datagrams for which the receive buffer had no room.
+    pub fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// Wall-clock steps seen.
+    pub fn clock_steps(&self) -> u32 {
+        self.clock_steps
+    }
+
+    /// Whether all receive times are the kernel's.
+    pub fn kernel_timestamps(&self) -> bool {
+        !self.program_timestamps
+    }
+
+    /// When the run began, as seen from here; `None` until the first packet.
+    pub fn start(&self) -> Option<Time> {
+        self.start
+    }
+
+    /// A measured packet of this run arrived at `at`; `now` is the present.
+    pub fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
+        let received = at - self.zero;
+        match self.log.record(header.seq, received.as_nanos()) {
+            None => return,
+            Some(false) => {
+                self.duplicates += 1;
+                return;
+            }
+            Some(true) => {}
+        }
+        self.last_arrival = self.last_arrival.max(now);
+        // A hostile sender may claim any send time; one that does not fit the run tells nothing.
+        let fits = 0..=self.plan_end.as_nanos().saturating_add(LONGEST_DRAIN.as_nanos());
+        if fits.contains(&header.sent_ns) {
+            let start = at - Span::from_nanos(header.sent_ns);
+            let least = self.start.map_or(start, |s| s.min(start));
+            self.start = Some(least);
+            self.recent_delay = start - least;
+        } else {
+            self.start.get_or_insert(at);
+        }
+        self.last_missing.retain(|&seq| seq != header.seq);
+        self.reckon_end();
+    }
+
+    /// The sender will send no more than its first `attempted` packets.
+    pub fn on_sender_stopped(&mut self, now: Time, attempted: u32) {
+        if self.stopped_early.is_none() && attempted < self.expected {
+            self.expected = attempted;
+            self.stopped_early = Some(now);
+            self.reckon_end();
+        }
+    }
+
+    /// When this half wants to be looked at.
+    pub fn next_deadline(&self) -> Time {
+        match self.end {
+            None => self.ends_at.min(self.next_keep_alive),
+            Some(_) => self.next_keep_alive,
+        }
+    }
+
+    /// Ends the run if it is time.
+    pub fn on_time(&mut self, now: Time) {
+        if self.end.is_none() && now >= self.ends_at {
+            self.end = Some(self.verdict());
+        }
+    }
+
+    /// Whether a keepalive is due; the next one is then due an interval later. A receiver that
+    /// gave its sender up says nothing more, which stops a sender that is alive after all.
+    pub fn keep_alive_due(&mut self, now: Time) -> bool {
+        if self.end == Some(RunEnd::SenderSilent) {
+            self.next_keep_alive = Time::MAX;
+        }
+        let due = now >= self.next_keep_alive;
+        if due {
+            self.next_keep_alive = now + KEEP_ALIVE_EVERY;
+        }
+        due
+    }
+
+    /// No keepalives any more.
+    pub fn hush(&mut self) {
+        self.next_keep_alive = Time::MAX;
+    }
+
+    /// How it is going.
+    pub fn glimpse(&self) -> Glimpse {
+        let delay_us = match self.start {
+            None => u32::MAX,
+            Some(_) => u32::try_from(self.recent_delay.as_nanos() / 1000).unwrap_or(u32::MAX - 1),
+        };
+        Glimpse { received: self.log.count(), lost: self.log.overtaken(), delay_us }
+    }
+
+    /// Further datagrams did not fit into the receive buffer.
+    pub fn on_overflow(&mut self, count: u64) {
+        self.overflow = self.overflow.saturating_add(count);
+    }
+
+    /// The wall clock was stepped.
+    pub fn on_clock_step(&mut self) {
+        self.clock_steps = self.clock_steps.saturating_add(1);
+    }
+
+    /// Receive times are the program's own.
+    pub fn on_program_timestamps(&mut self) {
+        self.program_timestamps = true;
+    }
+
+    /// The planned end (or the early one), as seen from here.
+    fn sending_ends(&self, start: Time) -> Time {
+        self.stopped_early.unwrap_or(start + self.plan_end)
+    }
+
+    fn verdict(&self) -> RunEnd {
+        match self.start {
+            Some(start) if self.quiet_end(start) <= self.ends_at || self.all_here() => {
+                RunEnd::Complete
+            }
+            _ if self.stopped_early.is_some() => RunEnd::Complete,
+            _ => RunEnd::SenderSilent,
+        }
+    }
+
+    fn all_here(&self) -> bool {
+        self.log.count() >= self.expected
+    }
+
+    /// When the run is over because everything that was sent has had its time to arrive.
+    fn quiet_end(&self, start: Time) -> Time {
+        let early = self.stopped_early.is_some();
+        let quiet = if self.last_missing.is_empty() && !early { QUIET_AFTER_LAST } else { QUIET };
+        let last = self.last_arrival.max(self.sending_ends(start)) + quiet;
+        last.min(start + self.plan_end + LONGEST_DRAIN)
+    }
+
+    fn reckon_end(&mut self) {
+        self.ends_at = if self.all_here() {
+            self.last_arrival
+        } else {
+            match self.start {
+                None => self.stopped_early.map_or(self.first_by, |t| t + QUIET),
+                Some(start) => {
+                    let quiet = self.quiet_end(start);
+                    self.silence_end(start).map_or(quiet, |silent| silent.min(quiet))
+                }
+            }
+        };
+    }
+
+    /// When the sender has been silent for [`SILENCE`] of time in which packets were due.
+    fn silence_end(&self, start: Time) -> Option<Time> {
+        if self.stopped_early.is_some() {
+            return None;
+        }
+        let mut left = SILENCE;
+        for &(from, to) in &self.due {
+            let from = (start + from).max(self.last_arrival);
+            let length = (start + to) - from;
+            if length >= left {
+                return Some(from + left);
+            }
+            left = if length > Span::ZERO { left - length } else { left };
+        }
+        None
+    }
+}

@@ -1,0 +1,157 @@
+//! The half of a run that sends: the client's when it measures upwards, the server's downwards.
+
+use crate::endpoint::{SendOutcome, Ticket};
+use crate::log::SenderLog;
+use crate::plan::{Plan, PlannedPacket};
+use crate::records::RunEnd;
+use crate::schedule::Packets;
+use crate::wire::{DATA_HEADER_LEN, DataHeader, data_header};
+use airqueue_core::{Span, Time};
+
+/// A sender stops when it has heard nothing from the receiver for so long, and a receiver ends when
+/// it has got nothing that was due: within the two seconds that the other may be dead, and longer
+/// than the second and a half for which access points are known to stall.
+pub const SILENCE: Span = Span::from_millis(1800);
+/// Kernel transmit timestamps are asked for no more often than this.
+const STAMP_EVERY: Span = Span::from_millis(5);
+
+/// The sending half of one run.
+#[derive(Debug)]
+pub struct Sender {
+    session: u64,
+    run: u32,
+    epoch: Time,
+    packets: Packets,
+    next: Option<PlannedPacket>,
+    /// IP and UDP header bytes of each flow.
+    overhead: Vec<u16>,
+    log: SenderLog,
+    last_heard: Time,
+    next_stamp: Time,
+    clock_steps: u32,
+    end: Option<RunEnd>,
+}
+
+impl Sender {
+    /// Will send `plan`, checked before, from `epoch` on. `overhead` is the number of IP and UDP
+    /// header bytes of each flow.
+    pub fn new(session: u64, run: u32, plan: &Plan, epoch: Time, overhead: Vec<u16>) -> Self {
+        let mut packets = plan.packets();
+        let next = packets.next();
+        let log = SenderLog::with_room_for(plan.packet_count());
+        Sender {
+            session,
+            run,
+            epoch,
+            packets,
+            next,
+            overhead,
+            log,
+            last_heard: epoch,
+            next_stamp: epoch,
+            clock_steps: 0,
+            end: None,
+        }
+    }
+
+    /// When the run began or will begin.
+    pub fn epoch(&self) -> Time {
+        self.epoch
+    }
+
+    /// How the run ended, once it has.
+    pub fn end(&self) -> Option<RunEnd> {
+        self.end
+    }
+
+    /// The log.
+    pub fn log(&self) -> &SenderLog {
+        &self.log
+    }
+
+    /// Wall-clock steps seen.
+    pub fn clock_steps(&self) -> u32 {
+        self.clock_steps
+    }
+
+    /// When the next packet is due.
+    pub fn next_due(&self) -> Option<Time> {
+        if self.end.is_some() {
+            return None;
+        }
+        self.next.map(|p| self.epoch + p.at)
+    }
+
+    /// When this half wants to be looked at.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.next_due().map(|due| due.min(self.last_heard + SILENCE))
+    }
+
+    /// Stops if the receiver has been silent for too long.
+    pub fn on_time(&mut self, now: Time) {
+        if self.end.is_none() && now >= self.last_heard + SILENCE {
+            self.end = Some(RunEnd::ReceiverSilent);
+        }
+    }
+
+    /// Writes the packet that is due at `now`; the flow it belongs to, and its name.
+    pub fn poll(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(u8, Ticket)> {
+        if self.end.is_some() {
+            return None;
+        }
+        let packet = self.next?;
+        let sent = now - self.epoch;
+        if sent < packet.at {
+            return None;
+        }
+        self.next = self.packets.next();
+        if self.next.is_none() {
+            self.end = Some(RunEnd::Complete);
+        }
+        self.log.push((sent - packet.at).as_nanos());
+        self.write(&packet, sent, buf);
+        let timestamp = now >= self.next_stamp;
+        if timestamp {
+            self.next_stamp = now + STAMP_EVERY;
+        }
+        let (session, run, seq) = (self.session, self.run, packet.seq);
+        Some((packet.flow, Ticket { session, run, seq, timestamp }))
+    }
+
+    fn write(&self, packet: &PlannedPacket, sent: Span, buf: &mut Vec<u8>) {
+        let header = DataHeader {
+            session: self.session,
+            run: self.run,
+            seq: packet.seq,
+            sent_ns: sent.as_nanos(),
+        };
+        let overhead = self.overhead.get(usize::from(packet.flow)).copied().unwrap_or(0);
+        let len = usize::from(packet.size.saturating_sub(overhead)).max(DATA_HEADER_LEN);
+        buf.clear();
+        buf.extend_from_slice(&data_header(packet.flow, &header));
+        buf.resize(len, 0);
+    }
+
+    /// The receiver is alive.
+    pub fn heard(&mut self, now: Time) {
+        self.last_heard = self.last_heard.max(now);
+    }
+
+    /// Sends no more; `end` is why, unless the run had ended before.
+    pub fn stop(&mut self, end: RunEnd) {
+        self.end.get_or_insert(end);
+    }
+
+    /// What became of a packet.
+    pub fn on_outcome(&mut self, seq: u32, outcome: SendOutcome) {
+        match outcome {
+            SendOutcome::Blocked => self.log.blocked(seq),
+            SendOutcome::KernelSent(at) => self.log.stamped(seq, (at - self.epoch).as_nanos()),
+        }
+    }
+
+    /// The wall clock was stepped.
+    pub fn on_clock_step(&mut self) {
+        self.clock_steps = self.clock_steps.saturating_add(1);
+    }
+}

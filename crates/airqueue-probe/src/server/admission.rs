@@ -1,0 +1,119 @@
+//! Who gets in: proof of address, shared key, room.
+
+use super::Server;
+use super::session::Session;
+use crate::auth::{Role, TagKey, cookie, cookie_fits, unguessable};
+use crate::endpoint::Received;
+use crate::wire::{MAX_FLOWS, Message, Packet, Reason};
+use airqueue_core::Time;
+use std::net::{IpAddr, SocketAddr};
+
+/// A cookie is good for so many seconds.
+const COOKIE_LIFE_S: u32 = 10;
+
+/// The server's clock in whole seconds; wraps after 136 years.
+fn stamp(now: Time) -> u32 {
+    now.as_nanos().div_euclid(1_000_000_000) as u32
+}
+
+/// What counts as one address: IPv4 addresses, and /64 prefixes of IPv6, which one host owns whole.
+fn owner(address: SocketAddr) -> IpAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V6(ip) => {
+            let prefix = u128::from(ip) & !u128::from(u64::MAX);
+            IpAddr::V6(prefix.into())
+        }
+        v4 => v4,
+    }
+}
+
+impl Server {
+    /// HELLO: a challenge, and nothing remembered.
+    pub(super) fn on_hello(&mut self, now: Time, from: SocketAddr, flow: u8, nonce: u64) {
+        let stamp = stamp(now);
+        let cookie = cookie(&self.config.secret, from, nonce, stamp);
+        self.reply(from, flow, &Message::Challenge { nonce, stamp, cookie });
+    }
+
+    /// OPEN or JOIN.
+    pub(super) fn on_request(&mut self, now: Time, rx: Received<'_>, packet: Packet<'_>) {
+        let (nonce, given, cookie) = match packet.message {
+            Message::Open { nonce, stamp, cookie, .. }
+            | Message::Join { nonce, stamp, cookie, .. } => (nonce, stamp, cookie),
+            _ => return,
+        };
+        let fresh = stamp(now).wrapping_sub(given) <= COOKIE_LIFE_S;
+        if !fresh || !cookie_fits(&self.config.secret, rx.from, nonce, given, &cookie) {
+            return self.refuse(rx.from, packet.flow, nonce, Reason::CookieExpired, 0);
+        }
+        match packet.message {
+            Message::Open { flows, keyed, .. } => self.on_open(now, rx, nonce, flows, keyed),
+            Message::Join { session, .. } => self.on_join(now, rx, packet.flow, nonce, session),
+            _ => {}
+        }
+    }
+
+    fn on_open(&mut self, now: Time, rx: Received<'_>, nonce: u64, flows: u8, keyed: bool) {
+        if let Err((reason, detail)) = self.admit(now, rx, nonce, flows, keyed) {
+            return self.refuse(rx.from, 0, nonce, reason, detail);
+        }
+        let of_nonce = |s: &&Session| s.nonce == nonce && s.main_address() == Some(rx.from);
+        if let Some(session) = self.sessions.iter().find(of_nonce) {
+            let limits = self.config.limits;
+            let accept = Message::Accept { nonce, session: session.id, limits };
+            session.say(0, &accept, &mut self.outbox);
+        }
+    }
+
+    /// Makes the session of an OPEN unless it is there already.
+    fn admit(
+        &mut self,
+        now: Time,
+        rx: Received<'_>,
+        nonce: u64,
+        flows: u8,
+        keyed: bool,
+    ) -> Result<(), (Reason, u64)> {
+        match (keyed, self.config.key.is_some()) {
+            (false, true) => return Err((Reason::KeyMissing, 0)),
+            (true, false) => return Err((Reason::KeyUnused, 0)),
+            _ => {}
+        }
+        if !self.opening_key.verify(Role::Client, rx.payload) {
+            return Err((Reason::KeyWrong, 0));
+        }
+        if flows == 0 || flows > MAX_FLOWS {
+            return Err((Reason::TooManyFlows, u64::from(MAX_FLOWS)));
+        }
+        let same_client = |s: &Session| s.nonce == nonce && s.main_address() == Some(rx.from);
+        if self.sessions.iter().any(same_client) {
+            return Ok(());
+        }
+        let limits = &self.config.limits;
+        if self.sessions.len() >= limits.max_sessions as usize {
+            return Err((Reason::ServerFull, u64::from(limits.max_sessions)));
+        }
+        let of_owner = |s: &&Session| s.main_address().map(owner) == Some(owner(rx.from));
+        let most = limits.max_sessions_per_address;
+        if self.sessions.iter().filter(of_owner).count() >= most as usize {
+            return Err((Reason::AddressFull, u64::from(most)));
+        }
+        self.stats.sessions_opened += 1;
+        let id = unguessable(&self.config.secret, "session", self.stats.sessions_opened);
+        let key = TagKey::session(self.config.key.as_deref(), nonce, id);
+        self.sessions.push(Session::new(id, nonce, key, rx.from, flows, now));
+        Ok(())
+    }
+
+    fn on_join(&mut self, now: Time, rx: Received<'_>, flow: u8, nonce: u64, id: u64) {
+        let Some(session) = self.sessions.iter_mut().find(|s| s.id == id) else {
+            return self.refuse(rx.from, flow, nonce, Reason::UnknownSession, 0);
+        };
+        if flow == 0 || usize::from(flow) >= session.flows.len() || !session.verify(rx.payload) {
+            self.stats.ignored += 1;
+            return;
+        }
+        session.heard(now);
+        session.join(flow, rx.from, &mut self.outbox);
+    }
+}

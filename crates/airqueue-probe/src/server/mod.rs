@@ -1,0 +1,271 @@
+//! The server: proves addresses, keeps sessions, carries out its half of the runs.
+
+mod admission;
+mod run;
+mod session;
+
+pub(crate) use session::overhead;
+
+use crate::auth::TagKey;
+use crate::check::Load;
+use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
+use crate::limits::Limits;
+use crate::wire::{Message, Packet, Reason, WireError, decode, encode};
+use airqueue_core::{Span, Time};
+use run::Phase;
+use session::{Outbox, Room, Session};
+use std::net::SocketAddr;
+
+/// Replies kept for the driver at most; it takes them after every datagram.
+const MAX_OUTBOX: usize = 1024;
+/// Records kept for all sessions together, in runs of the longest kind.
+const MAX_FULL_RUNS: u64 = 4;
+
+/// What a server needs to know.
+#[derive(Clone)]
+pub struct ServerConfig {
+    /// Shared key that clients must prove to know; `None`: anyone may measure.
+    pub key: Option<Vec<u8>>,
+    /// What the server agrees to do.
+    pub limits: Limits,
+    /// Fresh random bytes: cookies and session ids come from them.
+    pub secret: [u8; 32],
+}
+
+impl std::fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let keyed = self.key.is_some();
+        f.debug_struct("ServerConfig").field("keyed", &keyed).field("limits", &self.limits).finish()
+    }
+}
+
+/// Counters since the server began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Sessions open now.
+    pub sessions: u32,
+    /// Sessions opened in all.
+    pub sessions_opened: u64,
+    /// Requests to open, to join or to run a plan that were refused with a reason.
+    pub refused: u64,
+    /// Datagrams that were not understood or belonged to nobody.
+    pub ignored: u64,
+    /// Runs begun.
+    pub runs: u64,
+}
+
+/// The server's state machine; it has one socket, index 0.
+#[derive(Debug)]
+pub struct Server {
+    config: ServerConfig,
+    opening_key: TagKey,
+    sessions: Vec<Session>,
+    outbox: Outbox,
+    stats: ServerStats,
+    program_timestamps: bool,
+}
+
+impl Server {
+    /// A server without sessions.
+    pub fn new(config: ServerConfig) -> Server {
+        Server {
+            opening_key: TagKey::opening(config.key.as_deref()),
+            config,
+            sessions: Vec::new(),
+            outbox: Outbox::new(),
+            stats: ServerStats::default(),
+            program_timestamps: false,
+        }
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> ServerStats {
+        ServerStats { sessions: self.sessions.len() as u32, ..self.stats }
+    }
+
+    /// An untagged reply to an address that need not be proven: never longer than the request.
+    fn reply(&mut self, to: SocketAddr, flow: u8, message: &Message<'_>) {
+        let mut bytes = Vec::new();
+        encode(flow, message, &mut bytes);
+        self.outbox.push_back((to, bytes));
+    }
+
+    fn refuse(&mut self, to: SocketAddr, flow: u8, echo: u64, reason: Reason, detail: u64) {
+        self.stats.refused += 1;
+        self.reply(to, flow, &Message::Refused { echo, reason, detail });
+    }
+
+    /// A tagged message of a session.
+    fn on_session_message(&mut self, now: Time, rx: Received<'_>, packet: Packet<'_>) {
+        let Some(id) = session_of(&packet.message) else {
+            self.stats.ignored += 1;
+            return;
+        };
+        let Some(i) = self.sessions.iter().position(|s| s.id == id) else {
+            return self.refuse(rx.from, packet.flow, id, Reason::UnknownSession, 0);
+        };
+        let known = self.sessions[i].flows.get(usize::from(packet.flow)).copied().flatten();
+        if known != Some(rx.from) || !self.sessions[i].verify(rx.payload) {
+            self.stats.ignored += 1;
+            return;
+        }
+        self.obey(now, i, packet.message);
+    }
+
+    /// Carries out a verified message of session `i`.
+    fn obey(&mut self, now: Time, i: usize, message: Message<'_>) {
+        let room = self.room_beside(i);
+        let (session, out) = (&mut self.sessions[i], &mut self.outbox);
+        match message {
+            Message::KeepAlive { run, counter, .. } => {
+                return session.on_keep_alive(now, run, counter);
+            }
+            Message::Close { .. } => {
+                self.sessions.remove(i);
+                return;
+            }
+            Message::Plan { run, part, parts, direction, segments, .. } => {
+                session.on_plan(now, run, (part, parts), direction, segments, &room, out);
+                let refused = |r: &run::ServerRun| matches!(r.phase, Phase::Refused(_));
+                self.stats.refused += u64::from(session.run.as_ref().is_some_and(refused));
+            }
+            Message::Start { run, delay_ms, .. } => {
+                let delay = Span::from_millis(i64::from(delay_ms));
+                let began = session.on_start(now, run, delay, out);
+                self.stats.runs += u64::from(began);
+                if began && self.program_timestamps {
+                    session.note_program_timestamps();
+                }
+            }
+            Message::Stop { run, attempted, .. } => session.on_stop(now, run, attempted, out),
+            Message::Fetch { run, first, wanted, .. } => session.on_fetch(run, first, wanted),
+            _ => {}
+        }
+        session.heard(now);
+    }
+
+    /// What the sessions but `i` leave of the server.
+    fn room_beside(&self, i: usize) -> Room {
+        let limits = self.config.limits;
+        let mut free = Load {
+            bits_per_s: limits.max_bits_per_s,
+            packets_per_s: limits.max_packets_per_s,
+            packets: u64::from(limits.max_packets) * MAX_FULL_RUNS,
+        };
+        let others = self.sessions.iter().enumerate().filter(|&(j, _)| j != i);
+        for run in others.filter_map(|(_, s)| s.run.as_ref()) {
+            free.packets = free.packets.saturating_sub(run.load.packets);
+            if run.holds_rate() {
+                free.bits_per_s = free.bits_per_s.saturating_sub(run.load.bits_per_s);
+                free.packets_per_s = free.packets_per_s.saturating_sub(run.load.packets_per_s);
+            }
+        }
+        Room { limits, free }
+    }
+
+    fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let due = |s: &Session| match &s.run {
+            Some(run::ServerRun { phase: Phase::Sending(sender), .. }) => sender.next_due(),
+            _ => None,
+        };
+        let (i, _) = (self.sessions.iter().enumerate())
+            .filter_map(|(i, s)| due(s).filter(|&t| t <= now).map(|t| (i, t)))
+            .min_by_key(|&(_, t)| t)?;
+        let session = &mut self.sessions[i];
+        let Some(run::ServerRun { phase: Phase::Sending(sender), .. }) = &mut session.run else {
+            return None;
+        };
+        let (flow, ticket) = sender.poll(now, buf)?;
+        let to = session.flows.get(usize::from(flow)).copied().flatten()?;
+        Some(Transmit { socket: 0, to, ticket: Some(ticket) })
+    }
+}
+
+impl Endpoint for Server {
+    fn on_datagram(&mut self, now: Time, rx: Received<'_>) {
+        if self.outbox.len() >= MAX_OUTBOX {
+            self.stats.ignored += 1;
+            return;
+        }
+        match decode(rx.payload) {
+            Ok(Packet { flow, message: Message::Data(header) }) => {
+                let known = |s: &&mut Session| {
+                    s.id == header.session && s.flows.get(usize::from(flow)) == Some(&Some(rx.from))
+                };
+                match self.sessions.iter_mut().find(known) {
+                    Some(session) => session.on_data(now, rx.at, &header),
+                    None => self.stats.ignored += 1,
+                }
+            }
+            Ok(Packet { flow, message: Message::Hello { nonce } }) => {
+                self.on_hello(now, rx.from, flow, nonce);
+            }
+            Ok(packet @ Packet { message: Message::Open { .. } | Message::Join { .. }, .. }) => {
+                self.on_request(now, rx, packet);
+            }
+            Ok(packet) => self.on_session_message(now, rx, packet),
+            Err(WireError::OtherVersion { nonce, .. }) => {
+                let version = crate::wire::VERSION;
+                self.reply(rx.from, 0, &Message::Version { nonce, version });
+            }
+            Err(WireError::Malformed) => self.stats.ignored += 1,
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let outbox = &mut self.outbox;
+        if self.sessions.iter().any(|s| s.next_deadline() <= now) {
+            self.sessions.retain_mut(|s| s.on_time(now, outbox));
+        }
+        if let Some((to, bytes)) = outbox.pop_front() {
+            buf.clear();
+            buf.extend_from_slice(&bytes);
+            return Some(Transmit { socket: 0, to, ticket: None });
+        }
+        if let Some(transmit) = self.poll_data(now, buf) {
+            return Some(transmit);
+        }
+        let to = self.sessions.iter_mut().find_map(|s| s.poll_chunk(buf))?;
+        Some(Transmit { socket: 0, to, ticket: None })
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.sessions.iter().map(Session::next_deadline).min()
+    }
+
+    fn on_send_outcome(&mut self, ticket: Ticket, outcome: SendOutcome) {
+        let session = self.sessions.iter_mut().find(|s| s.id == ticket.session);
+        if let Some(run) = session.and_then(|s| s.run.as_mut())
+            && run.number == ticket.run
+            && let Phase::Sending(sender) = &mut run.phase
+        {
+            sender.on_outcome(ticket.seq, outcome);
+        }
+    }
+
+    fn on_receive_overflow(&mut self, count: u64) {
+        self.sessions.iter_mut().for_each(|s| s.note_overflow(count));
+    }
+
+    fn on_clock_step(&mut self) {
+        self.sessions.iter_mut().for_each(Session::note_clock_step);
+    }
+
+    fn on_program_timestamps(&mut self) {
+        self.program_timestamps = true;
+        self.sessions.iter_mut().for_each(Session::note_program_timestamps);
+    }
+}
+
+/// The session of a client's tagged message; `None` for what a server never gets.
+fn session_of(message: &Message<'_>) -> Option<u64> {
+    match *message {
+        Message::Plan { session, .. }
+        | Message::Start { session, .. }
+        | Message::KeepAlive { session, .. }
+        | Message::Stop { session, .. }
+        | Message::Fetch { session, .. }
+        | Message::Close { session } => Some(session),
+        _ => None,
+    }
+}

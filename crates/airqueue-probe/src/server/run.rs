@@ -1,0 +1,226 @@
+//! The server's half of one run.
+
+use crate::check::{Load, PlanError};
+use crate::client::Direction;
+use crate::plan::{Plan, Segment};
+use crate::receiver::Receiver;
+use crate::records::RunEnd;
+use crate::sender::Sender;
+use crate::wire::{CHUNK_LEN, SEGMENTS_PER_PART, Summary};
+use airqueue_core::{Span, Time};
+
+/// Longest delay that a START may ask for.
+const MAX_DELAY: Span = Span::from_secs(10);
+
+/// How far a run has come.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// Parts of the plan are missing.
+    Planning(Vec<Option<Vec<Segment>>>),
+    /// The plan is not acceptable.
+    Refused(PlanError),
+    /// Waiting for START.
+    Agreed(Plan),
+    /// Under way downwards, or over with the log not taken.
+    Sending(Sender),
+    /// The same upwards.
+    Receiving(Receiver),
+    /// Over.
+    Over { summary: Summary, log: Vec<u8> },
+}
+
+/// One run on the server.
+#[derive(Debug)]
+pub(super) struct ServerRun {
+    pub number: u32,
+    pub direction: Direction,
+    pub phase: Phase,
+    /// What the run takes of the server: packets until the run is forgotten, rates until it ends.
+    pub load: Load,
+    /// The client said that the run is over.
+    pub stop_heard: bool,
+    /// Chunks to send: `first + i` for every bit `i`.
+    wanted: (u32, u128),
+}
+
+impl ServerRun {
+    pub fn new(number: u32, direction: Direction, parts: u16) -> Self {
+        ServerRun {
+            number,
+            direction,
+            phase: Phase::Planning(vec![None; usize::from(parts)]),
+            load: Load::default(),
+            stop_heard: false,
+            wanted: (0, 0),
+        }
+    }
+
+    /// Takes a part in; the whole plan once it is complete.
+    pub fn take_part(&mut self, part: u16, parts: u16, segments: Vec<Segment>) -> Option<Plan> {
+        let Phase::Planning(slots) = &mut self.phase else { return None };
+        if slots.len() != usize::from(parts) {
+            return None;
+        }
+        *slots.get_mut(usize::from(part))? = Some(segments);
+        let whole: Option<Vec<&Vec<Segment>>> = slots.iter().map(Option::as_ref).collect();
+        Some(Plan { segments: whole?.into_iter().flatten().copied().collect() })
+    }
+
+    /// Begins `delay` after `now`. `zero` is the session's zero of receive times.
+    pub fn start(&mut self, id: u64, now: Time, zero: Time, delay: Span, overhead: Vec<u16>) {
+        let delay = delay.min(MAX_DELAY);
+        if let Phase::Receiving(receiver) = &mut self.phase {
+            return receiver.expect_start(now, delay);
+        }
+        let Phase::Agreed(plan) = &self.phase else { return };
+        self.phase = match self.direction {
+            Direction::Down => {
+                Phase::Sending(Sender::new(id, self.number, plan, now + delay, overhead))
+            }
+            Direction::Up => Phase::Receiving(Receiver::new(plan, zero, now, delay)),
+        };
+    }
+
+    /// Whether control messages would sit in the queue that is being measured.
+    pub fn loads_downwards(&self, now: Time) -> bool {
+        matches!(&self.phase, Phase::Sending(s) if s.end().is_none() && now >= s.epoch())
+    }
+
+    /// Whether the run keeps its session alive by itself.
+    pub fn is_under_way(&self) -> bool {
+        match &self.phase {
+            Phase::Sending(s) => s.end().is_none(),
+            Phase::Receiving(r) => r.end().is_none(),
+            _ => false,
+        }
+    }
+
+    /// Whether the run takes its rates of the server.
+    pub fn holds_rate(&self) -> bool {
+        matches!(self.phase, Phase::Agreed(_)) || self.is_under_way()
+    }
+
+    /// The client said that the run is over after it attempted that many packets.
+    pub fn on_stop(&mut self, now: Time, attempted: u32) {
+        self.stop_heard = true;
+        match &mut self.phase {
+            Phase::Sending(sender) => sender.stop(RunEnd::Cancelled),
+            Phase::Receiving(receiver) => {
+                receiver.on_sender_stopped(now, attempted);
+                receiver.on_time(now);
+            }
+            Phase::Over { .. } => {}
+            Phase::Planning(_) | Phase::Refused(_) | Phase::Agreed(_) => {
+                // Nothing was sent; the log is that of an empty run.
+                let summary = summary(RunEnd::Cancelled);
+                let log = match self.direction {
+                    Direction::Down => crate::log::SenderLog::default().encode(),
+                    Direction::Up => crate::log::ArrivalLog::default().encode(),
+                };
+                self.phase = over(summary, log);
+            }
+        }
+        self.settle();
+    }
+
+    /// Takes the log if the run is over at both ends. Whether it is now.
+    pub fn settle(&mut self) -> bool {
+        if !self.stop_heard {
+            return false;
+        }
+        match &self.phase {
+            Phase::Sending(s) => {
+                let Some(end) = s.end() else { return false };
+                let summary = Summary {
+                    attempted: s.log().attempted(),
+                    send_blocked: s.log().blocked_count(),
+                    clock_steps: s.clock_steps(),
+                    ..summary(end)
+                };
+                self.phase = over(summary, s.log().encode());
+            }
+            Phase::Receiving(r) => {
+                let Some(end) = r.end() else { return false };
+                let summary = Summary {
+                    receive_overflow: r.overflow(),
+                    duplicates: r.duplicates(),
+                    clock_steps: r.clock_steps(),
+                    kernel_receive_timestamps: r.kernel_timestamps(),
+                    ..summary(end)
+                };
+                self.phase = over(summary, r.log().encode());
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// What STOPPED says: whether the log is there, and the summary.
+    pub fn summary(&self) -> (bool, Summary) {
+        match &self.phase {
+            Phase::Over { summary, .. } => (true, *summary),
+            _ => (false, summary(RunEnd::Complete)),
+        }
+    }
+
+    /// Asks for chunk `first + i` for every bit `i` of `wanted`, beside those that are still to be
+    /// sent unless they are too far away.
+    pub fn want(&mut self, first: u32, wanted: u64) {
+        let (old_first, old) = self.wanted;
+        let base = if old == 0 { first } else { first.min(old_first) };
+        let shifted = |from: u32, bits: u128| match from - base {
+            by if by < 64 => bits << by,
+            _ => 0,
+        };
+        let old = if old == 0 { 0 } else { shifted(old_first, old) };
+        self.wanted = (base, old | shifted(first, u128::from(wanted)));
+    }
+
+    /// The next chunk that was asked for.
+    pub fn next_chunk(&mut self) -> Option<(u32, &[u8])> {
+        let Phase::Over { log, .. } = &self.phase else { return None };
+        let (first, wanted) = &mut self.wanted;
+        while *wanted != 0 {
+            let bit = wanted.trailing_zeros();
+            *wanted &= *wanted - 1;
+            let Some(index) = first.checked_add(bit) else { continue };
+            let from = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(CHUNK_LEN);
+            if from < log.len() {
+                return Some((index, &log[from..log.len().min(from + CHUNK_LEN)]));
+            }
+        }
+        None
+    }
+
+    /// When this run wants to be looked at.
+    pub fn next_deadline(&self) -> Option<Time> {
+        match &self.phase {
+            Phase::Sending(s) => s.next_deadline(),
+            Phase::Receiving(r) => Some(r.next_deadline()),
+            _ => None,
+        }
+    }
+}
+
+/// Most parts that a plan within the limits has.
+pub(super) fn most_parts() -> u16 {
+    crate::check::MAX_SEGMENTS.div_ceil(SEGMENTS_PER_PART) as u16
+}
+
+fn over(mut summary: Summary, log: Vec<u8>) -> Phase {
+    summary.log_len = u32::try_from(log.len()).unwrap_or(u32::MAX);
+    Phase::Over { summary, log }
+}
+
+fn summary(end: RunEnd) -> Summary {
+    Summary {
+        end,
+        attempted: 0,
+        log_len: 0,
+        send_blocked: 0,
+        receive_overflow: 0,
+        duplicates: 0,
+        clock_steps: 0,
+        kernel_receive_timestamps: true,
+    }
+}

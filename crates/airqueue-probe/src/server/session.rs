@@ -1,0 +1,315 @@
+//! One client's session on the server.
+
+use super::run::{Phase, ServerRun, most_parts};
+use crate::auth::{Role, TagKey};
+use crate::check::{Load, PlanError, check};
+use crate::client::Direction;
+use crate::limits::Limits;
+use crate::plan::{Plan, Segment};
+use crate::wire::{DataHeader, Message, encode};
+use airqueue_core::{Span, Time};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// A session ends when nothing was heard of its client for so long.
+pub(super) const IDLE: Span = Span::from_secs(30);
+
+/// Replies that wait to be polled.
+pub(super) type Outbox = VecDeque<(SocketAddr, Vec<u8>)>;
+
+/// What the other sessions leave of the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub limits: Limits,
+    pub free: Load,
+}
+
+/// One session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub id: u64,
+    pub nonce: u64,
+    key: TagKey,
+    /// The proven address of each flow.
+    pub flows: Vec<Option<SocketAddr>>,
+    pub opened: Time,
+    last_heard: Time,
+    pub run: Option<ServerRun>,
+    /// Highest keepalive counter heard: a replayed one keeps nothing alive.
+    last_counter: Option<u32>,
+    next_counter: u32,
+}
+
+impl Session {
+    pub fn new(id: u64, nonce: u64, key: TagKey, first: SocketAddr, flows: u8, now: Time) -> Self {
+        let mut addresses = vec![None; usize::from(flows)];
+        addresses[0] = Some(first);
+        Session {
+            id,
+            nonce,
+            key,
+            flows: addresses,
+            opened: now,
+            last_heard: now,
+            run: None,
+            last_counter: None,
+            next_counter: 0,
+        }
+    }
+
+    /// The address that control messages go to.
+    pub fn main_address(&self) -> Option<SocketAddr> {
+        self.flows.first().copied().flatten()
+    }
+
+    pub fn verify(&self, datagram: &[u8]) -> bool {
+        self.key.verify(Role::Client, datagram)
+    }
+
+    pub fn heard(&mut self, now: Time) {
+        self.last_heard = now;
+    }
+
+    /// Queues a tagged message to the address of a flow.
+    pub fn say(&self, flow: u8, message: &Message<'_>, out: &mut Outbox) {
+        let Some(Some(to)) = self.flows.get(usize::from(flow)) else { return };
+        let mut bytes = Vec::new();
+        encode(flow, message, &mut bytes);
+        self.key.seal(Role::Server, &mut bytes);
+        out.push_back((*to, bytes));
+    }
+
+    /// A further flow has proven its address. It may move between runs (a translator forgot it),
+    /// not during one.
+    pub fn join(&mut self, flow: u8, from: SocketAddr, out: &mut Outbox) {
+        let busy = self.run.as_ref().is_some_and(ServerRun::is_under_way);
+        let Some(slot) = self.flows.get_mut(usize::from(flow)) else { return };
+        if slot.is_some_and(|known| known != from && busy) {
+            return;
+        }
+        *slot = Some(from);
+        self.say(flow, &Message::Joined { session: self.id }, out);
+    }
+
+    /// Whether a run of this number is the current one; a higher number replaces it.
+    fn is_current(&self, run: u32) -> bool {
+        self.run.as_ref().is_some_and(|r| r.number == run)
+    }
+
+    /// A part of a plan. A new run aborts the one before.
+    #[allow(clippy::too_many_arguments)] // the fields of the message
+    pub fn on_plan(
+        &mut self,
+        now: Time,
+        run: u32,
+        (part, parts): (u16, u16),
+        direction: Direction,
+        segments: Vec<Segment>,
+        room: &Room,
+        out: &mut Outbox,
+    ) {
+        if parts > most_parts() || self.run.as_ref().is_some_and(|r| r.number > run) {
+            return;
+        }
+        if !self.is_current(run) {
+            self.run = Some(ServerRun::new(run, direction, parts));
+        }
+        if let Some(plan) = self.run.as_mut().and_then(|r| r.take_part(part, parts, segments)) {
+            self.judge(plan, room);
+        }
+        let Some(current) = &self.run else { return };
+        if current.loads_downwards(now) {
+            return;
+        }
+        let session = self.id;
+        match current.phase {
+            Phase::Refused(error) => {
+                self.say(0, &Message::PlanRefused { session, run, error }, out)
+            }
+            _ => self.say(0, &Message::PlanAck { session, run, part }, out),
+        }
+    }
+
+    /// Accepts or refuses a complete plan.
+    fn judge(&mut self, plan: Plan, room: &Room) {
+        let min_size =
+            self.main_address().map_or(0, |a| overhead(a) + crate::wire::DATA_HEADER_LEN as u16);
+        let min_size = min_size.max(crate::check::MIN_SIZE_V4);
+        let verdict = self
+            .missing_flow(&plan)
+            .map_or(Ok(()), Err)
+            .and_then(|()| check(&plan, &room.limits, self.flows.len() as u8, min_size))
+            .and_then(|load| room.fits(load));
+        let Some(run) = &mut self.run else { return };
+        run.phase = match verdict {
+            Ok(load) => {
+                run.load = load;
+                Phase::Agreed(plan)
+            }
+            Err(error) => Phase::Refused(error),
+        };
+    }
+
+    /// A flow of the plan that never joined.
+    fn missing_flow(&self, plan: &Plan) -> Option<PlanError> {
+        let joined = |f: u8| self.flows.get(usize::from(f)).is_some_and(Option::is_some);
+        let s = plan.segments.iter().find(|s| !joined(s.flow))?;
+        let limit = self.flows.iter().flatten().count() as u64;
+        let fault = crate::check::PlanFault::Flow;
+        Some(PlanError { fault, asked: u64::from(s.flow), limit })
+    }
+
+    /// START. Whether a run began.
+    pub fn on_start(&mut self, now: Time, run: u32, delay: Span, out: &mut Outbox) -> bool {
+        let overheads = self.flows.iter().map(|a| a.map_or(0, overhead)).collect();
+        let (id, zero) = (self.id, self.opened);
+        let Some(current) = self.run.as_mut().filter(|r| r.number == run) else { return false };
+        let began = matches!(current.phase, Phase::Agreed(_));
+        current.start(id, now, zero, delay, overheads);
+        if current.is_under_way() && !current.loads_downwards(now) {
+            self.say(0, &Message::Started { session: id, run }, out);
+        }
+        began
+    }
+
+    /// A keepalive.
+    pub fn on_keep_alive(&mut self, now: Time, run: u32, counter: u32) {
+        if self.last_counter.is_some_and(|last| counter <= last) {
+            return;
+        }
+        self.last_counter = Some(counter);
+        self.last_heard = now;
+        if let Some(ServerRun { number, phase: Phase::Sending(s), .. }) = &mut self.run
+            && *number == run
+        {
+            s.heard(now);
+        }
+    }
+
+    /// STOP.
+    pub fn on_stop(&mut self, now: Time, run: u32, attempted: u32, out: &mut Outbox) {
+        if let Some(r) = &mut self.run
+            && r.number == run
+        {
+            r.on_stop(now, attempted);
+            self.say_stopped(out);
+        }
+    }
+
+    fn say_stopped(&self, out: &mut Outbox) {
+        let Some(r) = &self.run else { return };
+        let (ready, summary) = r.summary();
+        let message = Message::Stopped { session: self.id, run: r.number, ready, summary };
+        self.say(0, &message, out);
+    }
+
+    /// FETCH.
+    pub fn on_fetch(&mut self, run: u32, first: u32, wanted: u64) {
+        if let Some(r) = self.run.as_mut().filter(|r| r.number == run) {
+            r.want(first, wanted);
+        }
+    }
+
+    /// A measured packet.
+    pub fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
+        if let Some(ServerRun { number, phase: Phase::Receiving(r), .. }) = &mut self.run
+            && *number == header.run
+        {
+            r.on_data(now, at, header);
+            self.last_heard = now;
+        }
+    }
+
+    /// Lets time pass. Whether the session is still alive.
+    pub fn on_time(&mut self, now: Time, out: &mut Outbox) -> bool {
+        let Some(run) = &mut self.run else { return now < self.last_heard + IDLE };
+        let number = run.number;
+        let mut glimpse = None;
+        match &mut run.phase {
+            Phase::Sending(sender) => sender.on_time(now),
+            Phase::Receiving(receiver) => {
+                receiver.on_time(now);
+                glimpse = receiver.keep_alive_due(now).then(|| receiver.glimpse());
+            }
+            _ => {}
+        }
+        let was_over = matches!(run.phase, Phase::Over { .. });
+        let settled = run.settle() && !was_over;
+        let under_way = run.is_under_way();
+        if settled {
+            self.say_stopped(out);
+        } else if let Some(glimpse) = glimpse {
+            let counter = self.next_counter;
+            self.next_counter = counter.wrapping_add(1);
+            let message = Message::KeepAlive { session: self.id, run: number, counter, glimpse };
+            self.say(0, &message, out);
+        }
+        under_way || now < self.last_heard + IDLE
+    }
+
+    /// The receive buffer, shared by all sessions, had no room for `count` datagrams.
+    pub fn note_overflow(&mut self, count: u64) {
+        if let Some(ServerRun { phase: Phase::Receiving(r), .. }) = &mut self.run {
+            r.on_overflow(count);
+        }
+    }
+
+    /// The wall clock was stepped.
+    pub fn note_clock_step(&mut self) {
+        match self.run.as_mut().map(|r| &mut r.phase) {
+            Some(Phase::Sending(s)) => s.on_clock_step(),
+            Some(Phase::Receiving(r)) => r.on_clock_step(),
+            _ => {}
+        }
+    }
+
+    /// Receive times are the program's own.
+    pub fn note_program_timestamps(&mut self) {
+        if let Some(ServerRun { phase: Phase::Receiving(r), .. }) = &mut self.run {
+            r.on_program_timestamps();
+        }
+    }
+
+    /// When this session wants to be looked at.
+    pub fn next_deadline(&self) -> Time {
+        let own = self.run.as_ref().and_then(ServerRun::next_deadline);
+        let idle = match &self.run {
+            Some(run) if run.is_under_way() => Time::MAX,
+            _ => self.last_heard + IDLE,
+        };
+        own.map_or(idle, |t| t.min(idle))
+    }
+
+    /// The next chunk of a log that was asked for.
+    pub fn poll_chunk(&mut self, buf: &mut Vec<u8>) -> Option<SocketAddr> {
+        let to = self.main_address()?;
+        let session = self.id;
+        let run = self.run.as_mut()?;
+        let number = run.number;
+        let (index, bytes) = run.next_chunk()?;
+        encode(0, &Message::Chunk { session, run: number, index, bytes }, buf);
+        self.key.seal(Role::Server, buf);
+        Some(to)
+    }
+}
+
+impl Room {
+    /// Whether a plan that keeps the limits also fits beside the other sessions' runs.
+    fn fits(&self, load: Load) -> Result<Load, PlanError> {
+        use crate::check::PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
+        let wants = [
+            (BusyBitRate, load.bits_per_s, self.free.bits_per_s),
+            (BusyPacketRate, load.packets_per_s, self.free.packets_per_s),
+            (BusyPackets, load.packets, self.free.packets),
+        ];
+        match wants.into_iter().find(|(_, asked, limit)| asked > limit) {
+            Some((fault, asked, limit)) => Err(PlanError { fault, asked, limit }),
+            None => Ok(load),
+        }
+    }
+}
+
+/// IP and UDP header bytes towards an address; IPv4-mapped addresses travel as IPv4.
+pub(crate) fn overhead(to: SocketAddr) -> u16 {
+    if to.ip().to_canonical().is_ipv4() { 28 } else { 48 }
+}

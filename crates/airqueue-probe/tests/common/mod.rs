@@ -1,0 +1,293 @@
+//! A tiny network in virtual time between one server and some clients: each direction is a
+//! drop-tail queue with a fixed rate, then a constant delay, with loss, duplication, reordering and
+//! stalls on request.
+#![allow(dead_code)] // every test binary uses its part
+
+use airqueue_core::{Span, Time};
+use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction};
+use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
+use airqueue_probe::limits::Limits;
+use airqueue_probe::plan::{Plan, Segment};
+use airqueue_probe::records::Run;
+use airqueue_probe::server::{Server, ServerConfig};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+
+/// What one direction does to datagrams.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub delay: Span,
+    /// Extra delay of up to so much, drawn for each datagram.
+    pub jitter: Span,
+    pub loss: f64,
+    pub duplicate: f64,
+    /// Bytes per second of the bottleneck; 0: none.
+    pub rate: i64,
+    /// Datagrams that it queues.
+    pub queue: usize,
+    /// Nothing passes the bottleneck in these intervals.
+    pub stalls: Vec<(Time, Time)>,
+    /// Datagrams from or to these client ports vanish.
+    pub blocked_ports: Vec<u16>,
+    /// Instants at which the datagrams in the queue have left it.
+    departures: Vec<Time>,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Path {
+            delay: Span::from_millis(5),
+            jitter: Span::ZERO,
+            loss: 0.0,
+            duplicate: 0.0,
+            rate: 0,
+            queue: 100,
+            stalls: Vec::new(),
+            blocked_ports: Vec::new(),
+            departures: Vec::new(),
+        }
+    }
+}
+
+impl Path {
+    /// When a datagram that enters now comes out, `None` if it is dropped.
+    fn pass(&mut self, now: Time, bytes: usize) -> Option<Time> {
+        let mut out = now;
+        if self.rate > 0 {
+            self.departures.retain(|&t| t > now);
+            if self.departures.len() >= self.queue {
+                return None;
+            }
+            let begin = self.departures.last().copied().unwrap_or(now).max(now);
+            out = begin + Span::from_nanos((bytes as i64 + 28) * 1_000_000_000 / self.rate);
+        }
+        if let Some(&(_, to)) = self.stalls.iter().find(|&&(from, to)| from <= out && out < to) {
+            out = to;
+        }
+        if self.rate > 0 {
+            self.departures.push(out);
+        }
+        Some(out + self.delay)
+    }
+}
+
+type Flight = Reverse<(Time, u64, bool, SocketAddr, Vec<u8>)>;
+
+pub struct Net {
+    pub now: Time,
+    pub server: Server,
+    pub server_alive: bool,
+    pub clients: Vec<(Client, bool)>,
+    pub down: Path,
+    pub up: Path,
+    flights: BinaryHeap<Flight>,
+    counter: u64,
+    random: u64,
+    /// Datagrams that the server sent, with their time: destination, payload length, measured.
+    pub from_server: Vec<(Time, SocketAddr, usize, Option<Ticket>)>,
+    pub from_clients: Vec<(Time, usize, Option<Ticket>)>,
+    /// Sequence numbers that the sending host refuses.
+    pub refuse: Vec<u32>,
+}
+
+pub fn server_address() -> SocketAddr {
+    "198.51.100.1:4000".parse().unwrap()
+}
+
+pub fn client_address(client: usize, flow: usize) -> SocketAddr {
+    SocketAddr::new([192, 0, 2, 1].into(), (5000 + 100 * client + flow) as u16)
+}
+
+pub fn server_config() -> ServerConfig {
+    ServerConfig { key: None, limits: Limits::default(), secret: [7; 32] }
+}
+
+pub fn client_config(flows: u8) -> ClientConfig {
+    ClientConfig { server: server_address(), key: None, flows, entropy: [9; 32] }
+}
+
+impl Net {
+    pub fn new(server: ServerConfig) -> Net {
+        Net {
+            now: Time::from_nanos(1_000_000_000),
+            server: Server::new(server),
+            server_alive: true,
+            clients: Vec::new(),
+            down: Path::default(),
+            up: Path::default(),
+            flights: BinaryHeap::new(),
+            counter: 0,
+            random: 1,
+            from_server: Vec::new(),
+            from_clients: Vec::new(),
+            refuse: Vec::new(),
+        }
+    }
+
+    /// A net with one client of so many flows.
+    pub fn pair(flows: u8) -> Net {
+        let mut net = Net::new(server_config());
+        net.add(client_config(flows));
+        net
+    }
+
+    pub fn add(&mut self, mut config: ClientConfig) -> usize {
+        config.entropy[0] = self.clients.len() as u8;
+        self.clients.push((Client::new(config, self.now), true));
+        self.clients.len() - 1
+    }
+
+    fn chance(&mut self) -> f64 {
+        // splitmix64
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn launch(&mut self, to_server: bool, peer: SocketAddr, bytes: Vec<u8>) {
+        let path = if to_server { &self.up } else { &self.down };
+        let (loss, duplicate, jitter) = (path.loss, path.duplicate, path.jitter);
+        if path.blocked_ports.contains(&peer.port()) || self.chance() < loss {
+            return;
+        }
+        let copies = if self.chance() < duplicate { 2 } else { 1 };
+        for _ in 0..copies {
+            let extra = Span::from_nanos((self.chance() * jitter.as_nanos() as f64) as i64);
+            let path = if to_server { &mut self.up } else { &mut self.down };
+            if let Some(at) = path.pass(self.now, bytes.len()) {
+                self.counter += 1;
+                let flight = (at + extra, self.counter, to_server, peer, bytes.clone());
+                self.flights.push(Reverse(flight));
+            }
+        }
+    }
+
+    /// Puts a datagram of a stranger on the way to the server.
+    pub fn inject(&mut self, from: SocketAddr, bytes: &[u8]) {
+        self.launch(true, from, bytes.to_vec());
+    }
+
+    fn outcome(&mut self, endpoint: Option<usize>, transmit: &Transmit) -> bool {
+        let Some(ticket) = transmit.ticket else { return true };
+        let refused = self.refuse.contains(&ticket.seq);
+        let outcome = match (refused, ticket.timestamp) {
+            (true, _) => SendOutcome::Blocked,
+            (false, true) => SendOutcome::KernelSent(self.now + Span::from_micros(3)),
+            (false, false) => return true,
+        };
+        match endpoint {
+            None => self.server.on_send_outcome(ticket, outcome),
+            Some(i) => self.clients[i].0.on_send_outcome(ticket, outcome),
+        }
+        !refused
+    }
+
+    fn poll(&mut self) {
+        let mut buf = Vec::new();
+        while self.server_alive
+            && let Some(t) = self.server.poll_transmit(self.now, &mut buf)
+        {
+            self.from_server.push((self.now, t.to, buf.len(), t.ticket));
+            if self.outcome(None, &t) {
+                self.launch(false, t.to, buf.clone());
+            }
+        }
+        for i in 0..self.clients.len() {
+            while self.clients[i].1
+                && let Some(t) = self.clients[i].0.poll_transmit(self.now, &mut buf)
+            {
+                assert_eq!(t.to, server_address());
+                self.from_clients.push((self.now, buf.len(), t.ticket));
+                if self.outcome(Some(i), &t) {
+                    self.launch(true, client_address(i, t.socket), buf.clone());
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self, to_server: bool, peer: SocketAddr, payload: &[u8]) {
+        let (now, at) = (self.now, self.now);
+        if to_server {
+            if self.server_alive {
+                self.server.on_datagram(now, Received { socket: 0, from: peer, at, payload });
+            }
+            return;
+        }
+        let port = usize::from(peer.port()).wrapping_sub(5000);
+        let (client, socket) = (port / 100, port % 100);
+        if let Some((c, true)) = self.clients.get_mut(client) {
+            c.on_datagram(now, Received { socket, from: server_address(), at, payload });
+        }
+    }
+
+    /// Lets time pass until `until`, or until `done`. Whether it was done.
+    pub fn run(&mut self, until: Time, mut done: impl FnMut(&mut Net) -> bool) -> bool {
+        let mut without_progress = 0;
+        loop {
+            self.poll();
+            if done(self) {
+                return true;
+            }
+            let mut deadlines: Vec<Time> = Vec::new();
+            deadlines.extend(self.flights.peek().map(|Reverse(f)| f.0));
+            if self.server_alive {
+                deadlines.extend(self.server.next_deadline());
+            }
+            deadlines
+                .extend(self.clients.iter().filter(|c| c.1).filter_map(|c| c.0.next_deadline()));
+            let next = deadlines.into_iter().min().unwrap_or(Time::MAX);
+            if next > until {
+                self.now = until;
+                return false;
+            }
+            without_progress = if next <= self.now { without_progress + 1 } else { 0 };
+            assert!(without_progress < 100_000, "an endpoint wants to be polled for nothing");
+            self.now = self.now.max(next);
+            while self.flights.peek().is_some_and(|Reverse(f)| f.0 <= self.now) {
+                if let Some(Reverse((_, _, to_server, peer, bytes))) = self.flights.pop() {
+                    self.deliver(to_server, peer, &bytes);
+                }
+            }
+        }
+    }
+
+    pub fn run_for(&mut self, span: Span) {
+        self.run(self.now + span, |_| false);
+    }
+
+    /// Runs until client 0 is in `state`; panics after `limit`.
+    pub fn until(&mut self, state: ClientState, limit: Span) {
+        let reached = self.run(self.now + limit, |net| *net.clients[0].0.state() == state);
+        assert!(reached, "wanted {state:?}, is {:?} at {}", self.clients[0].0.state(), self.now);
+    }
+
+    /// Runs until client `i` has failed; panics after `limit`.
+    pub fn failure(&mut self, i: usize, limit: Span) -> airqueue_probe::ClientError {
+        let failed = |net: &mut Net| matches!(net.clients[i].0.state(), ClientState::Failed(_));
+        assert!(self.run(self.now + limit, failed), "still {:?}", self.clients[i].0.state());
+        match self.clients[i].0.state() {
+            ClientState::Failed(error) => error.clone(),
+            _ => unreachable!(),
+        }
+    }
+
+    pub fn connect(&mut self) {
+        self.until(ClientState::Ready, Span::from_secs(20));
+    }
+
+    /// Carries out a plan with client 0.
+    pub fn measure(&mut self, plan: &Plan, direction: Direction) -> Run {
+        let now = self.now;
+        self.clients[0].0.start(now, plan, direction).unwrap();
+        self.until(ClientState::Ready, plan.end() + Span::from_secs(60));
+        self.clients[0].0.take_run().unwrap()
+    }
+}
+
+pub fn segment(flow: u8, start_ms: i64, duration_ms: i64, count: u32, size: u16) -> Segment {
+    let (start, duration) = (Span::from_millis(start_ms), Span::from_millis(duration_ms));
+    Segment { flow, start, duration, count, size }
+}

@@ -1,0 +1,230 @@
+//! Client and server in virtual time, on good and bad networks.
+
+mod common;
+
+use airqueue_core::Span;
+use airqueue_probe::client::Direction;
+use airqueue_probe::plan::Plan;
+use airqueue_probe::records::{MISSING, Run, RunEnd};
+use common::{Net, segment};
+
+const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
+
+fn two_flows() -> Plan {
+    Plan { segments: vec![segment(1, 0, 3000, 30, 100), segment(0, 1000, 1000, 500, 1500)] }
+}
+
+fn check_columns(run: &Run, plan: &Plan) {
+    let r = &run.records;
+    for (i, packet) in plan.packets().take(r.sent_ns.len()).enumerate() {
+        assert_eq!(r.scheduled_ns[i], packet.at.as_nanos());
+        assert_eq!((r.flow[i], r.size_bytes[i]), (packet.flow, packet.size));
+    }
+    for column in [&r.scheduled_ns, &r.kernel_tx_ns, &r.received_ns] {
+        assert_eq!(column.len(), r.sent_ns.len());
+    }
+}
+
+#[test]
+fn a_clean_path_delivers_every_packet_after_its_delay() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.connect();
+        let plan = two_flows();
+        let run = net.measure(&plan, direction);
+        check_columns(&run, &plan);
+        assert_eq!(run.end, RunEnd::Complete);
+        assert_eq!(run.records.sent_ns, run.records.scheduled_ns);
+        let delays: Vec<i64> = (run.records.received_ns.iter().zip(&run.records.sent_ns))
+            .map(|(r, s)| r - s)
+            .collect();
+        assert!(delays.iter().all(|d| *d == delays[0]), "{direction:?}");
+        let stamped = run.records.kernel_tx_ns.iter().filter(|&&t| t != MISSING).count();
+        assert!(stamped > 30 && stamped < 530, "a sample is stamped: {stamped}");
+    }
+}
+
+#[test]
+fn measured_packets_have_the_planned_size_and_control_keeps_out_of_the_loaded_direction() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.connect();
+        net.measure(&two_flows(), direction);
+        let sent: Vec<_> = match direction {
+            Direction::Down => net.from_server.iter().map(|s| (s.0, s.2, s.3)).collect(),
+            Direction::Up => net.from_clients.clone(),
+        };
+        let first = sent.iter().position(|s| s.2.is_some()).unwrap();
+        let last = sent.iter().rposition(|s| s.2.is_some()).unwrap();
+        assert!(sent[first..=last].iter().all(|s| s.2.is_some()), "{direction:?}");
+        let sizes: Vec<usize> = sent[first..=last].iter().map(|s| s.1 + 28).collect();
+        let planned: Vec<usize> = two_flows().packets().map(|p| usize::from(p.size)).collect();
+        assert_eq!(sizes, planned);
+    }
+}
+
+#[test]
+fn a_bottleneck_loses_and_delays_and_the_records_say_so() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.connect();
+        let path = if direction == Direction::Down { &mut net.down } else { &mut net.up };
+        path.rate = 125_000; // a 1 Mb/s bottleneck of 50 packets: 0.6 s when full
+        path.queue = 50;
+        let plan = two_flows();
+        let run = net.measure(&plan, direction);
+        check_columns(&run, &plan);
+        assert_eq!(run.end, RunEnd::Complete);
+        let r = &run.records;
+        let delays: Vec<i64> = (0..r.sent_ns.len())
+            .filter(|&i| r.received_ns[i] != MISSING)
+            .map(|i| r.received_ns[i] - r.sent_ns[i])
+            .collect();
+        let lost = r.sent_ns.len() - delays.len();
+        assert!(lost > 300, "{lost} of 530 lost");
+        let spread = delays.iter().max().unwrap() - delays.iter().min().unwrap();
+        assert!((500_000_000..620_000_000).contains(&spread), "{spread}");
+    }
+}
+
+#[test]
+fn several_runs_share_one_receive_clock() {
+    for direction in BOTH {
+        let mut net = Net::pair(1);
+        net.connect();
+        let plan = Plan { segments: vec![segment(0, 0, 500, 50, 200)] };
+        let mut last = i64::MIN;
+        for _ in 0..4 {
+            let run = net.measure(&plan, direction);
+            assert_eq!(run.end, RunEnd::Complete);
+            assert!(run.records.received_ns[0] > last);
+            last = run.records.received_ns[49];
+        }
+        assert_eq!(net.server.stats().runs, 4);
+    }
+}
+
+#[test]
+fn loss_duplication_and_reordering_break_nothing() {
+    for direction in BOTH {
+        for seed in 0..8 {
+            let mut net = Net::pair(3);
+            for path in [&mut net.down, &mut net.up] {
+                path.loss = 0.2;
+                path.duplicate = 0.1;
+                path.jitter = Span::from_millis(30 + seed);
+            }
+            net.connect();
+            let segments = (0..90).map(|i| segment((i % 3) as u8, i * 30, 20, 10, 300)).collect();
+            let plan = Plan { segments };
+            let run = net.measure(&plan, direction);
+            check_columns(&run, &plan);
+            assert_eq!(run.end, RunEnd::Complete);
+            assert_eq!(run.records.sent_ns.len(), 900);
+            let got = run.records.received_ns.iter().filter(|&&t| t != MISSING).count();
+            assert!((600..820).contains(&got), "{got} of 900 at 20 % loss");
+            assert!(run.host.duplicates > 20);
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_the_host_refuses_was_never_sent() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.refuse = vec![3, 4, 400];
+        net.connect();
+        let run = net.measure(&two_flows(), direction);
+        assert_eq!(run.host.send_blocked, 3);
+        for (i, &sent) in run.records.sent_ns.iter().enumerate() {
+            assert_eq!(sent == MISSING, net.refuse.contains(&(i as u32)));
+        }
+    }
+}
+
+#[test]
+fn a_gap_in_the_plan_is_no_silence() {
+    for direction in BOTH {
+        let mut net = Net::pair(1);
+        net.connect();
+        // The second segment falls wholly behind a tail of losses and a gap of ten seconds.
+        let plan =
+            Plan { segments: vec![segment(0, 0, 200, 20, 200), segment(0, 10_200, 200, 20, 200)] };
+        let run = net.measure(&plan, direction);
+        assert_eq!(run.end, RunEnd::Complete);
+        assert!(run.records.received_ns.iter().all(|&t| t != MISSING));
+    }
+}
+
+#[test]
+fn a_run_that_starts_late_in_its_plan_is_waited_for() {
+    for direction in BOTH {
+        let mut net = Net::pair(1);
+        net.connect();
+        let plan = Plan { segments: vec![segment(0, 5000, 200, 20, 200)] };
+        assert_eq!(net.measure(&plan, direction).end, RunEnd::Complete);
+    }
+}
+
+#[test]
+fn a_deep_queue_drains_to_its_last_packet() {
+    for direction in BOTH {
+        let mut net = Net::pair(1);
+        net.connect();
+        let path = if direction == Direction::Down { &mut net.down } else { &mut net.up };
+        (path.rate, path.queue) = (500_000, 3000); // 2000 packets of 1500 bytes: six seconds
+        let plan = Plan { segments: vec![segment(0, 0, 2000, 2000, 1500)] };
+        let run = net.measure(&plan, direction);
+        assert_eq!(run.end, RunEnd::Complete);
+        assert!(run.records.received_ns.iter().all(|&t| t != MISSING), "{direction:?}");
+    }
+}
+
+#[test]
+fn a_short_stall_is_survived_wherever_it_falls() {
+    for direction in BOTH {
+        for begin_ms in [300, 1500, 2900, 3300] {
+            let mut net = Net::pair(2);
+            net.connect();
+            for path in [&mut net.down, &mut net.up] {
+                (path.rate, path.queue) = (2_000_000, 5000);
+                let from = net.now + Span::from_millis(begin_ms);
+                path.stalls = vec![(from, from + Span::from_millis(1500))];
+            }
+            let plan = two_flows();
+            let run = net.measure(&plan, direction);
+            assert_eq!(run.end, RunEnd::Complete, "{direction:?} at {begin_ms}");
+            assert!(run.records.received_ns.iter().all(|&t| t != MISSING), "{begin_ms}");
+        }
+    }
+}
+
+#[test]
+fn a_long_stall_ends_the_run_early_and_loses_nothing_that_arrived() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.connect();
+        let from = net.now + Span::from_millis(1400);
+        for path in [&mut net.down, &mut net.up] {
+            (path.rate, path.queue) = (2_000_000, 5000);
+            path.stalls = vec![(from, from + Span::from_secs(3))];
+        }
+        let plan = Plan { segments: vec![segment(0, 0, 8000, 800, 500)] };
+        let run = net.measure(&plan, direction);
+        check_columns(&run, &plan);
+        assert!(matches!(run.end, RunEnd::SenderSilent | RunEnd::ReceiverSilent), "{:?}", run.end);
+        let n = run.records.sent_ns.len();
+        assert!((100..500).contains(&n), "{n} attempted");
+        assert!(run.records.received_ns.iter().all(|&t| t != MISSING), "{direction:?}");
+        // The session lives on.
+        assert_eq!(net.measure(&two_flows(), direction).end, RunEnd::Complete);
+    }
+}
+
+#[test]
+fn ipv6_flows_carry_smaller_payloads() {
+    let plan = Plan { segments: vec![segment(0, 0, 100, 1, 79)] };
+    let limits = airqueue_probe::limits::Limits::default();
+    let error = airqueue_probe::check::check(&plan, &limits, 1, 80).unwrap_err();
+    assert_eq!(error.fault, airqueue_probe::check::PlanFault::SmallSize);
+}
