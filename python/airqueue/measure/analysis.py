@@ -77,7 +77,9 @@ def load_point(run: Run) -> dict[str, Any]:
     The received rate is that of the second half of the arrivals: a shaper lets the first packets
     pass with the tokens it has saved, and a queue's filling hides nothing from then on.
     """
-    flood = np.asarray(run.flow == FLOOD_FLOW) & run.sent
+    start, end = (round(float(t) * 1e9) for t in run.meta["flood_s"])
+    at = run.scheduled_ns
+    flood = np.asarray(run.flow == FLOOD_FLOW) & run.sent & (at >= start) & (at < end)
     sent = np.sort(run.sent_ns[flood])
     arrived = np.sort(run.received_ns[flood & run.received])
     delay = run.delay_s[flood & run.received]
@@ -189,7 +191,7 @@ def _capacity(
         return
     result.drop_from = "head" if finding.drop_from == "head" else "tail"
     result.in_service_packets = _in_service(accepted)
-    blur = RESOLUTION_PACKETS + (finding.burst - 1 if finding.burst > 2 else 0.0)
+    blur = RESOLUTION_PACKETS + (finding.burst / 2 if finding.burst > 2 else 0.0)
     result.resolution = {
         "packets": blur,
         "because": f"packets arrive in bursts of {finding.burst:.0f}"

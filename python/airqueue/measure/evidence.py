@@ -9,8 +9,6 @@ import numpy as np
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.session import Session
 
-CLUSTER_GAP = 0.25
-"""Packets closer than this share of the mean gap came in one burst."""
 MIN_FOR_SPREAD = 5
 """Fewer drops than this in a phase say nothing about their spread."""
 
@@ -50,7 +48,7 @@ def observe(session: Session) -> SessionEvidence:
         spread=spread,
         press_ratio=press_ratio,
         overtaken=_overtaken(session),
-        burst=_burst(session),
+        burst=session.burst,
         delay_rise=_delay_rise(session, rate),
         noise=jitter_s * rate,
     )
@@ -83,16 +81,3 @@ def _overtaken(session: Session) -> float | None:
         for row in probes
     ]
     return float(np.median(counts))
-
-
-def _burst(session: Session) -> float:
-    """Size of the burst in which the median packet of the hold phase arrives."""
-    mask = session.during("hold") & session.run.received
-    times = np.sort(session.run.received_ns[mask])
-    if len(times) < 10 or times[-1] == times[0]:
-        return 1.0
-    gaps = np.diff(times)
-    threshold = CLUSTER_GAP * (times[-1] - times[0]) / len(gaps)
-    label = np.concatenate(([0], np.cumsum(gaps > threshold)))
-    sizes = np.bincount(label)
-    return float(np.median(sizes[label]))

@@ -24,6 +24,8 @@ OVERFLOW_SHARE = 0.001
 """Larger share of packets lost in the receiver's own socket buffer makes the receiver the limit."""
 LOCAL_QUEUE_S = 0.005
 """Median time from the program to the device beyond which the sending host itself queues."""
+LAST_PACKETS = 3
+"""A run whose last packets are all missing was given up while the device still held them."""
 UNSTEADY_SHARE = 0.5
 """Throughput that varies by more within a session (paper, section IV-B) is not steady."""
 STEADY_RATE_ONLY = ("published", "corrected")
@@ -96,7 +98,10 @@ class Judged:
         return bool(np.histogram(lost, bins=5, range=span)[0].min() > 0)
 
     def _stalled(self) -> bool:
-        return self.session.run.end == "sender_silent"
+        """Silence in the run, or at its end: what a device still held was then not lost."""
+        run = self.session.run
+        last = run.received[run.sent][-LAST_PACKETS:]
+        return run.end == "sender_silent" or (run.end == "complete" and not np.any(last))
 
     def _interrupted(self) -> bool:
         return self.session.run.end != "complete"

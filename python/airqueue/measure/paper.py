@@ -100,7 +100,7 @@ def step_plan(size: int, rate_pps: float, step: int) -> tuple[Plan, dict[str, An
     """One rate of Algorithm 1; the next run begins when the queue has drained."""
     plan = Plan((cbr(FLOOD_FLOW, 0.0, STEP_S, rate_pps, size), *farewell(STEP_S + 0.1, size)))
     meta = {"kind": "search", "profile": "paper", "size_bytes": size, "index": step}
-    return plan, {**meta, "says": f"{rate_pps:.0f} packets/s"}
+    return plan, {**meta, "flood_s": [0.0, STEP_S], "says": f"{rate_pps:.0f} packets/s"}
 
 
 def session_plan(size: int, rate_pps: float, index: int) -> tuple[Plan, dict[str, Any]]:

@@ -141,7 +141,8 @@ def train_plan(size: int, rate_pps: float, index: int) -> tuple[Plan, dict[str, 
     end = 0.05 + count / rate_pps
     plan = Plan((cbr(FLOOD_FLOW, 0.05, end, rate_pps, size), *farewell(end + 0.02, size)))
     meta = {"kind": "search", "profile": "quick", "size_bytes": size, "index": index}
-    return plan, {**meta, "says": f"train at {rate_pps * size * 8e-6:.0f} Mb/s"}
+    says = f"train at {rate_pps * size * 8e-6:.0f} Mb/s"
+    return plan, {**meta, "flood_s": [0.05, end], "says": says}
 
 
 def farewell(at_s: float, size: int) -> tuple[Segment, ...]:

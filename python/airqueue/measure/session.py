@@ -25,6 +25,9 @@ from airqueue.measure.records import MISSING, Run
 LINK_OVERHEAD_BYTES = 14
 """Ethernet header: Linux counts it in a byte queue's backlog, the IP size does not contain it."""
 
+CLUSTER_GAP = 0.25
+"""Packets closer than this share of the mean gap came in one burst."""
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -95,6 +98,41 @@ class Session:
         return np.sort(self.run.received_ns[self.run.received])
 
     @cached_property
+    def arrival_rank(self) -> Ints:
+        """Place of each packet among the arrivals, 0 first, -1 if lost; shape (n,).
+
+        Packets of one burst arrive at one instant: then the order of sending decides.
+        """
+        rows = np.flatnonzero(self.run.received)
+        order = rows[np.argsort(self.run.received_ns[rows], kind="stable")]
+        rank = np.full(len(self.run), -1)
+        rank[order] = np.arange(len(order))
+        return rank
+
+    @cached_property
+    def burst(self) -> float:
+        """Size of the burst in which the median packet of the hold phase arrives, in packets."""
+        mask = self.during("hold") & self.run.received
+        times = np.sort(self.run.received_ns[mask])
+        if len(times) < 10 or times[-1] == times[0]:
+            return 1.0
+        gaps = np.diff(times)
+        threshold = CLUSTER_GAP * (times[-1] - times[0]) / len(gaps)
+        label = np.concatenate(([0], np.cumsum(gaps > threshold)))
+        sizes = np.bincount(label)
+        return float(np.median(sizes[label]))
+
+    @property
+    def burst_under_way(self) -> float:
+        """Packets of a burst that, at any instant, may be in service or still waiting.
+
+        A device that sends aggregates has taken them out of its queue; one that is woken late
+        releases what was waiting. From outside they look the same: the counts cannot tell which, so
+        estimators take the middle and the resolution says so. Zero for packets sent one by one.
+        """
+        return self.burst if self.burst > 2 else 0.0
+
+    @cached_property
     def last_delivered_before(self) -> Ints:
         """Row of the last delivered packet sent before each row, -1 if none; shape (n,)."""
         rows = np.where(self.run.received, np.arange(len(self.run)), -1)
@@ -119,9 +157,8 @@ class Session:
         tails = self.last_delivered_before[self.drops]
         if due is None:
             return np.full(len(self.drops), np.nan)
-        up_to_tail = np.searchsorted(self.arrivals_ns, self.run.received_ns[tails], side="right")
         gone_before = np.searchsorted(self.arrivals_ns, due[self.drops], side="right")
-        waiting = (up_to_tail - gone_before).astype(float)
+        waiting = (self.arrival_rank[tails] + 1 - gone_before).astype(float)
         waiting[tails < 0] = np.nan
         return np.asarray(np.maximum(waiting, 0.0))
 

@@ -42,7 +42,7 @@ class Finding:
 
 def tolerance(held: float, seen: SessionEvidence) -> float:
     """Packets by which counts in one FIFO may differ: rounding, jitter of the path, one burst."""
-    burst = seen.burst - 1 if seen.burst > 2 else 0.0
+    burst = seen.burst if seen.burst > 2 else 0.0
     return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst
 
 

@@ -13,8 +13,11 @@ def counting(session: Session) -> float | None:
     Needs no throughput, so it survives rate changes and stalls; the median ignores packets that the
     air lost while the queue had room. Drops of all phases count: a queue that admits more or fewer
     under another overload is not a drop-tail queue, which `airqueue.measure.verdicts` looks at.
-    None without drops.
+    Where the device sends bursts, half of the burst under way is taken off (see
+    `Session.burst_under_way`). None without drops.
     """
     waiting = session.waiting_at_drop
     known = waiting[~np.isnan(waiting)]
-    return float(np.median(known)) if len(known) else None
+    if not len(known):
+        return None
+    return max(0.0, float(np.median(known)) - session.burst_under_way / 2)

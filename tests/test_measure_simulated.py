@@ -1,0 +1,127 @@
+"""The whole method over the simulated bottleneck: the real client and server on a virtual clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airqueue.measure.api import measure
+from airqueue.measure.result import Measurement
+from airqueue.measure.schema import check
+from airqueue.measure.simulated import SimulatedProber
+
+
+def measured(seed: int = 1, profile: str = "quick", **config: Any) -> Measurement:
+    result = measure(SimulatedProber({"flows": 3, **config}, seed=seed), profile=profile)
+    check(result.to_json())
+    return result
+
+
+@pytest.mark.parametrize("queue", [1, 50, 100])
+def test_a_driver_ring_adds_up(queue):
+    result = measured(queue=f"pfifo:{queue}", ring_packets=40)
+    assert result.verdict == "fifo"
+    assert result.capacity == pytest.approx(queue + 40, abs=1)
+    assert result.ci95[0] <= queue + 40 <= result.ci95[1]
+
+
+@pytest.mark.parametrize("capacity", [30, 100, 1000])
+def test_the_paper_as_published(capacity):
+    """Both sizes, 30 sessions of 120 s each after Algorithm 1, in seconds."""
+    result = measured(profile="paper", queue=f"pfifo:{capacity}")
+    assert (result.verdict, result.counted_in) == ("fifo", "packets")
+    assert sum(s.accepted for s in result.sessions) == 60
+    for row in result.estimators["published"].by_size.values():
+        assert row["sessions"] == 30
+        assert row["packets"] == pytest.approx(capacity, abs=max(1.5, 0.03 * capacity))
+    assert result.capacity == pytest.approx(capacity, abs=1)
+    # 30 sessions of two minutes for each size, and a search of a minute for each 50 packets/s.
+    assert result.elapsed_s > 2 * 30 * 120
+
+
+@pytest.mark.parametrize("ring", [0, 40])
+def test_the_published_formula_sees_all_stages(ring):
+    result = measured(profile="paper", queue="pfifo:50", ring_packets=ring)
+    for row in result.estimators["published"].by_size.values():
+        assert row["packets"] == pytest.approx(50 + ring, abs=max(1.5, 0.03 * (50 + ring)))
+
+
+def test_skew_of_100_ppm():
+    result = measured(queue="pfifo:250", skew_ppm=100.0, clock_offset_s=-3.0)
+    assert result.capacity == pytest.approx(250, abs=0.2)
+    assert result.hosts["clock_skew_ppm"]["value"] == pytest.approx(100, abs=5)
+
+
+def test_isolated_flows_get_no_capacity():
+    result = measured(queue="pfifo:100", isolate_flows=True)
+    assert result.verdict == "isolated"
+    assert result.capacity is None
+
+
+def test_a_policer_gets_no_capacity():
+    result = measured(policer=True, burst_bytes=30_000)
+    assert result.verdict == "policer"
+    assert result.capacity is None
+
+
+def test_drops_at_the_head():
+    result = measured(queue="pfifo:100", drop_from="head")
+    assert (result.verdict, result.drop_from) == ("fifo", "head")
+    assert result.capacity == pytest.approx(100, abs=1)
+
+
+@pytest.mark.parametrize("rate_mbps", [100, 300])
+def test_an_aggregating_device(rate_mbps):
+    result = measured(queue="pfifo:500", rate_bps=rate_mbps * 1e6, aggregate_packets=64)
+    assert result.verdict == "fifo"
+    assert result.resolution["packets"] >= 32
+    assert result.capacity == pytest.approx(500, abs=64)
+    assert result.ci95[0] <= 500 <= result.ci95[1]
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_rate_that_swings(factor):
+    result = measured(queue="pfifo:100", rate_changes=[[0.9, factor], [1.8, 1.0]], repeat_s=1.8)
+    assert result.verdict == "fifo"
+    assert result.capacity == pytest.approx(100, abs=2)
+
+
+def test_stalls_of_seconds():
+    result = measured(queue="pfifo:100", stalls_s=[[5.0, 2.5]], repeat_s=11.0)
+    assert result.verdict == "fifo"
+    assert result.capacity == pytest.approx(100, abs=2)
+
+
+def test_a_limit_that_changes_is_no_capacity():
+    result = measured(queue="pfifo:100", limit_changes=[[0.4, 40], [0.8, 100]], repeat_s=0.8)
+    assert result.verdict in ("not_flat", "undecided")
+    assert result.capacity is None
+
+
+def test_a_packet_ceiling():
+    result = measured(queue="pfifo:100", mpu_bytes=1500)
+    assert (result.verdict, result.counted_in) == ("fifo", "packets")
+    assert result.capacity == pytest.approx(100, abs=1)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_jitter_and_loss_of_a_radio(seed):
+    result = measured(seed=seed, queue="pfifo:120", service_jitter_s=620e-6, loss_probability=0.005)
+    assert (result.verdict, result.counted_in) == ("fifo", "packets")
+    assert result.capacity == pytest.approx(120, abs=2.4)
+    assert result.ci95[0] <= 120 <= result.ci95[1] + 1
+
+
+def test_a_slow_sender_is_named():
+    result = measured(queue="pfifo:100", rate_bps=50e6, sender_cap_pps=3000)
+    assert result.verdict in ("sender_limited", "not_saturable")
+    assert result.capacity is None
+
+
+def test_a_slow_receiver_is_named():
+    result = measured(
+        queue="pfifo:100", rate_bps=50e6, receive_buffer_packets=60, reader_rate_pps=2500
+    )
+    assert result.verdict in ("receiver_limited", "undecided")
+    assert result.capacity is None
