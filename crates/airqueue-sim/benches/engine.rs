@@ -1,12 +1,15 @@
 //! How fast the engine is: events alone, the device alone, and a whole measurement.
 //!
-//! `cargo bench -p airqueue-sim`; the session also prints its events per second.
+//! `cargo bench -p airqueue-sim`; the items of the session are its events.
 
 use airqueue_core::{DataRate, Limit, Packet, Seed, Span, Time};
+use airqueue_probe::client::Direction;
+use airqueue_probe::plan::{Plan, Segment};
 use airqueue_qdisc::DropFrom;
 use airqueue_sim::bottleneck::link::LinkSpec;
 use airqueue_sim::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_sim::event::{EventQueue, Phase};
+use airqueue_sim::path::{PathConfig, SimulatedPath};
 use divan::counter::ItemsCount;
 
 fn main() {
@@ -77,4 +80,26 @@ fn overloaded_device(bencher: divan::Bencher) {
             }
         }
     });
+}
+
+/// One session of the APQ paper: 120 s with 10 packets/s, 600 packets/s more from 30 s to 90 s, real
+/// endpoints, connecting included.
+#[divan::bench]
+fn paper_session(bencher: divan::Bencher) {
+    let cbr = |flow, start, length, rate: u32| Segment {
+        flow,
+        start: Span::from_secs(start),
+        duration: Span::from_secs(length),
+        count: length as u32 * rate,
+        size: 1500,
+    };
+    let plan = Plan { segments: vec![cbr(1, 0, 120, 10), cbr(0, 30, 60, 600)] };
+    let config = PathConfig { rate_bps: 5.5e6, ..PathConfig::default() };
+    let session = || {
+        let mut path = SimulatedPath::new(&config, 1).expect("a valid path");
+        path.run(&plan, Direction::Down).expect("a run");
+        path.events()
+    };
+    let events = session() as usize;
+    bencher.counter(ItemsCount::new(events)).bench_local(session);
 }

@@ -67,16 +67,20 @@ pub struct SimulatedPath {
     path: CheckedPath,
     seed: Seed,
     sim: Simulation<Network<Client, Server>>,
-    /// Whether the endpoints have begun to talk.
-    begun: bool,
+    /// How many sessions the endpoints have begun.
+    sessions: u64,
 }
 
-/// The real endpoints, given the time on the client's clock.
-fn endpoints(flows: u8, seed: Seed) -> impl FnOnce(Time) -> (Client, Server) {
+/// The real endpoints of a session, given the time on the client's clock.
+fn endpoints(flows: u8, seed: Seed, session: u64) -> impl FnOnce(Time) -> (Client, Server) {
     move |now| {
-        let entropy = seed.bytes("client");
+        let entropy = seed.bytes(&format!("client {session}"));
         let client = ClientConfig { server: SERVER, key: None, flows, entropy };
-        let server = ServerConfig { key: None, limits: LIMITS, secret: seed.bytes("server") };
+        let server = ServerConfig {
+            key: None,
+            limits: LIMITS,
+            secret: seed.bytes(&format!("server {session}")),
+        };
         (Client::new(client, now), Server::new(server))
     }
 }
@@ -87,16 +91,17 @@ impl SimulatedPath {
     pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
         let path = CheckedPath::new(config)?;
         let seed = Seed(seed);
-        let mut network = Network::new(&path, Direction::Down, seed, endpoints(path.flows, seed));
+        let mut network =
+            Network::new(&path, Direction::Down, seed, endpoints(path.flows, seed, 0));
         let mut queue = EventQueue::new();
         network.power_on(&mut queue);
-        Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), begun: false })
+        Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), sessions: 0 })
     }
 
     /// Carries out a plan and returns its records. The device stands in the plan's direction.
     ///
-    /// The first run also opens the session between the endpoints; all that they say to each other
-    /// in that direction passes through the device.
+    /// The first run, and one after a failure, also opens a session between the endpoints; all that
+    /// they say to each other in that direction passes through the device.
     pub fn run(&mut self, plan: &Plan, direction: Direction) -> Result<Run, PathError> {
         self.begin(direction);
         self.until(self.now() + PATIENCE, |client| client.state() == &ClientState::Ready)?;
@@ -142,17 +147,19 @@ impl SimulatedPath {
         self.sim.events()
     }
 
-    /// Turns the path to the direction that is loaded; the first time, lets the endpoints begin.
+    /// Turns the path to the direction that is loaded. The first time, and after the client has
+    /// given up, the endpoints begin anew.
     fn begin(&mut self, direction: Direction) {
         let now = self.now();
-        if self.begun {
-            self.sim.model.load(direction, now);
+        let network = &mut self.sim.model;
+        if self.sessions > 0 && !matches!(network.client.endpoint.state(), ClientState::Failed(_)) {
+            network.load(direction, now);
         } else {
-            self.begun = true;
-            let make = endpoints(self.path.flows, self.seed);
-            self.sim.model.connect(&self.path, direction, now, make);
+            let make = endpoints(self.path.flows, self.seed, self.sessions);
+            network.connect(&self.path, direction, now, make);
+            self.sessions += 1;
         }
-        self.sim.model.poll_all(&mut self.sim.queue);
+        network.poll_all(&mut self.sim.queue);
     }
 
     /// Lets things happen until the client is where it is wanted.
