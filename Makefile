@@ -87,6 +87,7 @@ demo: system-demo setup  ## build a Host AP, measure its queue, write demo/repor
 	mkdir -p demo
 	$(BIN)/airqueue testbed measure --queue pfifo:100 --rate 7mbit \
 		--json demo/result.json --report demo/report.html
+	@echo "The report is demo/report.html, the numbers are in demo/result.json."
 
 fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
