@@ -20,6 +20,7 @@ from airqueue.cli import main
 from airqueue.cli import measure as measure_module
 from airqueue.cli.captures import check_header, check_meta
 from airqueue.cli.progress import Display, glimpse, time_left
+from airqueue.measure.capture import CaptureFile
 from airqueue.measure.events import Event
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
 from airqueue.measure.prober import ProbeError, Progress, RunInterrupted
@@ -475,6 +476,45 @@ def test_server_ends_cleanly(number):
         _, errors = process.communicate(timeout=10)
         assert process.returncode == 0
         assert errors == "Stopped.\n"
+
+
+def test_measuring_through_a_real_server(runner, tmp_path):
+    # Loopback has no queue to fill at such a rate, and the verdict must say so.
+    (tmp_path / "key").write_text("secret")
+    with serving("--port", "0", "--key-file", str(tmp_path / "key")) as (_process, port):
+        command = ["measure", "127.0.0.1", "--port", str(port), "--max-rate", "5mbit", "-q"]
+        arguments = ["--key-file", "key", "--capture", "a.capture", "--json", "-"]
+        result = runner.invoke(main, [*command, *arguments])
+        wrong = runner.invoke(main, command)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(result.stdout)
+    check(measured)
+    assert measured["verdict"] == "not_saturable"
+    assert wrong.exit_code == 1
+    assert wrong.stdout == ""
+    assert "key" in wrong.stderr
+    assert wrong.stderr.count("\n") == 1
+    again = runner.invoke(main, ["analyze", "a.capture", "--json", "-"])
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["verdict"] == measured["verdict"]
+
+
+def test_a_torn_capture_is_an_interrupted_measurement(runner, tmp_path):
+    header = {"profile": "quick", "direction": "down", "sizes": [1500, 750], "target": "a"}
+    runs = [synthetic.fifo_run(size, index) for size in (1500, 750) for index in range(2)]
+    with CaptureFile.create(tmp_path / "a.capture", header) as capture:
+        for run in runs:
+            capture.append(run)
+    whole = (tmp_path / "a.capture").read_bytes()
+    (tmp_path / "torn.capture").write_bytes(whole[:-20])
+    for name, sessions in (("a", 4), ("torn", 3)):
+        result = runner.invoke(main, ["analyze", f"{name}.capture", "--json", "-"])
+        assert result.exit_code == 0, result.output
+        measured = json.loads(result.stdout)
+        check(measured)
+        assert measured["interrupted"] is (name == "torn")
+        assert len(measured["sessions"]) == sessions
+        assert measured["profile"] == "quick"
 
 
 def test_a_taken_port_is_one_sentence(runner):

@@ -16,12 +16,17 @@ MAX_RUN_S = 86_400.0
 def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
     """Return header and runs of a capture; a run that was cut off in the middle is left out.
 
+    The header says in ``interrupted`` whether the measurement was cut short.
+
     Raises CaptureError, or ResultError for contents that no measurement writes.
     """
     loaded = capture.load(path)
     for number, run in enumerate(loaded.runs, start=1):
         check_meta(path, number, run.meta)
-    return check_header(path, loaded.header), list(loaded.runs)
+    header = check_header(path, loaded.header)
+    # A resumed measurement ends with a whole run, whatever came before.
+    cut_short = loaded.torn or (bool(loaded.runs) and loaded.runs[-1].end == "cancelled")
+    return {**header, "interrupted": cut_short}, list(loaded.runs)
 
 
 def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:

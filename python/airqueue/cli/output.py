@@ -42,15 +42,20 @@ class Outputs:
                 check_writable(path)
 
     def emit(self, result: Mapping[str, Any], runs: Sequence[Run]) -> None:
-        """Show the result and write the files."""
-        if self.json_path == "-":
-            click.echo(schema.to_text(result), nl=False)
-        else:
-            show_result(result)
-        if self.report_path is not None:
-            write_report(self.report_path, result, runs)
+        """Write the files and show the result; each also where the other fails."""
+        try:
+            self._write(result, runs)
+        finally:
+            if self.json_path == "-":
+                click.echo(schema.to_text(result), nl=False)
+            else:
+                show_result(result)
+
+    def _write(self, result: Mapping[str, Any], runs: Sequence[Run]) -> None:
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, schema.to_text(result))
+        if self.report_path is not None:
+            write_report(self.report_path, result, runs)
 
 
 def show_result(result: Mapping[str, Any]) -> None:
