@@ -23,6 +23,8 @@ MIN_STEP_S = 0.0015
 """Quiet delays before and after that differ by less are not called a step."""
 DRAINING_SLOPE = -0.2
 """Delay that falls faster than this, in seconds per second, is a queue being emptied."""
+SHORTEST_CALM_NS = 20e6
+"""Packets closer together than this cannot show that delay has stopped falling."""
 SETTLED_SLACK_NS = 1e6
 """Delays up to this much above the settled level belong to it, however quiet the path."""
 
@@ -100,7 +102,7 @@ def settled_from(
     """
     n = len(delays_ns)
     tail = slice(max(0, n - max(3, n // 3)), n)
-    if n < 3 or times_ns[-1] <= times_ns[tail.start]:
+    if n < 3 or times_ns[-1] - times_ns[tail.start] < SHORTEST_CALM_NS:
         return None
     slope = stats.theilslopes(delays_ns[tail], times_ns[tail])[0]
     if slope < DRAINING_SLOPE:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ SATURATED_SHARE = 0.85
 
 FILL, HOLD, PRESS = 3.0, 1.3, 2.0
 """Offered rate in the phases of a session, as multiples of the path's rate."""
+LEAST_OVERLOAD = 1.1
+"""A sender that cannot offer this multiple of the path's rate does not fill its queue for sure."""
+SENDER_KEEPS = 0.9
+"""Share of the planned rate below which the sender has fallen behind."""
+SUBSTITUTES = 2
+"""Sizes tried in the place of one that cannot be sent fast enough."""
 QUIET_S = 0.35
 QUIET_PER_SIZE = 12
 """Baseline packets of each size in each quiet period."""
@@ -57,15 +63,28 @@ FLOWS = 1 + len(PROBE_FLOWS)
 """Five-tuples that a measurement uses."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found for one size, in packets/s.
+
+    ``ceiling_pps`` is what the sender can really send: its agreed limit, or nine tenths of what it
+    managed when it fell behind.
+    """
+
+    rate_pps: float
+    ceiling_pps: float
+
+
 @dataclass
 class SizeState:
     """What is known so far of one packet size."""
 
     size_bytes: int
     rate_pps: float
+    ceiling_pps: float
     held: float
-    counts: list[float]
-    drained: list[float]
+    counts: list[float] = field(default_factory=list)
+    drained: list[float] = field(default_factory=list)
     tried: int = 0
     refused_in_a_row: int = 0
 
@@ -90,46 +109,71 @@ def _short(values: Sequence[float]) -> bool:
 
 def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
     """Run the quick profile; returns header values for `analyze` (``warnings``)."""
+    warnings: list[str] = []
     states: list[SizeState] = []
     for size in sizes:
-        byte_rate = states[0].rate_pps * states[0].size_bytes if states else None
-        rate = find_rate(runner, size, byte_rate)
-        if rate is None:
-            return {}
-        held = explore(runner, size, rate) if not states else _expected(states[0], size)
-        if held is None:
-            return {}
-        states.append(SizeState(size, rate, held, [], []))
+        state = prepare(runner, size, states, warnings)
+        if state is not None:
+            states.append(state)
+        elif not states:
+            return {"warnings": warnings}
     while any(not s.done for s in states):
         for state in states:
             if state.done:
                 continue
-            if runner.out_of_time(session_plan(state, tuple(sizes))[0].end_s) and all(
+            if runner.out_of_time(session_plan(state, states)[0].end_s) and all(
                 len(s.counts) >= 2 for s in states
             ):
-                return {"warnings": ["The time limit ended the measurement."]}
+                return {"warnings": [*warnings, "The time limit ended the measurement."]}
             one_session(runner, state, states)
-    return {}
+    return {"warnings": warnings}
 
 
-def _expected(first: SizeState, size: int) -> float:
-    """Packets of another size to be ready for: more if the device counts bytes."""
-    return first.held * max(1.0, first.size_bytes / size)
+def prepare(
+    runner: Runner, size: int, states: Sequence[SizeState], warnings: list[str]
+) -> SizeState | None:
+    """Find rate and first count for a size; None if nothing saturates the path.
+
+    Small packets need more of them per second than a sender may manage: then a size nearer to the
+    first one takes their place.
+    """
+    if not states:
+        found = find_rate(runner, size, None)
+        held = explore(runner, size, found) if found else None
+        if found is None or held is None:
+            return None
+        return SizeState(size, found.rate_pps, found.ceiling_pps, held)
+    first, wanted = states[0], size
+    for _ in range(SUBSTITUTES + 1):
+        found = find_rate(runner, size, first.rate_pps * first.size_bytes)
+        if found is not None:
+            if size != wanted:
+                warnings.append(
+                    f"{wanted}-byte packets could not be sent fast enough to fill the queue; "
+                    f"{size}-byte packets took their place."
+                )
+            held = first.held * max(1.0, first.size_bytes / size)
+            return SizeState(size, found.rate_pps, found.ceiling_pps, held)
+        size = (size + first.size_bytes) // 2
+    warnings.append(f"{wanted}-byte packets could not be sent fast enough to fill the queue.")
+    return None
 
 
-def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> float | None:
-    """Find the path's rate for packets of one size, in packets/s; None if nothing saturates it."""
-    ceiling = runner.prober.max_rate_pps(size)
-    rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else 3 * hint_byte_rate / size
+def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found | None:
+    """Find the path's rate for packets of one size; None if nothing saturates it."""
+    agreed = runner.prober.max_rate_pps(size)
+    rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else FILL * hint_byte_rate / size
     index = 0
     while True:
-        rate = min(rate, ceiling)
+        rate = min(rate, agreed)
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
         point = load_point(runner.run(*train_plan(size, rate, index)))
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
-        if received > 0 and received < SATURATED_SHARE * offered:
-            return received
-        if rate >= ceiling or offered < 0.5 * rate:
+        short = offered < SENDER_KEEPS * rate
+        ceiling = SENDER_KEEPS * offered if short else agreed
+        if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
+            return Found(received, ceiling)
+        if rate >= agreed or short:
             return None
         rate *= RAMP_FACTOR
         index += 1
@@ -150,13 +194,13 @@ def farewell(at_s: float, size: int) -> tuple[Segment, ...]:
     return tuple(Segment(flow, at_s, 0.0, 1, size) for flow in (*PROBE_FLOWS, FLOOD_FLOW))
 
 
-def explore(runner: Runner, size: int, rate_pps: float) -> float | None:
+def explore(runner: Runner, size: int, found: Found) -> float | None:
     """Flood ever longer until packets are refused; returns a first count of the queue."""
     flood_s, index = 0.3, 0
     while flood_s <= LONGEST_FLOOD_S:
         runner.say("search", f"filling the queue for {flood_s:.1f} s")
-        offered = min(FILL * rate_pps, runner.prober.max_rate_pps(size))
-        plan, meta = flood_plan(size, rate_pps, offered, flood_s, index)
+        offered = min(FILL * found.rate_pps, found.ceiling_pps)
+        plan, meta = flood_plan(size, found.rate_pps, offered, flood_s, index)
         judged = Judged(Session(runner.run(plan, meta)))
         waiting = judged.session.waiting_at_drop
         if len(waiting) >= MIN_REFUSED and judged.session.loss("hold") > 0.02:
@@ -172,7 +216,7 @@ def flood_plan(
     """A flood between two quiet moments."""
     start = quiet_length_s(rate_pps, 1)
     end = start + flood_s
-    phases = {"quiet": [0.0, start], "hold": [start, end], "after": [end, end + 0.1]}
+    phases = {"quiet": [0.0, start], "hold": [start, end], "after": [end, end]}
     segments = (
         *baseline(0.0, start, rate_pps, (size,)),
         cbr(FLOOD_FLOW, start, end, offered_pps, size),
@@ -197,21 +241,26 @@ def baseline(start_s: float, end_s: float, rate_pps: float, sizes: Sequence[int]
     ]
 
 
-def session_plan(state: SizeState, sizes: Sequence[int]) -> tuple[Plan, dict[str, Any]]:
+def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, dict[str, Any]]:
     """Lay out one session from what is known of rate and queue."""
     size, rate = state.size_bytes, state.rate_pps
+    sizes = [s.size_bytes for s in states]
+    filling, holding, pressing = (
+        max(LEAST_OVERLOAD * rate, min(factor * rate, state.ceiling_pps))
+        for factor in (FILL, HOLD, PRESS)
+    )
     quiet = quiet_length_s(rate, len(sizes))
-    fill = quiet + 1.2 * state.held / ((FILL - 1) * rate) + 0.03
-    hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / ((HOLD - 1) * rate))
+    fill = quiet + 1.2 * state.held / (filling - rate) + 0.03
+    hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / (holding - rate))
     press = hold + max(LEAST_PRESS_S, PRESS_PACKETS / rate)
     drained = press + 1.15 * state.held / rate + 0.03
     end = drained + quiet
     probe_pps = min(10.0, PROBE_SHARE * rate)
     segments = [
         *baseline(0.0, quiet, rate, sizes),
-        cbr(FLOOD_FLOW, quiet, fill, FILL * rate, size),
-        cbr(FLOOD_FLOW, fill, hold, HOLD * rate, size),
-        cbr(FLOOD_FLOW, hold, press, PRESS * rate, size),
+        cbr(FLOOD_FLOW, quiet, fill, filling, size),
+        cbr(FLOOD_FLOW, fill, hold, holding, size),
+        cbr(FLOOD_FLOW, hold, press, pressing, size),
         cbr(PROBE_FLOWS[0], fill, hold, probe_pps, size),
         *(Segment(flow, hold, press - hold, PRESS_PROBES, size) for flow in PROBE_FLOWS),
         *baseline(drained, end, rate, sizes),
@@ -231,7 +280,7 @@ def session_plan(state: SizeState, sizes: Sequence[int]) -> tuple[Plan, dict[str
 
 def one_session(runner: Runner, state: SizeState, states: Sequence[SizeState]) -> Run:
     """Run a session and learn from it."""
-    plan, meta = session_plan(state, tuple(s.size_bytes for s in states))
+    plan, meta = session_plan(state, states)
     done, left_s = _outlook(states, plan.end_s + 0.3)
     says = f"session {state.tried + 1} with {state.size_bytes}-byte packets"
     runner.say("session", says, done, left_s)
