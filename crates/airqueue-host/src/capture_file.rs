@@ -101,6 +101,9 @@ impl CaptureWriter {
 
     /// Writes `bytes` beside `path` and renames: nobody ever sees a part of them under that name.
     fn put_in_place(path: &Path, bytes: &[u8]) -> Result<CaptureWriter, CaptureFileError> {
+        let target = replaceable(path)
+            .map_err(|reason| CaptureFileError::Create { path: path.to_owned(), reason })?;
+        let path = target.as_path();
         let beside = beside(path);
         let write = || -> io::Result<File> {
             let mut file = File::create(&beside)?;
@@ -130,6 +133,20 @@ impl CaptureWriter {
         }
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// The file that a rename may replace: behind links, and never a device or a directory.
+fn replaceable(path: &Path) -> Result<PathBuf, String> {
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(path.to_owned()),
+        Err(e) => return Err(words(&e)),
+    };
+    match fs::metadata(&target) {
+        Ok(found) if found.is_file() => Ok(target),
+        Ok(_) => Err("it is not a regular file; name one".into()),
+        Err(e) => Err(words(&e)),
     }
 }
 

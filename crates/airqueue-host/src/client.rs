@@ -319,18 +319,19 @@ impl View {
     }
 }
 
-/// A run of which every packet was refused for a reason other than a full buffer is no run.
+/// A run of which every packet was refused by the sender's own host is no run.
 fn check_sent(run: Run, transport: &DriverStats) -> Result<Run, HostError> {
     let attempted = run.records.sent_ns.len() as u64;
-    match transport.send_error {
-        Some(errno) if attempted > 0 && run.host.send_blocked == attempted => {
-            let reason = words(&io::Error::from_raw_os_error(errno));
-            Err(HostError::Request(format!(
-                "this machine could not send a single packet of the run: {reason}; check the packet size against the MTU, and the route to the server"
-            )))
-        }
-        _ => Ok(run),
+    if attempted == 0 || run.host.send_blocked < attempted {
+        return Ok(run);
     }
+    let reason = match transport.send_error {
+        Some(errno) => words(&io::Error::from_raw_os_error(errno)),
+        None => "its kernel refused all of them".into(),
+    };
+    Err(HostError::Request(format!(
+        "the sending host could not send a single packet of the run: {reason}; check its route, and the packet size against its interface's MTU"
+    )))
 }
 
 /// The thread's side.

@@ -3,7 +3,7 @@
 use crate::clock::{self, ClockSample, StampMapper};
 use crate::error::HostError;
 use crate::mmsg::{
-    BATCH, MAX_PAYLOAD, Outgoing, QueuedError, ReceiveBatch, SendBatch, StampRequest,
+    MAX_PAYLOAD, Outgoing, QueuedError, RECEIVE_BATCH, ReceiveBatch, SendBatch, StampRequest,
 };
 use crate::socket::UdpPort;
 use crate::sources::Sources;
@@ -20,12 +20,14 @@ use std::sync::Arc;
 /// Batches read from one socket before it is others' turn.
 const RECEIVE_BATCHES: usize = 8;
 /// Datagrams sent before it is time to look at what arrived.
-const TRANSMIT_BUDGET: usize = 8 * BATCH;
+const TRANSMIT_BUDGET: usize = 128;
 /// Control messages kept for another attempt while the socket is full.
 const DEFERRED: usize = 64;
 /// How soon a deferred control message is tried again, and how often.
 const RETRY: Span = Span::from_millis(1);
 const RETRIES: u32 = 100;
+/// Attempts for a datagram at which pending ICMP errors about earlier ones surface.
+const ATTEMPTS: u32 = 4;
 /// The kernel needs a moment after the first socket asked for stamps until all packets have them
 /// (a static key, switched by a work queue).
 const STAMPING_STARTS: Span = Span::from_millis(100);
@@ -83,8 +85,8 @@ impl<E: Endpoint> Driver<E> {
             endpoint,
             ports,
             waiter,
-            arrivals: ReceiveBatch::new(BATCH, MAX_PAYLOAD),
-            errors: ReceiveBatch::new(BATCH, 256),
+            arrivals: ReceiveBatch::new(RECEIVE_BATCH, MAX_PAYLOAD),
+            errors: ReceiveBatch::new(RECEIVE_BATCH, 256),
             departures: SendBatch::default(),
             mapper: StampMapper::new(ClockSample::take()),
             sources: Sources::default(),
@@ -255,9 +257,11 @@ impl<E: Endpoint> Driver<E> {
             }
             // One batch holds one socket's packets, so that packets leave in the order planned.
             if current != Some(out.socket) {
+                let written = self.departures.entries().len();
                 self.flush(current);
-                self.departures.begin_with_buffer(self.ports[out.socket].is_ipv6());
                 current = Some(out.socket);
+                self.begin(current);
+                self.departures.carry_over(written);
             }
             self.push(out, now);
         }
@@ -284,7 +288,7 @@ impl<E: Endpoint> Driver<E> {
     /// Hands the batch to the kernel, and the refusals to the endpoint.
     fn flush(&mut self, port: Option<usize>) {
         let Some(i) = port else { return };
-        let (mut next, mut again) = (0, true);
+        let (mut next, mut attempts) = (0, 1);
         while next < self.departures.entries().len() {
             match self.departures.send(self.ports[i].as_fd(), next) {
                 Ok(count) => {
@@ -295,21 +299,21 @@ impl<E: Endpoint> Driver<E> {
                     }
                     self.stats.sent += count as u64;
                     next += count;
-                    again = true;
+                    attempts = 1;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if again && self.mend(i, next, &e) => again = false,
+                Err(e) if attempts < ATTEMPTS && self.mend(i, next, &e) => attempts += 1,
                 Err(e) => {
                     self.refuse(i, next, &e);
                     next += 1;
-                    again = true;
+                    attempts = 1;
                 }
             }
         }
         self.departures.begin(self.ports[i].is_ipv6());
     }
 
-    /// Whether the datagram that failed deserves a second attempt at once.
+    /// Whether the datagram that failed deserves another attempt at once.
     fn mend(&mut self, i: usize, which: usize, error: &io::Error) -> bool {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EMSGSIZE) => false,

@@ -18,7 +18,7 @@ pub enum HostError {
     },
     /// The handshake got no reply in time.
     #[error(
-        "no answer from {server} within {seconds} s: is `airqueue server` running there, and does UDP port {} pass in both directions?",
+        "no answer from {server} within {seconds} s: check that `airqueue server` runs there and that UDP port {} passes in both directions",
         server.port()
     )]
     NoAnswer {

@@ -12,6 +12,8 @@ use std::net::SocketAddr;
 #[derive(Debug)]
 struct Node {
     to: SocketAddr,
+    /// Packets go out from this many sockets in turn.
+    sockets: u32,
     next: Time,
     spacing: Span,
     count: u32,
@@ -29,6 +31,7 @@ impl Node {
     fn sender(to: SocketAddr, count: u32, spacing: Span) -> Node {
         Node {
             to,
+            sockets: 1,
             next: monotonic() + Span::from_millis(5),
             spacing,
             count,
@@ -65,7 +68,7 @@ impl Endpoint for Node {
         self.sent.push(now);
         self.next += self.spacing;
         let ticket = Ticket { session: 0, run: 0, seq, timestamp: seq.is_multiple_of(8) };
-        Some(Transmit { socket: 0, to: self.to, ticket: Some(ticket) })
+        Some(Transmit { socket: (seq % self.sockets) as usize, to: self.to, ticket: Some(ticket) })
     }
 
     fn next_deadline(&self) -> Option<Time> {
@@ -168,6 +171,23 @@ fn paced_packets_arrive_with_both_stamps_over_ipv6() {
 #[test]
 fn a_socket_of_both_families_speaks_ipv4_by_its_own_name() {
     paced_over("[::]:0", "[::]:0", "127.0.0.1");
+}
+
+#[test]
+fn trains_from_several_sockets_leave_in_order_and_whole() {
+    let sink_port = port("127.0.0.1:0");
+    let target = sink_port.local_address();
+    let mut sink = Driver::new(Node::receiver(), vec![sink_port]).unwrap();
+    let ports: Vec<UdpPort> = (0..3).map(|_| port("127.0.0.1:0")).collect();
+    let names: Vec<SocketAddr> = ports.iter().map(UdpPort::local_address).collect();
+    let mut source = Node::sender(target, 1000, Span::ZERO);
+    source.sockets = 3;
+    let mut source = Driver::new(source, ports).unwrap();
+    drive(&mut source, |n| n.sent.len() == 1000);
+    drive(&mut sink, |n| n.received.len() == 1000);
+    let order: Vec<u32> = sink.endpoint().received.iter().map(|r| r.0).collect();
+    assert_eq!(order, (0..1000).collect::<Vec<u32>>());
+    assert!(sink.endpoint().received.iter().all(|r| r.1 == names[r.0 as usize % 3]));
 }
 
 #[test]

@@ -1,0 +1,422 @@
+"""Endpoints over real sockets on the loopback device, with what goes wrong there."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airqueue._native import Client, NativeError, Server
+from airqueue.measure.live import LiveProber
+from airqueue.measure.plan import Plan, Segment, cbr
+from airqueue.measure.prober import ProbeError, RunInterrupted
+from airqueue.measure.records import MISSING
+
+GARBAGE_DATAGRAMS = 1_000_000
+LOOPBACKS = ("127.0.0.1", "::1")
+STOPS_WITHIN_S = 2.0
+"""How long a sender may go on after its receiver died, and a receiver after its sender."""
+
+
+@contextmanager
+def serving(**options):
+    server = Server(options.pop("bind", None), 0, **options)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def server():
+    with serving() as running:
+        yield running
+
+
+@contextmanager
+def server_process(*options):
+    """A server of its own process, to be killed or watched; yields it and its port."""
+    script = (
+        "import sys, time; from airqueue._native import Server\n"
+        "server = Server('127.0.0.1', 0)\n"
+        "print(server.port, flush=True)\n"
+        "while True: time.sleep(0.05); print(server.stats()['datagrams_sent'], flush=True)\n"
+    )
+    argv = [sys.executable, "-c", script, *options]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child, int(child.stdout.readline())
+        finally:
+            child.kill()
+
+
+def three_flows(seconds=0.6):
+    return Plan(
+        (
+            cbr(0, 0.1, seconds, 2000, 1500),
+            cbr(1, 0.0, seconds, 40, 1500),
+            cbr(2, 0.0, seconds, 40, 750),
+            Segment(0, seconds / 2, 0.0, 64, 200),
+        )
+    )
+
+
+def expected(plan):
+    """Offset, flow and size of each packet of a plan, in the order of sending."""
+    rows = [
+        (start + k * length // count, i, flow, size)
+        for i, (flow, start, length, count, size) in enumerate(plan.native())
+        for k in range(count)
+    ]
+    return sorted(rows, key=lambda row: row[:2])
+
+
+@pytest.mark.parametrize("host", LOOPBACKS)
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_run_over_loopback(server, host, direction):
+    plan = three_flows()
+    glimpses = []
+    with LiveProber(host, server.port, direction=direction) as prober:
+        time.sleep(0.15)  # the kernel stamps packets a moment after the first socket asked
+        run = prober.run(plan, {"kind": "test"}, glimpses.append)
+    rows = expected(plan)
+    assert run.end == "complete"
+    assert run.meta == {"kind": "test"}
+    assert run.scheduled_ns.tolist() == [row[0] for row in rows]
+    assert run.flow.tolist() == [row[2] for row in rows]
+    assert run.size_bytes.tolist() == [row[3] for row in rows]
+    assert run.sent.all()
+    assert run.received.all()
+    assert (run.sent_ns >= run.scheduled_ns).all(), "no packet leaves early"
+    assert run.host.kernel_receive_timestamps
+    assert run.host.send_blocked == run.host.receive_overflow == run.host.duplicates == 0
+    # One machine, one clock: what the delay varies by is real, and small in the median.
+    delay = run.delay_s - run.delay_s.min()
+    assert 0 <= np.median(delay) < 0.005
+    stamped = run.kernel_tx_ns != MISSING
+    assert stamped.any()
+    assert (run.kernel_tx_ns[stamped] > run.sent_ns[stamped] - 100_000).all()
+    assert glimpses
+    assert glimpses[-1].planned_s == pytest.approx(plan.end_s, abs=0.01)
+
+
+def test_packets_have_the_size_that_the_plan_says(server):
+    """A raw socket on the loopback device sees IP packets of exactly the planned sizes."""
+    try:
+        tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
+    except PermissionError:
+        pytest.skip("watching packets needs root")
+    tap.bind(("lo", 0x0003))
+    tap.settimeout(0.2)
+    plan = Plan((cbr(0, 0, 0.2, 100, 1500), cbr(1, 0, 0.2, 100, 750)))
+    for host, version in (("127.0.0.1", 4), ("::1", 6)):
+        sizes = []
+        with LiveProber(host, server.port, direction="up") as prober:
+            prober.run(plan, {})
+        while True:
+            try:
+                packet = tap.recv(65535)
+            except TimeoutError:
+                break
+            if packet[0] >> 4 == version and len(packet) in (750, 1500):
+                sizes.append(len(packet))
+        # The loopback device shows every packet twice: as it leaves and as it comes.
+        assert sorted(sizes) == [750] * 40 + [1500] * 40
+    tap.close()
+
+
+def test_runs_follow_each_other_in_one_session(server):
+    with LiveProber("localhost", server.port) as prober:
+        for direction in ("down", "up", "down"):
+            prober.direction = direction
+            run = prober.run(Plan((cbr(0, 0, 0.1, 500, 300),)), {})
+            assert (run.end, len(run)) == ("complete", 50)
+        assert server.stats()["runs"] == 3
+        assert prober.elapsed_s() >= 0.3
+    deadline = time.monotonic() + 5
+    while server.stats()["sessions"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert server.stats()["sessions"] == 0, "closing a prober ends its session"
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_ctrl_c_leaves_a_valid_partial_run_and_a_usable_session(server, direction):
+    def interrupt(progress):
+        if progress.elapsed_s > 0.4:
+            raise KeyboardInterrupt
+
+    with LiveProber("127.0.0.1", server.port, direction=direction) as prober:
+        with pytest.raises(RunInterrupted) as caught:
+            prober.run(Plan((cbr(0, 0, 20.0, 500, 600),)), {"kind": "x"}, interrupt)
+        run = caught.value.run
+        assert run is not None
+        assert run.end == "cancelled"
+        assert run.meta == {"kind": "x"}
+        sent = int(np.count_nonzero(run.sent))
+        assert 100 < sent <= len(run) < 2000
+        assert np.count_nonzero(run.received) > 0.9 * sent
+        again = prober.run(Plan((cbr(0, 0, 0.1, 500, 300),)), {})
+        assert again.end == "complete"
+
+
+def test_a_plan_beyond_the_servers_limits_is_refused_with_the_limit():
+    with (
+        serving(max_bits_per_s=1_000_000, max_run_s=5) as server,
+        LiveProber("127.0.0.1", server.port) as prober,
+    ):
+        assert prober.max_rate_pps(1250) == pytest.approx(100)
+        for plan in (cbr(0, 0, 1, 200, 1250), cbr(0, 0, 6, 10, 1250)):
+            with pytest.raises(ProbeError):
+                prober.run(Plan((plan,)), {})
+        assert prober.run(Plan((cbr(0, 0, 0.2, 50, 1250),)), {}).end == "complete"
+
+
+def one_sentence(error):
+    text = str(error.value)
+    return "\n" not in text and text.endswith(".") and "os error" not in text
+
+
+def test_nobody_listens():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    began = time.monotonic()
+    with pytest.raises(ProbeError, match=rf"127.0.0.1:{port} refuses UDP") as error:
+        LiveProber("127.0.0.1", port)
+    assert one_sentence(error)
+    assert time.monotonic() - began < 2, "the ICMP message is answer enough"
+
+
+def test_a_silent_server():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        began = time.monotonic()
+        with pytest.raises(ProbeError, match=rf"no .* from 127.0.0.1:{port}") as error:
+            LiveProber("127.0.0.1", port, timeout_s=1.0)
+        assert one_sentence(error)
+        assert 0.9 < time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("host", ["", "no such host", "nowhere.invalid", "999.1.1.1"])
+def test_a_host_that_cannot_be_resolved(host):
+    with pytest.raises(ProbeError, match="cannot resolve") as error:
+        LiveProber(host, 5860)
+    assert one_sentence(error)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [(b"right", b"wrong"), (b"right", None)])
+def test_a_wrong_or_missing_key(theirs, ours):
+    with serving(key=theirs) as server:
+        with pytest.raises(ProbeError, match="key") as error:
+            LiveProber("127.0.0.1", server.port, key=ours, timeout_s=2.0)
+        assert one_sentence(error)
+        with LiveProber("127.0.0.1", server.port, key=theirs) as prober:
+            assert prober.run(Plan((cbr(0, 0, 0.1, 500, 300),)), {}).end == "complete"
+
+
+def test_a_port_in_use(server):
+    with pytest.raises(NativeError, match=rf"port {server.port} .* is taken"):
+        Server(None, server.port)
+    with pytest.raises(ProbeError, match=rf"port {server.port} .* is taken"):
+        LiveProber("::1", server.port, local_ports=[server.port])
+
+
+def test_wishes_that_make_no_sense(server):
+    for options, words in (
+        ({"flows": 0}, "1 to 16"),
+        ({"flows": 2, "local_ports": [0, 0, 0]}, "3 local ports for 2 flows"),
+        ({"netns": "/run/netns/absent"}, "/run/netns/absent"),
+        ({"timeout_s": -1.0}, "timeout_s"),
+    ):
+        with pytest.raises(ProbeError, match=words):
+            LiveProber("127.0.0.1", server.port, **options)
+    with pytest.raises(NativeError, match="IP address"):
+        Server("localhost", 0)
+    with LiveProber("127.0.0.1", server.port) as prober:
+        client = prober._client
+        with pytest.raises(NativeError, match="direction"):
+            client.start([(0, 0, 0, 1, 100)], "sideways")
+        with pytest.raises(NativeError, match="no run"):
+            client.finish(0.1)
+    with pytest.raises(NativeError, match="closed"):
+        client.start([(0, 0, 0, 1, 100)], "down")
+
+
+def test_local_ports_are_the_flows(server):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with LiveProber("127.0.0.1", server.port, local_ports=[port]) as prober:
+        run = prober.run(Plan((cbr(0, 0, 0.1, 100, 300), cbr(2, 0, 0.1, 100, 300))), {})
+        assert run.received.all()
+        with pytest.raises(ProbeError, match=f"port {port} .* is taken"):
+            LiveProber("127.0.0.1", server.port, local_ports=[port])
+
+
+def test_when_the_receiver_dies_the_sender_stops():
+    script = (
+        "import sys; from airqueue._native import Client\n"
+        "client = Client('127.0.0.1', int(sys.argv[1]))\n"
+        "client.start([(0, 0, 60_000_000_000, 60_000, 200)], 'down')\n"
+        "print('started', flush=True); client.finish(100.0)\n"
+    )
+    with (
+        server_process() as (_, port),
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(port)], stdout=subprocess.PIPE, text=True
+        ) as client,
+    ):
+        client.stdout.readline()
+        time.sleep(1.0)
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+        killed = time.monotonic()
+        check_that_sending_ends(_, killed)
+
+
+def check_that_sending_ends(server, since):
+    """The server's count of sent datagrams stands still within the limit."""
+    sent, moved = -1, since
+    while time.monotonic() < since + STOPS_WITHIN_S + 1.0:
+        count = int(server.stdout.readline())
+        if count != sent:
+            sent, moved = count, time.monotonic()
+    assert sent > 500, "it was sending"
+    assert moved - since < STOPS_WITHIN_S + 0.2
+
+
+@pytest.mark.parametrize(
+    ("direction", "ends"), [("up", "receiver_silent"), ("down", "sender_silent")]
+)
+def test_when_the_server_dies_the_client_stops(direction, ends):
+    with server_process() as (server, port):
+        client = Client("127.0.0.1", port)
+        client.start([(0, 0, 60_000_000_000, 60_000, 200)], direction)
+        time.sleep(1.0)
+        server.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        while client.poll()["state"] == "running":
+            assert time.monotonic() - killed < STOPS_WITHIN_S + 0.2
+            time.sleep(0.01)
+        # Then it asks for the server's half of the records, which will never come.
+        with pytest.raises(NativeError, match=r"127\.0\.0\.1") as error:
+            assert client.finish(30.0)["end"] == ends
+        assert "within 30" not in str(error.value)
+
+
+GARBAGE = """
+import random, socket, sys
+port, count = map(int, sys.argv[1:])
+rng = random.Random(5)
+noise = rng.randbytes(1 << 16)
+starts = [b"", b"", b"", *(b"AQPB\\x01" + bytes((kind,)) for kind in range(24))]
+thrown = [
+    rng.choice(starts) + noise[at : at + rng.randrange(200)]
+    for at in (rng.randrange(1 << 15) for _ in range(50_000))
+]
+thrower = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+thrower.connect(("127.0.0.1", port))
+send = thrower.send
+for _ in range(count // len(thrown)):
+    for payload in thrown:
+        send(payload)
+print("thrown", flush=True)
+"""
+"""Random bytes of random lengths, most of them behind a genuine beginning."""
+
+
+def resident_kib(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1])
+    raise AssertionError("no VmRSS")
+
+
+def test_a_million_random_datagrams_do_not_disturb_a_measurement():
+    with server_process() as (server, port), LiveProber("127.0.0.1", port) as prober:
+        before = prober.run(Plan((cbr(0, 0, 0.2, 500, 300),)), {})
+        memory = resident_kib(server.pid)
+        runs = []
+        argv = [sys.executable, "-c", GARBAGE, str(port), str(GARBAGE_DATAGRAMS)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as thrower:
+            while thrower.poll() is None:
+                runs.append(prober.run(Plan((cbr(0, 0, 1.0, 500, 300),)), {}))
+            assert thrower.stdout.read() == "thrown\n"
+        after = prober.run(Plan((cbr(0, 0, 0.2, 500, 300),)), {})
+        assert before.end == after.end == "complete"
+        assert runs
+        for run in runs:
+            assert run.end == "complete"
+            assert run.sent.all()
+            assert np.count_nonzero(run.received) > 0.95 * len(run)
+        assert server.poll() is None
+        assert resident_kib(server.pid) - memory < 64 * 1024, "strangers cost no memory"
+
+
+def in_own_network(script, *steps):
+    """Run a Python script in a network namespace of its own; returns what it printed."""
+    shell = " && ".join((*steps, f'exec "{sys.executable}" -c "$0"'))
+    argv = ["unshare", "--map-root-user", "--net", "sh", "-c", shell, script]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    if "unshare" in done.stderr:
+        pytest.skip(f"no network namespaces here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_packets_larger_than_the_mtu_do_not_leave_in_pieces(direction):
+    script = f"""
+from airqueue._native import Server
+from airqueue.measure.live import LiveProber
+from airqueue.measure.plan import Plan, cbr
+from airqueue.measure.prober import ProbeError
+server = Server(None, 0)
+prober = LiveProber("127.0.0.1", server.port, direction="{direction}")
+print(prober.run(Plan((cbr(0, 0, 0.1, 200, 1400),)), {{}}).received.sum())
+try:
+    prober.run(Plan((cbr(0, 0, 0.1, 200, 1500),)), {{}})
+except ProbeError as error:
+    print(error)
+"""
+    fits, refused = in_own_network(script, "ip link set lo mtu 1400 up").splitlines()
+    assert fits == "20"
+    assert "MTU" in refused
+
+
+def test_sockets_in_another_namespace_and_the_process_where_it_was():
+    if os.geteuid() != 0:
+        pytest.skip("entering a namespace needs root")
+    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as holder:
+        try:
+            path = f"/proc/{holder.pid}/ns/net"
+            deadline = time.monotonic() + 5
+            while Path(path).readlink() == Path("/proc/self/ns/net").readlink():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            enter = ["nsenter", f"--net={path}", "ip", "link", "set", "lo", "up"]
+            subprocess.run(enter, check=True)
+            with serving(bind="127.0.0.1", netns=path) as server:
+                with LiveProber("127.0.0.1", server.port, netns=path) as prober:
+                    run = prober.run(Plan((cbr(0, 0, 0.1, 200, 300),)), {})
+                    assert run.received.all()
+                with pytest.raises(ProbeError, match="refuses"):
+                    LiveProber("127.0.0.1", server.port)
+        finally:
+            holder.kill()
+
+
+def test_a_client_can_be_made_and_dropped_often(server):
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        Client("127.0.0.1", server.port).close()
+        Client("127.0.0.1", server.port)
+    after = len(list(Path("/proc/self/fd").iterdir()))
+    assert after <= before
