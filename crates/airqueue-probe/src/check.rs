@@ -2,17 +2,18 @@
 
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
+use crate::wire::DATA_HEADER_LEN;
 use airqueue_core::Span;
 use std::fmt;
+use std::net::SocketAddr;
 
 /// Most segments in a plan.
 pub const MAX_SEGMENTS: usize = 1024;
 /// Largest IP packet in bytes.
 pub const MAX_SIZE: u16 = 9000;
-/// Smallest IPv4 packet in bytes; what both families allow is [`MIN_SIZE_V6`].
-pub const MIN_SIZE_V4: u16 = 68;
-/// Smallest IPv6 packet in bytes: 40 (IPv6) + 8 (UDP) + 32 (data header).
-pub const MIN_SIZE_V6: u16 = 80;
+/// Smallest IP packet in bytes where the data header leaves the choice: the least that every IPv4
+/// link carries whole (RFC 791, section 3.2).
+pub const MIN_SIZE: u16 = 68;
 /// Rates are judged over this time: a shorter segment counts as if it were spread over it.
 pub const RATE_WINDOW: Span = Span::from_millis(100);
 
@@ -138,6 +139,16 @@ impl fmt::Display for PlanError {
 }
 
 impl std::error::Error for PlanError {}
+
+/// IP and UDP header bytes towards an address; IPv4-mapped addresses travel as IPv4.
+pub fn overhead(to: SocketAddr) -> u16 {
+    if to.ip().to_canonical().is_ipv4() { 28 } else { 48 }
+}
+
+/// Smallest measured IP packet in bytes between here and an address: 68 with IPv4, 80 with IPv6.
+pub fn min_size(peer: SocketAddr) -> u16 {
+    MIN_SIZE.max(overhead(peer) + DATA_HEADER_LEN as u16)
+}
 
 /// What a plan takes of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod common;
 
 use airqueue_core::Span;
+use airqueue_probe::ClientError;
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::{MISSING, Run, RunEnd};
@@ -222,9 +223,27 @@ fn a_long_stall_ends_the_run_early_and_loses_nothing_that_arrived() {
 }
 
 #[test]
-fn ipv6_flows_carry_smaller_payloads() {
-    let plan = Plan { segments: vec![segment(0, 0, 100, 1, 79)] };
-    let limits = airqueue_probe::limits::Limits::default();
-    let error = airqueue_probe::check::check(&plan, &limits, 1, 80).unwrap_err();
-    assert_eq!(error.fault, airqueue_probe::check::PlanFault::SmallSize);
+fn ipv6_packets_have_the_planned_size_too() {
+    use airqueue_probe::check::{PlanFault, min_size};
+    for direction in BOTH {
+        let mut net = Net::pair(1);
+        net.ipv6();
+        net.connect();
+        let plan =
+            Plan { segments: vec![segment(0, 0, 100, 5, 80), segment(0, 100, 100, 5, 1500)] };
+        let run = net.measure(&plan, direction);
+        assert!(run.records.received_ns.iter().all(|&t| t != MISSING));
+        let down = net.from_server.iter().filter(|s| s.3.is_some()).map(|s| s.2);
+        let up = net.from_clients.iter().filter(|s| s.2.is_some()).map(|s| s.1);
+        let sizes: Vec<usize> = down.chain(up).map(|payload| payload + 48).collect();
+        assert_eq!(sizes, [[80; 5], [1500; 5]].concat());
+        let plan = Plan { segments: vec![segment(0, 0, 100, 5, 79)] };
+        let now = net.now;
+        let ClientError::Plan(error) = net.clients[0].0.start(now, &plan, direction).unwrap_err()
+        else {
+            panic!()
+        };
+        assert_eq!((error.fault, error.limit), (PlanFault::SmallSize, 80));
+    }
+    assert_eq!(min_size("[::ffff:192.0.2.1]:9".parse().unwrap()), 68);
 }

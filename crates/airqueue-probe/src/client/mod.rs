@@ -5,7 +5,7 @@ mod connect;
 mod run;
 
 use crate::auth::{Role, TagKey, unguessable};
-use crate::check::check;
+use crate::check::{check, min_size};
 use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use crate::error::ClientError;
 use crate::limits::Limits;
@@ -170,7 +170,7 @@ impl Client {
         else {
             return Err(ClientError::NotReady);
         };
-        check(plan, &session.limits, self.config.flows, self.min_size())?;
+        check(plan, &session.limits, self.config.flows, min_size(self.config.server))?;
         self.last_run += 1;
         self.finished = None;
         let mut run = ClientRun::new(self.last_run, direction, plan, self.born, now);
@@ -236,11 +236,6 @@ impl Client {
             self.say(0, &Message::Close { session });
             self.say(0, &Message::Close { session });
         }
-    }
-
-    /// Smallest IP packet that carries a data header to or from the server.
-    fn min_size(&self) -> u16 {
-        crate::server::overhead(self.config.server) + crate::wire::DATA_HEADER_LEN as u16
     }
 
     /// Queues a message of the session, tagged.

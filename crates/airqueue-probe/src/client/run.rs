@@ -2,6 +2,7 @@
 
 use super::collect::Fetch;
 use super::{Client, ClientState, Direction, Progress};
+use crate::check::overhead;
 use crate::endpoint::{SendOutcome, Ticket};
 use crate::error::ClientError;
 use crate::plan::Plan;
@@ -315,7 +316,7 @@ impl Client {
     fn on_started(&mut self, now: Time) {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
         let flows = usize::from(self.config.flows);
-        let overhead = vec![crate::server::overhead(self.config.server); flows];
+        let overheads = vec![overhead(self.config.server); flows];
         let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, Phase::Starting)) else {
             return;
         };
@@ -323,7 +324,7 @@ impl Client {
             Half::Receiving(receiver) => receiver.expect_start(now, START_DELAY),
             half => {
                 let epoch = now + START_DELAY;
-                let sender = Sender::new(session, run.number, &run.plan, epoch, overhead);
+                let sender = Sender::new(session, run.number, &run.plan, epoch, overheads);
                 *half = Half::Sending(sender);
             }
         }

@@ -4,8 +4,6 @@ mod admission;
 mod run;
 mod session;
 
-pub(crate) use session::overhead;
-
 use crate::auth::TagKey;
 use crate::check::Load;
 use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};

@@ -2,7 +2,7 @@
 
 use super::run::{Phase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
-use crate::check::{Load, PlanError, check};
+use crate::check::{Load, MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
@@ -132,9 +132,7 @@ impl Session {
 
     /// Accepts or refuses a complete plan.
     fn judge(&mut self, plan: Plan, room: &Room) {
-        let min_size =
-            self.main_address().map_or(0, |a| overhead(a) + crate::wire::DATA_HEADER_LEN as u16);
-        let min_size = min_size.max(crate::check::MIN_SIZE_V4);
+        let min_size = self.main_address().map_or(MAX_SIZE, min_size);
         let verdict = self
             .missing_flow(&plan)
             .map_or(Ok(()), Err)
@@ -155,8 +153,7 @@ impl Session {
         let joined = |f: u8| self.flows.get(usize::from(f)).is_some_and(Option::is_some);
         let s = plan.segments.iter().find(|s| !joined(s.flow))?;
         let limit = self.flows.iter().flatten().count() as u64;
-        let fault = crate::check::PlanFault::Flow;
-        Some(PlanError { fault, asked: u64::from(s.flow), limit })
+        Some(PlanError { fault: PlanFault::Flow, asked: u64::from(s.flow), limit })
     }
 
     /// START. Whether a run began.
@@ -296,7 +293,7 @@ impl Session {
 impl Room {
     /// Whether a plan that keeps the limits also fits beside the other sessions' runs.
     fn fits(&self, load: Load) -> Result<Load, PlanError> {
-        use crate::check::PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
+        use PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
         let wants = [
             (BusyBitRate, load.bits_per_s, self.free.bits_per_s),
             (BusyPacketRate, load.packets_per_s, self.free.packets_per_s),
@@ -307,9 +304,4 @@ impl Room {
             None => Ok(load),
         }
     }
-}
-
-/// IP and UDP header bytes towards an address; IPv4-mapped addresses travel as IPv4.
-pub(crate) fn overhead(to: SocketAddr) -> u16 {
-    if to.ip().to_canonical().is_ipv4() { 28 } else { 48 }
 }

@@ -89,6 +89,8 @@ pub struct Net {
     pub from_clients: Vec<(Time, usize, Option<Ticket>)>,
     /// Sequence numbers that the sending host refuses.
     pub refuse: Vec<u32>,
+    /// Prefix of all addresses: documentation prefixes of IPv4 or IPv6.
+    v6: bool,
 }
 
 pub fn server_address() -> SocketAddr {
@@ -122,6 +124,7 @@ impl Net {
             from_server: Vec::new(),
             from_clients: Vec::new(),
             refuse: Vec::new(),
+            v6: false,
         }
     }
 
@@ -136,6 +139,24 @@ impl Net {
         config.entropy[0] = self.clients.len() as u8;
         self.clients.push((Client::new(config, self.now), true));
         self.clients.len() - 1
+    }
+
+    /// From here on everybody has an IPv6 address.
+    pub fn ipv6(&mut self) {
+        self.v6 = true;
+        let mut config = client_config(1);
+        config.server = self.server_address();
+        self.clients[0].0 = Client::new(config, self.now);
+    }
+
+    fn server_address(&self) -> SocketAddr {
+        if self.v6 { "[2001:db8::1]:4000".parse().unwrap() } else { server_address() }
+    }
+
+    fn client_address(&self, client: usize, flow: usize) -> SocketAddr {
+        let v4 = client_address(client, flow);
+        let v6 = "2001:db8::2".parse().unwrap();
+        if self.v6 { SocketAddr::new(v6, v4.port()) } else { v4 }
     }
 
     fn chance(&mut self) -> f64 {
@@ -199,10 +220,10 @@ impl Net {
             while self.clients[i].1
                 && let Some(t) = self.clients[i].0.poll_transmit(self.now, &mut buf)
             {
-                assert_eq!(t.to, server_address());
+                assert_eq!(t.to, self.server_address());
                 self.from_clients.push((self.now, buf.len(), t.ticket));
                 if self.outcome(Some(i), &t) {
-                    self.launch(true, client_address(i, t.socket), buf.clone());
+                    self.launch(true, self.client_address(i, t.socket), buf.clone());
                 }
             }
         }
@@ -218,8 +239,9 @@ impl Net {
         }
         let port = usize::from(peer.port()).wrapping_sub(5000);
         let (client, socket) = (port / 100, port % 100);
+        let from = self.server_address();
         if let Some((c, true)) = self.clients.get_mut(client) {
-            c.on_datagram(now, Received { socket, from: server_address(), at, payload });
+            c.on_datagram(now, Received { socket, from, at, payload });
         }
     }
 
