@@ -65,12 +65,20 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
     phases = meta.get("phases", {})
     if not isinstance(phases, dict) or not all(map(_span, phases.values())):
         refuse("phases that are no pairs of times")
+    if kind == "search" and not (
+        _span(meta.get("flood_s")) and _number(meta.get("agreed_pps", 0.0))
+    ):
+        refuse("no flood_s or no number of agreed_pps")
     if kind == "session" and not {"quiet", "hold", "after"} <= phases.keys():
         refuse("no phases quiet, hold and after")
 
 
 def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _packet_size(value: object) -> bool:

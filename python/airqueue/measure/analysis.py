@@ -54,7 +54,7 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     )
     accepted = [j for j in judged if j.refused is None]
     points = [load_point(r) for r in runs if r.meta.get("kind") == "search"]
-    finding = find(judged, points)
+    finding = find(judged, points, _search_ended(runs))
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     result.sessions = [_row(j) for j in judged]
@@ -91,6 +91,12 @@ def load_point(run: Run) -> dict[str, Any]:
         "loss": 1 - len(arrived) / len(sent) if len(sent) else 0.0,
         "delay_s": float(np.median(delay) - delay.min()) if len(delay) else None,
     }
+
+
+def _search_ended(runs: Sequence[Run]) -> bool:
+    """Whether some search run was planned at nearly the highest rate that the endpoints allow."""
+    searches = [r for r in runs if r.meta.get("kind") == "search" and "agreed_pps" in r.meta]
+    return any(load_point(r)["planned_pps"] >= 0.9 * float(r.meta["agreed_pps"]) for r in searches)
 
 
 def _rate(times_ns: np.ndarray) -> float:

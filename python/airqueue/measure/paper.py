@@ -80,15 +80,16 @@ def acceptable(run: Run) -> bool:
 
 def saturation_rate(runner: Runner, size: int, share: float = 0.0) -> float | None:
     """Algorithm 1: S_sat in packets/s, or None if the endpoints' ceiling comes first."""
+    agreed = runner.prober.max_rate_pps(size)
     losses: list[float] = []
     step = 0
     while len(losses) < HIGH_LOSS_RATES or min(losses[-HIGH_LOSS_RATES:]) < HIGH_LOSS:
         step += 1
         rate = step * STEP_PPS
-        if rate > runner.prober.max_rate_pps(size):
+        if rate > agreed:
             return None
         runner.say("search", f"{rate:.0f} packets/s of {size} bytes", share)
-        run = runner.run(*step_plan(size, rate, step), share)
+        run = runner.run(*step_plan(size, rate, step, agreed), share)
         # R_i against the rate that was really sent, should the generator have fallen behind.
         flood = np.asarray(run.flow == FLOOD_FLOW) & run.sent & (run.scheduled_ns < STEP_S * 1e9)
         sent = int(np.count_nonzero(flood))
@@ -96,11 +97,14 @@ def saturation_rate(runner: Runner, size: int, share: float = 0.0) -> float | No
     return (step - 1) * STEP_PPS
 
 
-def step_plan(size: int, rate_pps: float, step: int) -> tuple[Plan, dict[str, Any]]:
+def step_plan(
+    size: int, rate_pps: float, step: int, agreed_pps: float
+) -> tuple[Plan, dict[str, Any]]:
     """One rate of Algorithm 1; the next run begins when the queue has drained."""
     plan = Plan((cbr(FLOOD_FLOW, 0.0, STEP_S, rate_pps, size), *farewell(STEP_S + 0.1, size)))
     meta = {"kind": "search", "profile": "paper", "size_bytes": size, "index": step}
-    return plan, {**meta, "flood_s": [0.0, STEP_S], "says": f"{rate_pps:.0f} packets/s"}
+    says = f"{rate_pps:.0f} packets/s"
+    return plan, {**meta, "flood_s": [0.0, STEP_S], "agreed_pps": agreed_pps, "says": says}
 
 
 def session_plan(size: int, rate_pps: float, index: int) -> tuple[Plan, dict[str, Any]]:

@@ -167,7 +167,7 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
     while True:
         rate = min(rate, agreed)
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
-        point = load_point(runner.run(*train_plan(size, rate, index)))
+        point = load_point(runner.run(*train_plan(size, rate, index, agreed)))
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
         short = offered < SENDER_KEEPS * rate
         ceiling = SENDER_KEEPS * offered if short else agreed
@@ -179,14 +179,16 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
         index += 1
 
 
-def train_plan(size: int, rate_pps: float, index: int) -> tuple[Plan, dict[str, Any]]:
-    """A train long enough to outlast saved tokens, preceded by a few packets on the quiet path."""
+def train_plan(
+    size: int, rate_pps: float, index: int, agreed_pps: float
+) -> tuple[Plan, dict[str, Any]]:
+    """A train long enough to outlast the tokens that a shaper has saved."""
     count = int(np.clip(TRAIN_S * rate_pps, *TRAIN_PACKETS))
     end = 0.05 + count / rate_pps
     plan = Plan((cbr(FLOOD_FLOW, 0.05, end, rate_pps, size), *farewell(end + 0.02, size)))
     meta = {"kind": "search", "profile": "quick", "size_bytes": size, "index": index}
     says = f"train at {rate_pps * size * 8e-6:.0f} Mb/s"
-    return plan, {**meta, "flood_s": [0.05, end], "says": says}
+    return plan, {**meta, "flood_s": [0.05, end], "agreed_pps": agreed_pps, "says": says}
 
 
 def farewell(at_s: float, size: int) -> tuple[Segment, ...]:

@@ -46,15 +46,19 @@ def tolerance(held: float, seen: SessionEvidence) -> float:
     return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst
 
 
-def find(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]] = ()) -> Finding:
+def find(
+    sessions: Sequence[Judged],
+    search: Sequence[Mapping[str, Any]] = (),
+    search_ended: bool = True,
+) -> Finding:
     """Judge what kind of queue the sessions saw.
 
     ``search``: points of the rate search (`airqueue.measure.analysis.load_point`); they speak where
-    no session was possible.
+    no session was possible, if the search went up to the highest rate (``search_ended``).
     """
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
-        return _without_sessions(sessions, search)
+        return _without_sessions(sessions, search if search_ended else ())
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
