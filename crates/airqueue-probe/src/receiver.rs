@@ -190,11 +190,6 @@ impl Receiver {
         due
     }
 
-    /// No keepalives any more.
-    pub fn hush(&mut self) {
-        self.next_keep_alive = Time::MAX;
-    }
-
     /// How it is going.
     pub fn glimpse(&self) -> Glimpse {
         let delay_us = match self.start {

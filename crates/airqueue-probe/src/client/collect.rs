@@ -182,16 +182,15 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
 }
 
 /// How a run ended, given how its halves did. A plan that was carried out is complete whatever the
-/// receiver thought of a silence: the records show what came. A receiver that gives up stops the
-/// sender, so its word is the cause.
+/// receiver thought of a silence: the records show what came. A receiver that gives up goes silent
+/// itself, so of the two its word is the cause. A sender that neither finished nor gave up was so
+/// late that this end took the run for over.
 fn joint_end(cancelled: bool, sender: Option<RunEnd>, receiver: Option<RunEnd>) -> RunEnd {
-    if cancelled {
-        RunEnd::Cancelled
-    } else if sender == Some(RunEnd::Complete) {
-        RunEnd::Complete
-    } else if receiver == Some(RunEnd::SenderSilent) {
-        RunEnd::SenderSilent
-    } else {
-        RunEnd::ReceiverSilent
+    match (sender, receiver) {
+        _ if cancelled => RunEnd::Cancelled,
+        (Some(RunEnd::Complete), _) => RunEnd::Complete,
+        (_, Some(RunEnd::SenderSilent)) => RunEnd::SenderSilent,
+        (Some(RunEnd::ReceiverSilent), _) => RunEnd::ReceiverSilent,
+        _ => RunEnd::SenderSilent,
     }
 }
