@@ -58,7 +58,7 @@ def find(
     """
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
-        return _without_sessions(sessions, search if search_ended else ())
+        return _without_sessions(sessions, search, search_ended)
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
@@ -88,7 +88,9 @@ def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:
     )
 
 
-def _without_sessions(sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]]) -> Finding:
+def _without_sessions(
+    sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]], search_ended: bool
+) -> Finding:
     reasons = [s.refused for s in sessions if s.refused is not None]
     for verdict in ("sender_limited", "receiver_limited"):
         if reasons and reasons.count(verdict) * 2 > len(reasons):
@@ -98,18 +100,23 @@ def _without_sessions(sessions: Sequence[Judged], search: Sequence[Mapping[str, 
             }[verdict]
             return Finding(verdict, [Evidence("host", says)])
     if search and not sessions:
-        return _without_limit(search)
+        return _without_limit(search, search_ended)
     says = f"Only {len(sessions) - len(reasons)} of {len(sessions)} sessions passed the gates."
     return Finding("undecided", [Evidence("sessions", says)])
 
 
-def _without_limit(search: Sequence[Mapping[str, Any]]) -> Finding:
+def _without_limit(search: Sequence[Mapping[str, Any]], search_ended: bool) -> Finding:
     """The search met no limit of the path: the sender's own, or none at all."""
     offered = max(point["offered_pps"] or 0.0 for point in search)
     short = [p for p in search if (p["offered_pps"] or 0.0) < 0.9 * (p.get("planned_pps") or 0.0)]
     if short:
         says = f"The sending host fell behind the planned rate at {offered:.0f} packets/s."
         return Finding("sender_limited", [Evidence("offered_pps", says, offered)])
+    if not search_ended:
+        says = (
+            f"The search for the path's rate was not finished; it came to {offered:.0f} packets/s."
+        )
+        return Finding("undecided", [Evidence("offered_pps", says, offered)])
     says = f"Up to {offered:.0f} packets/s met neither loss nor growing delay."
     return Finding("not_saturable", [Evidence("offered_pps", says, offered)])
 
