@@ -190,6 +190,11 @@ impl Receiver {
         due
     }
 
+    /// When the next keepalive is due.
+    pub fn next_keep_alive(&self) -> Time {
+        self.next_keep_alive
+    }
+
     /// How it is going.
     pub fn glimpse(&self) -> Glimpse {
         let delay_us = match self.start {

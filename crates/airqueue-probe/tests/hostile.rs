@@ -270,9 +270,12 @@ fn plans_over_a_limit_are_refused_with_the_limit_and_the_session_stays() {
         assert!(error.to_string().len() > 30);
         assert_eq!(*net.clients[0].0.state(), ClientState::Ready);
     }
+    assert_eq!(net.measure(&flood(1), Direction::Down).end, RunEnd::Complete);
     // At a limit is not over it: end to end segments do not add up.
-    let segments = vec![segment(0, 0, 1000, 1000, 68), segment(0, 1000, 1000, 1000, 68)];
-    assert_eq!(net.measure(&Plan { segments }, Direction::Down).end, RunEnd::Complete);
+    let segments = vec![segment(0, 0, 1000, 200_000, 68), segment(1, 1000, 1000, 200_000, 68)];
+    let limits = *net.clients[0].0.limits().unwrap();
+    let load = airqueue_probe::check::check(&Plan { segments }, &limits, 2, 68).unwrap();
+    assert_eq!((load.packets_per_s, load.packets), (200_000, 400_000));
 }
 
 #[test]
@@ -355,16 +358,9 @@ fn replayed_datagrams_change_nothing() {
     net.connect();
     start(&mut net, &flood(10), Direction::Down);
     // An eavesdropper records everything up to the middle of the run and repeats it later.
-    let mut recorded = Vec::new();
-    for _ in 0..300 {
-        let mut buf = Vec::new();
-        let now = net.now;
-        while let Some(t) = net.clients[0].0.poll_transmit(now, &mut buf) {
-            recorded.push((client_address(0, t.socket), buf.clone()));
-            net.inject(client_address(0, t.socket), &buf);
-        }
-        net.run(now + Span::from_millis(10), |_| false);
-    }
+    net.run_for(Span::from_secs(3));
+    let recorded = net.tape.clone();
+    assert!(recorded.len() > 15);
     net.clients[0].1 = false;
     let death = net.now;
     for _ in 0..100 {
@@ -377,6 +373,66 @@ fn replayed_datagrams_change_nothing() {
     assert!(last - death < Span::from_secs(2), "the replay kept the flood going");
     net.run_for(Span::from_secs(31));
     assert_eq!(net.server.stats().sessions, 0);
+}
+
+#[test]
+fn only_the_sessions_own_client_is_obeyed() {
+    let mut net = Net::pair(2);
+    net.connect();
+    let now = net.now;
+    let mut farewell = Vec::new();
+    net.clients[0].0.close(now);
+    net.clients[0].0.poll_transmit(now, &mut farewell).unwrap();
+    let mut obeys = |from: SocketAddr, bytes: &[u8]| {
+        net.server.on_datagram(now, Received { socket: 0, from, at: now, payload: bytes });
+        net.server.stats().sessions == 0
+    };
+    let home = client_address(0, 0);
+    for i in 8..farewell.len() {
+        let mut forged = farewell.clone();
+        forged[i] ^= 1;
+        assert!(!obeys(home, &forged), "byte {i} may be changed");
+    }
+    assert!(!obeys(client_address(0, 1), &farewell), "from another flow's address");
+    assert!(!obeys("203.0.113.1:5000".parse().unwrap(), &farewell), "from elsewhere");
+    assert!(obeys(home, &farewell));
+}
+
+#[test]
+fn a_message_sent_back_to_its_author_does_not_verify() {
+    use airqueue_probe::auth::{Role, TagKey};
+    let key = TagKey::session(Some(b"key"), 1, 2);
+    for (author, other) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
+        let mut message = b"stop".to_vec();
+        key.seal(author, &mut message);
+        assert!(key.verify(author, &message));
+        assert!(!key.verify(other, &message));
+        assert!(!TagKey::session(Some(b"key"), 1, 3).verify(author, &message));
+        assert!(!TagKey::session(Some(b"kez"), 1, 2).verify(author, &message));
+        assert!(!TagKey::session(None, 1, 2).verify(author, &message));
+    }
+}
+
+#[test]
+fn a_proof_of_address_holds_for_ten_seconds_and_one_address() {
+    let home = client_address(0, 0);
+    let elsewhere = client_address(1, 0);
+    for (later_s, from, good) in [(9, home, true), (12, home, false), (1, elsewhere, false)] {
+        let mut net = Net::pair(1);
+        let (mut buf, start) = (Vec::new(), net.now);
+        net.clients[0].0.poll_transmit(start, &mut buf).unwrap();
+        let hello = Received { socket: 0, from: home, at: start, payload: &buf.clone() };
+        net.server.on_datagram(start, hello);
+        net.server.poll_transmit(start, &mut buf).unwrap();
+        let from_server = common::server_address();
+        let challenge = Received { socket: 0, from: from_server, at: start, payload: &buf.clone() };
+        net.clients[0].0.on_datagram(start, challenge);
+        net.clients[0].0.poll_transmit(start, &mut buf).unwrap();
+        let later = start + Span::from_secs(later_s);
+        net.server.on_datagram(later, Received { socket: 0, from, at: later, payload: &buf });
+        assert_eq!(net.server.stats().sessions == 1, good, "{later_s} s later");
+        assert_eq!(net.server.stats().refused == 0, good);
+    }
 }
 
 #[test]

@@ -47,8 +47,11 @@ fn a_clean_path_delivers_every_packet_after_its_delay() {
 
 #[test]
 fn measured_packets_have_the_planned_size_and_control_keeps_out_of_the_loaded_direction() {
-    for direction in BOTH {
+    // With half a second there and back, requests are repeated while their reply is on its way.
+    let cases = BOTH.iter().flat_map(|&d| [(d, 5), (d, 250)]);
+    for (direction, delay_ms) in cases {
         let mut net = Net::pair(2);
+        (net.down.delay, net.up.delay) = (Span::from_millis(delay_ms), Span::from_millis(delay_ms));
         net.connect();
         net.measure(&two_flows(), direction);
         let sent: Vec<_> = match direction {
@@ -164,6 +167,18 @@ fn a_run_that_starts_late_in_its_plan_is_waited_for() {
         net.connect();
         let plan = Plan { segments: vec![segment(0, 5000, 200, 20, 200)] };
         assert_eq!(net.measure(&plan, direction).end, RunEnd::Complete);
+    }
+}
+
+#[test]
+fn a_path_of_three_seconds_there_and_back_works() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        (net.down.delay, net.up.delay) = (Span::from_millis(1500), Span::from_millis(1500));
+        net.connect();
+        let run = net.measure(&two_flows(), direction);
+        assert_eq!(run.end, RunEnd::Complete, "{direction:?}");
+        assert!(run.records.received_ns.iter().all(|&t| t != MISSING));
     }
 }
 

@@ -178,7 +178,11 @@ impl Client {
             return run.half_deadline();
         }
         let patience = self.last_heard.max(run.since) + PATIENCE;
-        Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS))
+        let keep_alive = match (&run.phase, &run.half) {
+            (Phase::Starting, Half::Receiving(r)) => r.next_keep_alive(),
+            _ => Time::MAX,
+        };
+        Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS).min(keep_alive))
     }
 
     pub(super) fn advance_run(&mut self, now: Time) {
@@ -190,9 +194,26 @@ impl Client {
         if gone || now >= run.since + NO_PROGRESS {
             return self.fail(ClientError::Vanished { server: self.config.server });
         }
+        let starting = matches!(run.phase, Phase::Starting);
         if run.retry.due(now) {
             self.ask_for_progress();
         }
+        if starting {
+            // The server may begin long before its word of it comes back.
+            self.keep_alive(now);
+        }
+    }
+
+    /// Says to the sender that its receiver is there, if it is time to.
+    fn keep_alive(&mut self, now: Time) {
+        let Some(run) = &mut self.run else { return };
+        let Half::Receiving(receiver) = &mut run.half else { return };
+        if receiver.end().is_some() || !receiver.keep_alive_due(now) {
+            return;
+        }
+        let (flow, number) = (run.keep_alive_flow, run.number);
+        run.keep_alive_flow = (flow + 1) % self.config.flows;
+        self.say_keep_alive(flow, number);
     }
 
     /// Sends (again) what the phase waits for a reply to.
@@ -232,7 +253,6 @@ impl Client {
 
     fn advance_active(&mut self, now: Time) {
         let Some(run) = &mut self.run else { return };
-        let mut keep_alive = None;
         let ended = match &mut run.half {
             Half::Waiting => false,
             Half::Sending(sender) => {
@@ -241,10 +261,6 @@ impl Client {
             }
             Half::Receiving(receiver) => {
                 receiver.on_time(now);
-                if receiver.end().is_none() && receiver.keep_alive_due(now) {
-                    keep_alive = Some((run.keep_alive_flow, run.number));
-                    run.keep_alive_flow = (run.keep_alive_flow + 1) % self.config.flows;
-                }
                 receiver.end().is_some()
             }
         };
@@ -252,8 +268,8 @@ impl Client {
             run.enter(now, Phase::Stopping);
             self.state = ClientState::Collecting;
             self.advance_run(now);
-        } else if let Some((flow, number)) = keep_alive {
-            self.say_keep_alive(flow, number);
+        } else {
+            self.keep_alive(now);
         }
     }
 

@@ -224,3 +224,26 @@ fn summary(end: RunEnd) -> Summary {
         kernel_receive_timestamps: true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks(run: &mut ServerRun) -> Vec<u32> {
+        std::iter::from_fn(|| run.next_chunk().map(|(index, _)| index)).collect()
+    }
+
+    #[test]
+    fn requests_for_chunks_add_up_and_each_is_answered_once() {
+        let mut run = ServerRun::new(1, Direction::Down, 1);
+        run.phase = over(summary(RunEnd::Complete), vec![0; 10 * CHUNK_LEN - 1]);
+        run.want(4, 0b101);
+        run.want(2, 0b11);
+        run.want(8, u64::MAX); // only two of these exist
+        assert_eq!(chunks(&mut run), [2, 3, 4, 6, 8, 9]);
+        assert_eq!(chunks(&mut run), []);
+        run.want(u32::MAX, u64::MAX);
+        run.want(0, 1);
+        assert_eq!(chunks(&mut run), [0]);
+    }
+}

@@ -87,6 +87,8 @@ pub struct Net {
     /// Datagrams that the server sent, with their time: destination, payload length, measured.
     pub from_server: Vec<(Time, SocketAddr, usize, Option<Ticket>)>,
     pub from_clients: Vec<(Time, usize, Option<Ticket>)>,
+    /// What client 0 said but for measured packets, as an eavesdropper records it.
+    pub tape: Vec<(SocketAddr, Vec<u8>)>,
     /// Sequence numbers that the sending host refuses.
     pub refuse: Vec<u32>,
     /// Prefix of all addresses: documentation prefixes of IPv4 or IPv6.
@@ -123,6 +125,7 @@ impl Net {
             random: 1,
             from_server: Vec::new(),
             from_clients: Vec::new(),
+            tape: Vec::new(),
             refuse: Vec::new(),
             v6: false,
         }
@@ -222,6 +225,9 @@ impl Net {
             {
                 assert_eq!(t.to, self.server_address());
                 self.from_clients.push((self.now, buf.len(), t.ticket));
+                if i == 0 && t.ticket.is_none() {
+                    self.tape.push((self.client_address(0, t.socket), buf.clone()));
+                }
                 if self.outcome(Some(i), &t) {
                     self.launch(true, self.client_address(i, t.socket), buf.clone());
                 }
