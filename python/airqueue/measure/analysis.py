@@ -79,14 +79,18 @@ def load_point(run: Run) -> dict[str, Any]:
     """
     start, end = (round(float(t) * 1e9) for t in run.meta["flood_s"])
     at = run.scheduled_ns
-    flood = np.asarray(run.flow == FLOOD_FLOW) & run.sent & (at >= start) & (at < end)
+    planned = np.asarray(run.flow == FLOOD_FLOW) & (at >= start) & (at < end)
+    planned_pps = _rate(np.sort(at[planned]))
+    flood = planned & run.sent
+    # Packets that the sender's own socket refused were not offered, wherever in the train they were.
+    refused = 1 - np.count_nonzero(flood) / max(1, np.count_nonzero(planned))
     sent = np.sort(run.sent_ns[flood])
     arrived = np.sort(run.received_ns[flood & run.received])
     delay = run.delay_s[flood & run.received]
     return {
         "size_bytes": int(run.meta["size_bytes"]),
-        "planned_pps": _rate(np.sort(run.scheduled_ns[flood])),
-        "offered_pps": _rate(sent),
+        "planned_pps": planned_pps,
+        "offered_pps": float(min(_rate(sent), planned_pps * (1 - refused))),
         "received_pps": _rate(arrived[len(arrived) // 2 :]),
         "loss": 1 - len(arrived) / len(sent) if len(sent) else 0.0,
         "delay_s": float(np.median(delay) - delay.min()) if len(delay) else None,
