@@ -28,6 +28,30 @@ def test_any_rate(rate_bps):
     assert result.capacity == pytest.approx(120, abs=0.2)
 
 
+@pytest.mark.parametrize("limit_bps", [10e6, 14e6])
+def test_no_plan_passes_the_limits_of_the_server(limit_bps):
+    class Limited(FifoProber):
+        def max_rate_pps(self, size: int) -> float:
+            return limit_bps / (8 * size)
+
+        def run(self, plan, meta, on_progress=None):
+            edges = sorted({s.start_s for s in plan.segments})
+            peaks = [
+                sum(
+                    s.count * s.size_bytes * 8 / max(s.duration_s, 0.1)
+                    for s in plan.segments
+                    if s.start_s <= at < s.start_s + max(s.duration_s, 0.1)
+                )
+                for at in edges
+            ]
+            assert max(peaks) <= limit_bps
+            return super().run(plan, meta, on_progress)
+
+    result = measure(Limited(Fifo(100)))
+    assert result.verdict == "fifo"
+    assert result.capacity == pytest.approx(100, abs=0.2)
+
+
 @pytest.mark.parametrize("capacity", [30_000, 150_000, 1_000_000])
 def test_byte_queue(capacity):
     result = measure(FifoProber(Fifo(capacity, in_bytes=True)))

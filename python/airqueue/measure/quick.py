@@ -34,6 +34,8 @@ FILL, HOLD, PRESS = 3.0, 1.3, 2.0
 """Offered rate in the phases of a session, as multiples of the path's rate."""
 LEAST_OVERLOAD = 1.1
 """A sender that cannot offer this multiple of the path's rate does not fill its queue for sure."""
+WITHIN_LIMITS = 0.97
+"""Share of what the endpoints agree to that is used: rates of whole packets round up."""
 SENDER_KEEPS = 0.9
 """Share of the planned rate below which the sender has fallen behind."""
 SUBSTITUTES = 2
@@ -161,7 +163,7 @@ def prepare(
 
 def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found | None:
     """Find the path's rate for packets of one size; None if nothing saturates it."""
-    agreed = runner.prober.max_rate_pps(size)
+    agreed = WITHIN_LIMITS * runner.prober.max_rate_pps(size)
     rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else FILL * hint_byte_rate / size
     index = 0
     while True:
@@ -170,13 +172,23 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
         point = load_point(runner.run(*train_plan(size, rate, index, agreed)))
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
         short = offered < SENDER_KEEPS * rate
-        ceiling = SENDER_KEEPS * offered if short else agreed
+        ceiling = (SENDER_KEEPS * offered if short else agreed) - most_probes_pps(received)
         if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
             return Found(received, ceiling)
         if rate >= agreed or short:
             return None
         rate *= RAMP_FACTOR
         index += 1
+
+
+def most_probes_pps(rate_pps: float) -> float:
+    """Highest rate of the probes beside the flood: both together must keep the server's limits."""
+    return len(PROBE_FLOWS) * PRESS_PROBES / press_length_s(rate_pps)
+
+
+def press_length_s(rate_pps: float) -> float:
+    """Length of the press phase on a path of this rate."""
+    return max(LEAST_PRESS_S, PRESS_PACKETS / rate_pps) if rate_pps > 0 else LEAST_PRESS_S
 
 
 def train_plan(
@@ -254,7 +266,7 @@ def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, d
     quiet = quiet_length_s(rate, len(sizes))
     fill = quiet + 1.2 * state.held / (filling - rate) + 0.03
     hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / (holding - rate))
-    press = hold + max(LEAST_PRESS_S, PRESS_PACKETS / rate)
+    press = hold + press_length_s(rate)
     drained = press + 1.15 * state.held / rate + 0.03
     end = drained + quiet
     probe_pps = min(10.0, PROBE_SHARE * rate)
