@@ -1,5 +1,6 @@
 """Endpoints over real sockets on the loopback device, with what goes wrong there."""
 
+import json
 import os
 import signal
 import socket
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from airqueue._native import Client, NativeError, Server
+from airqueue.cli import main
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import Plan, Segment, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
@@ -360,6 +363,24 @@ def test_a_million_random_datagrams_do_not_disturb_a_measurement():
         assert resident_kib(server.pid) - memory < 64 * 1024, "strangers cost no memory"
 
 
+def test_the_binarys_capture_is_analysed(server, tmp_path):
+    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
+    built = [b for b in target.glob("*/airqueue-endpoint") if b.is_file()]
+    if not built:
+        pytest.skip("airqueue-endpoint is not built: make endpoint")
+    newest = max(built, key=lambda b: b.stat().st_mtime)
+    output = tmp_path / "down.aqc"
+    argv = [newest, "client", "127.0.0.1", "--port", str(server.port), "--output", output]
+    argv += ["--rate", "500", "--duration", "0.5", "--drain", "0.1", "--baseline", "0.3"]
+    subprocess.run(argv, check=True, capture_output=True, timeout=30)
+    done = CliRunner().invoke(main, ["analyze", str(output), "--json", "-"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
+    assert (result["profile"], result["direction"]) == ("capture", "down")
+    # Nothing on the loopback device refuses packets, so no queue was seen full.
+    assert result["discard_reasons"] == {"not_saturated": 1}
+
+
 def in_own_network(script, *steps):
     """Run a Python script in a network namespace of its own; returns what it printed."""
     shell = " && ".join((*steps, f'exec "{sys.executable}" -c "$0"'))
@@ -375,6 +396,7 @@ def in_own_network(script, *steps):
 def test_packets_larger_than_the_mtu_do_not_leave_in_pieces(direction):
     script = f"""
 from airqueue._native import Server
+from airqueue.cli import main
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import Plan, cbr
 from airqueue.measure.prober import ProbeError

@@ -9,14 +9,12 @@ from types import TracebackType
 from typing import Any
 
 from airqueue._native import Client, NativeError
-from airqueue.measure.native import highest_rate_pps, run_from_native
+from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Direction, ProbeError, Progress, RunInterrupted
 from airqueue.measure.records import Run
 
 DEFAULT_PORT = 5860
-FLOWS = 3
-"""Five-tuples that the profiles use: the flood and two that probe."""
 PROGRESS_EVERY_S = 0.2
 POLL_EVERY_S = 0.01
 """How late the end of a run is noticed; also how late Ctrl-C is."""

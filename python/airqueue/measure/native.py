@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     # Shapes that the stub names; the compiled module has no such types.
     from airqueue._native import LimitsDict, RunDict
 
+FLOWS = 3
+"""Five-tuples that the profiles use: the flood and two that probe."""
+
 
 def run_from_native(native: RunDict, meta: Mapping[str, Any]) -> Run:
     """Return a run with its meta; the arrays are taken over, not copied."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airqueue._native import NativeError, SimulatedPath
-from airqueue.measure.native import highest_rate_pps, run_from_native
+from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Direction, ProbeError, Progress
 from airqueue.measure.records import Run
@@ -21,7 +21,7 @@ class SimulatedProber:
     """Carries out plans over a simulated path; equal arguments give equal records.
 
     ``config``: keys and values of the simulated bottleneck, units in the names; what is not given
-    keeps its default. Raises ProbeError, here and in `run`.
+    keeps its default; ``flows`` is as many as the profiles use. Raises ProbeError, here and in `run`.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class SimulatedProber:
     ) -> None:
         self.direction: Direction = direction
         try:
-            self._path = SimulatedPath(dict(config), seed)
+            self._path = SimulatedPath({"flows": FLOWS, **config}, seed)
         except NativeError as error:
             raise ProbeError(f"{error}.") from error
         except (TypeError, ValueError, OverflowError) as error:

@@ -103,11 +103,11 @@ fn judge(run: &Run) -> Result<(), Stop> {
     Err(Stop::Failed(format!("{text}; check that both machines are up, then measure again")))
 }
 
+/// No `profile`: that names a method, and this is one flood.
 fn header(args: &ClientArgs) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     json!({
         "airqueue": env!("CARGO_PKG_VERSION"),
-        "profile": "capture",
         "direction": args.direction.name(),
         "target": args.host,
         "created": rfc3339(now.as_secs()),
