@@ -229,6 +229,9 @@ impl<E: Endpoint> Driver<E> {
                     }
                     Some(QueuedError::Failure(errno)) => {
                         self.stats.unreachable = Some((d.from, errno));
+                        if errno == libc::ECONNREFUSED {
+                            self.endpoint.on_unreachable();
+                        }
                     }
                     None => {}
                 }

@@ -73,6 +73,10 @@ pub trait Endpoint {
     /// The host's wall clock was stepped while timestamps were being mapped.
     fn on_clock_step(&mut self);
 
+    /// A host on the way says that nobody listens at the peer's port (ICMP, RFC 792 and RFC 4443).
+    /// Anybody can say that: it hastens giving up where no answer comes, and does nothing else.
+    fn on_unreachable(&mut self) {}
+
     /// Receive times are (from now on, also) the program's own, not the kernel's: the driver could
     /// not get kernel timestamps. Records then say so.
     fn on_program_timestamps(&mut self) {}

@@ -85,6 +85,10 @@ pub struct Progress {
     pub delay: Option<Span>,
 }
 
+/// ICMP refusals in a row after which a server that does not answer either is taken for gone: a
+/// single one may be late, of a server that was just restarted.
+const REFUSALS: u32 = 2;
+
 /// What ACCEPT said.
 #[derive(Debug)]
 struct OpenSession {
@@ -107,6 +111,8 @@ pub struct Client {
     born: Time,
     now: Time,
     last_heard: Time,
+    /// ICMP refusals since the server was last heard, and when that was.
+    refusals: (Time, u32),
     next_idle: Time,
     next_counter: u32,
     last_counter: Option<u32>,
@@ -137,6 +143,7 @@ impl Client {
             born: now,
             now,
             last_heard: now,
+            refusals: (now, 0),
             next_idle: now,
             next_counter: 0,
             last_counter: None,
@@ -366,6 +373,27 @@ impl Endpoint for Client {
     fn on_clock_step(&mut self) {
         if let Some(run) = &mut self.run {
             run.note_clock_step();
+        }
+    }
+
+    fn on_unreachable(&mut self) {
+        if self.refusals.0 != self.last_heard {
+            self.refusals = (self.last_heard, 0);
+        }
+        self.refusals.1 += 1;
+        let waits_for_answer = match self.state {
+            ClientState::Connecting => true,
+            ClientState::Running | ClientState::Collecting => {
+                self.run.as_ref().is_some_and(ClientRun::waits_for_answer)
+            }
+            _ => false,
+        };
+        if waits_for_answer && self.refusals.1 >= REFUSALS {
+            let server = self.config.server;
+            self.fail(match self.session {
+                None => ClientError::Silent { server },
+                Some(_) => ClientError::Vanished { server },
+            });
         }
     }
 

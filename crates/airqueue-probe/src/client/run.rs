@@ -153,6 +153,11 @@ impl ClientRun {
         }
     }
 
+    /// Whether the server owes an answer now: not while packets are under way.
+    pub fn waits_for_answer(&self) -> bool {
+        !matches!(self.phase, Phase::Active)
+    }
+
     /// Packets attempted here, upwards.
     fn attempted(&self) -> u32 {
         match &self.half {
