@@ -5,6 +5,7 @@ use crate::error::HostError;
 use crate::mmsg::{
     MAX_PAYLOAD, Outgoing, QueuedError, RECEIVE_BATCH, ReceiveBatch, SendBatch, StampRequest,
 };
+use crate::polling::Polling;
 use crate::socket::UdpPort;
 use crate::sources::Sources;
 use crate::wait::{Ready, Waiter, Waker};
@@ -75,6 +76,7 @@ pub struct Driver<E> {
     stats: DriverStats,
     /// The loop need not turn again before, unless something arrives.
     not_before: Time,
+    polling: Polling,
 }
 
 impl<E: Endpoint> Driver<E> {
@@ -94,6 +96,7 @@ impl<E: Endpoint> Driver<E> {
             retry_at: None,
             stats: DriverStats::default(),
             not_before: Time::ZERO,
+            polling: Polling::default(),
         })
     }
 
@@ -123,8 +126,12 @@ impl<E: Endpoint> Driver<E> {
         let ready = self.wait()?;
         self.stats.turns += 1;
         let before = self.stats;
-        self.receive(ready);
+        let poll = self.polling.due(clock::monotonic());
+        self.receive(if poll { ready.with_all_readable() } else { ready });
         let looked = clock::monotonic();
+        if self.polling.note(looked, poll, self.stats.received - before.received) {
+            self.waiter.listen(&self.ports, !self.polling.is_on())?;
+        }
         self.transmit();
         let after = self.stats;
         let idle = (before.received, before.sent, before.refused)
@@ -136,7 +143,7 @@ impl<E: Endpoint> Driver<E> {
     }
 
     fn wait(&mut self) -> Result<Ready, HostError> {
-        let wanted = [self.endpoint.next_deadline(), self.retry_at];
+        let wanted = [self.endpoint.next_deadline(), self.retry_at, self.polling.next()];
         let deadline = wanted.into_iter().flatten().min();
         self.waiter.wait(deadline.map(|at| at.max(self.not_before)))
     }

@@ -12,6 +12,7 @@ pub mod driver;
 pub mod error;
 pub mod mmsg;
 pub mod netns;
+mod polling;
 pub mod server;
 pub mod socket;
 mod sources;

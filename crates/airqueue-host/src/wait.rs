@@ -26,6 +26,12 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// As if every socket had something to read.
+    pub fn with_all_readable(mut self) -> Ready {
+        self.readable = u32::MAX;
+        self
+    }
+
     /// Whether something arrived on socket `i`.
     pub fn readable(self, i: usize) -> bool {
         self.readable & (1 << i) != 0
@@ -88,6 +94,17 @@ impl Waiter {
     /// What ends the wait from another thread.
     pub fn waker(&self) -> Arc<Waker> {
         Arc::clone(&self.waker)
+    }
+
+    /// Whether arrivals on the sockets end a wait. Errors always do.
+    pub fn listen(&mut self, ports: &[UdpPort], on: bool) -> Result<(), HostError> {
+        let wanted = if on { EpollFlags::EPOLLIN } else { EpollFlags::empty() };
+        for (i, port) in ports.iter().enumerate() {
+            self.epoll
+                .modify(port, &mut EpollEvent::new(wanted, i as u64))
+                .map_err(|errno| HostError::system("wait for events")(io::Error::from(errno)))?;
+        }
+        Ok(())
     }
 
     /// Waits until a socket wants attention, until `deadline`, or until woken.
