@@ -38,6 +38,8 @@ WITHIN_LIMITS = 0.97
 """Share of what the endpoints agree to that is used: rates of whole packets round up."""
 SENDER_KEEPS = 0.9
 """Share of the planned rate below which the sender has fallen behind."""
+LATE_TRAINS = 3
+"""Trains with which the sender may fall behind before that is its limit: it may have been busy."""
 SUBSTITUTES = 2
 """Sizes tried in the place of one that cannot be sent fast enough."""
 QUIET_S = 0.35
@@ -165,7 +167,7 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
     """Find the path's rate for packets of one size; None if nothing saturates it."""
     agreed = WITHIN_LIMITS * runner.prober.max_rate_pps(size)
     rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else FILL * hint_byte_rate / size
-    index = 0
+    index = late = 0
     while True:
         rate = min(rate, agreed)
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
@@ -175,9 +177,11 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
         ceiling = (SENDER_KEEPS * offered if short else agreed) - most_probes_pps(received)
         if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
             return Found(received, ceiling)
-        if rate >= agreed or short:
+        late += short
+        if (rate >= agreed and not short) or late >= LATE_TRAINS:
             return None
-        rate *= RAMP_FACTOR
+        if not short:
+            rate *= RAMP_FACTOR
         index += 1
 
 
