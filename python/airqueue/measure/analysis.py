@@ -83,7 +83,7 @@ def load_point(run: Run) -> dict[str, Any]:
     planned_pps = _rate(np.sort(at[planned]))
     flood = planned & run.sent
     # Packets that the sender's own socket refused were not offered, wherever in the train they were.
-    refused = 1 - np.count_nonzero(flood) / max(1, np.count_nonzero(planned))
+    refused = 1 - int(np.count_nonzero(flood)) / max(1, int(np.count_nonzero(planned)))
     sent = np.sort(run.sent_ns[flood])
     arrived = np.sort(run.received_ns[flood & run.received])
     delay = run.delay_s[flood & run.received]
@@ -193,7 +193,7 @@ def _capacity(
 ) -> None:
     """Decide the unit and, for one FIFO, the headline capacity with its interval."""
     by_size = _by_size(HEADLINE[finding.drop_from], accepted)
-    unit, evidence = count_unit(by_size, overhead)
+    unit, evidence = count_unit(by_size, overhead, finding.allowed)
     if evidence is not None:
         result.evidence.append(evidence)
     result.counted_in = unit
@@ -208,13 +208,19 @@ def _capacity(
         if finding.burst > 2
         else "whole packets are counted",
     }
+    # What the air loses behind the queue has waited in it and is not counted; what is lost before
+    # the queue has not. The records do not tell which, so the interval covers both.
+    lost = min(0.5, _quiet_loss(accepted).high)
+    unseen = lost / (1 - lost)
     if unit == "packets" or len(by_size) == 1:
         # Of a single size the capacity is known in packets of that size, whatever is counted.
         intervals = [_between(size, values, accepted) for size, values in by_size.items()]
-        pooled = _pool(intervals).widened(blur)
+        pooled = _pool(intervals)
+        pooled = pooled.widened(blur, blur + unseen * pooled.mean)
         result.capacity, result.ci95 = pooled.mean, _ends(pooled)
     elif unit == "bytes":
-        result.capacity, result.ci95 = _byte_limit(by_size, overhead, blur)
+        result.capacity, (low, high) = _byte_limit(by_size, overhead, blur)
+        result.ci95 = (low, high + unseen * result.capacity)
     if result.capacity is not None:
         result.capacity_unit = "bytes" if unit == "bytes" else "packets"
 
@@ -373,26 +379,36 @@ def _warn(
             "One packet size cannot tell packets from bytes: the capacity is in packets of that "
             "size; measure a second one."
         )
+    elif finding.verdict == "fifo" and result.counted_in == "undecided":
+        result.warnings.append(
+            "The counts of the packet sizes fit neither one number of packets nor one of bytes "
+            "clearly: there is no capacity, but each size's count holds for that size."
+        )
     unsteady = sum(not j.steady for j in accepted)
     if unsteady:
         result.warnings.append(
             f"The rate was not steady in {unsteady} of {len(accepted)} sessions: the estimators "
             "that need one rate leave them out."
         )
-    lost = [_quiet_loss(j.session) for j in accepted]
-    share = float(np.mean(lost)) if lost else 0.0
+    share = _quiet_loss(accepted).mean
     if share > 0.02:
         result.warnings.append(
-            f"{share:.0%} of the packets were lost even without load: counts are low by about that."
+            f"{share:.0%} of the packets were lost even without load: counts may be low by that."
         )
     if judged and result.discarded_sessions * 2 > len(judged):
         result.warnings.append("More than half of the sessions were discarded.")
 
 
-def _quiet_loss(session: Session) -> float:
-    quiet = session.during("quiet") & session.run.sent
-    total = np.count_nonzero(quiet)
-    return float(np.count_nonzero(quiet & session.run.lost) / total) if total else 0.0
+def _quiet_loss(accepted: Sequence[Judged]) -> Interval:
+    """Share of the packets lost on the empty path before the floods, with its binomial error."""
+    lost = total = 0
+    for session in (j.session for j in accepted):
+        quiet = session.during("quiet") & session.run.sent
+        total += int(np.count_nonzero(quiet))
+        lost += int(np.count_nonzero(quiet & session.run.lost))
+    share = lost / total if total else 0.0
+    half = 1.96 * math.sqrt(share * (1 - share) / max(1, total))
+    return Interval(share, max(0.0, share - half), share + half, total)
 
 
 def _disagreements(result: Measurement, headline: str) -> list[str]:

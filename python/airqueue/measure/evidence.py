@@ -22,6 +22,8 @@ class SessionEvidence:
     in a drop-tail queue). ``overtaken``: flood packets that a probe sent behind them passed, median
     over probes (0 in one FIFO). ``burst``: packets that arrive together. ``delay_rise``: delay
     gained in the flood, in packet times. ``noise``: jitter of the quiet path in packet times.
+    ``early`` and ``idle``: packets lost and sent of the flood until the queue was half full, and of
+    the baseline on the empty path.
     """
 
     spread: float | None
@@ -30,6 +32,8 @@ class SessionEvidence:
     burst: float
     delay_rise: float | None
     noise: float
+    early: tuple[int, int]
+    idle: tuple[int, int]
 
 
 def observe(session: Session) -> SessionEvidence:
@@ -51,12 +55,34 @@ def observe(session: Session) -> SessionEvidence:
         burst=session.burst,
         delay_rise=_delay_rise(session, rate),
         noise=jitter_s * rate,
+        early=_lost_before_half_full(session),
+        idle=_lost_when_idle(session),
     )
 
 
 def _waiting_during(session: Session, phase: str) -> np.ndarray:
     waiting = session.waiting_at_drop[session.during(phase)[session.drops]]
     return np.asarray(waiting[~np.isnan(waiting)])
+
+
+def _lost_before_half_full(session: Session) -> tuple[int, int]:
+    """Flood packets lost and sent until a packet is lost at half of the median filling or more."""
+    waiting, drops = session.waiting_at_drop, session.drops
+    known = waiting[~np.isnan(waiting)]
+    sent = np.flatnonzero(session.flood & session.run.sent)
+    if not len(known):
+        return 0, 0
+    # A burst under way blurs the filling; what it may hide is not called early.
+    half = (float(np.median(known)) - session.burst_under_way) / 2
+    late = np.flatnonzero(waiting >= half)
+    before = int(late[0]) if len(late) else len(drops)
+    end = drops[before] if before < len(drops) else len(session.run)
+    return before, int(np.searchsorted(sent, end))
+
+
+def _lost_when_idle(session: Session) -> tuple[int, int]:
+    quiet = (session.during("quiet") | session.during("after")) & session.run.sent
+    return int(np.count_nonzero(quiet & session.run.lost)), int(np.count_nonzero(quiet))
 
 
 def _delay_rise(session: Session, rate_pps: float) -> float | None:

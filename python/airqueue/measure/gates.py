@@ -18,6 +18,8 @@ from airqueue.measure.session import Session
 
 MIN_DROPS = 10
 """Fewer refused packets than this do not show a full queue."""
+OVERLOAD_LOSS = 0.045
+"""Half the loss of the weakest overload that a profile plans (1.1): less may be loss in the air."""
 SENDER_SHORTFALL = 0.9
 """Sending less than this share of the planned rate makes the sender the limit."""
 OVERFLOW_SHARE = 0.001
@@ -145,4 +147,12 @@ class Judged:
         return self.session.quiet_delay is None
 
     def _not_saturated(self) -> bool:
-        return len(self.session.drops) < MIN_DROPS
+        """Few refused packets, or no phase that lost more than the air may have."""
+        if len(self.session.drops) < MIN_DROPS:
+            return True
+        drops = self.session.drops
+        return not any(
+            np.count_nonzero(self.session.during(phase)[drops]) >= MIN_DROPS
+            and self.session.loss(phase) >= OVERLOAD_LOSS
+            for phase in ("fill", "hold", "press")
+        )

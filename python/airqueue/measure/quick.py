@@ -56,6 +56,11 @@ MIN_SESSIONS, MAX_SESSIONS = 3, 12
 SHORT_INTERVAL = (0.5, 0.0025)
 """Stop when half an interval is at most this many packets or this share, whichever is larger."""
 LONGEST_FLOOD_S = 60.0
+SEARCHES = 4
+"""Searches for the rate of the path before nothing is said to saturate it."""
+CARRIED_SHARE = 0.955
+"""A flood that arrives at more than this share of its rate fills nothing: between all of it and what
+is left of the least overload."""
 GIVE_UP_AFTER = 4
 """Sessions discarded in a row before a size is given up."""
 MIN_REFUSED = 10
@@ -142,11 +147,7 @@ def prepare(
     first one takes their place.
     """
     if not states:
-        found = find_rate(runner, size, None)
-        held = explore(runner, size, found) if found else None
-        if found is None or held is None:
-            return None
-        return SizeState(size, found.rate_pps, found.ceiling_pps, held)
+        return search(runner, size)
     first, wanted = states[0], size
     for _ in range(SUBSTITUTES + 1):
         found = find_rate(runner, size, first.rate_pps * first.size_bytes)
@@ -160,6 +161,24 @@ def prepare(
             return SizeState(size, found.rate_pps, found.ceiling_pps, held)
         size = (size + first.size_bytes) // 2
     warnings.append(f"{wanted}-byte packets could not be sent fast enough to fill the queue.")
+    return None
+
+
+def search(runner: Runner, size: int) -> SizeState | None:
+    """Find rate and first count for the first size; None if nothing saturates the path.
+
+    A stall in a train makes the path look slow. The flood that then fills nothing tells: the search
+    goes on from what that flood offered.
+    """
+    hint: float | None = None
+    for _ in range(SEARCHES):
+        found = find_rate(runner, size, hint)
+        if found is None:
+            return None
+        held = explore(runner, size, found)
+        if held is not None:
+            return SizeState(size, found.rate_pps, found.ceiling_pps, held)
+        hint = found.rate_pps * size
     return None
 
 
@@ -219,13 +238,33 @@ def explore(runner: Runner, size: int, found: Found) -> float | None:
         runner.say("search", f"filling the queue for {flood_s:.1f} s")
         offered = min(FILL * found.rate_pps, found.ceiling_pps)
         plan, meta = flood_plan(size, found.rate_pps, offered, flood_s, index)
-        judged = Judged(Session(runner.run(plan, meta)))
-        waiting = judged.session.waiting_at_drop
-        if len(waiting) >= MIN_REFUSED and judged.session.loss("hold") > 0.02:
-            known = waiting[~np.isnan(waiting)]
-            return max(MIN_HELD, float(np.median(known[-50:]))) if len(known) else MIN_HELD
+        session = Session(runner.run(plan, meta))
+        if _refuses(session):
+            return max(MIN_HELD, first_count(session))
+        if session.rate_pps("hold") > CARRIED_SHARE * session.offered_pps("hold"):
+            return None
         flood_s, index = 4 * flood_s, index + 1
     return None
+
+
+def _refuses(session: Session) -> bool:
+    """Whether the end of an exploring flood met a full queue, and not only losses in the air.
+
+    A full queue refuses what the path does not carry; a quarter of that is more than the air loses.
+    """
+    offered, carried = session.offered_pps("hold"), session.rate_pps("hold")
+    excess = 1 - carried / offered if offered > 0 else 0.0
+    return len(session.drops) >= MIN_REFUSED and session.loss("hold") > max(0.02, excess / 4)
+
+
+def first_count(session: Session) -> float:
+    """First count of the queue; where the path was never quiet, rate times the growth of delay."""
+    waiting = session.waiting_at_drop
+    known = waiting[~np.isnan(waiting)]
+    if len(known):
+        return float(np.median(known[-50:]))
+    delay = session.run.delay_s[session.flood & session.run.received]
+    return float(np.ptp(delay)) * session.rate_pps("hold") if len(delay) else 0.0
 
 
 def flood_plan(
@@ -234,7 +273,13 @@ def flood_plan(
     """A flood between two quiet moments."""
     start = quiet_length_s(rate_pps, 1)
     end = start + flood_s
-    phases = {"quiet": [0.0, start], "hold": [start, end], "after": [end, end]}
+    middle = start + flood_s / 2
+    phases = {
+        "quiet": [0.0, start],
+        "fill": [start, middle],
+        "hold": [middle, end],
+        "after": [end, end],
+    }
     segments = (
         *baseline(0.0, start, rate_pps, (size,)),
         cbr(FLOOD_FLOW, start, end, offered_pps, size),
@@ -318,8 +363,9 @@ def one_session(runner: Runner, state: SizeState, states: Sequence[SizeState]) -
     else:
         state.refused_in_a_row += 1
         if judged.refused == "not_saturated":
-            received = judged.session.rate_pps("hold")
-            state.rate_pps = max(state.rate_pps, received)
+            # A rate that was found too low, in a stall, shows in what the strongest phase carried.
+            carried = [judged.session.rate_pps(p) for p in ("fill", "hold", "press")]
+            state.rate_pps = max(state.rate_pps, *carried)
             state.held *= 1.5
     return run
 

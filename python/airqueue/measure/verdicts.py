@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from airqueue.measure.evidence import SessionEvidence, observe
 from airqueue.measure.gates import Judged
@@ -22,6 +23,8 @@ POLICER_PACKETS = 2.5
 """A device that holds no more than two packets when it refuses one drops without delaying."""
 FLAT_SHARE = 0.02
 """Spread of the counts that still is one capacity, as a share of it (or two packets)."""
+EARLY_CHANCE = 0.001
+"""Losses in the filling queue that chance alone explains less often than this are its own."""
 MIN_SESSIONS = 2
 """Fewer accepted sessions than this decide nothing, unless one long session is all there is."""
 LONG_SESSION_DROPS = 500
@@ -38,6 +41,8 @@ class Finding:
     evidence: list[Evidence] = field(default_factory=list)
     drop_from: str | None = None
     burst: float = 1.0
+    allowed: float = 2.0
+    """Packets by which counts in one FIFO may differ here, see `tolerance`."""
 
 
 def tolerance(held: float, seen: SessionEvidence) -> float:
@@ -62,6 +67,7 @@ def find(
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
+    allowed = float(np.median([tolerance(h, e) for h, e in zip(held, seen, strict=True)]))
     policer = _policer(accepted, seen, held)
     if policer is not None:
         return Finding("policer", [policer], burst=burst)
@@ -70,15 +76,15 @@ def find(
         return Finding("isolated", [isolated], burst=burst)
     head = _head_drop(accepted, held)
     if head is not None:
-        return Finding("fifo", [head], "head", burst)
+        return Finding("fifo", [head], "head", burst, allowed)
     uneven = _not_flat(accepted, seen, held)
     if uneven is not None:
         return Finding("not_flat", uneven, burst=burst)
     evidence = _fifo_evidence(accepted, seen, held)
     if isolated is not None:
         evidence.append(isolated)
-        return Finding("undecided", evidence, burst=burst)
-    return Finding("fifo", evidence, "tail", burst)
+        return Finding("undecided", evidence, None, burst, allowed)
+    return Finding("fifo", evidence, "tail", burst, allowed)
 
 
 def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:
@@ -209,10 +215,30 @@ def _not_flat(
         for name, values in found.items()
         if len(values) * 2 > len(accepted)
     ]
+    early = _early_losses(seen)
+    if early is not None:
+        evidence.append(early)
     between = _between_sessions(accepted, seen, held)
     if between is not None:
         evidence.append(between)
     return evidence or None
+
+
+def _early_losses(seen: Sequence[SessionEvidence]) -> Evidence | None:
+    """Whether the filling queue loses more than the idle path: what a drop-tail queue never does.
+
+    Fisher's exact test over all sessions together; a share that the counts may scatter by is granted.
+    """
+    early, filling = (sum(e.early[k] for e in seen) for k in (0, 1))
+    idle, baseline = (sum(e.idle[k] for e in seen) for k in (0, 1))
+    if not filling or not baseline or early / filling - idle / baseline <= FLAT_SHARE:
+        return None
+    table = np.array([[early, filling - early], [idle, baseline - idle]])
+    if stats.fisher_exact(table, alternative="greater")[1] > EARLY_CHANCE:
+        return None
+    share = early / filling
+    says = f"{share:.1%} of the packets were lost while the queue was less than half full."
+    return Evidence("early_loss", says, share)
 
 
 def _between_sessions(
@@ -254,13 +280,15 @@ def _fifo_evidence(
 
 
 def count_unit(
-    by_size: dict[int, list[float]], frame_overhead: int
+    by_size: dict[int, list[float]], frame_overhead: int, allowed: float = 2.0
 ) -> tuple[CountedIn, Evidence | None]:
     """Decide whether the device counts packets or bytes, from the counts for each IP size.
 
     Ratio r of the counts of the smallest over the largest packets: 1 for packets, the inverse ratio
     of the frame sizes for bytes. Decided only where the 95 % interval of r, widened by the
-    resolution of half a packet on both counts, lies on one side and excludes the other.
+    resolution of half a packet on both counts, lies on one side and excludes the other. Counts that
+    differ from what the unit demands by more than their intervals and ``allowed`` packets are those
+    of a device that counts something else: both, cells of memory, or other traffic as well.
     """
     sizes = sorted(size for size, counts in by_size.items() if counts)
     if len(sizes) < 2:
@@ -276,11 +304,30 @@ def count_unit(
     middle = float(np.sqrt(expected))
     packets_ok = abs(np.log(ratio.mean)) < np.log(PACKETS_BAND) and ratio.high < middle
     bytes_ok = abs(np.log(ratio.mean / expected)) < np.log(PACKETS_BAND) and ratio.low > middle
+    packets_ok = packets_ok and _agree(by_size, dict.fromkeys(sizes, 1), allowed)
+    frames = {size: size + frame_overhead for size in sizes}
+    bytes_ok = bytes_ok and _agree(by_size, frames, allowed)
     if packets_ok and not bytes_ok:
         return "packets", evidence
     if bytes_ok and not packets_ok:
         return "bytes", evidence
     return "undecided", evidence
+
+
+def _agree(by_size: Mapping[int, Sequence[float]], unit: Mapping[int, int], allowed: float) -> bool:
+    """Whether one limit, of which a packet takes ``unit``, explains the counts of all sizes.
+
+    n packets tell a limit from n to below n + 1 units; the interval of n and ``allowed`` packets
+    more are granted.
+    """
+    lows, highs = [], []
+    for size, weight in unit.items():
+        interval = t_interval(by_size[size])
+        assert interval is not None
+        half = interval.half_width if interval.n > 1 else 0.05 * interval.mean
+        lows.append((interval.mean - half) * weight)
+        highs.append((interval.mean + half + (1 if weight > 1 else 0)) * weight)
+    return max(lows) <= min(highs) + allowed * min(unit.values())
 
 
 def _ratio(small: Sequence[float], large: Sequence[float]) -> Interval:
