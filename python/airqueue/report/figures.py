@@ -107,7 +107,7 @@ def occupancy(shown: Sequence[Shown], result: Mapping[str, Any]) -> Figure | Non
         return None
     return Figure(
         "Occupancy at each drop",
-        "Packets counted ahead of the first packet accepted after each drop: no rate and no clock "
+        "Packets that were waiting when each refused packet came, counted one by one: no rate "
         "enters. A drop-tail queue gives a flat line at its capacity; dots below it are drops for "
         "another reason.",
         tuple(charts),
