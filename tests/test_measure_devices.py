@@ -151,3 +151,16 @@ def test_jitter_above_the_queue_is_never_a_confident_number():
     for seed in range(3):
         stages = [Link(20, rate_bps=54e6), Delay(lambda rng: rng.exponential(0.003))]
         assert measure(DevicesProber(stages, seed=seed)).capacity is None
+
+
+@pytest.mark.parametrize(("rate_bps", "period_s"), [(3.2e6, 1.75), (6e6, 1.5)])
+def test_a_slow_path_whose_rate_changes_is_not_taken_for_a_clock_step(rate_bps, period_s):
+    """A packet takes 4 or 9 ms through the empty path, 2 or 6: no clock was set."""
+
+    def service(now: float, frame: int, rng: np.random.Generator) -> float:
+        return frame * 8 / rate_bps * (2.5 if int(now / period_s) % 2 else 1.0)
+
+    result = measure(DevicesProber([Link(30, service=service)]))
+    assert (result.verdict, result.counted_in) == ("fifo", "packets")
+    assert result.capacity == pytest.approx(30, abs=1)
+    assert "clock_step" not in result.discard_reasons

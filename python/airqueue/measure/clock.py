@@ -34,12 +34,14 @@ class QuietDelay:
     """Delay of the empty path plus clock offset, linear in the sender's time.
 
     ``before_ns`` and ``after_ns`` are (mid time, median delay) of the two quiet periods; ``after``
-    is None if only one exists. ``jitter_s``: interquartile range of the quiet delays.
+    is None if only one exists. ``jitter_s``: interquartile range of the quiet delays. ``packet_s``:
+    mean time between arrivals under load.
     """
 
     before_ns: tuple[float, float]
     after_ns: tuple[float, float] | None
     jitter_s: float
+    packet_s: float = 0.0
 
     @property
     def slope(self) -> float:
@@ -51,11 +53,16 @@ class QuietDelay:
 
     @property
     def stepped_s(self) -> float:
-        """Change of the quiet delay beyond what a drifting clock explains, in seconds."""
+        """Change of the quiet delay beyond what a drifting clock explains, in seconds.
+
+        Nor is a change by less than a packet's time called a step: the path's rate may have changed
+        and with it the time that a packet takes through the empty path.
+        """
         if self.after_ns is None:
             return 0.0
         (t1, d1), (t2, d2) = self.before_ns, self.after_ns
-        slack = MIN_STEP_S * 1e9 + 3 * self.jitter_s * 1e9 + MAX_SKEW_PPM * 1e-6 * (t2 - t1)
+        slack_s = MIN_STEP_S + 3 * self.jitter_s + self.packet_s
+        slack = slack_s * 1e9 + MAX_SKEW_PPM * 1e-6 * (t2 - t1)
         return (d2 - d1) * 1e-9 if abs(d2 - d1) > slack else 0.0
 
     def at_ns(self, sent_ns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -79,7 +86,14 @@ def fit_quiet_delay(session: Session) -> QuietDelay | None:
     if not sides:
         return None
     second = (sides[1][0], sides[1][1]) if len(sides) == 2 else None
-    return QuietDelay(sides[0][:2], second, min(side[2] for side in sides) * 1e-9)
+    jitter_s = min(side[2] for side in sides) * 1e-9
+    return QuietDelay(sides[0][:2], second, jitter_s, _packet_s(session))
+
+
+def _packet_s(session: Session) -> float:
+    """Mean time between arrivals of the flood, in seconds; 0 without any."""
+    times = session.run.received_ns[session.flood & session.run.received]
+    return float(np.ptp(times)) * 1e-9 / (len(times) - 1) if len(times) > 1 else 0.0
 
 
 def settled_rows(session: Session, phase: str) -> npt.NDArray[np.int64]:
