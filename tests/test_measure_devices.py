@@ -164,3 +164,17 @@ def test_a_slow_path_whose_rate_changes_is_not_taken_for_a_clock_step(rate_bps, 
     assert (result.verdict, result.counted_in) == ("fifo", "packets")
     assert result.capacity == pytest.approx(30, abs=1)
     assert "clock_step" not in result.discard_reasons
+
+
+@pytest.mark.parametrize("share", [0.01, 0.02])
+def test_a_radio_with_uneven_service_and_loss_has_a_capacity(share):
+    """Service times as uneven as an exponential's, and what the air loses is missing at random."""
+
+    def service(now: float, frame: int, rng: np.random.Generator) -> float:
+        return rng.exponential(frame * 8 / 40e6)
+
+    for seed in range(3):
+        stages = [Link(110, service=service), Loss(share)]
+        result = measure(DevicesProber(stages, seed=seed))
+        assert (result.verdict, result.counted_in) == ("fifo", "packets")
+        assert result.ci95[0] - 1 <= 110 <= result.ci95[1] + 1

@@ -22,8 +22,9 @@ class SessionEvidence:
     in a drop-tail queue). ``overtaken``: flood packets that a probe sent behind them passed, median
     over probes (0 in one FIFO). ``burst``: packets that arrive together. ``delay_rise``: delay
     gained in the flood, in packet times. ``noise``: jitter of the quiet path in packet times.
-    ``early`` and ``idle``: packets lost and sent of the flood until the queue was half full, and of
-    the baseline on the empty path.
+    ``early``, ``idle`` and ``quiet``: packets lost and sent of the flood until the queue was half
+    full, of the baseline before and after it, and before it alone: what is refused while the queue
+    still drains is no loss of the path.
     """
 
     spread: float | None
@@ -34,6 +35,7 @@ class SessionEvidence:
     noise: float
     early: tuple[int, int]
     idle: tuple[int, int]
+    quiet: tuple[int, int]
 
 
 def observe(session: Session) -> SessionEvidence:
@@ -56,7 +58,8 @@ def observe(session: Session) -> SessionEvidence:
         delay_rise=_delay_rise(session, rate),
         noise=jitter_s * rate,
         early=_lost_before_half_full(session),
-        idle=_lost_when_idle(session),
+        idle=_lost(session, "quiet", "after"),
+        quiet=_lost(session, "quiet"),
     )
 
 
@@ -80,9 +83,10 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
     return before, int(np.searchsorted(sent, end))
 
 
-def _lost_when_idle(session: Session) -> tuple[int, int]:
-    quiet = (session.during("quiet") | session.during("after")) & session.run.sent
-    return int(np.count_nonzero(quiet & session.run.lost)), int(np.count_nonzero(quiet))
+def _lost(session: Session, *phases: str) -> tuple[int, int]:
+    """Packets lost and sent in the phases."""
+    mask = np.logical_or.reduce([session.during(phase) for phase in phases]) & session.run.sent
+    return int(np.count_nonzero(mask & session.run.lost)), int(np.count_nonzero(mask))
 
 
 def _delay_rise(session: Session, rate_pps: float) -> float | None:

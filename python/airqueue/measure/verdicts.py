@@ -23,6 +23,8 @@ POLICER_PACKETS = 2.5
 """A device that holds no more than two packets when it refuses one drops without delaying."""
 FLAT_SHARE = 0.02
 """Spread of the counts that still is one capacity, as a share of it (or two packets)."""
+TENTHS = 2.56
+"""Standard deviations from the 10th to the 90th percentile of a normal distribution."""
 EARLY_CHANCE = 0.001
 """Losses in the filling queue that chance alone explains less often than this are its own."""
 MIN_SESSIONS = 2
@@ -45,10 +47,21 @@ class Finding:
     """Packets by which counts in one FIFO may differ here, see `tolerance`."""
 
 
-def tolerance(held: float, seen: SessionEvidence) -> float:
-    """Packets by which counts in one FIFO may differ: rounding, jitter of the path, one burst."""
+def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
+    """Packets by which counts in one FIFO may differ: rounding, jitter, one burst, loss.
+
+    Of ``held`` packets the air loses a binomial number, ``lost`` being the share on the idle path:
+    its standard deviation lies `TENTHS` times between the 10th and the 90th percentile.
+    """
     burst = seen.burst if seen.burst > 2 else 0.0
-    return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst
+    thinning = TENTHS * float(np.sqrt(held * lost * (1 - lost)))
+    return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst + thinning
+
+
+def idle_loss(seen: Sequence[SessionEvidence]) -> float:
+    """Share of the packets lost on the path before the floods, all sessions together."""
+    lost, sent = (sum(e.quiet[k] for e in seen) for k in (0, 1))
+    return lost / sent if sent else 0.0
 
 
 def find(
@@ -67,7 +80,8 @@ def find(
     seen = [observe(s.session) for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
-    allowed = float(np.median([tolerance(h, e) for h, e in zip(held, seen, strict=True)]))
+    lost = idle_loss(seen)
+    allowed = float(np.median([tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]))
     policer = _policer(accepted, seen, held)
     if policer is not None:
         return Finding("policer", [policer], burst=burst)
@@ -196,8 +210,9 @@ def _not_flat(
 ) -> list[Evidence] | None:
     """Counts at refused packets that scatter, move with the overload, or differ from the drain."""
     found: dict[str, list[float]] = {}
+    lost = idle_loss(seen)
     for judged, e, h in zip(accepted, seen, held, strict=True):
-        allowed = tolerance(h, e)
+        allowed = tolerance(h, e, lost)
         if e.spread is not None and e.spread > allowed:
             found.setdefault("spread_packets", []).append(e.spread)
         if e.press_ratio is not None and abs(e.press_ratio - 1) * h > allowed:
@@ -248,7 +263,7 @@ def _between_sessions(
     for size in {s.session.size_bytes for s in accepted}:
         rows = [i for i, s in enumerate(accepted) if s.session.size_bytes == size]
         counts = [held[i] for i in rows]
-        allowed = max(tolerance(held[i], seen[i]) for i in rows)
+        allowed = max(tolerance(held[i], seen[i], idle_loss(seen)) for i in rows)
         low, high = (
             np.percentile(counts, [10, 90]) if len(counts) > 4 else (min(counts), max(counts))
         )
