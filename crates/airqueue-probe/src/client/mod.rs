@@ -381,19 +381,9 @@ impl Endpoint for Client {
             self.refusals = (self.last_heard, 0);
         }
         self.refusals.1 += 1;
-        let waits_for_answer = match self.state {
-            ClientState::Connecting => true,
-            ClientState::Running | ClientState::Collecting => {
-                self.run.as_ref().is_some_and(ClientRun::waits_for_answer)
-            }
-            _ => false,
-        };
+        let waits_for_answer = self.run.as_ref().is_some_and(ClientRun::waits_for_answer);
         if waits_for_answer && self.refusals.1 >= REFUSALS {
-            let server = self.config.server;
-            self.fail(match self.session {
-                None => ClientError::Silent { server },
-                Some(_) => ClientError::Vanished { server },
-            });
+            self.fail(ClientError::Vanished { server: self.config.server });
         }
     }
 
