@@ -12,11 +12,12 @@ import numpy as np
 
 import airqueue
 from airqueue.measure.estimators import ESTIMATORS
+from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import SAYS, Judged
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
-from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session
+from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.verdicts import Finding, count_unit, find
 from airqueue.stats import Interval, t_interval
 
@@ -53,8 +54,9 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
         interrupted=bool(header.get("interrupted", False)),
     )
     accepted = [j for j in judged if j.refused is None]
-    points = [load_point(r) for r in runs if r.meta.get("kind") == "search"]
-    finding = find(judged, points, _search_ended(runs))
+    searches = [r for r in runs if r.meta.get("kind") == "search"]
+    points = [load_point(r) for r in searches]
+    finding = find(judged, points, _search_ended(searches, points))
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     result.sessions = [_row(j) for j in judged]
@@ -80,33 +82,29 @@ def load_point(run: Run) -> dict[str, Any]:
     start, end = (round(float(t) * 1e9) for t in run.meta["flood_s"])
     at = run.scheduled_ns
     planned = np.asarray(run.flow == FLOOD_FLOW) & (at >= start) & (at < end)
-    planned_pps = _rate(np.sort(at[planned]))
+    planned_pps = rate_of(at[planned])
     flood = planned & run.sent
     # Packets that the sender's own socket refused were not offered, wherever in the train they were.
     refused = 1 - int(np.count_nonzero(flood)) / max(1, int(np.count_nonzero(planned)))
-    sent = np.sort(run.sent_ns[flood])
+    sent = run.sent_ns[flood]
     arrived = np.sort(run.received_ns[flood & run.received])
     delay = run.delay_s[flood & run.received]
     return {
         "size_bytes": int(run.meta["size_bytes"]),
         "planned_pps": planned_pps,
-        "offered_pps": float(min(_rate(sent), planned_pps * (1 - refused))),
-        "received_pps": _rate(arrived[len(arrived) // 2 :]),
+        "offered_pps": min(rate_of(sent), planned_pps * (1 - refused)),
+        "received_pps": rate_of(arrived[len(arrived) // 2 :]),
         "loss": 1 - len(arrived) / len(sent) if len(sent) else 0.0,
         "delay_s": float(np.median(delay) - delay.min()) if len(delay) else None,
     }
 
 
-def _search_ended(runs: Sequence[Run]) -> bool:
+def _search_ended(searches: Sequence[Run], points: Sequence[Mapping[str, Any]]) -> bool:
     """Whether some search run was planned at nearly the highest rate that the endpoints allow."""
-    searches = [r for r in runs if r.meta.get("kind") == "search" and "agreed_pps" in r.meta]
-    return any(load_point(r)["planned_pps"] >= 0.9 * float(r.meta["agreed_pps"]) for r in searches)
-
-
-def _rate(times_ns: np.ndarray) -> float:
-    if len(times_ns) < 2 or times_ns[-1] == times_ns[0]:
-        return 0.0
-    return float((len(times_ns) - 1) / ((times_ns[-1] - times_ns[0]) * 1e-9))
+    return any(
+        point["planned_pps"] >= 0.9 * float(run.meta.get("agreed_pps", math.inf))
+        for run, point in zip(searches, points, strict=True)
+    )
 
 
 def _now() -> str:
@@ -119,11 +117,6 @@ def _elapsed(runs: Sequence[Run]) -> float:
 
 def _row(judged: Judged) -> SessionResult:
     session, meta = judged.session, judged.session.run.meta
-    due = session.arrival_if_empty_ns
-    full = session.during("hold") & session.flood & session.run.received & session.run.sent
-    delay = None
-    if due is not None and np.any(full):
-        delay = float(np.median(session.run.received_ns[full] - due[full])) * 1e-9
     return SessionResult(
         size_bytes=session.size_bytes,
         index=int(meta.get("index", 0)),
@@ -133,7 +126,7 @@ def _row(judged: Judged) -> SessionResult:
         estimates=judged.estimates,
         throughput_bps=session.rate_pps("hold") * session.size_bytes * 8,
         loss=session.loss("hold"),
-        delay_full_s=delay,
+        delay_full_s=session.delay_full_s,
         started_s=meta.get("started_s"),
         elapsed_s=meta.get("elapsed_s"),
     )
@@ -401,11 +394,8 @@ def _warn(
 
 def _quiet_loss(accepted: Sequence[Judged]) -> Interval:
     """Share of the packets lost on the empty path before the floods, with its binomial error."""
-    lost = total = 0
-    for session in (j.session for j in accepted):
-        quiet = session.during("quiet") & session.run.sent
-        total += int(np.count_nonzero(quiet))
-        lost += int(np.count_nonzero(quiet & session.run.lost))
+    pairs = [lost_in(j.session, "quiet") for j in accepted]
+    lost, total = sum(p[0] for p in pairs), sum(p[1] for p in pairs)
     share = lost / total if total else 0.0
     half = 1.96 * math.sqrt(share * (1 - share) / max(1, total))
     return Interval(share, max(0.0, share - half), share + half, total)

@@ -55,11 +55,11 @@ def observe(session: Session) -> SessionEvidence:
         press_ratio=press_ratio,
         overtaken=_overtaken(session),
         burst=session.burst,
-        delay_rise=_delay_rise(session, rate),
+        delay_rise=None if session.delay_full_s is None else session.delay_full_s * rate,
         noise=jitter_s * rate,
         early=_lost_before_half_full(session),
-        idle=_lost(session, "quiet", "after"),
-        quiet=_lost(session, "quiet"),
+        idle=lost_in(session, "quiet", "after"),
+        quiet=lost_in(session, "quiet"),
     )
 
 
@@ -83,18 +83,10 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
     return before, int(np.searchsorted(sent, end))
 
 
-def _lost(session: Session, *phases: str) -> tuple[int, int]:
+def lost_in(session: Session, *phases: str) -> tuple[int, int]:
     """Packets lost and sent in the phases."""
     mask = np.logical_or.reduce([session.during(phase) for phase in phases]) & session.run.sent
     return int(np.count_nonzero(mask & session.run.lost)), int(np.count_nonzero(mask))
-
-
-def _delay_rise(session: Session, rate_pps: float) -> float | None:
-    due = session.arrival_if_empty_ns
-    full = session.during("hold") & session.flood & session.run.received & session.run.sent
-    if due is None or not np.any(full):
-        return None
-    return float(np.median(session.run.received_ns[full] - due[full])) * 1e-9 * rate_pps
 
 
 def _overtaken(session: Session) -> float | None:

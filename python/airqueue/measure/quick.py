@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.measure.analysis import load_point
-from airqueue.measure.gates import Judged
+from airqueue.measure.gates import SENDER_SHORTFALL, Judged
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
@@ -36,8 +36,6 @@ LEAST_OVERLOAD = 1.1
 """A sender that cannot offer this multiple of the path's rate does not fill its queue for sure."""
 WITHIN_LIMITS = 0.97
 """Share of what the endpoints agree to that is used: rates of whole packets round up."""
-SENDER_KEEPS = 0.9
-"""Share of the planned rate below which the sender has fallen behind."""
 LATE_TRAINS = 3
 """Trains with which the sender may fall behind before that is its limit: it may have been busy."""
 SUBSTITUTES = 2
@@ -192,8 +190,8 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
         point = load_point(runner.run(*train_plan(size, rate, index, agreed)))
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
-        short = offered < SENDER_KEEPS * rate
-        ceiling = (SENDER_KEEPS * offered if short else agreed) - most_probes_pps(received)
+        short = offered < SENDER_SHORTFALL * rate
+        ceiling = (SENDER_SHORTFALL * offered if short else agreed) - most_probes_pps(received)
         if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
             return Found(received, ceiling)
         late += short

@@ -33,6 +33,12 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
+def rate_of(times_ns: Ints) -> float:
+    """Events per second from the first to the last of them, in any order; 0 if that has no length."""
+    length_ns = int(np.ptp(times_ns)) if len(times_ns) else 0
+    return (len(times_ns) - 1) / (length_ns * 1e-9) if length_ns else 0.0
+
+
 @dataclass
 class Session:
     """A run of kind ``session`` with what the estimators share computed once, on demand.
@@ -184,20 +190,23 @@ class Session:
         lost = np.flatnonzero(self.run.lost[rows])
         return len(rows) - 1 - int(lost[-1]) if len(lost) else len(rows)
 
+    @cached_property
+    def delay_full_s(self) -> float | None:
+        """Median delay of the flood in the hold phase above the empty path's, in seconds."""
+        due = self.arrival_if_empty_ns
+        full = self.during("hold") & self.flood & self.run.received & self.run.sent
+        if due is None or not np.any(full):
+            return None
+        return float(np.median(self.run.received_ns[full] - due[full])) * 1e-9
+
     def rate_pps(self, phase: str = "hold") -> float:
         """Delivered packets per second, all flows, over the packets sent in the phase."""
         mask = self.during(phase) & self.run.received
-        times = np.sort(self.run.received_ns[mask])
-        if len(times) < 2 or times[-1] == times[0]:
-            return 0.0
-        return float((len(times) - 1) / ((times[-1] - times[0]) * 1e-9))
+        return rate_of(self.run.received_ns[mask])
 
     def offered_pps(self, phase: str = "hold") -> float:
         """Packets per second that left the sender in the phase, all flows."""
-        times = self.run.sent_ns[self.during(phase) & self.run.sent]
-        if len(times) < 2 or times.max() == times.min():
-            return 0.0
-        return float((len(times) - 1) / ((times.max() - times.min()) * 1e-9))
+        return rate_of(self.run.sent_ns[self.during(phase) & self.run.sent])
 
     def loss(self, phase: str = "hold") -> float:
         """Lost fraction of the flood's packets sent in the phase (0 if none was sent)."""
