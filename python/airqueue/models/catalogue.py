@@ -1,0 +1,99 @@
+"""What `airqueue model` knows of each model: its parameters, its outputs and one sentence.
+
+A model file ends with ``MODEL = Model(...)``; a line in `MODULES` makes it known.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+from airqueue.models.errors import ModelError
+
+
+class Kind(Enum):
+    """How a parameter's text is read. All but CHOICE, TEXT and the lists can be swept as ranges."""
+
+    NUMBER = "number"
+    WHOLE = "whole number"
+    RATE = "rate in bit/s"
+    DURATION = "time in s"
+    SIZE = "size in bytes"
+    CHOICE = "choice"
+    TEXT = "text"
+    NUMBERS = "numbers, comma-separated"
+    RATES = "rates, comma-separated"
+    DURATIONS = "times, comma-separated"
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Final = _Required()
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name is the key on the command line and the argument of ``evaluate``."""
+
+    name: str
+    help: str
+    """What it is, with the paper's symbol; one line."""
+    default: Any = REQUIRED
+    """In the unit of the kind, as ``evaluate`` gets it; None for "not given"."""
+    kind: Kind = Kind.NUMBER
+    choices: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One figure of the result; the unit is in the name."""
+
+    name: str
+    help: str
+
+
+Figure: TypeAlias = float | int | str | bool | Sequence[float] | None
+"""One output: a number, a word, or one number per element of a list parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model as a user of the command sees it."""
+
+    name: str
+    """Lower case words joined by hyphens."""
+    summary: str
+    """One sentence, with the source."""
+    parameters: tuple[Parameter, ...]
+    outputs: tuple[Output, ...]
+    evaluate: Callable[..., Mapping[str, Figure]]
+    """Called with every parameter by name, one point of a sweep at a time; raises ModelError."""
+    example: str
+    """Arguments that work, as in ``n=1..50``: shown in the help and run by the tests."""
+
+
+MODULES: Final[Mapping[str, str]] = {
+    "tay-chua": "tay_chua",
+}
+"""Name of each model -> its module in `airqueue.models`, in the order in which they are listed."""
+
+
+def find(name: str) -> Model:
+    """Import and return a model; raises ModelError that lists the names if there is none."""
+    module = MODULES.get(name)
+    if module is None:
+        raise ModelError(f"there is no model {name!r}; there are {', '.join(MODULES)}")
+    model: Model = importlib.import_module(f"airqueue.models.{module}").MODEL
+    return model

@@ -1,0 +1,121 @@
+"""Parameters on their way in, results on their way out: the range checks that all models share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airqueue.models.errors import ConvergenceError, ParameterError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+"""What models compute with and return; for scalar parameters it is a 0-d array or ``np.float64``."""
+
+Numbers: TypeAlias = float | Sequence[float] | FloatArray
+"""What models accept for a numeric parameter."""
+
+
+def numbers(
+    name: str,
+    value: Numbers,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    whole: bool = False,
+) -> FloatArray:
+    """Return a parameter as an array of float64, every element finite and within its bounds.
+
+    Raises ParameterError that names the parameter, the first value that is out of range (and its
+    place, in an array) and the range.
+
+    >>> numbers("n", [1, 2.5], at_least=1)
+    array([1. , 2.5])
+    >>> numbers("p", 1.5, at_least=0, at_most=1)
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: p is 1.5; it must be from 0 to 1
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(name, f"{name} is {value!r}, which is not a number") from error
+    good = np.isfinite(array)
+    if above is not None:
+        good &= array > above
+    if at_least is not None:
+        good &= array >= at_least
+    if below is not None:
+        good &= array < below
+    if at_most is not None:
+        good &= array <= at_most
+    if whole:
+        good &= array == np.floor(array)
+    if not good.all():
+        bounds = _bounds(above, at_least, below, at_most)
+        kind = "a whole number" if whole else "a finite number"
+        right = f"{kind} {bounds}".strip() if whole or not bounds else bounds
+        raise ParameterError(name, f"{name}{_first(array, good)}; it must be {right}")
+    return array
+
+
+def probability(name: str, value: Numbers) -> FloatArray:
+    """Return a parameter that is a probability, 0 and 1 included."""
+    return numbers(name, value, at_least=0, at_most=1)
+
+
+def broadcast(**parameters: FloatArray) -> tuple[FloatArray, ...]:
+    """Return checked parameters at their common shape; raises ParameterError where there is none."""
+    try:
+        return tuple(np.broadcast_arrays(*parameters.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
+        raise ParameterError(
+            next(iter(parameters)), f"the shapes of the parameters do not fit: {shapes}"
+        ) from error
+
+
+def finished(name: str, value: FloatArray) -> FloatArray:
+    """Return a result, a scalar where it is one; raises ConvergenceError if any of it is not finite.
+
+    A result that is not finite although every parameter was checked lies outside the range of
+    floating point: better an error than a NaN that travels on.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    good = np.isfinite(array)
+    if not good.all():
+        raise ConvergenceError(
+            f"{name}{_first(array, good)} for these parameters: they are beyond what floating "
+            "point can evaluate; use less extreme ones"
+        )
+    scalar_or_array: FloatArray = array[()]
+    return scalar_or_array
+
+
+def choice(name: str, value: str, choices: Sequence[str]) -> str:
+    """Return a parameter that is one of some words."""
+    if value not in choices:
+        raise ParameterError(name, f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+    return value
+
+
+def _first(array: FloatArray, good: NDArray[np.bool_]) -> str:
+    index = np.unravel_index(int(np.argmin(good)), array.shape)
+    place = f"[{', '.join(str(int(i)) for i in index)}]" if array.ndim else ""
+    return f"{place} is {float(array[index]):g}"
+
+
+def _bounds(
+    above: float | None, at_least: float | None, below: float | None, at_most: float | None
+) -> str:
+    if at_least is not None and at_most is not None:
+        return f"from {at_least:g} to {at_most:g}"
+    words = (
+        (above, "above"),
+        (at_least, "at least"),
+        (below, "below"),
+        (at_most, "at most"),
+    )
+    return " and ".join(f"{word} {bound:g}" for bound, word in words if bound is not None)

@@ -1,0 +1,19 @@
+"""What a model raises; each message is a sentence that says what to change."""
+
+from __future__ import annotations
+
+
+class ModelError(ValueError):
+    """A model cannot answer; the base of the others."""
+
+
+class ParameterError(ModelError):
+    """A parameter lies outside the model's range; the message names it, its value and the range."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class ConvergenceError(ModelError):
+    """The model's equation has no solution, or none was found, for these parameters."""

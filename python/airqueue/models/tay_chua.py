@@ -1,0 +1,83 @@
+"""Tay and Chua's fixed point: mean backoffs instead of a Markov chain.
+
+Y. C. Tay, K. C. Chua, *A capacity analysis for the IEEE 802.11 MAC protocol*, Wireless Networks 7
+(2001). It differs from Bianchi's by half a slot per attempt: τ = 1/W̄ with W̄ from windows ``w/2``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff, windows
+from airqueue.models.catalogue import Model, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.roots import increasing_root
+
+
+@dataclass(frozen=True, slots=True)
+class TayChua:
+    """Contention of n saturated stations; each field has the parameters' shape."""
+
+    collision_probability: FloatArray
+    """p, that an attempt collides."""
+    mean_backoff_slots: FloatArray
+    """W̄, slots between two attempts of a station; its attempt probability per slot is 1/W̄."""
+
+
+def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> TayChua:
+    """Solve ``p = 1 - (1 - 1/W̄)^(n-1)``, ``W̄ = (1-p-p(2p)^m)/(1-2p) · cw_min/2``.
+
+    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: values of the smallest and
+    the largest window (m doublings between them; a cw_max that is no such multiple caps the last).
+    Packets are never given up. Valid for saturated stations that all hear each other; the backoff
+    freezes while the medium is busy.
+
+    Raises ParameterError, or ConvergenceError where no p in [0, 1] solves it.
+
+    >>> float(tay_chua(2).collision_probability.round(4))
+    0.0586
+    """
+    low, high = windows(cw_min, cw_max)
+    stations, low, high = broadcast(
+        n=numbers("n", n, at_least=1), cw_min=numbers("cw_min", low, at_least=2), cw_max=high
+    )
+    p = increasing_root(_surplus, 0.0, 1.0, (stations, low, high), what="collision probability")
+    return TayChua(finished("p", p), finished("W̄", _mean_backoff(p, low, high)))
+
+
+def _mean_backoff(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
+    return attempts_and_backoff(p, cw_min, cw_max, retries=None, extra_slots=0.0)[1]
+
+
+def _surplus(p: FloatArray, n: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
+    surplus: FloatArray = p - 1.0 + (1.0 - 1.0 / _mean_backoff(p, cw_min, cw_max)) ** (n - 1.0)
+    return surplus
+
+
+def _evaluate(n: float, cw_min: float, cw_max: float) -> dict[str, float]:
+    solved = tay_chua(n, cw_min, cw_max)
+    return {
+        "collision_probability": float(solved.collision_probability),
+        "mean_backoff_slots": float(solved.mean_backoff_slots),
+        "attempt_probability": float(np.divide(1.0, solved.mean_backoff_slots)),
+    }
+
+
+MODEL = Model(
+    name="tay-chua",
+    summary="Collision probability of n saturated stations, by mean backoffs (Tay and Chua 2001).",
+    parameters=(
+        Parameter("n", "saturated stations, may be fractional"),
+        Parameter("cw_min", "values of the smallest contention window", CW_MIN),
+        Parameter("cw_max", "values of the largest contention window", CW_MAX),
+    ),
+    outputs=(
+        Output("collision_probability", "p: an attempt collides"),
+        Output("mean_backoff_slots", "W̄: slots between two attempts of a station"),
+        Output("attempt_probability", "1/W̄: a station transmits in a slot"),
+    ),
+    evaluate=_evaluate,
+    example="n=1..50",
+)

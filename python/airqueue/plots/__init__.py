@@ -1,0 +1,1 @@
+"""Pictures of results, drawn with matplotlib; imported only where a picture was asked for."""
