@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-python fmt bench demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -55,7 +55,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 endpoint: system-build
 	cargo build --quiet --release --locked -p airqueue-host --bins
 
-test: system-test lint test-rust test-python  ## lint, then every test of Rust and Python
+test: system-test lint test-rust test-models test-python  ## lint, then every test of Rust and Python
 
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 	cargo fmt --all --check
@@ -67,13 +67,22 @@ lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 test-rust: system-build $(VENV)/.installed
 	cargo test --workspace --locked
 
+# The models and the sizing rules, whose every line some test must have run.
+MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing
+
+test-models: $(VENV)/.installed
+	$(BIN)/coverage run --source=airqueue.models,airqueue.sizing \
+		-m pytest --no-header --durations=5 $(MODEL_TESTS)
+	$(BIN)/coverage report
+
 # Without root the tests of the bed run in a user namespace; where there is none either they are
 # skipped and say so.
 test-python: $(VENV)/.installed endpoint
 	prefix=$$($(BIN)/python -c \
 		'from airqueue.linux.preflight import command_prefix; print(*command_prefix())' \
 		2>/dev/null || true); \
-	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 $(PYTEST_ARGS)
+	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
+		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all
@@ -96,7 +105,7 @@ deny: system-build  ## licences and origins of the Rust dependencies (needs carg
 	cargo deny --locked check licenses bans sources
 
 clean:  ## remove what was built
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/airqueue/_native*.so
 	find python tests benches -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf $(TARGET) fuzz/target

@@ -1,0 +1,82 @@
+"""The range checks that all models share: what passes is unchanged, what does not is named."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airqueue.models.checks import broadcast, choice, finished, numbers, probability
+from airqueue.models.errors import ConvergenceError, ModelError, ParameterError
+
+
+def refusal(*arguments: object, **bounds: object) -> str:
+    with pytest.raises(ParameterError) as raised:
+        numbers(*arguments, **bounds)
+    return str(raised.value)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_what_passes_is_unchanged(values: list[float]) -> None:
+    assert numbers("x", values).tolist() == values
+
+
+@given(st.floats(), st.floats(-10, 10), st.floats(-10, 10))
+def test_bounds_hold_and_say_so(value: float, low: float, high: float) -> None:
+    inside = math.isfinite(value) and low <= value <= high
+    if inside:
+        assert numbers("x", value, at_least=low, at_most=high) == value
+    else:
+        assert refusal("x", value, at_least=low, at_most=high).startswith("x is ")
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "message"),
+    [
+        (0, {"above": 0}, "x is 0; it must be above 0"),
+        ([1, 7, 3], {"below": 5}, "x[1] is 7; it must be below 5"),
+        ([[1, 2], [3, -4]], {"at_least": 0}, "x[1, 1] is -4; it must be at least 0"),
+        (math.nan, {}, "x is nan; it must be a finite number"),
+        (-math.inf, {"at_most": 3}, "x is -inf; it must be at most 3"),
+        (2.5, {"whole": True, "at_least": 1}, "x is 2.5; it must be a whole number at least 1"),
+        (2.5, {"whole": True}, "x is 2.5; it must be a whole number"),
+        (9, {"above": 1, "below": 4}, "x is 9; it must be above 1 and below 4"),
+        ("seven", {}, "x is 'seven', which is not a number"),
+        ([[1], [2, 3]], {}, "x is [[1], [2, 3]], which is not a number"),
+    ],
+)
+def test_a_refusal_says_what_would_be_right(
+    value: object, bounds: dict[str, float], message: str
+) -> None:
+    assert refusal("x", value, **bounds) == message
+
+
+def test_a_probability_includes_its_ends() -> None:
+    assert probability("p", [0, 1]).tolist() == [0, 1]
+    with pytest.raises(ParameterError, match=r"p is -0\.1; it must be from 0 to 1"):
+        probability("p", -0.1)
+
+
+def test_shapes_that_do_not_fit_are_named() -> None:
+    a, b = broadcast(a=numbers("a", [[1], [2]]), b=numbers("b", [3, 4, 5]))
+    assert a.shape == b.shape == (2, 3)
+    with pytest.raises(ParameterError, match=r"a \(2,\), b \(3,\)") as raised:
+        broadcast(a=numbers("a", [1, 2]), b=numbers("b", [3, 4, 5]))
+    assert raised.value.parameter == "a"
+
+
+def test_results_are_finite_and_scalars_stay_scalars() -> None:
+    scalar = finished("y", np.array(2.5))
+    assert isinstance(scalar, float)
+    assert finished("y", np.array([1.0])).shape == (1,)
+    with pytest.raises(ConvergenceError, match=r"y\[1\] is inf"):
+        finished("y", np.array([1.0, np.inf]))
+
+
+def test_a_choice_lists_the_others() -> None:
+    assert choice("form", "printed", ["printed", "corrected"]) == "printed"
+    with pytest.raises(ParameterError, match="one of printed, corrected"):
+        choice("form", "wrong", ["printed", "corrected"])
+    assert issubclass(ParameterError, ModelError)
+    assert issubclass(ConvergenceError, ModelError)
