@@ -86,6 +86,7 @@ class Model:
 
 MODULES: Final[Mapping[str, str]] = {
     "tay-chua": "tay_chua",
+    "airtime": "airtime",
 }
 """Name of each model -> its module in `airqueue.models`, in the order in which they are listed."""
 

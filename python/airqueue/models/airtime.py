@@ -1,0 +1,359 @@
+"""Airtime of 802.11 frames and of the exchange that carries one packet.
+
+A packet costs ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``. The frame's duration is that
+of its mode (`airqueue.models.phys`; `airqueue.models.phy_names.phy` finds a layer by name). The
+response is a control frame at the highest basic rate that does not exceed the data rate (IEEE
+802.11-2016, 10.7.6.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.errors import ParameterError
+from airqueue.models.phy_names import PHY_HELP
+from airqueue.models.phy_names import phy as layer_named
+from airqueue.models.phys import Mode, Phy, rates_text
+
+HEADER_BYTES: Final = 24
+"""MAC header of a data frame with three addresses."""
+QOS_HEADER_BYTES: Final = 26
+FOUR_ADDRESS_HEADER_BYTES: Final = 30
+FOUR_ADDRESS_QOS_HEADER_BYTES: Final = 32
+"""Between access points or mesh nodes; a mesh control field adds 6 bytes, or 12 or 18."""
+FCS_BYTES: Final = 4
+LLC_SNAP_BYTES: Final = 8
+NS2_OVERHEAD_BYTES: Final = 34
+"""What ns-2 adds to an IP packet: four addresses and the FCS, no LLC/SNAP."""
+RTS_BYTES: Final = 20
+CTS_BYTES: Final = 14
+ACK_BYTES: Final = 14
+BLOCK_ACK_REQUEST_BYTES: Final = 24
+BLOCK_ACK_BYTES: Final = 32
+"""Compressed, for up to 64 MPDUs."""
+BLOCK_ACK_256_BYTES: Final = 56
+"""HE, for up to 256 MPDUs."""
+BASIC_BLOCK_ACK_BYTES: Final = 152
+MAX_FRAME_BYTES: Final = 6_500_631
+"""The largest PSDU of any layer (802.11ax)."""
+
+_MANDATORY_BPS: Final = frozenset((1e6, 2e6, 5.5e6, 11e6, 6e6, 12e6, 24e6))
+
+
+def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
+    """Return the duration of a data frame: preamble, headers, symbols, signal extension.
+
+    mpdu_bytes: with MAC header and FCS. rate_bps: of the layer, exact or rounded to 0.1 Mb/s as the
+    standard prints them. They broadcast.
+
+    Raises ParameterError for a rate that the layer has not; the message lists those it has.
+
+    >>> float(frame_s(layer_named("b-long"), 1536, 11e6))
+    0.00131
+    >>> (frame_s(layer_named("a"), [14, 1536], [24e6, 54e6]) * 1e6).round(3).tolist()
+    [28.0, 248.0]
+    """
+    return _duration_s(phy.modes, phy.name, "rate_bps", mpdu_bytes, rate_bps)
+
+
+def control_frame_s(phy: Phy, mpdu_bytes: Numbers, control_rate_bps: Numbers) -> FloatArray:
+    """Return the duration of a control frame: for HT and later as 802.11a or g would send it."""
+    modes = phy.control_modes
+    return _duration_s(modes, phy.name, "control_rate_bps", mpdu_bytes, control_rate_bps)
+
+
+def _duration_s(
+    modes: tuple[Mode, ...], layer: str, rate_name: str, mpdu_bytes: Numbers, rate_bps: Numbers
+) -> FloatArray:
+    size, rate = broadcast(
+        mpdu_bytes=numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=MAX_FRAME_BYTES),
+        **{rate_name: numbers(rate_name, rate_bps, above=0)},
+    )
+    index = _mode_index(modes, layer, rate_name, rate)
+
+    def of(field: str) -> FloatArray:
+        return np.array([getattr(mode, field) for mode in modes], dtype=np.float64)[index]
+
+    symbols = np.ceil((of("extra_bits") + 8.0 * size) / of("bits_per_symbol"))
+    grid = of("grid_ns")
+    on_air = np.ceil(symbols * of("symbol_ns") / grid) * grid
+    return finished("duration", (of("overhead_ns") + on_air) / 1e9)
+
+
+def _mode_index(
+    modes: tuple[Mode, ...], layer: str, name: str, rate_bps: FloatArray
+) -> NDArray[np.intp]:
+    exact = np.array([mode.rate_bps for mode in modes])
+    given = rate_bps[..., np.newaxis]
+    printed = np.floor(exact / 1e5 + 0.5) * 1e5
+    match = np.isclose(given, exact, rtol=1e-9) | np.isclose(given, printed, rtol=1e-9)
+    found = match.any(axis=-1)
+    if not found.all():
+        wrong = float(rate_bps[~found].flat[0])
+        raise ParameterError(
+            name,
+            f"{name} is {wrong / 1e6:g} Mb/s, which {layer} has not; it must be one of "
+            f"{rates_text(exact.tolist())}",
+        )
+    index: NDArray[np.intp] = np.argmax(match, axis=-1)
+    return index
+
+
+def control_rate_bps(phy: Phy, rate_bps: Numbers) -> FloatArray:
+    """Return the rate of the response to a data frame, and of an RTS in front of it.
+
+    That is the highest basic rate that does not exceed the data rate (for HT and later: the non-HT
+    rate of the same modulation and coding) and is of its class, DSSS or OFDM. If there is none, it is
+    the highest mandatory rate (1, 2, 5.5, 11; 6, 12, 24 Mb/s) of which the same holds.
+
+    >>> control_rate_bps(layer_named("a"), [9e6, 54e6]).tolist()
+    [6000000.0, 24000000.0]
+    """
+    index = _mode_index(phy.modes, phy.name, "rate_bps", numbers("rate_bps", rate_bps, above=0))
+    responses = np.array([_response_bps(phy, mode) for mode in phy.modes])
+    return finished("control rate", responses[index])
+
+
+def _response_bps(phy: Phy, mode: Mode) -> float:
+    below = [
+        control.rate_bps
+        for control in phy.control_modes
+        if control.modulation_class == mode.modulation_class
+        and control.rate_bps <= mode.reference_rate_bps
+    ]
+    basic = [rate for rate in below if rate in phy.basic_rates_bps]
+    return max(basic or [rate for rate in below if rate in _MANDATORY_BPS])
+
+
+def ack_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
+    """Return the duration of an ACK at a control rate.
+
+    >>> float(ack_s(layer_named("b-short"), 2e6))
+    0.000152
+    """
+    return control_frame_s(phy, ACK_BYTES, control_rate_bps)
+
+
+def block_ack_s(phy: Phy, control_rate_bps: Numbers, mpdus: Numbers = 1) -> FloatArray:
+    """Return the duration of a compressed block ack, the larger one for more than 64 MPDUs."""
+    count = numbers("mpdus", mpdus, at_least=1)
+    size = np.where(count > 64, BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES)
+    return control_frame_s(phy, size.astype(np.float64), control_rate_bps)
+
+
+def rts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
+    """Return the duration of an RTS at a control rate."""
+    return control_frame_s(phy, RTS_BYTES, control_rate_bps)
+
+
+def cts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
+    """Return the duration of a CTS, answer or CTS-to-self, at a control rate."""
+    return control_frame_s(phy, CTS_BYTES, control_rate_bps)
+
+
+def eifs_s(phy: Phy) -> float:
+    """Return EIFS, the wait after a frame that was not understood: SIFS + ACK + DIFS.
+
+    The ACK is the one at the lowest basic rate.
+
+    >>> eifs_s(layer_named("b-long"))
+    0.000364
+    """
+    ack = float(ack_s(phy, min(phy.basic_rates_bps)))
+    return round(phy.sifs_s + ack + phy.difs_s, 12)
+
+
+def ack_timeout_s(phy: Phy) -> float:
+    """Return how long after its frame a station waits for the response to start."""
+    return phy.sifs_s + phy.slot_s + phy.rx_start_delay_s
+
+
+def mean_backoff_s(phy: Phy) -> float:
+    """Return the mean backoff at the first attempt: (CW_min - 1)/2 slots."""
+    return (phy.cw_min - 1.0) / 2.0 * phy.slot_s
+
+
+PROTECTIONS: Final = ("none", "rts", "cts-to-self")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Where the time for one packet goes; each field has the parameters' shape."""
+
+    ifs_s: FloatArray
+    """DIFS, or AIFS."""
+    backoff_s: FloatArray
+    protection_s: FloatArray
+    """RTS, SIFS, CTS, SIFS; or CTS-to-self, SIFS; or 0."""
+    frame_s: FloatArray
+    response_s: FloatArray
+    """SIFS and the acknowledgement."""
+
+    @property
+    def total_s(self) -> FloatArray:
+        """The sum."""
+        parts = (self.ifs_s, self.backoff_s, self.protection_s, self.frame_s, self.response_s)
+        return finished("exchange", np.sum(np.broadcast_arrays(*parts), axis=0))
+
+
+def exchange(
+    phy: Phy,
+    mpdu_bytes: Numbers,
+    rate_bps: Numbers,
+    *,
+    control_rate_bps: Numbers | None = None,
+    backoff_slots: Numbers | None = None,
+    aifsn: Numbers | None = None,
+    protection: str = "none",
+    protection_rate_bps: Numbers | None = None,
+) -> Exchange:
+    """Return the parts of ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``.
+
+    control_rate_bps: of the ACK; by the rule of `control_rate_bps` if not given. backoff_slots: the
+    mean backoff (CW_min - 1)/2 if not given. aifsn: DIFS if not given. protection: "none", "rts" (RTS
+    and CTS) or "cts-to-self", at protection_rate_bps (the ACK's rate if not given).
+
+    Valid for a packet that arrives at the first attempt. Raises ParameterError.
+    """
+    response_bps = _control(phy, rate_bps, control_rate_bps)
+    return Exchange(
+        ifs_s=phy.aifs_s(2 if aifsn is None else aifsn),
+        backoff_s=_backoff_s(phy, backoff_slots),
+        protection_s=_protection_s(
+            phy, protection, response_bps if protection_rate_bps is None else protection_rate_bps
+        ),
+        frame_s=frame_s(phy, mpdu_bytes, rate_bps),
+        response_s=phy.sifs_s + ack_s(phy, response_bps),
+    )
+
+
+def exchange_s(
+    phy: Phy,
+    mpdu_bytes: Numbers,
+    rate_bps: Numbers,
+    *,
+    control_rate_bps: Numbers | None = None,
+    backoff_slots: Numbers | None = None,
+    aifsn: Numbers | None = None,
+    protection: str = "none",
+    protection_rate_bps: Numbers | None = None,
+) -> FloatArray:
+    """Return the whole time for one packet, the sum of the parts that `exchange` returns.
+
+    >>> float(exchange_s(layer_named("b-long"), 1536, 11e6, control_rate_bps=1e6).round(9))
+    0.001984
+    """
+    return exchange(
+        phy,
+        mpdu_bytes,
+        rate_bps,
+        control_rate_bps=control_rate_bps,
+        backoff_slots=backoff_slots,
+        aifsn=aifsn,
+        protection=protection,
+        protection_rate_bps=protection_rate_bps,
+    ).total_s
+
+
+def _control(phy: Phy, rate_bps: Numbers, given_bps: Numbers | None) -> FloatArray:
+    if given_bps is None:
+        return control_rate_bps(phy, rate_bps)
+    return numbers("control_rate_bps", given_bps, above=0)
+
+
+def _backoff_s(phy: Phy, slots: Numbers | None) -> FloatArray:
+    if slots is None:
+        return numbers("backoff", mean_backoff_s(phy))[()]
+    return numbers("backoff_slots", slots, at_least=0, at_most=1e9)[()] * phy.slot_s
+
+
+def _protection_s(phy: Phy, protection: str, rate_bps: Numbers) -> FloatArray:
+    choice("protection", protection, PROTECTIONS)
+    if protection == "none":
+        return np.zeros(())[()]
+    cts = cts_s(phy, rate_bps) + phy.sifs_s
+    return cts if protection == "cts-to-self" else cts + rts_s(phy, rate_bps) + phy.sifs_s
+
+
+def _evaluate(
+    *,
+    phy: str,
+    mpdu_bytes: float,
+    rate_bps: float | None,
+    control_rate_bps: float | None,
+    protection: str,
+    protection_rate_bps: float | None,
+    aifsn: float | None,
+    backoff_slots: float | None,
+) -> dict[str, float]:
+    layer = layer_named(phy)
+    rate = layer.rates_bps[-1] if rate_bps is None else rate_bps
+    parts = exchange(
+        layer,
+        mpdu_bytes,
+        rate,
+        control_rate_bps=control_rate_bps,
+        backoff_slots=backoff_slots,
+        aifsn=aifsn,
+        protection=protection,
+        protection_rate_bps=protection_rate_bps,
+    )
+    return {
+        "data_rate_bps": rate,
+        "response_rate_bps": float(_control(layer, rate, control_rate_bps)),
+        "frame_s": float(parts.frame_s),
+        "ifs_s": float(parts.ifs_s),
+        "backoff_s": float(parts.backoff_s),
+        "protection_s": float(parts.protection_s),
+        "response_s": float(parts.response_s),
+        "exchange_s": float(parts.total_s),
+        "exchanges_per_s": float(finished("exchanges", 1.0 / parts.total_s)),
+        "airtime_share_of_bits": float(8.0 * mpdu_bytes / rate / parts.total_s),
+    }
+
+
+EXCHANGE_PARAMETERS: Final = (
+    Parameter(
+        "control_rate_bps", "rate of the ACK; by the standard's rule if not given", None, Kind.RATE
+    ),
+    Parameter("protection", "frames in front", "none", Kind.CHOICE, PROTECTIONS),
+    Parameter(
+        "protection_rate_bps", "rate of RTS and CTS; the ACK's if not given", None, Kind.RATE
+    ),
+    Parameter("aifsn", "slots after SIFS; 2, which is DIFS, if not given", None),
+    Parameter("backoff_slots", "mean backoff; (CW_min - 1)/2 if not given", None),
+)
+"""Of every model that has exchanges: the options of `exchange_s`."""
+
+MODEL = Model(
+    name="airtime",
+    summary="Airtime of one frame and of its exchange, any physical layer (IEEE 802.11-2016).",
+    parameters=(
+        Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
+        Parameter("mpdu_bytes", "L: frame with MAC header and FCS", 1536, Kind.SIZE),
+        Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
+        *EXCHANGE_PARAMETERS,
+    ),
+    outputs=(
+        Output("data_rate_bps", "rate of the frame"),
+        Output("response_rate_bps", "rate of its acknowledgement"),
+        Output("frame_s", "T_frame: preamble, headers, frame"),
+        Output("ifs_s", "DIFS or AIFS"),
+        Output("backoff_s", "mean backoff"),
+        Output("protection_s", "RTS and CTS, or CTS-to-self, with their SIFS"),
+        Output("response_s", "SIFS and ACK"),
+        Output("exchange_s", "the sum: one packet's share of the medium's time"),
+        Output("exchanges_per_s", "1/exchange_s"),
+        Output(
+            "airtime_share_of_bits", "time of the frame's bits at the data rate over exchange_s"
+        ),
+    ),
+    evaluate=_evaluate,
+    example="phy=a rate_bps=54mbit mpdu_bytes=100..1536",
+)

@@ -1,0 +1,98 @@
+"""Names of physical layers, as the models' ``phy`` parameter takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from airqueue.models.errors import ParameterError
+from airqueue.models.phys import Phy, dsss, erp, ofdm
+from airqueue.models.phys_ht import he, ht, vht
+
+_NAME = re.compile(r"(ax|ac|[abgn])((?:-[a-z0-9.]+)*)")
+_OPTION = re.compile(
+    r"-(?:(?P<long_slot>long-slot)|(?P<preamble>long|short)(?:-preamble)?|(?P<band>2\.4|5)"
+    r"|(?P<width>\d+)mhz|(?P<streams>\d)ss|(?P<guard>sgi|gi\d(?:\.\d)?))(?=-|$)"
+)
+_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "a": frozenset(),
+    "b": frozenset({"preamble"}),
+    "g": frozenset({"preamble", "long_slot"}),
+    "n": frozenset({"band", "width", "streams", "guard", "long_slot"}),
+    "ac": frozenset({"width", "streams", "guard"}),
+    "ax": frozenset({"band", "width", "streams", "guard", "long_slot"}),
+}
+PHY_HELP: Final = (
+    "b-long, b-short, g, g-long-slot, a, n, ac or ax; with options as in n-2.4-40mhz-2ss-sgi, "
+    "ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble"
+)
+
+
+def phy(name: str) -> Phy:
+    """Return the physical layer of a name: a standard and its options, joined by hyphens.
+
+    ``b-long``, ``b-short`` (preamble); ``g`` (short slots and preambles), options
+    ``long-slot``, ``long-preamble``; ``a``; ``n``, ``ac``, ``ax``, options ``2.4`` (GHz; 5 without),
+    ``40mhz`` (without: 80 for ac and ax at 5 GHz, else 20), ``2ss`` (spatial streams; 1 without),
+    ``sgi`` (0.4 µs) or ``gi0.8`` (guard interval in µs; 0.8 without); at 2.4 GHz also ``long-slot``.
+
+    Raises ParameterError for anything else.
+
+    >>> phy("ac-80mhz-2ss-sgi").rates_bps[-1]
+    866666666.6666666
+    >>> phy("d")
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: phy is 'd'; it must be b-long, b-short, g, g-long-slot, \
+a, n, ac or ax; with options as in n-2.4-40mhz-2ss-sgi, ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble
+    """
+    found = _NAME.fullmatch(str(name))
+    if found is None:
+        raise ParameterError("phy", f"phy is {name!r}; it must be {PHY_HELP}")
+    standard, text = found.groups()
+    options: dict[str, str] = {}
+    while text:
+        option = _OPTION.match(text)
+        key = str(option.lastgroup) if option else ""
+        if option is None or key not in _OPTIONS[standard] or key in options:
+            known = ", ".join(sorted(_OPTIONS[standard])).replace("_", " ") or "none"
+            raise ParameterError(
+                "phy",
+                f"phy is {name!r}, in which {text[1:]!r} is no option of 802.11{standard} "
+                f"(it has: {known}); it must be {PHY_HELP}",
+            )
+        options[key] = option[key]
+        text = text[option.end() :]
+    return replace(_built(standard, options), name=name)
+
+
+def _built(standard: str, options: Mapping[str, str]) -> Phy:
+    preamble = options.get("preamble")
+    if standard == "b":
+        return dsss(preamble or "long")
+    if standard == "g":
+        return erp(short_slot="long_slot" not in options, preamble=preamble or "short")
+    if standard == "a":
+        return ofdm()
+    streams = int(options.get("streams", 1))
+    band = options.get("band", "5")
+    width_mhz = int(options.get("width", 20 if standard == "n" or band == "2.4" else 80))
+    guard = options.get("guard", "gi0.8").replace("sgi", "gi0.4")
+    guard_s = float(guard.removeprefix("gi")) * 1e-6
+    if standard == "ac":
+        return vht(streams, width_mhz, guard_s)
+    build = ht if standard == "n" else he
+    built = build(streams, width_mhz, guard_s, band)
+    if "long_slot" not in options:
+        return built
+    if band == "5":
+        raise ParameterError("phy", "long slots exist at 2.4 GHz only; add the option 2.4")
+    return replace(built, slot_s=20e-6)
+
+
+PHYS: Final[Mapping[str, Phy]] = {
+    name: phy(name)
+    for name in ("b-long", "b-short", "g", "g-long-slot", "a", "n", "n-2.4", "ac", "ax", "ax-2.4")
+}
+"""The usual physical layers by name; `phy` builds all others."""
