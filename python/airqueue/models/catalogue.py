@@ -5,6 +5,7 @@ A model file ends with ``MODEL = Model(...)``; a line in `MODULES` makes it know
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,8 @@ class Output:
 
 
 Figure: TypeAlias = float | int | str | bool | Sequence[float] | None
-"""One output: a number, a word, or one number per element of a list parameter."""
+"""One output: a number, a word, or one number per element of a list parameter; never NaN or
+infinite, None where there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Model:
     """A model as a user of the command sees it."""
 
     name: str
-    """Lower case words joined by hyphens."""
+    """Lower case words joined by hyphens; the key in `MODULES`."""
     summary: str
     """One sentence, with the source."""
     parameters: tuple[Parameter, ...]
@@ -82,6 +84,8 @@ class Model:
     """Called with every parameter by name, one point of a sweep at a time; raises ModelError."""
     example: str
     """Arguments that work, as in ``n=1..50``: shown in the help and run by the tests."""
+    valid: str = ""
+    """Where it holds and where not, in a sentence or two; the help shows it."""
 
 
 MODULES: Final[Mapping[str, str]] = {
@@ -95,6 +99,17 @@ def find(name: str) -> Model:
     """Import and return a model; raises ModelError that lists the names if there is none."""
     module = MODULES.get(name)
     if module is None:
-        raise ModelError(f"there is no model {name!r}; there are {', '.join(MODULES)}")
+        known = f"{near(name, list(MODULES))}there are {', '.join(MODULES)}"
+        raise ModelError(f"there is no model {name[:40]!r}; {known}")
     model: Model = importlib.import_module(f"airqueue.models.{module}").MODEL
     return model
+
+
+def near(name: str, names: Sequence[str]) -> str:
+    """Return ``did you mean 'x'? `` for the names that ``name`` may have been meant as, or "".
+
+    >>> near("tay-chau", ["tay-chua", "bianchi"])
+    "did you mean 'tay-chua'? "
+    """
+    close = difflib.get_close_matches(name, names, n=3)
+    return f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
