@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench validation demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -89,8 +89,12 @@ fmt: $(VENV)/.installed  ## format Rust and Python
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-bench: system-demo setup  ## the accuracy and duration table of the measurement
+bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models
+	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
+
+validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
+	$(BIN)/python -m validation --out docs
 
 demo: system-demo setup  ## build a Host AP, measure its queue, write demo/report.html
 	mkdir -p demo
