@@ -9,7 +9,7 @@ response is a control frame at the highest basic rate that does not exceed the d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,72 +199,75 @@ class Exchange:
     def total_s(self) -> FloatArray:
         """The sum."""
         parts = (self.ifs_s, self.backoff_s, self.protection_s, self.frame_s, self.response_s)
-        return finished("exchange", np.sum(np.broadcast_arrays(*parts), axis=0))
+        return finished("exchange", np.sum(parts, axis=0))
+
+
+class ExchangeOptions(TypedDict, total=False):
+    """Keyword arguments of `exchange` and of what builds on it; None is as if not given."""
+
+    control_rate_bps: Numbers | None
+    """Of the acknowledgement; by the rule of `control_rate_bps` if not given."""
+    backoff_slots: Numbers | None
+    """Mean backoff; (CW_min - 1)/2 if not given."""
+    aifsn: Numbers | None
+    """Slots after SIFS; 2, which makes DIFS, if not given."""
+    protection: str
+    """"none", "rts" (RTS and CTS) or "cts-to-self"."""
+    protection_rate_bps: Numbers | None
+    """Of RTS and CTS; that of the acknowledgement if not given."""
 
 
 def exchange(
-    phy: Phy,
-    mpdu_bytes: Numbers,
-    rate_bps: Numbers,
-    *,
-    control_rate_bps: Numbers | None = None,
-    backoff_slots: Numbers | None = None,
-    aifsn: Numbers | None = None,
-    protection: str = "none",
-    protection_rate_bps: Numbers | None = None,
+    phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers, **options: Unpack[ExchangeOptions]
 ) -> Exchange:
     """Return the parts of ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``.
 
-    control_rate_bps: of the ACK; by the rule of `control_rate_bps` if not given. backoff_slots: the
-    mean backoff (CW_min - 1)/2 if not given. aifsn: DIFS if not given. protection: "none", "rts" (RTS
-    and CTS) or "cts-to-self", at protection_rate_bps (the ACK's rate if not given).
+    mpdu_bytes: with MAC header and FCS. options: `ExchangeOptions`. All numbers broadcast.
 
     Valid for a packet that arrives at the first attempt. Raises ParameterError.
     """
-    response_bps = _control(phy, rate_bps, control_rate_bps)
-    return Exchange(
-        ifs_s=phy.aifs_s(2 if aifsn is None else aifsn),
-        backoff_s=_backoff_s(phy, backoff_slots),
-        protection_s=_protection_s(
-            phy, protection, response_bps if protection_rate_bps is None else protection_rate_bps
-        ),
-        frame_s=frame_s(phy, mpdu_bytes, rate_bps),
-        response_s=phy.sifs_s + ack_s(phy, response_bps),
+    response_bps = response_rate_bps(phy, rate_bps, options)
+    protection_bps = options.get("protection_rate_bps")
+    if protection_bps is None:
+        protection_bps = response_bps
+    aifsn = options.get("aifsn")
+    parts = broadcast(
+        aifsn=phy.aifs_s(2 if aifsn is None else aifsn),
+        backoff_slots=_backoff_s(phy, options.get("backoff_slots")),
+        protection_rate_bps=_protection_s(phy, options.get("protection", "none"), protection_bps),
+        mpdu_bytes=frame_s(phy, mpdu_bytes, rate_bps),
+        control_rate_bps=phy.sifs_s + ack_s(phy, response_bps),
     )
+    return Exchange(*(part[()] for part in parts))
 
 
 def exchange_s(
-    phy: Phy,
-    mpdu_bytes: Numbers,
-    rate_bps: Numbers,
-    *,
-    control_rate_bps: Numbers | None = None,
-    backoff_slots: Numbers | None = None,
-    aifsn: Numbers | None = None,
-    protection: str = "none",
-    protection_rate_bps: Numbers | None = None,
+    phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers, **options: Unpack[ExchangeOptions]
 ) -> FloatArray:
     """Return the whole time for one packet, the sum of the parts that `exchange` returns.
 
     >>> float(exchange_s(layer_named("b-long"), 1536, 11e6, control_rate_bps=1e6).round(9))
     0.001984
     """
-    return exchange(
-        phy,
-        mpdu_bytes,
-        rate_bps,
-        control_rate_bps=control_rate_bps,
-        backoff_slots=backoff_slots,
-        aifsn=aifsn,
-        protection=protection,
-        protection_rate_bps=protection_rate_bps,
-    ).total_s
+    return exchange(phy, mpdu_bytes, rate_bps, **options).total_s
 
 
-def _control(phy: Phy, rate_bps: Numbers, given_bps: Numbers | None) -> FloatArray:
+def response_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> FloatArray:
+    """Return the rate of the acknowledgement, given in the options or by `control_rate_bps`."""
+    given_bps = options.get("control_rate_bps")
     if given_bps is None:
         return control_rate_bps(phy, rate_bps)
-    return numbers("control_rate_bps", given_bps, above=0)
+    return numbers("control_rate_bps", given_bps, above=0)[()]
+
+
+def mac_overhead_bytes(phy: Phy) -> int:
+    """Return what a frame adds to an IP packet: header (with QoS control for HT and later), LLC, FCS.
+
+    >>> mac_overhead_bytes(layer_named("a")), mac_overhead_bytes(layer_named("n"))
+    (36, 38)
+    """
+    header_bytes = QOS_HEADER_BYTES if phy.max_mpdus > 1 else HEADER_BYTES
+    return header_bytes + LLC_SNAP_BYTES + FCS_BYTES
 
 
 def _backoff_s(phy: Phy, slots: Numbers | None) -> FloatArray:
@@ -282,39 +285,23 @@ def _protection_s(phy: Phy, protection: str, rate_bps: Numbers) -> FloatArray:
 
 
 def _evaluate(
-    *,
-    phy: str,
-    mpdu_bytes: float,
-    rate_bps: float | None,
-    control_rate_bps: float | None,
-    protection: str,
-    protection_rate_bps: float | None,
-    aifsn: float | None,
-    backoff_slots: float | None,
+    *, phy: str, mpdu_bytes: float, rate_bps: float | None, **options: Unpack[ExchangeOptions]
 ) -> dict[str, float]:
     layer = layer_named(phy)
     rate = layer.rates_bps[-1] if rate_bps is None else rate_bps
-    parts = exchange(
-        layer,
-        mpdu_bytes,
-        rate,
-        control_rate_bps=control_rate_bps,
-        backoff_slots=backoff_slots,
-        aifsn=aifsn,
-        protection=protection,
-        protection_rate_bps=protection_rate_bps,
-    )
+    parts = exchange(layer, mpdu_bytes, rate, **options)
+    total_s = float(parts.total_s)
     return {
         "data_rate_bps": rate,
-        "response_rate_bps": float(_control(layer, rate, control_rate_bps)),
+        "response_rate_bps": float(response_rate_bps(layer, rate, options)),
         "frame_s": float(parts.frame_s),
         "ifs_s": float(parts.ifs_s),
         "backoff_s": float(parts.backoff_s),
         "protection_s": float(parts.protection_s),
         "response_s": float(parts.response_s),
-        "exchange_s": float(parts.total_s),
-        "exchanges_per_s": float(finished("exchanges", 1.0 / parts.total_s)),
-        "airtime_share_of_bits": float(8.0 * mpdu_bytes / rate / parts.total_s),
+        "exchange_s": total_s,
+        "exchanges_per_s": 1.0 / total_s,
+        "airtime_share_of_bits": 8.0 * mpdu_bytes / rate / total_s,
     }
 
 
@@ -356,4 +343,8 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="phy=a rate_bps=54mbit mpdu_bytes=100..1536",
+    valid=(
+        "One packet that arrives at the first attempt, on a medium that is idle otherwise; "
+        "collisions and errors are the business of the contention models."
+    ),
 )

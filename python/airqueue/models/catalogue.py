@@ -91,6 +91,10 @@ class Model:
 MODULES: Final[Mapping[str, str]] = {
     "tay-chua": "tay_chua",
     "airtime": "airtime",
+    "single-station": "single_station",
+    "anomaly": "anomaly",
+    "rate-mix": "rate_mix",
+    "rdqm": "rdqm",
 }
 """Name of each model -> its module in `airqueue.models`, in the order in which they are listed."""
 

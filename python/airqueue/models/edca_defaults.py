@@ -34,7 +34,7 @@ _TXOP_S: Final = {
         "ofdm": {"BK": 0.0, "BE": 0.0, "VI": 3.008e-3, "VO": 1.504e-3},
     },
     "2016": {
-        "dsss": {"BK": 0.0, "BE": 0.0, "VI": 6.016e-3, "VO": 3.264e-3},
+        "dsss": {"BK": 3.264e-3, "BE": 3.264e-3, "VI": 6.016e-3, "VO": 3.264e-3},
         "ofdm": {"BK": 2.528e-3, "BE": 2.528e-3, "VI": 4.096e-3, "VO": 2.080e-3},
     },
 }
@@ -51,8 +51,8 @@ def edca_defaults(
     their own TXOP limits.
 
     access_point: what many access points use themselves, AIFSN 1 for VI and VO. edition: "2005" (as
-    802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK and BE too; which
-    edition brought them is from memory, so check it where it matters.
+    802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK and BE too; these are
+    not checked against the standard's text.
 
     >>> from airqueue.models.phy_names import phy
     >>> edca_defaults(phy("b-long"))["VI"]

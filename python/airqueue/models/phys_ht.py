@@ -54,22 +54,8 @@ _HE_CARRIERS: Final = {20: 234, 40: 468, 80: 980, 160: 1960}
 _LTFS: Final = (1, 2, 4, 4, 6, 6, 8, 8)
 """Long training fields for 1 to 8 streams."""
 
-_VHT_ENCODERS: Final = {
-    (80, 7, 2): 2,
-    (80, 7, 7): 6,
-    (80, 7, 8): 6,
-    (80, 8, 7): 6,
-    (160, 4, 7): 6,
-    (160, 5, 8): 8,
-    (160, 6, 7): 8,
-    (160, 7, 3): 4,
-    (160, 7, 4): 6,
-    (160, 7, 5): 7,
-    (160, 7, 7): 9,
-    (160, 7, 8): 12,
-    (160, 7, 9): 12,
-}
-"""(MHz, streams, MCS) -> encoders, more than one per 540 Mb/s (tables 21-30 to 21-61)."""
+_VHT_LEFT_OUT: Final = frozenset({(80, 3, 6), (80, 7, 6), (80, 6, 9), (160, 3, 9)})
+"""(MHz, streams, MCS) that 802.11ac has not, besides those for which no encoders are found."""
 
 
 def ht(
@@ -102,7 +88,8 @@ def ht(
 def vht(streams: int = 1, width_mhz: int = 80, guard_interval_s: float = 0.8e-6) -> Phy:
     """Return 802.11ac: 1 to 8 streams, 20 to 160 MHz, guard interval 0.8 or 0.4 µs, at 5 GHz.
 
-    The MCS that the standard leaves out of a width and number of streams are left out here too.
+    What the standard leaves out of a width and number of streams is left out here too (MCS 9 of one
+    stream at 20 MHz, for example).
     Aggregates: 64 MPDUs, 1 048 575 bytes.
     """
     count, carriers = _checked(streams, 8, width_mhz, _VHT_CARRIERS)
@@ -110,9 +97,8 @@ def vht(streams: int = 1, width_mhz: int = 80, guard_interval_s: float = 0.8e-6)
     modes = []
     for mcs, coding in enumerate(_CODINGS[:10]):
         bits = _data_bits(coding, carriers, count)
-        encoders = _VHT_ENCODERS.get((width_mhz, count, mcs), math.ceil(bits / 4 / 540))
-        # 21.5: a whole number of punctured blocks for each encoder in each symbol.
-        if (bits / coding.code_rate / encoders) % coding.code_rate.denominator != 0:
+        encoders = _vht_encoders(bits, coding.code_rate)
+        if not encoders or (width_mhz, count, mcs) in _VHT_LEFT_OUT:
             continue
         overhead_ns = 36_000 + 4_000 * _LTFS[count - 1]
         modes.append(
@@ -126,6 +112,18 @@ def vht(streams: int = 1, width_mhz: int = 80, guard_interval_s: float = 0.8e-6)
         )
     suffix = _suffix(width_mhz, count, guard_ns)
     return replace(_layer("ac", suffix, "5", modes), max_mpdus=64, max_psdu_bytes=1_048_575)
+
+
+def _vht_encoders(bits: Fraction, code_rate: Fraction) -> int:
+    """Return N_ES, 0 if there is none.
+
+    One for each 540 Mb/s (at 0.8 µs), or as many more as it takes to give each a whole number of
+    punctured blocks per symbol (IEEE 802.11-2016, 21.5).
+    """
+    block = code_rate.denominator
+    fewest = math.ceil(bits / 4 / 540)
+    fitting = (n for n in range(fewest, 13) if bits / code_rate % (n * block) == 0)
+    return next(fitting, 0)
 
 
 def he(

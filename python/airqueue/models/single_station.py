@@ -1,0 +1,152 @@
+"""UDP throughput of one saturated station: no collisions, one exchange after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+
+from airqueue.models.airtime import (
+    EXCHANGE_PARAMETERS,
+    MAX_FRAME_BYTES,
+    ExchangeOptions,
+    exchange_s,
+    mac_overhead_bytes,
+)
+from airqueue.models.ampdu import aggregate_exchange, largest_aggregate
+from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.errors import ParameterError
+from airqueue.models.phy_names import PHY_HELP
+from airqueue.models.phy_names import phy as layer_named
+from airqueue.models.phys import Phy
+
+
+@dataclass(frozen=True, slots=True)
+class SingleStation:
+    """One saturated station; each field has the parameters' shape."""
+
+    throughput_bps: FloatArray
+    """Of IP packets."""
+    packets_per_s: FloatArray
+    mpdus: FloatArray
+    """Packets in an aggregate; 0 where frames are sent without aggregation."""
+    cycle_s: FloatArray
+    """From one transmission to the next."""
+
+
+def single_station(
+    phy: Phy,
+    packet_bytes: Numbers = 1500,
+    rate_bps: Numbers | None = None,
+    *,
+    mpdus: Numbers | None = None,
+    overhead_bytes: Numbers | None = None,
+    **options: Unpack[ExchangeOptions],
+) -> SingleStation:
+    """Return ``X = 8 k L / (IFS + backoff + T_frame + SIFS + T_ack)``, k packets at a time.
+
+    packet_bytes: L, IP packet. rate_bps: the layer's highest if not given. mpdus: k, an aggregate
+    with block ack (1 is one too); 0 for frames with ACKs; if not given the largest aggregate, or 0
+    for layers without. overhead_bytes: of MAC, LLC and FCS; 36, with aggregation 38 if not given.
+    options: `airqueue.models.airtime.ExchangeOptions`; if not given, AIFSN is 3 (best effort) for
+    layers with aggregation, and DIFS is waited by the others.
+
+    Valid for a station that always has a packet, no errors, nobody else on the medium. Raises
+    ParameterError.
+
+    >>> float((single_station(layer_named("b-short")).throughput_bps / 1e6).round(2))
+    6.91
+    """
+    extra = mac_overhead_bytes(phy) if overhead_bytes is None else overhead_bytes
+    rate, packet, added = broadcast(
+        rate_bps=numbers("rate_bps", phy.rates_bps[-1] if rate_bps is None else rate_bps, above=0),
+        packet_bytes=numbers("packet_bytes", packet_bytes, above=0, at_most=MAX_FRAME_BYTES),
+        overhead_bytes=numbers("overhead_bytes", extra, at_least=0, at_most=MAX_FRAME_BYTES),
+    )
+    if phy.max_mpdus > 1 and options.get("aifsn") is None:
+        options["aifsn"] = 3
+    count = _mpdus(phy, packet + added, rate, mpdus)
+    cycle_s = exchange_s(phy, packet + added, rate, **options)
+    if np.any(count > 0):
+        # Where frames go without aggregation any size that fits will do: its result is not used.
+        mpdu = np.where(count > 0, packet + added, 1.0)
+        aggregated = aggregate_exchange(phy, mpdu, rate, np.maximum(count, 1.0), **options)
+        cycle_s = np.where(count > 0, aggregated.total_s, cycle_s)
+    packet, count, cycle_s = broadcast(packet_bytes=packet, mpdus=count, cycle_s=cycle_s)
+    packets_per_s = np.maximum(count, 1.0) / cycle_s
+    return SingleStation(
+        finished("throughput", 8.0 * packet * packets_per_s),
+        finished("packets", packets_per_s),
+        finished("mpdus", count),
+        finished("cycle", cycle_s),
+    )
+
+
+def _mpdus(phy: Phy, mpdu: FloatArray, rate: FloatArray, given: Numbers | None) -> FloatArray:
+    if given is not None:
+        count = numbers("mpdus", given, at_least=0, whole=True)
+        if phy.max_mpdus == 1 and np.any(count > 0):
+            raise ParameterError(
+                "mpdus", f"{phy.name} has no aggregation; mpdus must be 0 or not be given"
+            )
+        return count
+    return np.zeros(()) if phy.max_mpdus == 1 else largest_aggregate(phy, mpdu, rate)
+
+
+def _evaluate(
+    *,
+    phy: str,
+    packet_bytes: float,
+    rate_bps: float | None,
+    mpdus: float | None,
+    overhead_bytes: float | None,
+    **options: Unpack[ExchangeOptions],
+) -> dict[str, float]:
+    layer = layer_named(phy)
+    station = single_station(
+        layer, packet_bytes, rate_bps, mpdus=mpdus, overhead_bytes=overhead_bytes, **options
+    )
+    rate = layer.rates_bps[-1] if rate_bps is None else rate_bps
+    return {
+        "data_rate_bps": rate,
+        "throughput_bps": float(station.throughput_bps),
+        "packets_per_s": float(station.packets_per_s),
+        "mpdus": float(station.mpdus),
+        "cycle_s": float(station.cycle_s),
+        "efficiency": float(station.throughput_bps) / rate,
+    }
+
+
+MODEL = Model(
+    name="single-station",
+    summary="UDP throughput of one saturated station, with or without A-MPDU aggregation.",
+    parameters=(
+        Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
+        Parameter("packet_bytes", "L: IP packet", 1500, Kind.SIZE),
+        Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
+        Parameter("mpdus", "packets in an aggregate, 0: no aggregation; most if not given", None),
+        Parameter(
+            "overhead_bytes",
+            "MAC header, LLC, FCS; 36, for n to ax 38 if not given",
+            None,
+            Kind.SIZE,
+        ),
+        *EXCHANGE_PARAMETERS,
+    ),
+    outputs=(
+        Output("data_rate_bps", "rate of the frames"),
+        Output("throughput_bps", "X: of IP packets"),
+        Output("packets_per_s", "IP packets"),
+        Output("mpdus", "k: packets in an aggregate, 0 without aggregation"),
+        Output("cycle_s", "from one transmission to the next"),
+        Output("efficiency", "throughput_bps / data_rate_bps"),
+    ),
+    evaluate=_evaluate,
+    example="phy=n packet_bytes=100..1500",
+    valid=(
+        "One station that always has a packet, no errors, nobody else on the medium: the most that "
+        "a cell can carry, short of what several stations gain by sharing their backoffs."
+    ),
+)
