@@ -1,4 +1,4 @@
-"""Endpoints over real sockets, simulated paths and capture files, in Rust.
+"""Endpoints over real sockets, simulations and capture files, in Rust.
 
 Times in integer nanoseconds where the name ends in ``_ns`` (``MISSING``, the least int64, where
 there is none), else in seconds. Everything raises `NativeError` with one sentence.
@@ -71,6 +71,22 @@ class TruthDict(TypedDict):
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]
 
+Contender = tuple[int, int, int, int | None, int, int]
+"""(aifs_slots, cw_min, cw_max, retries, packets, node); None: retries without end."""
+
+class ContentionDict(TypedDict):
+    """Totals of the medium, and one value for each contender in its order."""
+
+    idle_slots: int
+    transmissions: int
+    collided: int
+    attempts: npt.NDArray[np.uint64]
+    successes: npt.NDArray[np.uint64]
+    collisions: npt.NDArray[np.uint64]
+    internal_collisions: npt.NDArray[np.uint64]
+    drops: npt.NDArray[np.uint64]
+    packets: npt.NDArray[np.uint64]
+
 class Client:
     """A session with a server; connects when made. Flow i has its own socket and local port."""
 
@@ -125,6 +141,14 @@ class SimulatedPath:
     def wait(self, seconds: float) -> None: ...
     def limits(self) -> LimitsDict: ...
     def truth(self) -> TruthDict: ...
+
+class Contention:
+    """Saturated queues that contend for one medium, slot by slot; the counts are those of a run."""
+
+    def __init__(
+        self, contenders: list[Contender], rule: Literal["edca", "freeze"], seed: int
+    ) -> None: ...
+    def run(self, transmissions: int) -> ContentionDict: ...
 
 class CaptureWriter:
     """A capture file that grows by whole runs; with ``append`` it keeps the header that it has."""

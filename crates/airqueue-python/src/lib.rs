@@ -2,6 +2,7 @@
 
 mod capture;
 mod client;
+mod contention;
 mod convert;
 mod path;
 mod server;
@@ -12,7 +13,7 @@ pyo3::create_exception!(
     airqueue._native,
     NativeError,
     pyo3::exceptions::PyException,
-    "An endpoint, a simulated path or a capture could not do it; the message is one sentence."
+    "An endpoint, a simulation or a capture could not do it; the message is one sentence."
 );
 
 /// Any error of the crates below, as the Python exception.
@@ -28,6 +29,8 @@ mod _native {
     use super::capture::{PyCaptureWriter, read_capture};
     #[pymodule_export]
     use super::client::PyClient;
+    #[pymodule_export]
+    use super::contention::PyContention;
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

@@ -1,0 +1,266 @@
+//! Contention of saturated 802.11 queues, slot by slot: a Monte Carlo of the exact process.
+//!
+//! Between two transmissions only the order of the counters matters, so that one step of the kernel
+//! is one busy period and not one slot. With AIFS offset `D` and counter `b`, both in slots, a queue
+//! would transmit `D + b` slots after the end of the smallest AIFS. The least of these transmits, or
+//! several at once, which collide. All others keep what is left of their counters.
+
+use airqueue_core::{Seed, Stream};
+use thiserror::Error;
+
+/// When a counter that has not run out moves, as the other stations' transmissions go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountdownRule {
+    /// EDCA: at every slot boundary after AIFS, also at the one where another station begins to
+    /// transmit (IEEE 802.11-2020, 10.23.2.4). A busy period costs the others one slot less.
+    Edca,
+    /// Legacy DCF: only when the slot has passed idle (10.3.4.3).
+    Freeze,
+}
+
+/// One queue that always has a packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contender {
+    /// Slots by which its AIFS is longer than the smallest of all.
+    pub aifs_slots: u32,
+    /// Values from which the first backoff is drawn: 0 to `cw_min - 1`.
+    pub cw_min: u32,
+    /// Values of the largest window; each collision doubles the window up to it.
+    pub cw_max: u32,
+    /// Retransmissions after which a packet is given up; `None`: never.
+    pub retries: Option<u32>,
+    /// Packets that one success delivers (TXOP); a collision loses the first of them alone.
+    pub packets: u32,
+    /// Queues of one node do not collide in the air: of those whose counters end together the one
+    /// that comes first in the list transmits, and the others behave as after a collision.
+    pub node: u32,
+}
+
+/// What cannot be simulated, and what would be right.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs)] // the messages say it
+pub enum ContentionError {
+    #[error("there is no contender; give at least one")]
+    Empty,
+    #[error("there are {0} contenders; at most {max} can contend", max = Contention::MOST)]
+    TooMany(usize),
+    #[error("cw_min of contender {index} is {value}; it must be from 1 to {max}", max = Contention::LONGEST)]
+    CwMin { index: usize, value: u32 },
+    #[error("cw_max of contender {index} is {value}; it must be from its cw_min, {low}, to {max}", max = Contention::LONGEST)]
+    CwMax { index: usize, value: u32, low: u32 },
+    #[error("aifs_slots of contender {index} is {value}; it must be at most {max}", max = Contention::LONGEST)]
+    Aifs { index: usize, value: u32 },
+}
+
+/// What one contender did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Times that it transmitted: successes and collisions.
+    pub attempts: u64,
+    /// Transmissions that no other station met.
+    pub successes: u64,
+    /// Transmissions that met another station's.
+    pub collisions: u64,
+    /// Times that a queue of higher priority in the same node went first.
+    pub internal_collisions: u64,
+    /// Packets given up after the last retry.
+    pub drops: u64,
+    /// Packets delivered.
+    pub packets: u64,
+}
+
+/// What happened since counting began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Idle slots between the end of the smallest AIFS (offset 0) and each transmission.
+    pub idle_slots: u64,
+    /// Busy periods, successful or not.
+    pub transmissions: u64,
+    /// Busy periods in which several stations transmitted.
+    pub collided: u64,
+    /// In the order of the contenders.
+    pub contenders: Vec<Tally>,
+}
+
+/// A contender's state besides its counter.
+#[derive(Clone, Debug)]
+struct Station {
+    window: u32,
+    cw_min: u32,
+    cw_max: u32,
+    failures: u32,
+    retries: Option<u32>,
+    packets: u64,
+    /// Index in `went`.
+    node: usize,
+    chance: Stream,
+}
+
+/// The process, from a start at which every contender has a fresh packet.
+#[derive(Clone, Debug)]
+pub struct Contention {
+    rule: CountdownRule,
+    /// Slots after the smallest AIFS at which each would transmit: offset + counter.
+    due: Vec<u32>,
+    offset: Vec<u32>,
+    stations: Vec<Station>,
+    /// Those whose counters ended together; kept to allocate once.
+    ended: Vec<usize>,
+    /// Periods in which several counters ended, and for each node the last that it transmitted in.
+    period: u64,
+    went: Vec<u64>,
+    counts: Counts,
+}
+
+impl Contention {
+    /// The longest window and the longest AIFS offset, in slots: the sum of the two fits.
+    pub const LONGEST: u32 = 1 << 30;
+    /// The most contenders.
+    pub const MOST: usize = 1 << 16;
+
+    /// A process whose draws follow from `seed`; contender i has the stream `contention/backoff/i`.
+    pub fn new(
+        contenders: &[Contender],
+        rule: CountdownRule,
+        seed: Seed,
+    ) -> Result<Contention, ContentionError> {
+        match contenders.len() {
+            0 => return Err(ContentionError::Empty),
+            n if n > Self::MOST => return Err(ContentionError::TooMany(n)),
+            _ => {}
+        }
+        for (index, contender) in contenders.iter().enumerate() {
+            check(index, contender)?;
+        }
+        let mut nodes: Vec<u32> = contenders.iter().map(|c| c.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut stations: Vec<Station> = contenders
+            .iter()
+            .enumerate()
+            .map(|(i, c)| Station {
+                window: c.cw_min,
+                cw_min: c.cw_min,
+                cw_max: c.cw_max,
+                failures: 0,
+                retries: c.retries,
+                packets: u64::from(c.packets),
+                node: nodes.partition_point(|&n| n < c.node),
+                chance: seed.stream(&format!("contention/backoff/{i}")),
+            })
+            .collect();
+        let offset: Vec<u32> = contenders.iter().map(|c| c.aifs_slots).collect();
+        let due = stations.iter_mut().zip(&offset).map(|(s, d)| d + s.backoff()).collect();
+        let counts =
+            Counts { contenders: vec![Tally::default(); contenders.len()], ..Counts::default() };
+        let ended = Vec::with_capacity(contenders.len());
+        let (period, went) = (0, vec![0; nodes.len()]);
+        Ok(Contention { rule, due, offset, stations, ended, period, went, counts })
+    }
+
+    /// Goes on until `transmissions` more busy periods have passed. Allocates nothing.
+    pub fn run(&mut self, transmissions: u64) {
+        for _ in 0..transmissions {
+            self.step();
+        }
+    }
+
+    /// What happened since the last call (or the start), and counts anew: one batch.
+    pub fn take_counts(&mut self) -> Counts {
+        let empty =
+            Counts { contenders: vec![Tally::default(); self.stations.len()], ..Counts::default() };
+        std::mem::replace(&mut self.counts, empty)
+    }
+
+    /// One busy period and the idle slots before it.
+    fn step(&mut self) {
+        let now = self.due.iter().fold(u32::MAX, |least, &due| least.min(due));
+        // Slot boundaries at which a counter whose AIFS is over moved, the last one under EDCA only.
+        let moved = now + u32::from(self.rule == CountdownRule::Edca);
+        self.ended.clear();
+        for (i, (due, &offset)) in self.due.iter_mut().zip(&self.offset).enumerate() {
+            if *due == now {
+                self.ended.push(i);
+            } else {
+                *due -= moved.saturating_sub(offset);
+            }
+        }
+        self.counts.idle_slots += u64::from(now);
+        self.counts.transmissions += 1;
+        match self.ended[..] {
+            [alone] => self.succeed(alone),
+            _ => self.several(),
+        }
+    }
+
+    /// Tells internal collisions from those in the air.
+    fn several(&mut self) {
+        let node_of = |i: usize| self.stations[i].node;
+        let collided = self.ended.iter().any(|&i| node_of(i) != node_of(self.ended[0]));
+        self.counts.collided += u64::from(collided);
+        self.period += 1;
+        for at in 0..self.ended.len() {
+            // In the order of priority: a node transmits with the first of its queues.
+            let i = self.ended[at];
+            let went = std::mem::replace(&mut self.went[self.stations[i].node], self.period);
+            if went == self.period {
+                self.counts.contenders[i].internal_collisions += 1;
+                self.fail(i);
+            } else if collided {
+                self.counts.contenders[i].attempts += 1;
+                self.counts.contenders[i].collisions += 1;
+                self.fail(i);
+            } else {
+                self.succeed(i);
+            }
+        }
+    }
+
+    fn succeed(&mut self, i: usize) {
+        let (station, tally) = (&mut self.stations[i], &mut self.counts.contenders[i]);
+        tally.attempts += 1;
+        tally.successes += 1;
+        tally.packets += station.packets;
+        station.reset();
+        self.due[i] = self.offset[i] + station.backoff();
+    }
+
+    /// After a collision: a larger window, or the packet is given up.
+    fn fail(&mut self, i: usize) {
+        let station = &mut self.stations[i];
+        station.failures = station.failures.saturating_add(1);
+        if station.retries.is_some_and(|retries| station.failures > retries) {
+            self.counts.contenders[i].drops += 1;
+            station.reset();
+        } else {
+            // Both are at most LONGEST, so that the doubled window fits.
+            station.window = (2 * station.window).min(station.cw_max);
+        }
+        self.due[i] = self.offset[i] + station.backoff();
+    }
+}
+
+impl Station {
+    fn backoff(&mut self) -> u32 {
+        self.chance.below(u64::from(self.window)) as u32
+    }
+
+    fn reset(&mut self) {
+        self.window = self.cw_min;
+        self.failures = 0;
+    }
+}
+
+fn check(index: usize, c: &Contender) -> Result<(), ContentionError> {
+    let longest = Contention::LONGEST;
+    if !(1..=longest).contains(&c.cw_min) {
+        return Err(ContentionError::CwMin { index, value: c.cw_min });
+    }
+    if !(c.cw_min..=longest).contains(&c.cw_max) {
+        return Err(ContentionError::CwMax { index, value: c.cw_max, low: c.cw_min });
+    }
+    if c.aifs_slots > longest {
+        return Err(ContentionError::Aifs { index, value: c.aifs_slots });
+    }
+    Ok(())
+}

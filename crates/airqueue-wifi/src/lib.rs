@@ -1,0 +1,5 @@
+//! 802.11 as state machines and exact processes, without a clock of its own.
+
+pub mod contention;
+
+pub use contention::{Contender, Contention, ContentionError, CountdownRule, Counts, Tally};
