@@ -117,16 +117,15 @@ def tcp_cycle_s(
     >>> float((cycle_s * 1e3).round(2))
     2.79
     """
-    segment, overhead, per_ack = broadcast(
+    rate, segment, overhead, per_ack = broadcast(
+        rate_bps=numbers("rate_bps", rate_bps, above=0),
         segment_bytes=numbers("segment_bytes", segment_bytes, above=0, at_most=1e6),
         overhead_bytes=numbers("overhead_bytes", overhead_bytes, at_least=0, at_most=1e6),
         segments_per_ack=numbers("segments_per_ack", segments_per_ack, at_least=1),
     )
     headers = overhead + TCP_IP_BYTES
-    data_s = exchange_s(phy, headers + segment, rate_bps, **options)
-    ack_s, per_ack = broadcast(
-        rate_bps=exchange_s(phy, headers, rate_bps, **options), segments_per_ack=per_ack
-    )
+    data_s = exchange_s(phy, headers + segment, rate, **options)
+    ack_s = exchange_s(phy, headers, rate, **options)
     return finished("cycle", data_s + ack_s / per_ack)
 
 

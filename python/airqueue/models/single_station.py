@@ -67,12 +67,14 @@ def single_station(
     )
     if phy.max_mpdus > 1 and options.get("aifsn") is None:
         options["aifsn"] = 3
-    count = _mpdus(phy, packet + added, rate, mpdus)
-    cycle_s = exchange_s(phy, packet + added, rate, **options)
+    mpdu, count = broadcast(
+        packet_bytes=packet + added, mpdus=_mpdus(phy, packet + added, rate, mpdus)
+    )
+    cycle_s = exchange_s(phy, mpdu, rate, **options)
     if np.any(count > 0):
         # Where frames go without aggregation any size that fits will do: its result is not used.
-        mpdu = np.where(count > 0, packet + added, 1.0)
-        aggregated = aggregate_exchange(phy, mpdu, rate, np.maximum(count, 1.0), **options)
+        sizes, counts = np.where(count > 0, mpdu, 1.0), np.maximum(count, 1.0)
+        aggregated = aggregate_exchange(phy, sizes, rate, counts, **options)
         cycle_s = np.where(count > 0, aggregated.total_s, cycle_s)
     packet, count, cycle_s = broadcast(packet_bytes=packet, mpdus=count, cycle_s=cycle_s)
     packets_per_s = np.maximum(count, 1.0) / cycle_s
