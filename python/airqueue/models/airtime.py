@@ -19,7 +19,8 @@ from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finis
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import Mode, Phy, rates_text
+from airqueue.models.phys import MAX_NON_HT_BYTES, Mode, Phy, rates_text
+from airqueue.models.phys_ht import MAX_HE_BYTES
 
 HEADER_BYTES: Final = 24
 """MAC header of a data frame with three addresses."""
@@ -40,8 +41,8 @@ BLOCK_ACK_BYTES: Final = 32
 BLOCK_ACK_256_BYTES: Final = 56
 """HE, for up to 256 MPDUs."""
 BASIC_BLOCK_ACK_BYTES: Final = 152
-MAX_FRAME_BYTES: Final = 6_500_631
-"""The largest PSDU of any layer (802.11ax)."""
+MAX_FRAME_BYTES: Final = MAX_HE_BYTES
+"""The largest frame of any layer."""
 
 _MANDATORY_BPS: Final = frozenset((1e6, 2e6, 5.5e6, 11e6, 6e6, 12e6, 24e6))
 
@@ -49,33 +50,33 @@ _MANDATORY_BPS: Final = frozenset((1e6, 2e6, 5.5e6, 11e6, 6e6, 12e6, 24e6))
 def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
     """Return the duration of a data frame: preamble, headers, symbols, signal extension.
 
-    mpdu_bytes: with MAC header and FCS. rate_bps: of the layer, exact or rounded to 0.1 Mb/s as the
-    standard prints them. They broadcast.
+    mpdu_bytes: with MAC header and FCS, or of an aggregate. rate_bps: of the layer, exact or
+    rounded to 0.1 Mb/s as the standard prints them. They broadcast.
 
-    Raises ParameterError for a rate that the layer has not; the message lists those it has.
+    Raises ParameterError for a rate that the layer has not; the message lists those it has; and for
+    more bytes than a frame of the layer may have.
 
     >>> float(frame_s(layer_named("b-long"), 1536, 11e6))
     0.00131
     >>> (frame_s(layer_named("a"), [14, 1536], [24e6, 54e6]) * 1e6).round(3).tolist()
     [28.0, 248.0]
     """
-    return _duration_s(phy.modes, phy.name, "rate_bps", mpdu_bytes, rate_bps)
+    size = numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=phy.max_psdu_bytes)
+    return _duration_s(phy.modes, phy.name, size, "rate_bps", rate_bps)
 
 
-def control_frame_s(phy: Phy, mpdu_bytes: Numbers, control_rate_bps: Numbers) -> FloatArray:
+def control_frame_s(phy: Phy, frame_bytes: Numbers, control_rate_bps: Numbers) -> FloatArray:
     """Return the duration of a control frame: for HT and later as 802.11a or g would send it."""
-    modes = phy.control_modes
-    return _duration_s(modes, phy.name, "control_rate_bps", mpdu_bytes, control_rate_bps)
+    size = numbers("frame_bytes", frame_bytes, above=0, at_most=MAX_NON_HT_BYTES)
+    return _duration_s(phy.control_modes, phy.name, size, "control_rate_bps", control_rate_bps)
 
 
 def _duration_s(
-    modes: tuple[Mode, ...], layer: str, rate_name: str, mpdu_bytes: Numbers, rate_bps: Numbers
+    modes: tuple[Mode, ...], layer: str, size: FloatArray, rate_name: str, rate_bps: Numbers
 ) -> FloatArray:
-    size, rate = broadcast(
-        mpdu_bytes=numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=MAX_FRAME_BYTES),
-        **{rate_name: numbers(rate_name, rate_bps, above=0)},
-    )
+    rate = numbers(rate_name, rate_bps, above=0)
     index = _mode_index(modes, layer, rate_name, rate)
+    broadcast(mpdu_bytes=size, **{rate_name: rate})
 
     def of(field: str) -> FloatArray:
         return np.array([getattr(mode, field) for mode in modes], dtype=np.float64)[index]

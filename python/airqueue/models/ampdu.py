@@ -71,9 +71,10 @@ def largest_aggregate(
     )
     fits = np.zeros(size.shape)
     for mpdus in range(1, int(most) + 1):
-        total = np.minimum(aggregate_bytes(size, mpdus), MAX_FRAME_BYTES)
+        total = aggregate_bytes(size, mpdus)
         # Half a nanosecond: a duration equal to the limit fits, whatever its last bit is.
-        fits += (total <= most_bytes) & (frame_s(phy, total, rate) <= most_s + 5e-10)
+        short = frame_s(phy, np.minimum(total, phy.max_psdu_bytes), rate) <= most_s + 5e-10
+        fits += (total <= most_bytes) & short
     return finished("aggregate", fits)
 
 

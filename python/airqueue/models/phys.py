@@ -22,6 +22,8 @@ from airqueue.models.errors import ParameterError
 
 DSSS: Final = "dsss"
 OFDM: Final = "ofdm"
+MAX_NON_HT_BYTES: Final = 4_095
+"""Largest PSDU before HT: OFDM's LENGTH field has 12 bits (17.3.4.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Phy:
     """From the start of a frame to its indication to the MAC: preamble and PHY header."""
     max_mpdus: int = 1
     """MPDUs in an A-MPDU; 1 where there is no aggregation."""
-    max_psdu_bytes: int = 4095
+    max_psdu_bytes: int = MAX_NON_HT_BYTES
 
     def __post_init__(self) -> None:
         for name in ("slot_s", "sifs_s", "rx_start_delay_s"):

@@ -47,6 +47,8 @@ _CODINGS: Final = tuple(
 )
 """MCS 0 to 11; HT has the first 8, VHT the first 10."""
 
+MAX_HE_BYTES: Final = 6_500_631
+"""Largest PSDU of 802.11ax, and so of any layer here."""
 _HT_CARRIERS: Final = {20: 52, 40: 108}
 _VHT_CARRIERS: Final = {20: 52, 40: 108, 80: 234, 160: 468}
 _HE_CARRIERS: Final = {20: 234, 40: 468, 80: 980, 160: 1960}
@@ -167,7 +169,7 @@ def he(
             )
         )
     suffix = _suffix(width_mhz, count, guard_ns)
-    return replace(_layer("ax", suffix, band, modes), max_mpdus=256, max_psdu_bytes=6_500_631)
+    return replace(_layer("ax", suffix, band, modes), max_mpdus=256, max_psdu_bytes=MAX_HE_BYTES)
 
 
 def _checked(streams: int, most: int, width_mhz: int, carriers: dict[int, int]) -> tuple[int, int]:
