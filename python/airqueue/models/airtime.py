@@ -213,7 +213,7 @@ class ExchangeOptions(TypedDict, total=False):
     aifsn: Numbers | None
     """Slots after SIFS; 2, which makes DIFS, if not given."""
     protection: str
-    """"none", "rts" (RTS and CTS) or "cts-to-self"."""
+    """Frames in front: "none", "rts" (RTS and CTS) or "cts-to-self"."""
     protection_rate_bps: Numbers | None
     """Of RTS and CTS; that of the acknowledgement if not given."""
 
@@ -343,7 +343,7 @@ MODEL = Model(
         ),
     ),
     evaluate=_evaluate,
-    example="phy=a rate_bps=54mbit mpdu_bytes=100..1536",
+    example="phy=a rate_bps=54mbit mpdu_bytes=128..1536:128",
     valid=(
         "One packet that arrives at the first attempt, on a medium that is idle otherwise; "
         "collisions and errors are the business of the contention models."

@@ -54,7 +54,7 @@ class Phy:
 
     name: str
     band: str
-    """"2.4" or "5" (GHz)."""
+    """In GHz: "2.4" or "5"."""
     slot_s: float
     sifs_s: float
     cw_min: float

@@ -146,7 +146,7 @@ MODEL = Model(
         Output("efficiency", "throughput_bps / data_rate_bps"),
     ),
     evaluate=_evaluate,
-    example="phy=n packet_bytes=100..1500",
+    example="phy=n packet_bytes=100..1500:100",
     valid=(
         "One station that always has a packet, no errors, nobody else on the medium: the most that "
         "a cell can carry, short of what several stations gain by sharing their backoffs."
