@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -37,6 +38,30 @@ def number(value: float | None, unit: str | None = None) -> str:
     if unit == "bytes" or abs(value) >= 10_000:
         return f"{value:,.0f}"
     return f"{value:,.1f}"
+
+
+def significant(values: Sequence[float]) -> list[str]:
+    """Return numbers with five significant digits, with the same decimals where they are alike.
+
+    >>> significant([0.25, 31.4159]), significant([1e-9, 12345678.9])
+    (['0.25000', '31.41590'], ['1.0000e-09', '12,345,679'])
+    """
+    if all(value == math.floor(value) and abs(value) < 1e15 for value in values):
+        return [f"{value:,.0f}" for value in values]
+    sizes = [abs(value) for value in values if value]
+    if max(sizes) / min(sizes) > 1e3:
+        return [_alone(value) for value in values]
+    decimals = 4 - math.floor(math.log10(min(sizes)))
+    if not 0 <= decimals <= 8:
+        return [_alone(value) for value in values]
+    return [f"{value:,.{decimals}f}" for value in values]
+
+
+def _alone(value: float) -> str:
+    size = abs(value)
+    if size >= 1e15 or 0 < size < 1e-4:
+        return f"{value:.4e}"
+    return f"{value:,.0f}" if size >= 1e5 else f"{value:.5g}"
 
 
 def quantity(value: float | None, unit: str | None) -> str:

@@ -20,6 +20,7 @@ _COMMANDS = {
     "analyze": ("airqueue.cli.analyze", "analyze", "Evaluate a stored capture again."),
     "compare": ("airqueue.cli.compare", "compare", "Say whether two measurements really differ."),
     "testbed": ("airqueue.cli.testbed", "testbed", "Measure kernel queues of known capacity."),
+    "model": ("airqueue.cli.model", "model", "Evaluate models of 802.11, TCP and queues."),
 }
 
 
@@ -52,9 +53,10 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(airqueue.__version__, prog_name="airqueue")
 def main() -> None:
-    """Measure the queue of an access point, or of any bottleneck, from outside.
+    """Measure the queue of an access point, or of any bottleneck, from outside; predict what it does.
 
     \b
     On a wired machine:       airqueue server
     On the wireless machine:  airqueue measure HOST
+    Without any network:      airqueue model
     """

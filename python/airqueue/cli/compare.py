@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from airqueue import text
-from airqueue.cli.output import json_option, stdout
+from airqueue.cli.common import json_option, stdout
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema

@@ -9,9 +9,6 @@ from contextlib import contextmanager
 
 import click
 
-from airqueue.measure.prober import ProbeError
-from airqueue.measure.schema import ResultError
-
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
@@ -25,9 +22,12 @@ _ADVICE = {
 # Errors whose message is a sentence for the user, in modules that not every command loads.
 _MENDABLE = (
     ("airqueue._native", "NativeError"),
+    ("airqueue.measure.prober", "ProbeError"),
+    ("airqueue.measure.schema", "ResultError"),
     ("airqueue.measure.mgen_log", "MgenError"),
     ("airqueue.linux.config", "ConfigError"),
     ("airqueue.linux.netns", "BedError"),
+    ("airqueue.models.errors", "ModelError"),
 )
 
 
@@ -36,8 +36,6 @@ def one_sentence() -> Iterator[None]:
     """Turn errors that the user can mend into a message and exit code 1, Ctrl-C into 130."""
     try:
         yield
-    except (ProbeError, ResultError) as error:
-        raise click.ClickException(sentence(error)) from error
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # click ends quietly when the reader of a pipe has gone

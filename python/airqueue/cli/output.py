@@ -1,4 +1,4 @@
-"""Where results go: the table and the words on stdout, JSON and the report into files."""
+"""Where measurements go: the table and the words on stdout, JSON and the report into files."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from airqueue.cli.common import stdout
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema, tables
 from airqueue.measure.records import Run
 from airqueue.measure.words import describe
 from airqueue.report import write_report
 
-json_option = click.option(
-    "--json",
-    "json_path",
-    metavar="FILE",
-    help="Write the result as JSON; '-' prints it on stdout and nothing else there.",
-)
 report_option = click.option(
     "--report", "report_path", metavar="FILE", help="Write a self-contained HTML report."
 )
@@ -74,11 +69,6 @@ def show_result(result: Mapping[str, Any]) -> None:
         for item in result["evidence"]:
             points.add_row("-", Text(item["says"]))
         console.print(points)
-
-
-def stdout() -> Console:
-    """Return a console on stdout that prints text as it is: names from outside are in it."""
-    return Console(highlight=False, markup=False)
 
 
 def _paragraph(console: Console, sentences: Sequence[str]) -> None:

@@ -1,0 +1,220 @@
+"""The outputs of a model over a swept parameter: one panel for each output, as in a paper.
+
+Drawn with matplotlib's objects alone, without pyplot: no display, no global state. The same data
+give the same bytes with the same version of matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+FORMATS: Final = ("svg", "pdf", "png")
+MOST_PANELS: Final = 12
+MOST_LINES: Final = 12
+
+_PANEL_INCHES = (3.4, 2.3)
+_MARKED_UP_TO = 26
+"""Points up to which each is marked, so that one sees what was computed and what is a line."""
+_MOST_TICKS = 8
+"""Of a logarithmic axis, whose ticks are the points themselves where they are few."""
+_TICKED_UP_TO = 26
+_LEGEND_INCHES = 0.9
+_LABEL_CHARACTERS = 32
+
+# Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, which
+# is too light for a line. Beyond them the dashes change.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+_DASHES = ("-", (0, (4, 1.5)))
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
+_SCALES: Final = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+}
+
+_STYLE: Final[dict[Any, Any]] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.limits": (-4, 6),
+    "axes.formatter.use_mathtext": True,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3,
+    "pdf.fonttype": 42,  # outlines, which journals ask for, not bitmaps
+    "svg.fonttype": "path",
+    "svg.hashsalt": "airqueue",
+    "savefig.dpi": 300,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The swept parameter on the x axis; values are numbers, or words that stand side by side."""
+
+    label: str
+    unit: str
+    values: tuple[float | str, ...]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a panel; None where there is no answer."""
+
+    label: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One output."""
+
+    label: str
+    unit: str
+    lines: tuple[Line, ...]
+
+
+def draw(
+    x: Axis,
+    panels: Sequence[Panel],
+    file_format: str,
+    *,
+    legend: str = "",
+    title: str = "",
+    description: str = "",
+) -> bytes:
+    """Return a picture of the panels as a file of one of `FORMATS`.
+
+    ``legend`` says what the labels of the lines are values of. Title and description go into the
+    file's metadata; a caption is the business of the text around it.
+    """
+    with mpl.rc_context(_STYLE):
+        columns = min(len(panels), 3 if len(panels) > 4 else 2)
+        rows = math.ceil(len(panels) / columns)
+        beside = _LEGEND_INCHES if any(len(panel.lines) > 1 for panel in panels) else 0
+        figure = Figure(
+            figsize=(_PANEL_INCHES[0] * columns + beside, _PANEL_INCHES[1] * rows),
+            layout="constrained",
+        )
+        for place, panel in enumerate(panels):
+            axes = figure.add_subplot(rows, columns, place + 1)
+            _panel(axes, x, panel)
+            # Where no panel stands below, the x axis says what it is.
+            if place + columns >= len(panels):
+                axes.set_xlabel(_label(x.label, _scale(x.unit, x.values)[1]))
+        _legend(figure, panels, legend)
+        content = io.BytesIO()
+        figure.savefig(
+            content, format=file_format, metadata=_metadata(file_format, title, description)
+        )
+        return content.getvalue()
+
+
+def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
+    factor, unit = _scale(panel.unit, [v for line in panel.lines for v in line.values])
+    places = _places(x)
+    marked = len(places) <= _MARKED_UP_TO
+    for index, line in enumerate(panel.lines):
+        axes.plot(
+            places,
+            [math.nan if v is None else v / factor for v in line.values],
+            color=_COLOURS[index % len(_COLOURS)],
+            linestyle="none" if _are_words(x) else _DASHES[index // len(_COLOURS) % len(_DASHES)],
+            marker=_MARKERS[index % len(_MARKERS)] if marked else "none",
+            label=_plain(line.label, 18),
+        )
+    axes.set_ylabel(_label(panel.label, unit))
+    axes.grid(axis="y", linewidth=0.4, color="0.88")
+    axes.set_axisbelow(True)
+    _from_zero(axes, [v for line in panel.lines for v in line.values if v is not None])
+    _ticks(axes, x)
+
+
+def _from_zero(axes: Axes, values: Sequence[float]) -> None:
+    """Let the y axis start at zero unless that would flatten the lines."""
+    if values and 0 <= min(values) < 0.5 * max(values):
+        axes.set_ylim(bottom=0)
+
+
+def _ticks(axes: Axes, x: Axis) -> None:
+    places = _places(x)
+    if _are_words(x):
+        axes.set_xticks(places, [_plain(str(word), 14) for word in x.values])
+        axes.margins(x=0.15)
+        return
+    if x.logarithmic:
+        axes.set_xscale("log")
+        if len(places) <= _TICKED_UP_TO:
+            axes.xaxis.set_major_locator(FixedLocator(places[:: -(-len(places) // _MOST_TICKS)]))
+            axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    elif all(place == round(place) for place in places):
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    # Also where a panel has no answer at an end, all have the same axis.
+    axes.update_datalim([(place, 0.0) for place in places], updatey=False)
+    axes.autoscale_view()
+
+
+def _places(x: Axis) -> list[float]:
+    if _are_words(x):
+        return [float(place) for place in range(len(x.values))]
+    factor, _ = _scale(x.unit, x.values)
+    return [float(value) / factor for value in x.values]
+
+
+def _are_words(x: Axis) -> bool:
+    return any(isinstance(value, str) for value in x.values)
+
+
+def _scale(unit: str, values: Sequence[Any]) -> tuple[float, str]:
+    """Return the factor and the name of the unit that suits the largest value."""
+    largest = max((abs(v) for v in values if isinstance(v, int | float)), default=0)
+    scales = _SCALES.get(unit, ((1.0, unit),))
+    return next(
+        (scale for scale in scales if largest >= scale[0]), scales[0 if not largest else -1]
+    )
+
+
+def _label(words: str, unit: str) -> str:
+    return _plain(f"{words} ({unit})" if unit else words, _LABEL_CHARACTERS)
+
+
+def _plain(words: str, width: int) -> str:
+    """Return words in lines of that many characters; a dollar sign begins no formula."""
+    return textwrap.fill(words, width).replace("$", r"\$")
+
+
+def _legend(figure: Figure, panels: Sequence[Panel], title: str) -> None:
+    """Put one legend beside the panels, for the panel with the most lines."""
+    panel, axes = max(zip(panels, figure.axes, strict=True), key=lambda pair: len(pair[0].lines))
+    if len(panel.lines) > 1:
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", title=_plain(title, 18) or None)
+
+
+def _metadata(file_format: str, title: str, description: str) -> dict[str, Any]:
+    if file_format == "pdf":
+        return {"Title": title, "Subject": description, "CreationDate": None}
+    if file_format == "svg":
+        return {"Title": title, "Description": description, "Date": None}
+    return {"Title": title, "Description": description}
