@@ -95,6 +95,12 @@ MODULES: Final[Mapping[str, str]] = {
     "anomaly": "anomaly",
     "rate-mix": "rate_mix",
     "rdqm": "rdqm",
+    "buffer-rules": "buffer_rules",
+    "sawtooth": "sawtooth",
+    "flow-adapted": "flow_adapted",
+    "apq-stages": "apq_stages",
+    "voice": "voice",
+    "delay-budget": "delay_budget",
 }
 """Name of each model -> its module in `airqueue.models`, in the order in which they are listed."""
 

@@ -1,0 +1,199 @@
+"""Utilisation and delay of a buffer under the saw teeth of one TCP flow, or of many in step.
+
+A flow that always has data raises its window until the buffer overflows, cuts it to a share f, and
+begins again. With ``D`` the bandwidth-delay product without queue and ``B`` the buffer, the window
+runs between ``f (D + B)`` and ``D + B``; what exceeds D waits. Written in units of D, with
+``M = 1 + B/D``, per unit of ``D`` packets at link rate:
+
+*Linear* (Reno, f = 1/2, RFC 5681; also Reno-friendly CUBIC, f = 0.7): the window grows by a constant
+per round trip, and a round trip lasts 1 while ``w <= 1``, w above. So ``dt = dw max(1, w)``, and
+
+    packets  = (1 - f²) M²/2        time = (1 - f M) + (M² - 1)/2          (f M < 1)
+    utilisation = (1 - f²) M² / (M² + 1 - 2 f M)
+
+3/4 without buffer for Reno, 1 from ``f M = 1`` on: ``B = (1/f - 1) D``, which is the rule of thumb
+for f = 1/2.
+
+*Cubic* (RFC 9438, f = 0.7): the window follows ``w = M (1 - (1-f) v³)``, v falling from 1 to 0 in
+real time whatever the round trip. The link is full while w >= 1, that is ``v <= v₁``,
+``v₁³ = (1 - 1/M)/(1-f)``:
+
+    utilisation = v₁ + M [(1 - v₁) - (1-f)(1 - v₁⁴)/4]
+
+0.925 without buffer, 1 from ``B = 3/7 D`` on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+
+DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
+"""f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
+CONTROLS = tuple(DECREASE)
+
+CUBIC_C = 0.4
+"""RFC 9438, section 5: packets/s³."""
+FRIENDLY_ALPHA = 3.0 * (1.0 - 0.7) / (1.0 + 0.7)
+"""RFC 9438, section 4.3: packets per round trip in the Reno-friendly region."""
+REGIONS = ("reno-friendly", "mixed", "cubic")
+
+
+@dataclass(frozen=True, slots=True)
+class Sawtooth:
+    """One tooth; fields have the parameters' shape."""
+
+    utilisation: FloatArray
+    """Share of the time that the link is busy."""
+    full_delay_s: FloatArray
+    """Wait in the full buffer, just before a loss: 8 B / rate."""
+    mean_delay_s: FloatArray
+    """Wait averaged over time: what packets of another, sparse flow meet."""
+    least_delay_s: FloatArray
+    """Wait just after a loss: what a buffer above the needed size adds for nothing."""
+
+
+def full_use_share(control: str = "reno") -> float:
+    """Return the least B/D at which the link never idles: ``1/f - 1``.
+
+    >>> full_use_share("reno"), round(full_use_share("cubic"), 4)
+    (1.0, 0.4286)
+    """
+    return 1.0 / DECREASE[choice("control", control, CONTROLS)] - 1.0
+
+
+def sawtooth(
+    buffer_bytes: Numbers, rate_bps: Numbers, rtt_s: Numbers, control: str = "reno"
+) -> Sawtooth:
+    """Evaluate one tooth of a flow with a buffer of B bytes (equations in the module's text).
+
+    rate_bps: of the link. rtt_s: round trip without queue. control: "reno", "cubic", or
+    "reno-friendly" for CUBIC on short paths (`cubic_region` tells).
+
+    Valid for one flow, or for flows of one round-trip time that all lose at once, which is the worst
+    case of several; with drop-tail, no limit by the receiver's window, a window of many packets (at
+    few, whole packets matter) and losses by overflow only. Fluid: no burst, no timeout, and the cut
+    takes effect at once. Delayed ACKs stretch a tooth and change nothing here. Raises ParameterError.
+
+    >>> float(sawtooth(0, 18e6, 0.2).utilisation)
+    0.75
+    >>> tooth = sawtooth(450_000, 18e6, 0.2)
+    >>> float(tooth.utilisation), float(tooth.full_delay_s)
+    (1.0, 0.2)
+    """
+    left = DECREASE[choice("control", control, CONTROLS)]
+    buffer, rate, rtt = broadcast(
+        buffer_bytes=numbers("buffer_bytes", buffer_bytes, at_least=0),
+        rate_bps=numbers("rate_bps", rate_bps, above=0),
+        rtt_s=numbers("rtt_s", rtt_s, above=0),
+    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        full_s = 8.0 * buffer / rate
+        share = np.asarray(finished("buffer/(rate·rtt)", full_s / rtt))
+        shape = _cubic if control == "cubic" else _linear
+        utilisation, mean = shape(share, left)
+        return Sawtooth(
+            utilisation=finished("utilisation", utilisation),
+            full_delay_s=finished("full_delay_s", full_s),
+            mean_delay_s=finished("mean_delay_s", mean * rtt),
+            least_delay_s=finished(
+                "least_delay_s", np.maximum(0.0, left * (1.0 + share) - 1.0) * rtt
+            ),
+        )
+
+
+def cubic_region(window_packets: Numbers, rtt_s: Numbers) -> str:
+    """Return in which region of RFC 9438 a CUBIC flow spends its teeth: one of `REGIONS`.
+
+    window_packets: at the loss. rtt_s: round trip, queue included. The cubic climbs back in
+    ``K = ((1-f) W/C)^(1/3)`` seconds, at first by ``3 C K²`` packets/s; Reno's line climbs by
+    ``α/RTT``. The larger window counts: the line all the time if it starts steeper (the cubic is
+    concave), never if it has not caught up at K. Between ("mixed") `sawtooth` holds for neither.
+
+    >>> cubic_region(60, 0.02), cubic_region(600, 0.2)
+    ('reno-friendly', 'cubic')
+    """
+    window = float(numbers("window_packets", window_packets, above=0))
+    rtt = float(numbers("rtt_s", rtt_s, above=0))
+    lost = (1.0 - DECREASE["cubic"]) * window
+    climb_s = (lost / CUBIC_C) ** (1.0 / 3.0)
+    slope = FRIENDLY_ALPHA / rtt
+    # The cubic's slopes: 3 C K² at the start, C K² on average.
+    mean_slope = lost / climb_s
+    return REGIONS[int(slope < 3.0 * mean_slope) + int(slope <= mean_slope)]
+
+
+def _linear(share: FloatArray, left: float) -> tuple[FloatArray, FloatArray]:
+    """Return (utilisation, mean delay in round trips) of a tooth linear in round trips."""
+    top = 1.0 + share
+    low = left * top
+    queued_from = np.maximum(1.0, low)
+    idle_time = queued_from - low
+    # All divided by top²: a buffer of 1e200 round trips must not overflow.
+    busy = (1.0 - (queued_from / top) ** 2) / 2.0
+    time = idle_time / top**2 + busy
+    packets = (1.0 - left**2) / 2.0
+    utilisation = np.minimum(1.0, packets / time)
+    # ∫ (w - 1) w dw from queued_from to top, over top².
+    cubes = (top - queued_from * (queued_from / top) ** 2) / 3.0
+    return utilisation, (cubes - busy) / time
+
+
+def _cubic(share: FloatArray, left: float) -> tuple[FloatArray, FloatArray]:
+    """Return (utilisation, mean delay in round trips) of a tooth cubic in time."""
+    top = 1.0 + share
+    lost = 1.0 - left
+    queued = np.minimum(1.0, np.cbrt((share / top) / lost))
+    below = (1.0 - queued) - lost * (1.0 - queued**4) / 4.0
+    # ∫ (M (1 - (1-f) v³) - 1) dv from 0 to v₁.
+    mean = share * queued - top * lost * queued**4 / 4.0
+    return np.minimum(1.0, queued + top * below), mean
+
+
+def _evaluate(
+    *, buffer_bytes: float, rate_bps: float, rtt_s: float, control: str, packet_bytes: float
+) -> dict[str, float | str | None]:
+    tooth = sawtooth(buffer_bytes, rate_bps, rtt_s, control)
+    packet = numbers("packet_bytes", packet_bytes, above=0)
+    path_bytes = rate_bps * rtt_s / 8.0
+    window = finished("window_packets", (path_bytes + buffer_bytes) / packet)
+    full_rtt_s = rtt_s + float(tooth.full_delay_s)
+    return {
+        "utilisation": float(tooth.utilisation),
+        "full_delay_s": float(tooth.full_delay_s),
+        "mean_delay_s": float(tooth.mean_delay_s),
+        "least_delay_s": float(tooth.least_delay_s),
+        "window_packets": float(window),
+        "full_use_bytes": full_use_share(control) * path_bytes,
+        "cubic_region": None if control == "reno" else cubic_region(window, full_rtt_s),
+    }
+
+
+MODEL = Model(
+    name="sawtooth",
+    summary="Utilisation and delay of a drop-tail buffer under one TCP flow, Reno or CUBIC.",
+    parameters=(
+        Parameter("buffer_bytes", "B, what the buffer holds", kind=Kind.SIZE),
+        Parameter("rate_bps", "C, rate of the link", 18e6, Kind.RATE),
+        Parameter("rtt_s", "round-trip time without queue", 0.2, Kind.DURATION),
+        Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS),
+        Parameter("packet_bytes", "IP packets", 1500.0, Kind.SIZE),
+    ),
+    outputs=(
+        Output("utilisation", "share of the time that the link is busy"),
+        Output("full_delay_s", "wait in the full buffer"),
+        Output("mean_delay_s", "wait averaged over time"),
+        Output("least_delay_s", "wait just after a loss"),
+        Output("window_packets", "window at the loss"),
+        Output("full_use_bytes", "least buffer at which the link never idles"),
+        Output("cubic_region", "where RFC 9438 puts this window; sawtooth holds if it matches"),
+    ),
+    evaluate=_evaluate,
+    example="buffer_bytes=150000 control=cubic",
+    valid="One long flow, or several of one round-trip time that lose together; drop-tail; windows "
+    "of many packets; no receiver's limit, no loss in the air.",
+)
