@@ -1,0 +1,89 @@
+"""An advice on the screen and in JSON: the same content."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+import click
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from airqueue.cli.common import stdout
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure.schema import to_text
+from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_unit
+
+
+def emit(advice: Advice, json_path: str | None) -> None:
+    """Write the JSON file if one was asked for, and show the advice; ``-`` shows JSON instead."""
+    content = to_text(advice.to_json())
+    if json_path == "-":
+        click.echo(content, nl=False)
+        return
+    if json_path is not None:
+        check_writable(json_path)
+        write_atomically(json_path, content)
+    _show(advice)
+
+
+def _show(advice: Advice) -> None:
+    console = stdout()
+    console.print(advice.headline, style="bold")
+    console.print()
+    console.print(_figures(advice))
+    for table in advice.tables:
+        console.print()
+        console.print(_grid(table))
+    _list(
+        "Other answers:", [f"{other.name}: {other.why}" for other in advice.alternatives], console
+    )
+    _list("Mind:", list(advice.cautions), console)
+    for settings in advice.settings:
+        _settings(settings, console)
+
+
+def _figures(advice: Advice) -> RichTable:
+    table = RichTable()
+    table.add_column("what")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("why")
+    for figure in advice.figures:
+        table.add_row(figure.label, with_unit(figure.name, figure.value), figure.reason)
+    return table
+
+
+def _grid(table: Table) -> RichTable:
+    grid = RichTable(title=table.title, title_justify="left")
+    for index, column in enumerate(table.columns):
+        values = [row[index] for row in table.rows]
+        grid.add_column(column.label, justify="right" if _numeric(values) else "left")
+    for row in table.rows:
+        cells = zip(table.columns, row, strict=True)
+        grid.add_row(*(said(column.name, value) for column, value in cells))
+    return grid
+
+
+def _numeric(values: list[Value]) -> bool:
+    return all(not isinstance(value, str) for value in values)
+
+
+def _list(heading: str, items: list[str], console: Console) -> None:
+    if not items:
+        return
+    console.print()
+    console.print(heading)
+    points = RichTable.grid(padding=(0, 1))
+    for item in items:
+        points.add_row("-", item)
+    console.print(points)
+
+
+def _settings(settings: Settings, console: Console) -> None:
+    console.print()
+    console.print(f"# {settings.target}: {settings.place}", style="bold")
+    for line in settings.lines:
+        # Lines are to be copied: never wrapped, whatever the width of the terminal.
+        click.echo(line)
+    for note in settings.notes:
+        for line in wrap(note, console.width - 2):
+            click.echo(f"# {line}")

@@ -1,0 +1,124 @@
+"""EDCA parameters as the standard and as drivers count them, and what cannot be expressed.
+
+The models count AIFS in slots above DIFS, windows in values, a TXOP in frames. Management frames
+carry AIFSN, the exponents ECWmin and ECWmax (CW = 2^ECW - 1), and the TXOP limit in units of 32 µs
+(IEEE 802.11-2016, 9.4.2.29); hostapd takes the access point's own TXOP in tenths of a millisecond.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from airqueue.models.checks import numbers
+from airqueue.models.errors import ParameterError
+
+Role = Literal["access point", "station"]
+
+DIFS_AIFSN: Final = 2
+"""DIFS is SIFS and two slots."""
+AIFSN_MAX: Final = 15
+AIFSN_MIN: Final[dict[Role, int]] = {"access point": 1, "station": 2}
+ECW_MAX: Final = 15
+TXOP_UNIT_S: Final = 32e-6
+TXOP_UNITS_MAX: Final = 0xFFFF
+BURST_UNIT_S: Final = 100e-6
+DURATION_LIMIT_S: Final = 32_767e-6
+"""What the Duration field can announce (9.2.4.2): a longer TXOP goes on unprotected."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdcaValues:
+    """One access category as management frames carry it."""
+
+    aifsn: int
+    ecw_min: int
+    ecw_max: int
+    txop_units: int = 0
+    """TXOP limit in 32 µs; 0: one frame."""
+
+    @property
+    def cw_min(self) -> int:
+        """CWmin as the standard counts it: the largest backoff, 2^ECWmin - 1."""
+        return (1 << self.ecw_min) - 1
+
+    @property
+    def cw_max(self) -> int:
+        """CWmax likewise."""
+        return (1 << self.ecw_max) - 1
+
+
+def encode(
+    aifs_slots: float, cw_min: float, cw_max: float, txop_s: float = 0.0, *, role: Role
+) -> EdcaValues:
+    """Return a class of the models in the standard's terms.
+
+    aifs_slots: above DIFS, so that AIFSN = 2 + aifs_slots; -1 is the least at an access point, 0 at
+    a station, 13 the most. cw_min, cw_max: values of the window, powers of two from 1 to 32768.
+    txop_s: rounded up to a multiple of 32 µs; 0 for one frame, 2.09712 s at most.
+
+    Raises ParameterError for what the standard has no number for.
+
+    >>> encode(4, 32, 1024, 7.572e-3, role="access point")
+    EdcaValues(aifsn=6, ecw_min=5, ecw_max=10, txop_units=237)
+    >>> encode(-1, 4, 8, role="station")
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: aifs_slots is -1; it must be a whole number from 0 to 13
+    """
+    slots = numbers(
+        "aifs_slots",
+        aifs_slots,
+        at_least=AIFSN_MIN[role] - DIFS_AIFSN,
+        at_most=AIFSN_MAX - DIFS_AIFSN,
+        whole=True,
+    )
+    low, high = exponent("cw_min", cw_min), exponent("cw_max", cw_max)
+    if high < low:
+        raise ParameterError("cw_max", f"cw_max is {cw_max:g}; it must be at least cw_min")
+    return EdcaValues(DIFS_AIFSN + int(slots), low, high, txop_units(txop_s))
+
+
+def exponent(name: str, window: float) -> int:
+    """Return ECW of a window: 5 for 32 values, of which the largest is 31.
+
+    Raises ParameterError unless the window is a power of two from 1 to 32768.
+    """
+    values = int(numbers(name, window, at_least=1, at_most=1 << ECW_MAX, whole=True))
+    if values & (values - 1):
+        raise ParameterError(name, f"{name} is {values}; it must be a power of two")
+    return values.bit_length() - 1
+
+
+def txop_units(txop_s: float) -> int:
+    """Return a TXOP limit in units of 32 µs, rounded up.
+
+    Raises ParameterError for a negative time or more than the field holds, 2.09712 s.
+    """
+    limit_s = TXOP_UNITS_MAX * TXOP_UNIT_S
+    checked_s = float(numbers("txop_s", txop_s, at_least=0, at_most=limit_s))
+    # A multiple that floating point put a little above itself stays one.
+    return math.ceil(checked_s / TXOP_UNIT_S - 1e-6)
+
+
+def burst_tenths(txop_s: float) -> int:
+    """Return hostapd's ``burst`` in tenths of a millisecond, the least that is long enough.
+
+    hostapd passes ``(100 tenths + 16) / 32``, rounded down, to the driver as the limit in 32 µs.
+    """
+    wanted = txop_units(txop_s)
+    tenths = math.floor(wanted * TXOP_UNIT_S / BURST_UNIT_S) - 1
+    return next(t for t in range(max(tenths, 0), tenths + 4) if _passed_units(t) >= wanted)
+
+
+def burst_s(tenths: int) -> float:
+    """Return the TXOP that a driver gets from hostapd for a ``burst``.
+
+    >>> burst_s(76)
+    0.007616
+    """
+    return round(_passed_units(tenths) * TXOP_UNIT_S, 9)
+
+
+def _passed_units(tenths: int) -> int:
+    return (100 * tenths + 16) // 32

@@ -1,0 +1,117 @@
+"""Commands of iproute2 and iw, and which of a Linux machine's queues each of them governs.
+
+mac80211 queues packets itself, per station and traffic identifier, with flow queueing and CoDel
+(``net/mac80211/tx.c``, ``include/net/fq_impl.h``); its devices have no qdisc (``noqueue``). Adapters
+whose firmware does the MAC (full-MAC drivers), and any shaped or wired port, queue in a qdisc.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airqueue.sizing.advice import Settings
+from airqueue.sizing.settings.acks import Mark, table
+
+ETHERNET_BYTES: Final = 14
+"""What a qdisc counts on top of the IP packet."""
+TXQ_MEMORY_BYTES: Final = 4 << 20
+"""mac80211's memory limit without VHT (16 MiB with it)."""
+BUFFER_BYTES: Final = 2304
+"""What the kernel charges for a full packet: 2 KiB of data and its own bookkeeping."""
+
+TXQ_NOTES: Final = (
+    "iw sets mac80211's own queues (every mac80211 driver since Linux 6.2, the larger ones before): "
+    "one limit for all stations and access categories of the phy; when it is reached, the longest "
+    "flow's oldest packet goes. CoDel (target 20 ms) drops earlier, so the default of 8192 packets "
+    "delays nobody but what does not heed losses.",
+    "Behind them is the driver's ring, which no command here shortens: airtime queue limits (AQL) "
+    "keep it at 5 to 12 ms where the driver supports them.",
+)
+QDISC_NOTES: Final = (
+    "tc and txqueuelen govern the qdisc. A mac80211 device has none (noqueue): a qdisc put there "
+    "never fills, since mac80211 takes every packet at once. They are for full-MAC adapters, older "
+    "kernels, and the wired or shaped port where the queue really is.",
+    "txqueuelen is only what pfifo, bfifo, htb and the like take as limit when they are made without "
+    "one: the tc line says it itself.",
+)
+
+
+def txq_limit(phy: str, packets: int) -> str:
+    """Return the command for the limit of mac80211's queues.
+
+    >>> txq_limit("phy0", 38)
+    'iw phy phy0 set txq limit 38'
+    """
+    return f"iw phy {phy} set txq limit {packets}"
+
+
+def txq_lines(phy: str, packets: int) -> tuple[str, ...]:
+    """Return the commands for mac80211's queues: memory too, where its default comes first."""
+    need = packets * BUFFER_BYTES
+    more = (f"iw phy {phy} set txq memory_limit {need}",) if need > TXQ_MEMORY_BYTES else ()
+    return (txq_limit(phy, packets), *more)
+
+
+def pfifo(device: str, packets: int) -> str:
+    """Return the command for a FIFO counted in packets."""
+    return f"tc qdisc replace dev {device} root pfifo limit {packets}"
+
+
+def bfifo(device: str, size_bytes: int) -> str:
+    """Return the command for a FIFO counted in bytes, Ethernet headers included."""
+    return f"tc qdisc replace dev {device} root bfifo limit {size_bytes}"
+
+
+def txqueuelen(device: str, packets: int) -> str:
+    """Return the command for a device's default queue length."""
+    return f"ip link set dev {device} txqueuelen {packets}"
+
+
+def fq_codel(
+    device: str, *, limit: int, target_s: float, interval_s: float, quantum_bytes: int
+) -> str:
+    """Return the command for FQ-CoDel (RFC 8290).
+
+    >>> fq_codel("wlan0", limit=1000, target_s=0.005, interval_s=0.1, quantum_bytes=300)
+    'tc qdisc replace dev wlan0 root fq_codel limit 1000 target 5000us interval 100000us quantum 300'
+    """
+    return (
+        f"tc qdisc replace dev {device} root fq_codel limit {limit} target {target_s * 1e6:.0f}us "
+        f"interval {interval_s * 1e6:.0f}us quantum {quantum_bytes}"
+    )
+
+
+def queue(phy: str, device: str, packets: int, size_bytes: int, place: str) -> tuple[Settings, ...]:
+    """Return the commands for one queue of a node: where mac80211 queues, and where a qdisc does."""
+    return (
+        Settings("tc", f"{place}, shell, mac80211", txq_lines(phy, packets), TXQ_NOTES),
+        Settings(
+            "tc",
+            f"{place}, shell, where the queue is a qdisc: one of the tc lines",
+            (pfifo(device, packets), bfifo(device, size_bytes), txqueuelen(device, packets)),
+            QDISC_NOTES,
+        ),
+    )
+
+
+def ack_rules(device: str, ack_bytes: int, mark: Mark) -> tuple[Settings, ...]:
+    """Return the classification of acknowledgements for the access point and for Linux stations."""
+    leaves = (
+        "The mark CS4 stays in what a station sends beyond the access point; --mark priority leaves "
+        "the packet as it is, for mac80211.",
+        "Encrypted tunnels hide acknowledgements; other small TCP packets are taken for them.",
+    )
+    return (
+        Settings(
+            "tc",
+            "access point: nft -f FILE",
+            (
+                *table("inet", (device,), ack_bytes, mark),
+                *table("bridge", (device,), ack_bytes, mark),
+            ),
+            ("inet sees what is routed to the device, bridge what is bridged to it.", leaves[1]),
+        ),
+        Settings(
+            "tc", "every station: nft -f FILE", table("inet", (device,), ack_bytes, mark), leaves
+        ),
+    )

@@ -1,0 +1,86 @@
+"""Settings as text: they say what the models said, and the programs they are for accept them."""
+
+import shutil
+import subprocess
+
+import hostapd_conf
+import pytest
+
+from airqueue.sizing import edca_values as edca
+from airqueue.sizing.advice import Settings, wanted
+from airqueue.sizing.settings import acks, hostapd, linux, openwrt
+from airqueue.sizing.settings.hostapd import Category
+
+TXOP_S = 7.572e-3
+STATION_DATA = edca.encode(4, 32, 1024, role="station")
+AP_DATA = edca.encode(4, 32, 1024, TXOP_S, role="access point")
+AP_ACKS = edca.encode(0, 4, 1024, role="access point")
+STATIONS = {Category.BEST_EFFORT: STATION_DATA}
+ACCESS_POINT = {Category.VIDEO: (AP_ACKS, 0.0), Category.BEST_EFFORT: (AP_DATA, TXOP_S)}
+
+
+def test_hostapd_lines_read_back_to_the_parameters():
+    found = hostapd_conf.read(hostapd.lines(STATIONS, ACCESS_POINT))
+    assert found["station"] == {
+        "be": {"aifs": 6, "cwmin": 32, "cwmax": 1024, "txop_limit": 0, "acm": 0}
+    }
+    assert found["ap"]["vi"] == {"aifs": 2, "cwmin": 4, "cwmax": 1024, "burst": 0}
+    burst_s = found["ap"]["be"].pop("burst")
+    assert found["ap"]["be"] == {"aifs": 6, "cwmin": 32, "cwmax": 1024}
+    assert TXOP_S <= burst_s < TXOP_S + 100e-6
+
+
+def test_uci_commands_carry_every_line_of_hostapd_and_the_burst_twice():
+    settings = openwrt.edca("radio0", STATIONS, ACCESS_POINT)
+    lines = hostapd.lines(STATIONS, ACCESS_POINT)
+    passed = [line.partition("hostapd_options=")[2].strip("'") for line in settings.lines]
+    assert [line for line in passed if line] == [
+        line for line in lines if not line.startswith(("#", "wmm_enabled"))
+    ]
+    burst = next(line for line in lines if line.startswith("tx_queue_data2_burst="))
+    assert f"uci set wireless.radio0.tx_burst='{burst.partition('=')[2]}'" in settings.lines
+
+
+def test_settings_are_chosen_by_target():
+    three = [Settings(target, "there", ("line",)) for target in ("hostapd", "openwrt", "tc")]
+    assert wanted(three, ()) == ()
+    assert wanted(three, ("openwrt",)) == (three[1],)
+    assert wanted(three, ("all",)) == tuple(three)
+
+
+def test_a_queue_with_much_memory_raises_the_memory_limit_too():
+    assert linux.txq_lines("phy0", 300) == ("iw phy phy0 set txq limit 300",)
+    limit, memory = linux.txq_lines("phy0", 5000)
+    assert limit.endswith(" limit 5000")
+    assert int(memory.split()[-1]) >= 5000 * 1514
+
+
+def test_the_openwrt_script_sets_the_limit_that_the_shell_command_sets():
+    script = openwrt.queue("phy1", "phy1-ap0", 38, "access point")
+    assert linux.txq_limit("phy1", 38) in "\n".join(script.lines)
+    shell, qdisc = linux.queue("phy1", "phy1-ap0", 38, 38 * 1514, "access point")
+    assert shell.lines == (linux.txq_limit("phy1", 38),)
+    assert all("phy1-ap0" in line for line in qdisc.lines)
+
+
+@pytest.mark.parametrize("mark", ["dscp", "priority"])
+def test_rules_leave_the_same_room_for_options_in_both_families(mark):
+    ipv4, ipv6 = acks.rules(("wlan0",), 80, mark)
+    assert "ip length <= 80" in ipv4
+    # 80 - 20 of IPv4's header; the payload of IPv6 does not contain its header.
+    assert "ip6 length <= 60" in ipv6
+
+
+@pytest.mark.skipif(shutil.which("hostapd") is None, reason="hostapd is not installed here")
+def test_hostapd_itself_finds_no_error(tmp_path):
+    config = tmp_path / "hostapd.conf"
+    lines = ("interface=none0", "driver=nl80211", "ssid=test", "hw_mode=g", "channel=1")
+    config.write_text("\n".join((*lines, *hostapd.lines(STATIONS, ACCESS_POINT))) + "\n")
+    # It cannot start on an interface that is not there; errors of the file come before that.
+    done = subprocess.run(
+        ["hostapd", "-d", config], capture_output=True, text=True, timeout=20, check=False
+    )
+    said = done.stdout + done.stderr
+    assert "Configuration file" in said
+    assert "errors found in configuration file" not in said
+    assert "Line " not in said
