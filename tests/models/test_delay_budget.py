@@ -1,14 +1,13 @@
 """Budgets of delay and jitter: worked examples, and definitions spelled out slowly."""
 
-import csv
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import rows
 
 from airqueue.models.delay_budget import (
     GAME_LIMITS_S,
@@ -23,13 +22,6 @@ from airqueue.models.delay_budget import (
     playout_delay_s,
 )
 from airqueue.models.errors import ModelError, ParameterError
-
-MESH = Path(__file__).parent / "data" / "mesh_voice.csv"
-
-
-def mesh_rows() -> list[dict[str, str]]:
-    lines = [line for line in MESH.read_text().splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
 
 
 def test_the_worked_jitter() -> None:
@@ -91,7 +83,7 @@ def test_the_classes_of_g114() -> None:
     ]
 
 
-@pytest.mark.parametrize("row", mesh_rows())
+@pytest.mark.parametrize("row", rows("mesh_voice"))
 def test_the_mesh_paper_s_verdicts(row: dict[str, str]) -> None:
     # The paper: large buffers miss the limits of voice, paced flows and sized buffers keep them.
     delay = mouth_to_ear_s(float(row["delay_ms"]) / 1e3, "g729", 1)

@@ -1,7 +1,5 @@
 """The E-model: worked tables, a slow evaluation with mpmath, limits, inverses."""
 
-import csv
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -9,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import half_unit, rows
 
 from airqueue.models.errors import ModelError, ParameterError
 from airqueue.models.voice import (
@@ -27,13 +26,6 @@ from airqueue.models.voice import (
     r_factor,
     r_of_mos,
 )
-
-DATA = Path(__file__).parent / "data"
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    lines = [line for line in (DATA / name).read_text().splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
 
 
 def slow_r(delay_s: float, loss: float, codec: str, burst: float) -> float:
@@ -59,19 +51,21 @@ def test_equals_the_recommendation(delay: float, loss: float, burst: float, code
     assert found == pytest.approx(slow_r(delay, loss, codec, burst), abs=1e-10)
 
 
-@pytest.mark.parametrize("row", rows("voice_worked.csv"))
+@pytest.mark.parametrize("row", rows("voice_worked"))
 def test_the_worked_table(row: dict[str, str]) -> None:
+    """G.729A with VAD, random loss."""
     r = r_factor(float(row["mouth_to_ear_ms"]) / 1e3, float(row["loss_percent"]) / 100)
-    assert float(r) == pytest.approx(float(row["r"]), abs=0.05)
+    assert float(r) == pytest.approx(float(row["r"]), abs=half_unit(row["r"]))
     if row["mos"]:
-        assert float(mos(r)) == pytest.approx(float(row["mos"]), abs=0.005)
+        assert float(mos(r)) == pytest.approx(float(row["mos"]), abs=half_unit(row["mos"]))
 
 
-@pytest.mark.parametrize("row", rows("mesh_voice.csv"))
+@pytest.mark.parametrize("row", rows("mesh_voice"))
 def test_the_mesh_paper_s_voice_streams(row: dict[str, str]) -> None:
+    """Delay and bit rate of Tables 7 and 9, 25 ms of coding; what is missing of 8 kb/s was lost."""
     r = r_factor(float(row["delay_ms"]) / 1e3 + 0.025, 1 - float(row["rate_kbps"]) / 8)
-    assert float(r) == pytest.approx(float(row["r"]), abs=0.05)
-    assert float(mos(r)) == pytest.approx(float(row["mos"]), abs=0.005)
+    assert float(r) == pytest.approx(float(row["r"]), abs=half_unit(row["r"]))
+    assert float(mos(r)) == pytest.approx(float(row["mos"]), abs=half_unit(row["mos"]))
 
 
 def test_without_delay_and_loss_r_is_as_g107_prints_it() -> None:

@@ -157,7 +157,7 @@ def turning_point_flows(
 ) -> FloatArray:
     """Return the n, at least 1, at which independent flows need the smallest queue: ``B₁ = B₂``.
 
-    With ``x = √n``: ``w x³ - D x - k D = 0``, ``k = 1/f - 1``; the one positive root, by Newton's
+    With ``√n = y √(D/w)``: ``y³ - y = k/√(D/w)``, ``k = 1/f - 1``; the one root above 1, by Newton's
     method. Raises ParameterError.
 
     >>> float(turning_point_flows(18e6, 0.2).round(1))
@@ -168,13 +168,14 @@ def turning_point_flows(
     path_bytes = np.asarray(bandwidth_delay_bytes(rate_bps, rtt_s))
     share = full_use_share(control)
     path_bytes, packet = broadcast(rate_bps=path_bytes, packet_bytes=packet)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore"):
         scale = np.asarray(finished("D", path_bytes / packet / wanted))
-        # x³ = scale (x + share); from above the cube is convex and Newton descends to the root.
-        x = np.maximum(np.sqrt(2.0 * scale), np.cbrt(2.0 * scale * share))
+        right = share / np.sqrt(scale)
+        # Above the root the cubic is convex and Newton descends to it.
+        y = np.maximum(np.sqrt(2.0), np.cbrt(2.0 * right))
         for _ in range(12):
-            x = x - (x**3 - scale * (x + share)) / (3.0 * x**2 - scale)
-        return finished("n", np.maximum(1.0, x**2))
+            y = y - (y**3 - y - right) / (3.0 * y**2 - 1.0)
+        return finished("n", np.maximum(1.0, scale * y**2))
 
 
 def _whole(packets: FloatArray) -> FloatArray:
