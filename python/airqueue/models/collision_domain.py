@@ -1,0 +1,318 @@
+"""Collision domains of a mesh: which links share the air, and which domain limits which flow.
+
+MESH section 3.1. Two links interfere if an endpoint of one is within transmission range of an
+endpoint of the other (the two-hop model) on the same channel. The domain of a link is the link and
+all that interfere with it; what its links carry, each at its own rate, must fit into it:
+``Σ r(m, n) / R(m, n) <= 1``. Links that no flow uses take no air and are left out.
+
+A flow's bottleneck is a saturated domain in which no flow is faster. Rates are max-min fair over the
+domains unless they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.checks import FloatArray, choice, finished, numbers
+from airqueue.models.errors import ParameterError
+from airqueue.models.mesh_topology import (
+    Link,
+    Topology,
+    chain,
+    check_count,
+    cross,
+    parking_lot,
+)
+
+SATURATED: Final = 0.9
+"""Utilisation from which a domain counts as saturated at measured rates (MESH section 5.1)."""
+MAX_INTERFERENCES: Final = 10_000_000
+"""Pairs of interfering links, and of flows with domains, that are worked with at most."""
+_TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The domain that limits one flow."""
+
+    flow: str
+    centre: Link
+    """The link whose domain it is."""
+    hops: tuple[int, ...]
+    """The flow's hops within the domain, counted from 1 at the source: M of them."""
+    utilisation: float
+    rate_bps: float
+    """The flow's rate."""
+    saturated: bool
+    """Whether the domain is full; if not, the flow gets all that it wants (or that was given)."""
+
+    @property
+    def transmitters(self) -> int:
+        """M, nodes that transmit this flow in the domain: one per hop."""
+        return len(self.hops)
+
+
+class CollisionDomains:
+    """The domains of the links that flows use; domain i is that of ``links[i]``."""
+
+    def __init__(self, topology: Topology) -> None:
+        """Find out which links interfere; raises TopologyError if that is too many pairs."""
+        self.topology = topology
+        self.links, self._routes = _used_links(topology)
+        self._interference = _interference(topology, self.links)
+        degree = np.diff(self._interference.indptr)
+        work = int(degree[self._routes.indices].sum())
+        check_count("pairs of a hop and a domain", work, 1, MAX_INTERFERENCES)
+        inside = self._interference.astype(np.float64)
+        air = sparse.diags_array(1.0 / np.array([link.rate_bps for link in self.links]))
+        self._hops = (inside @ self._routes).tocsc()
+        """Domains by flows: hops of the flow in the domain."""
+        self._load = (inside @ (air @ self._routes)).tocsr()
+        """Domains by flows: air time in the domain per bit of the flow."""
+
+    def members(self, domain: int) -> tuple[Link, ...]:
+        """Return the links of a domain, its own link among them.
+
+        >>> domains = CollisionDomains(chain(6))
+        >>> [str(link) for link in domains.members(2)]
+        ['n0 -> n1', 'n1 -> n2', 'n2 -> n3', 'n3 -> n4', 'n4 -> n5']
+        """
+        return tuple(self.links[i] for i in self._members(domain))
+
+    def flows(self, domain: int) -> tuple[int, ...]:
+        """Return which flows, as indices into ``topology.flows``, cross a domain."""
+        return tuple(_columns(self._load, domain))
+
+    def domains(self, flow: int) -> tuple[int, ...]:
+        """Return the domains that a flow crosses."""
+        return tuple(np.sort(self._hops[:, [flow]].indices).tolist())
+
+    def hops(self, domain: int, flow: int) -> tuple[int, ...]:
+        """Return the flow's hops within the domain, from 1: its M transmitting nodes.
+
+        >>> lot = CollisionDomains(parking_lot())
+        >>> [len(lot.hops(2, flow)) for flow in range(3)]
+        [4, 5, 5]
+        """
+        members = set(self.members(domain))
+        senders = {(link.sender, link.receiver) for link in members}
+        route = self.topology.flows[flow].hops
+        return tuple(i for i, hop in enumerate(route, start=1) if hop in senders)
+
+    def utilisation(self, rates_bps: Sequence[float] | FloatArray) -> FloatArray:
+        """Return ``Σ r(m, n)/R(m, n)`` of each domain for the given end-to-end rates of the flows.
+
+        Raises ParameterError for rates that are negative or not one per flow.
+
+        >>> CollisionDomains(chain(4)).utilisation([2.75e6]).tolist()
+        [0.75, 1.0, 1.0, 0.75]
+        """
+        return finished("utilisation", self._load @ self._rates(rates_bps))
+
+    def max_min_rates_bps(self) -> FloatArray:
+        """Return the max-min fair rates of the flows: no domain above 1, no flow above its demand.
+
+        All rates rise together until a domain is full or a demand met; those flows stay, the others
+        go on (progressive filling).
+        """
+        demand = np.array(
+            [np.inf if f.demand_bps is None else f.demand_bps for f in self.topology.flows]
+        )
+        rates = np.zeros(len(demand))
+        active = np.ones(len(demand), dtype=bool)
+        while active.any():
+            used = self._load @ np.where(active, 0.0, rates)
+            slope = self._load @ active.astype(np.float64)
+            crossed = slope > 0
+            levels = np.maximum(0.0, 1.0 - used[crossed]) / slope[crossed]
+            level = min(levels.min(), demand[active].min())
+            full = np.zeros(len(slope), dtype=bool)
+            full[np.flatnonzero(crossed)[levels <= level * (1 + _TOLERANCE)]] = True
+            stopped = active & ((demand <= level) | ((full.astype(np.float64) @ self._load) > 0))
+            rates[active] = level
+            active &= ~stopped
+        return rates
+
+    def bottlenecks(
+        self, rates_bps: Sequence[float] | FloatArray | None = None, *, tie: str = "fewest"
+    ) -> tuple[Bottleneck, ...]:
+        """Return the bottleneck of each flow, at max-min fair rates or at those given.
+
+        At max-min rates it is a full domain in which no flow is faster than this one; at given
+        (measured) rates, and for a flow whose demand is met, the most utilised domain it crosses.
+        Of several that are equally so, ``tie`` takes that with the "fewest" of the flow's own
+        transmitters, which is the one that it shares most with others (so in the cross), or that
+        with the "most", which gives the larger buffer.
+
+        >>> [b.transmitters for b in CollisionDomains(cross()).bottlenecks()]
+        [2, 2, 2, 2]
+        """
+        choice("tie", tie, ("fewest", "most"))
+        rates = self.max_min_rates_bps() if rates_bps is None else self._rates(rates_bps)
+        utilisation = self._load @ rates
+        # The fastest flow of each domain.
+        fastest = _row_maximum(self._load, rates)
+        found = []
+        for index, flow in enumerate(self.topology.flows):
+            column = self._hops[:, [index]]
+            crossed, count = column.indices, column.data
+            limits = (utilisation[crossed] >= 1.0 - _TOLERANCE) & (
+                fastest[crossed] <= rates[index] * (1 + _TOLERANCE)
+            )
+            if rates_bps is not None or not limits.any():
+                most = utilisation[crossed].max()
+                limits = utilisation[crossed] >= most * (1 - _TOLERANCE)
+            candidates, weight = crossed[limits], count[limits]
+            order = np.lexsort((candidates, weight if tie == "fewest" else -weight))
+            domain = int(candidates[order[0]])
+            full = 1.0 - _TOLERANCE if rates_bps is None else SATURATED
+            found.append(
+                Bottleneck(
+                    flow=flow.name,
+                    centre=self.links[domain],
+                    hops=self.hops(domain, index),
+                    utilisation=float(utilisation[domain]),
+                    rate_bps=float(rates[index]),
+                    saturated=bool(utilisation[domain] >= full),
+                )
+            )
+        return tuple(found)
+
+    def _members(self, domain: int) -> list[int]:
+        if not 0 <= domain < len(self.links):
+            raise ParameterError(
+                "domain", f"domain is {domain}; it must be from 0 to {len(self.links) - 1}"
+            )
+        return _columns(self._interference, domain)
+
+    def _rates(self, rates_bps: Sequence[float] | FloatArray) -> FloatArray:
+        rates = numbers("rates_bps", rates_bps, at_least=0)
+        count = len(self.topology.flows)
+        if rates.shape != (count,):
+            raise ParameterError(
+                "rates_bps", f"rates_bps has shape {rates.shape}; it must be one per flow: {count}"
+            )
+        return rates
+
+
+def _used_links(topology: Topology) -> tuple[tuple[Link, ...], sparse.csc_array[Any]]:
+    """Return the links on routes, and links by flows: 1 where the flow uses the link."""
+    used = {hop for flow in topology.flows for hop in flow.hops}
+    links = tuple(link for link in topology.links if (link.sender, link.receiver) in used)
+    index = {(link.sender, link.receiver): i for i, link in enumerate(links)}
+    rows = [index[hop] for flow in topology.flows for hop in flow.hops]
+    columns = [i for i, flow in enumerate(topology.flows) for _ in flow.hops]
+    shape = (len(links), len(topology.flows))
+    routes = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    return links, routes.tocsc()
+
+
+def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_array[Any]:
+    """Return links by links: 1 where they interfere, and on the diagonal.
+
+    Link k interferes with l if some endpoint of k hears some endpoint of l, or is it: the pattern of
+    ``E (A + I) Eᵀ`` with E links by nodes and A the neighbours. The work is proportional to the
+    number of pairs that interfere.
+    """
+    index = {name: i for i, name in enumerate(topology.nodes)}
+    ends = np.array([[index[link.sender], index[link.receiver]] for link in links])
+    nodes = len(topology.nodes)
+    rows = np.repeat(np.arange(len(links)), 2)
+    endpoint = sparse.csr_array(
+        (np.ones(ends.size, dtype=np.int8), (rows, ends.ravel())), shape=(len(links), nodes)
+    )
+    pairs = topology.neighbours()
+    everyone = np.arange(nodes)
+    first = np.concatenate([pairs[:, 0], pairs[:, 1], everyone])
+    second = np.concatenate([pairs[:, 1], pairs[:, 0], everyone])
+    hears = sparse.csr_array(
+        (np.ones(len(first), dtype=np.int8), (first, second)), shape=(nodes, nodes)
+    )
+    reached: Any = (endpoint @ hears).astype(bool).astype(np.int8)
+    at_node = np.bincount(ends.ravel(), minlength=nodes)
+    work = int(at_node[reached.indices].sum()) // 2
+    check_count("pairs of interfering links", work, 0, MAX_INTERFERENCES)
+    both: Any = (reached @ endpoint.T.tocsr()).tocoo()
+    names = {name: i for i, name in enumerate(dict.fromkeys(link.channel for link in links))}
+    channel = np.array([names[link.channel] for link in links])
+    row, column = both.coords
+    same = channel[row] == channel[column]
+    matrix = sparse.csr_array(
+        (np.ones(int(same.sum()), dtype=bool), (row[same], column[same])), shape=both.shape
+    )
+    matrix.sort_indices()
+    return matrix
+
+
+def _columns(matrix: sparse.csr_array[Any], row: int) -> list[int]:
+    columns: list[int] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+    return columns
+
+
+def _row_maximum(load: sparse.csr_array[Any], rates: FloatArray) -> FloatArray:
+    """Return for each domain the highest rate of the flows that cross it."""
+    maximum: NDArray[np.float64] = np.maximum.reduceat(rates[load.indices], load.indptr[:-1])
+    return maximum
+
+
+SHAPES: Final = ("chain", "parking-lot", "cross")
+
+
+def shaped(shape: str, hops: int, flows: int, rate_bps: float) -> Topology:
+    """Return a chain, a parking lot or a cross by name; the longest flow has ``hops`` hops.
+
+    A parking lot has ``flows`` flows, the shortest one hop each shorter; a cross has that many arms.
+    A chain has one flow whatever ``flows`` is.
+    """
+    choice("shape", shape, SHAPES)
+    count = int(numbers("flows", flows, at_least=1, at_most=26, whole=True))
+    length = int(numbers("hops", hops, at_least=1, at_most=200, whole=True))
+    if shape == "chain":
+        return chain(length, rate_bps)
+    if shape == "cross":
+        return cross(length, count, rate_bps)
+    if count > length:
+        raise ParameterError("flows", f"flows is {count}; it must be at most the hops, {length}")
+    return parking_lot(range(length - count + 1, length + 1), rate_bps)
+
+
+def _evaluate(shape: str, hops: float, flows: float, rate: float) -> dict[str, Any]:
+    domains = CollisionDomains(shaped(shape, int(hops), int(flows), rate))
+    found = domains.bottlenecks()
+    return {
+        "domain_links": max(len(domains.members(i)) for i in range(len(domains.links))),
+        "transmitters": [bottleneck.transmitters for bottleneck in found],
+        "flow_rates_bps": [bottleneck.rate_bps for bottleneck in found],
+        "bottlenecks": ", ".join(str(bottleneck.centre) for bottleneck in found),
+    }
+
+
+MODEL = Model(
+    name="collision-domain",
+    summary="Which links of a mesh share the air and what its flows get (two-hop model, MESH 3.1).",
+    parameters=(
+        Parameter("shape", "the mesh", "chain", Kind.CHOICE, SHAPES),
+        Parameter("hops", "hops of the longest flow", 4, Kind.WHOLE),
+        Parameter("flows", "flows of a parking lot, arms of a cross", 3, Kind.WHOLE),
+        Parameter("rate", "R: data rate of every link", 11e6, Kind.RATE),
+    ),
+    outputs=(
+        Output("domain_links", "links of the largest domain"),
+        Output("transmitters", "M: nodes that transmit each flow in its bottleneck"),
+        Output("flow_rates_bps", "max-min fair rate of each flow, frame overhead not counted"),
+        Output("bottlenecks", "link in the middle of each flow's bottleneck"),
+    ),
+    evaluate=_evaluate,
+    example="shape=parking-lot hops=6",
+    valid=(
+        "Two-hop interference: real radios disturb each other farther away than they understand each "
+        "other. Frame overhead and acknowledgements are not counted."
+    ),
+)

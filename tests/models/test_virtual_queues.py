@@ -1,0 +1,150 @@
+"""Buffers of whole meshes: the paper's scenarios, the example files, and what must hold for any."""
+
+from pathlib import Path
+
+import pytest
+
+from airqueue.models.errors import ParameterError
+from airqueue.models.mesh_exchange import MeshExchange, mesh_exchange
+from airqueue.models.mesh_file import read_topology
+from airqueue.models.mesh_topology import Flow, Topology, chain, cross, parking_lot
+from airqueue.models.virtual_queues import MODEL, virtual_queues
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "mesh"
+
+
+def limits(mesh: Topology, **options) -> list[list[float]]:
+    sized = virtual_queues(mesh, **options)
+    return [[queue.packets for queue in flow.queues] for flow in sized.flows]
+
+
+def test_the_papers_chains() -> None:
+    assert limits(chain(4)) == [[2, 2, 3, 3]]
+    assert limits(chain(3)) == [[2, 3, 3]]
+
+
+def test_the_testbeds_nodes_hold_three_packets_more() -> None:
+    sized = virtual_queues(chain(3))
+    assert sized.node_packets() == {"n0": 5, "n1": 6, "n2": 6}
+    assert sized.node_packets(with_ring=False) == {"n0": 2, "n1": 3, "n2": 3}
+
+
+def test_the_cross_gives_two_and_three() -> None:
+    sized = virtual_queues(cross())
+    for flow in sized.flows:
+        inside = [(queue.hop, queue.packets) for queue in flow.queues if queue.in_bottleneck]
+        assert inside == [(4, 2), (5, 3)]
+
+
+def test_the_parking_lot_has_one_to_three_packets_per_flow() -> None:
+    sized = virtual_queues(parking_lot())
+    assert [float(flow.buffer.packets) for flow in sized.flows] == pytest.approx(
+        [10.16, 12.70, 12.70], abs=5e-3
+    )
+    queues = [queue for flow in sized.flows for queue in flow.queues]
+    assert all(1 <= queue.packets <= 3 for queue in queues)
+    # A relay keeps the flows apart.
+    assert [queue.flow for queue in sized.queues_at("n3")] == ["4 hops", "5 hops", "6 hops"]
+
+
+def test_nodes_outside_the_bottleneck_follow_their_neighbours() -> None:
+    (flow,) = virtual_queues(chain(12)).flows
+    inside = [queue.in_bottleneck for queue in flow.queues]
+    assert inside.count(True) == 5
+    first, last = inside.index(True), 11 - inside[::-1].index(True)
+    packets = [queue.packets for queue in flow.queues]
+    assert set(packets[:first]) <= {packets[first]}
+    assert set(packets[last + 1 :]) == {packets[last]}
+
+
+def test_explicit_timing_and_delay() -> None:
+    mesh = chain(2)
+    slow = {link: MeshExchange(10e-3, 5e-3) for link in mesh.links}
+    (flow,) = virtual_queues(mesh, exchanges=slow).flows
+    assert float(flow.buffer.packets) == pytest.approx(30e-3 * 11e6 / 11680)
+    far = Topology(mesh.nodes, mesh.links, (Flow("far", mesh.flows[0].route, None, 50e-3),))
+    (flow,) = virtual_queues(far).flows
+    hop = float(mesh_exchange("b-ack-11").round_trip_s)
+    assert float(flow.buffer.packets) == pytest.approx((2 * hop + 50e-3) * 11e6 / 11680)
+    assert flow.buffer.reason() in flow.reason()
+
+
+def test_what_a_flow_can_carry() -> None:
+    """A flow that wants less, or gets less, needs less; the paper counts the slowest link."""
+    mesh = chain(4)
+    by_link, by_share = (
+        float(virtual_queues(mesh, carrying=carrying).flows[0].buffer.packets)
+        for carrying in ("link", "share")
+    )
+    assert by_share == pytest.approx(by_link / 4)
+    modest = Topology(mesh.nodes, mesh.links, (Flow("f", mesh.flows[0].route, 1.1e6),))
+    (flow,) = virtual_queues(modest).flows
+    assert float(flow.buffer.packets) == pytest.approx(by_link / 10)
+    assert not flow.bottleneck.saturated
+    assert "the busiest" in flow.reason()
+    idle = virtual_queues(mesh, carrying="share", rates_bps=[0.0])
+    assert [queue.packets for queue in idle.flows[0].queues] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("strategy", ["ratio", "optimum", "airtime", "airtime-path", "first-hop"])
+def test_the_examples_are_sized(path: Path, strategy: str) -> None:
+    mesh = read_topology(path)
+    sized = virtual_queues(mesh, strategy=strategy)
+    for flow in sized.flows:
+        assert len(flow.queues) == len(flow.flow.hops)
+        assert all(queue.packets >= 1 for queue in flow.queues)
+    totals = sized.node_packets(with_ring=False)
+    assert sum(totals.values()) == sum(q.packets for flow in sized.flows for q in flow.queues)
+
+
+def test_links_have_radios_of_their_own() -> None:
+    mesh = read_topology(EXAMPLES / "community.toml")
+    mill = virtual_queues(mesh, rounding="none").flows[0]
+    expected = (
+        12e-3
+        + float(mesh_exchange("mesh-n", 60e6).round_trip_s)
+        + float(mesh_exchange("mesh-n", 120e6).round_trip_s)
+        + float(mesh_exchange("mesh-ac", 585e6).round_trip_s)
+    )
+    assert float(mill.buffer.rtt_s) == pytest.approx(expected)
+    assert float(mill.buffer.packet_rate) == pytest.approx(60e6 / 11680)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"radio": "d"}, "radio"),
+        ({"radio": "n-600"}, "rate_bps"),
+        ({"ring_packets": -1}, "ring_packets"),
+        ({"rates_bps": [1, 2]}, "rates_bps"),
+        ({"strategy": "best"}, "strategy"),
+        ({"segment_bytes": 0}, "segment_bytes"),
+        ({"minimum": -1}, "minimum"),
+        ({"carrying": "most"}, "carrying"),
+        ({"tie": "no"}, "tie"),
+    ],
+)
+def test_bad_input_is_named(options: dict, names: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        virtual_queues(chain(4), **options)
+    assert raised.value.parameter == names
+
+
+def test_the_commands_figures() -> None:
+    arguments = {
+        "hops": 6,
+        "flows": 3,
+        "radio": "b-ack-11",
+        "rate": None,
+        "segment": 1460,
+        "strategy": "ratio",
+        "rounding": "nearest",
+        "minimum": 1,
+        "ring": 3,
+        "carrying": "link",
+    }
+    found = MODEL.evaluate(shape="parking-lot", **arguments)
+    assert set(found) == {output.name for output in MODEL.outputs}
+    assert found["first_flow_packets"] == [2, 2, 3, 3]
+    assert MODEL.evaluate(shape="chain", **{**arguments, "rate": 1e6})["first_flow_packets"]
