@@ -265,7 +265,7 @@ def _row_maximum(load: sparse.csr_array[Any], rates: FloatArray) -> FloatArray:
 SHAPES: Final = ("chain", "parking-lot", "cross")
 
 
-def shaped(shape: str, hops: int, flows: int, rate_bps: float) -> Topology:
+def shaped(shape: str, hops: float, flows: float, rate_bps: float) -> Topology:
     """Return a chain, a parking lot or a cross by name; the longest flow has ``hops`` hops.
 
     A parking lot has ``flows`` flows, the shortest one hop each shorter; a cross has that many arms.
@@ -284,7 +284,7 @@ def shaped(shape: str, hops: int, flows: int, rate_bps: float) -> Topology:
 
 
 def _evaluate(shape: str, hops: float, flows: float, rate: float) -> dict[str, Any]:
-    domains = CollisionDomains(shaped(shape, int(hops), int(flows), rate))
+    domains = CollisionDomains(shaped(shape, hops, flows, rate))
     found = domains.bottlenecks()
     return {
         "domain_links": max(len(domains.members(i)) for i in range(len(domains.links))),

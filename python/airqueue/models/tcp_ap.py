@@ -236,7 +236,7 @@ MODEL = Model(
         Output("queueing_delay_s", "t_q: queueing and contention per hop"),
     ),
     evaluate=_evaluate,
-    example="rtt=20ms..60ms hops=4",
+    example="rtt=20ms..60ms:10ms hops=4",
     valid=(
         "The pace that the sender chooses; whether the network carries it is another matter. Equal "
         "links, and an interference range of four hops from four hops on."

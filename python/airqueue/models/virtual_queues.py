@@ -223,7 +223,7 @@ def _evaluate(
 ) -> dict[str, Any]:
     rate_bps = preset(radio).rate_bps if rate is None else rate
     sized = virtual_queues(
-        shaped(shape, int(hops), int(flows), rate_bps),
+        shaped(shape, hops, flows, rate_bps),
         radio,
         segment_bytes=segment,
         strategy=strategy,
