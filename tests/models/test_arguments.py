@@ -19,6 +19,7 @@ KINDS = {
     "form": Parameter("form", "a choice", "new", Kind.CHOICE, ("new", "old")),
     "word": Parameter("word", "a text", "", Kind.TEXT),
     "limit": Parameter("limit", "an optional number", None),
+    "other": Parameter("other", "an optional text", None, Kind.TEXT),
     "xs": Parameter("xs", "numbers", (1.0,), Kind.NUMBERS),
     "rates": Parameter("rates", "rates", (1e6,), Kind.RATES),
     "waits": Parameter("waits", "times", None, Kind.DURATIONS),
@@ -61,6 +62,8 @@ def sweep(argument: str) -> Sweep:
         ("form=old", "old"),
         ("word=a,b/c 1..2=3", "a,b/c 1..2=3"),
         ("limit=none", None),
+        ("other=none", None),
+        ("word=none", "none"),
         ("limit=3", 3.0),
         ("xs=1,2.5", (1.0, 2.5)),
         ("xs=4", (4.0,)),
@@ -227,6 +230,7 @@ def test_missing_parameters_are_named() -> None:
         dict,
         "n=1 m=2",
     )
+    assert repr(needy.parameters[0].default) == "required"
     with pytest.raises(ArgumentError, match=r"needy needs n=\.\.\. and m=\.\.\., as in 'n=1 m=2'"):
         read(needy, ["k=2"])
     with pytest.raises(ArgumentError, match=r"needs m=\.\.\."):

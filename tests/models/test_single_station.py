@@ -144,6 +144,6 @@ def test_the_command_s_figures() -> None:
     assert set(figures) == {output.name for output in MODEL.outputs}
     assert figures["data_rate_bps"] == 11e6
     assert figures["efficiency"] == pytest.approx(figures["throughput_bps"] / 11e6)
-    assert figures["mpdus"] == 0
+    assert figures["aggregate_mpdus"] == 0
     slower = MODEL.evaluate(**given_values | {"rate_bps": 1e6})
     assert slower["throughput_bps"] < 1e6

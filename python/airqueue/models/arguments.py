@@ -167,7 +167,7 @@ def _swept(parameter: Parameter, text: str) -> Sweep | tuple[Any]:
         if not text.strip():
             raise ArgumentError("there is no value")
         if parameter.kind is Kind.TEXT:
-            return (text,)
+            return (None if _is_absent(parameter, text) else text,)
         if parameter.kind in _ELEMENTS:
             return _alternatives(parameter, text)
         return _items(parameter, text)

@@ -115,7 +115,7 @@ def _evaluate(
         "data_rate_bps": rate,
         "throughput_bps": float(station.throughput_bps),
         "packets_per_s": float(station.packets_per_s),
-        "mpdus": float(station.mpdus),
+        "aggregate_mpdus": float(station.mpdus),
         "cycle_s": float(station.cycle_s),
         "efficiency": float(station.throughput_bps) / rate,
     }
@@ -141,7 +141,7 @@ MODEL = Model(
         Output("data_rate_bps", "rate of the frames"),
         Output("throughput_bps", "X: of IP packets"),
         Output("packets_per_s", "IP packets"),
-        Output("mpdus", "k: packets in an aggregate, 0 without aggregation"),
+        Output("aggregate_mpdus", "k: packets in an aggregate, 0 without aggregation"),
         Output("cycle_s", "from one transmission to the next"),
         Output("efficiency", "throughput_bps / data_rate_bps"),
     ),
