@@ -140,7 +140,7 @@ def virtual_queues(
     ring = int(numbers("ring_packets", ring_packets, at_least=0, at_most=1e6, whole=True))
     choice("carrying", carrying, CARRYING)
     domains = CollisionDomains(topology)
-    times = _exchanges(topology, domains.links, radio, segment_bytes, exchanges)
+    times = link_exchanges(topology, domains.links, radio, segment_bytes, exchanges)
     links = {(link.sender, link.receiver): link for link in domains.links}
     flows = []
     for flow, bottleneck in zip(
@@ -171,14 +171,23 @@ def virtual_queues(
     return MeshBuffers(topology, tuple(flows), ring)
 
 
-def _exchanges(
+def link_exchanges(
     topology: Topology,
-    links: tuple[Link, ...],
-    radio: str | None,
-    segment_bytes: float,
-    explicit: Mapping[Link, MeshExchange] | None,
+    links: Sequence[Link],
+    radio: str | None = None,
+    segment_bytes: float = SEGMENT_BYTES,
+    explicit: Mapping[Link, MeshExchange] | None = None,
 ) -> Mapping[Link, MeshExchange]:
-    """Return the timing of every link: the explicit one where there is one."""
+    """Return the timing of each link of a mesh: the explicit one, or that of its radio.
+
+    radio, segment_bytes: as in `virtual_queues`. Raises ParameterError for a rate that a link's radio
+    has not.
+
+    >>> from airqueue.models.mesh_topology import chain
+    >>> times = link_exchanges(chain(1), chain(1).links)
+    >>> [float(time.round_trip_s.round(6)) for time in times.values()]
+    [0.002698, 0.002698]
+    """
     given = explicit or {}
     rest = [link for link in links if link not in given]
     times = dict(given)

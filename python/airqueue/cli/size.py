@@ -1,0 +1,246 @@
+"""`airqueue size`: from a description of a network to what to configure on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from airqueue.cli.advice import emit
+from airqueue.cli.common import json_option
+from airqueue.cli.parameters import DURATION, RATE
+from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
+from airqueue.models.mesh_file import read_topology
+from airqueue.models.sawtooth import CONTROLS
+from airqueue.models.virtual_queues import RING_PACKETS
+from airqueue.sizing.advice import Advice, wanted
+from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
+from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.mesh import size_mesh
+from airqueue.sizing.mesh_advice import mesh_advice
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TARGETS = ("hostapd", "openwrt", "tc", "all")
+
+for_option = click.option(
+    "--for",
+    "targets",
+    type=click.Choice(TARGETS),
+    multiple=True,
+    help="Print the settings for these programs too; nothing is applied.",
+)
+phy_option = click.option(
+    "--phy",
+    metavar="NAME",
+    help="Physical layer: b-short, g, a, n-40mhz-2ss, ac-80mhz-2ss-sgi, ...; b or g if not given, "
+    "by the rate.",
+)
+packet_option = click.option(
+    "--packet",
+    "packet_bytes",
+    type=click.IntRange(68, 9000),
+    default=1500,
+    show_default=True,
+    metavar="BYTES",
+    help="IP packets of the downloads.",
+)
+
+
+def _name(value: str) -> str:
+    """Return a device name, refusing what no device is called: the name goes into commands."""
+    if not (0 < len(value) < 16) or any(c.isspace() or c in "/'\"\\;|&$`<>(){}#" for c in value):
+        raise click.BadParameter(f"{value!r} is no name of a device; write for example wlan0")
+    return value
+
+
+def _device(flag: str, name: str, default: str, text: str) -> Callable[[Command], Command]:
+    return click.option(
+        flag,
+        name,
+        default=default,
+        show_default=True,
+        metavar="NAME",
+        callback=lambda _context, _parameter, value: _name(value),
+        help=text,
+    )
+
+
+device_option = _device("--device", "device", "wlan0", "Network device in the settings.")
+phy_device_option = _device("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
+
+
+def _finish(advice: Advice, targets: tuple[str, ...], json_path: str | None) -> None:
+    emit(replace(advice, settings=wanted(advice.settings, targets)), json_path)
+
+
+@click.group(short_help="Say what to configure, and what to expect of it.")
+def size() -> None:
+    """Say what to configure on a network, why, and what delay and utilisation to expect.
+
+    \b
+    airqueue size ap    the queue of an access point
+    airqueue size mesh  the buffers of a wireless mesh, node by node
+    airqueue size edca  EDCA parameters that make TCP uploads and downloads fair
+    """
+
+
+@size.command()
+@click.option(
+    "--rate",
+    "rates",
+    type=RATE,
+    multiple=True,
+    required=True,
+    metavar="RATE",
+    help="Of the physical layer, e.g. 54mbit; once for every station if they differ.",
+)
+@click.option("--rtt", type=DURATION, required=True, metavar="TIME", help="Without queues.")
+@click.option(
+    "--flows",
+    type=click.IntRange(1, 10**6),
+    default=1,
+    show_default=True,
+    help="Long TCP downloads at the same time.",
+)
+@phy_option
+@packet_option
+@click.option(
+    "--delay-target",
+    "delay_target",
+    type=DURATION,
+    default=f"{DELAY_TARGET_S * 1e3:g}ms",
+    show_default=True,
+    metavar="TIME",
+    help="Longest delay that the full queue may add.",
+)
+@click.option(
+    "--control",
+    type=click.Choice(CONTROLS),
+    default="reno",
+    show_default=True,
+    help="Congestion control of the senders.",
+)
+@device_option
+@phy_device_option
+@for_option
+@json_option
+def ap(
+    *,
+    rates: tuple[float, ...],
+    rtt: float,
+    flows: int,
+    phy: str | None,
+    packet_bytes: int,
+    delay_target: float,
+    control: str,
+    device: str,
+    phy_device: str,
+    targets: tuple[str, ...],
+    json_path: str | None,
+) -> None:
+    """Size the queue of an access point.
+
+    \b
+    Examples:
+      airqueue size ap --rate 54mbit --rtt 100ms --flows 20
+      airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
+      airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
+    """
+    sized = ap_queue(
+        rates,
+        rtt,
+        flows,
+        phy=phy,
+        packet_bytes=packet_bytes,
+        delay_target_s=delay_target,
+        control=control,
+    )
+    advice = ap_advice(
+        sized,
+        rtt_s=rtt,
+        flows=flows,
+        delay_target_s=delay_target,
+        control=control,
+        device=device,
+        phy_device=phy_device,
+    )
+    _finish(advice, targets, json_path)
+
+
+@size.command()
+@click.argument("file")
+@click.option(
+    "--radio",
+    metavar="NAME",
+    help="Timing of the radios (a preset or a physical layer), for links that name none; the "
+    "file's if not given.",
+)
+@click.option(
+    "--allocation",
+    "strategy",
+    type=click.Choice(tuple(STRATEGIES)),
+    default="ratio",
+    show_default=True,
+    help="How a flow's buffer is divided among the nodes.",
+)
+@click.option(
+    "--rounding",
+    type=click.Choice(ROUNDINGS[:-1]),
+    default="nearest",
+    show_default=True,
+    help="To whole packets.",
+)
+@click.option(
+    "--ring",
+    "ring_packets",
+    type=click.IntRange(0, 4096),
+    default=RING_PACKETS,
+    show_default=True,
+    help="Packets in the driver's ring of each node.",
+)
+@device_option
+@phy_device_option
+@for_option
+@json_option
+def mesh(
+    *,
+    file: str,
+    radio: str | None,
+    strategy: str,
+    rounding: str,
+    ring_packets: int,
+    device: str,
+    phy_device: str,
+    targets: tuple[str, ...],
+    json_path: str | None,
+) -> None:
+    """Size the queues of every node of a wireless mesh.
+
+    FILE is TOML: nodes, links with their rates, flows with their routes; docs/sizing.md explains it.
+
+    \b
+    Examples:
+      airqueue size mesh examples/mesh/chain.toml
+      airqueue size mesh examples/mesh/parking-lot.toml --allocation optimum --rounding best
+      airqueue size mesh examples/mesh/chain.toml --for tc --json -
+    """
+    forecast = size_mesh(
+        read_topology(file),
+        radio,
+        strategy=strategy,
+        rounding=rounding,
+        ring_packets=ring_packets,
+    )
+    inputs = {
+        "file": file,
+        "title": forecast.buffers.topology.title,
+        "radio": radio,
+        "strategy": strategy,
+        "rounding": rounding,
+        "ring_packets": ring_packets,
+    }
+    advice = mesh_advice(forecast, inputs=inputs, device=device, phy_device=phy_device)
+    _finish(advice, targets, json_path)

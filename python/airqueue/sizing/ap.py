@@ -1,0 +1,80 @@
+"""`airqueue size ap`: how long the queue of an access point should be.
+
+One FIFO for all downloads: long enough that TCP keeps the air busy, short enough for the delay that
+was asked for, and what is the better answer where both cannot be had.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airqueue.models.buffer_rules import desynchronised_utilisation
+from airqueue.models.checks import numbers
+from airqueue.models.flow_adapted import FlowAdapted, flow_adapted
+from airqueue.models.sawtooth import Sawtooth, sawtooth
+from airqueue.sizing.cell import Cell, cell
+
+DELAY_TARGET_S: Final = 0.020
+"""If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApQueue:
+    """The numbers behind the advice."""
+
+    cell: Cell
+    wanted: FlowAdapted
+    """What TCP needs."""
+    target_packets: int
+    """What the delay target leaves room for, at least 1."""
+    packets: int
+    """The recommendation: the smaller of the two."""
+    tooth: Sawtooth
+    """Of the recommendation, all flows in step."""
+    utilisation_at_least: float
+
+    @property
+    def limited(self) -> bool:
+        """Whether the delay target leaves less than TCP needs."""
+        return bool(self.target_packets < self.wanted.capacity_packets)
+
+
+def ap_queue(
+    rates_bps: Sequence[float],
+    rtt_s: float,
+    flows: float,
+    *,
+    phy: str | None = None,
+    packet_bytes: float = 1500.0,
+    delay_target_s: float = DELAY_TARGET_S,
+    control: str = "reno",
+) -> ApQueue:
+    """Size one drop-tail queue for n long downloads.
+
+    rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. rtt_s:
+    mean round trip without queue. delay_target_s: longest delay of the full queue; one packet is
+    allowed even where it takes longer. control: as in `airqueue.models.sawtooth`.
+
+    Raises ParameterError.
+
+    >>> sized = ap_queue([54e6], 0.1, 20)
+    >>> sized.packets, round(float(sized.tooth.full_delay_s), 4) <= 0.02
+    (41, True)
+    """
+    air = cell(rates_bps, phy, packet_bytes)
+    target_s = float(numbers("delay_target_s", delay_target_s, above=0, at_most=1e6))
+    wanted = flow_adapted(
+        air.capacity_bps, rtt_s, flows, packet_bytes=packet_bytes, control=control
+    )
+    target_packets = max(1, math.floor(target_s / air.packet_s * (1 + 1e-12)))
+    packets = min(int(wanted.capacity_packets), target_packets)
+    buffer = packets * air.packet_bytes
+    tooth = sawtooth(buffer, air.capacity_bps, rtt_s, control)
+    utilisation = float(tooth.utilisation)
+    if control == "reno":
+        independent = desynchronised_utilisation(buffer, air.capacity_bps, rtt_s, flows)
+        utilisation = max(utilisation, float(independent))
+    return ApQueue(air, wanted, target_packets, packets, tooth, utilisation)

@@ -1,0 +1,255 @@
+"""The advice of `airqueue size ap`: the numbers of `airqueue.sizing.ap` in words and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airqueue.measure.words import meaning_for_call, meaning_for_game
+from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
+from airqueue.models.voice import mos, r_factor
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
+from airqueue.sizing.ap import ApQueue
+from airqueue.sizing.cell import ACK_EVERY
+from airqueue.sizing.codel import Codel, codel_for
+from airqueue.sizing.settings import linux, openwrt
+from airqueue.text import listed, percent, plural, rate, seconds
+
+CODEC_S: Final = 0.025
+"""Of the call in the prediction: G.729, a frame of 10 ms, look-ahead and packetisation."""
+_PLACE: Final = "access point"
+
+_WHY: Final[Mapping[str, str]] = {
+    "keep": "TCP needs no more: RTT·C over the root of the number of flows keeps the air busy while "
+    "flows halve their windows at different times",
+    "recover": "so many flows that the path holds fewer than 4 packets of each; the queue holds the "
+    "rest, or losses would end in timeouts",
+    "least": "the path holds hardly a packet: one in the queue is enough",
+}
+"""Why TCP needs what it needs, by `airqueue.models.flow_adapted.NEEDS`."""
+
+
+def ap_advice(
+    sized: ApQueue,
+    *,
+    rtt_s: float,
+    flows: float,
+    delay_target_s: float,
+    control: str,
+    device: str,
+    phy_device: str,
+) -> Advice:
+    """Return the advice for a queue that `airqueue.sizing.ap.ap_queue` sized for these parameters.
+
+    device, phy_device: names for the commands, wlan0 and phy0 as a rule.
+    """
+    air = sized.cell
+    codel = codel_for(air.capacity_bps, rtt_s, air.packet_s * max(air.mpdus, 1))
+    inputs: dict[str, Any] = {
+        "rates_bps": list(air.rates_bps),
+        "phy": air.phy.name,
+        "rtt_s": rtt_s,
+        "flows": flows,
+        "packet_bytes": air.packet_bytes,
+        "delay_target_s": delay_target_s,
+        "control": control,
+    }
+    return Advice(
+        what="ap",
+        inputs=inputs,
+        headline=_headline(sized, flows, delay_target_s),
+        figures=_figures(sized, delay_target_s, rtt_s),
+        tables=(_rules(sized, rtt_s, flows, delay_target_s, control),),
+        alternatives=_alternatives(sized, codel, delay_target_s),
+        cautions=_cautions(sized),
+        settings=_settings(sized, codel, device, phy_device),
+    )
+
+
+def _size_bytes(sized: ApQueue) -> int:
+    return sized.packets * round(sized.cell.packet_bytes + linux.ETHERNET_BYTES)
+
+
+def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
+    full = seconds(float(sized.tooth.full_delay_s))
+    said = (
+        f"Let the queue hold {plural(sized.packets, 'packet')}: full it delays by {full}, and "
+        f"{_flows(flows)} keep the air busy at least {percent(sized.utilisation_at_least)} of the "
+        "time."
+    )
+    if not sized.limited:
+        return said
+    return (
+        f"{said} TCP alone would want {plural(int(sized.wanted.capacity_packets), 'packet')}, more "
+        f"than {seconds(delay_target_s)} allow: flow queueing (FQ-CoDel) is the better answer here."
+    )
+
+
+def _flows(flows: float) -> str:
+    return f"{flows:g} long downloads" if flows != 1 else "one long download"
+
+
+def _figures(sized: ApQueue, delay_target_s: float, rtt_s: float) -> tuple[Figure, ...]:
+    air, full_s = sized.cell, float(sized.tooth.full_delay_s)
+    path = air.capacity_bps * rtt_s / (8 * air.packet_bytes)
+    voice = float(mos(r_factor(full_s + CODEC_S)))
+    return (
+        Figure("goodput_bps", "what TCP gets", air.goodput_bps, _why_goodput(sized)),
+        Figure(
+            "capacity_bps",
+            "C, rate of the queue",
+            air.capacity_bps,
+            "the same with TCP and IP headers: what empties the queue",
+        ),
+        Figure("path_packets", "the path holds", path, "RTT·C, on the way without any queue"),
+        Figure("queue_packets", "queue limit", sized.packets, _why_limit(sized, delay_target_s)),
+        Figure(
+            "queue_bytes",
+            "the same in bytes",
+            _size_bytes(sized),
+            "for a queue counted in bytes: packets and Ethernet headers",
+        ),
+        Figure("delay_full_s", "delay when full", full_s, "what the last packet in waits, 8·B/C"),
+        Figure(
+            "delay_mean_s",
+            "delay on average",
+            float(sized.tooth.mean_delay_s),
+            "if the flows' windows rise and fall in step; about half the full delay if they do not",
+        ),
+        Figure(
+            "utilisation_fraction",
+            "air in use",
+            sized.utilisation_at_least,
+            "at least: the better bound of flows in step and of independent flows",
+        ),
+        Figure("call_mos", "a call, MOS 1 to 4.5", voice, meaning_for_call(full_s)),
+        Figure("game_delay_s", "a game gets this on top", full_s, meaning_for_game(full_s)),
+    )
+
+
+def _why_goodput(sized: ApQueue) -> str:
+    air = sized.cell
+    if len(air.rates_bps) == 1:
+        phy = f"of {rate(air.rates_bps[0])} of the PHY"
+    else:
+        phy = (
+            f"with {len(air.rates_bps)} stations at {listed(sorted(set(map(rate, air.rates_bps))))}"
+        )
+    packing = f"aggregates of {air.mpdus} packets" if air.mpdus else "no aggregation"
+    return (
+        f"{phy} ({air.phy.name}, {packing}): the rest goes to preambles, backoff, MAC "
+        f"acknowledgements, and one TCP acknowledgement for {ACK_EVERY} packets"
+    )
+
+
+def _why_limit(sized: ApQueue, delay_target_s: float) -> str:
+    if not sized.limited:
+        return _WHY[str(sized.wanted.decided_by)]
+    if float(sized.tooth.full_delay_s) > delay_target_s:
+        return f"the least there is: one packet alone takes longer than {seconds(delay_target_s)}"
+    return (
+        f"what {seconds(delay_target_s)} at rate C leave room for; TCP would want "
+        f"{plural(int(sized.wanted.capacity_packets), 'packet')}"
+    )
+
+
+def _rules(
+    sized: ApQueue, rtt_s: float, flows: float, delay_target_s: float, control: str
+) -> Table:
+    air = sized.cell
+
+    def row(name: str, packets: float, utilisation: float | None) -> tuple[Value, ...]:
+        size = round(packets * (air.packet_bytes + linux.ETHERNET_BYTES))
+        return (name, round(packets), size, packets * air.packet_s, utilisation)
+
+    thumb = rule(air.capacity_bps, rtt_s, 1.0, control, air.packet_bytes)
+    many = rule(air.capacity_bps, rtt_s, flows, control, air.packet_bytes)
+    return Table(
+        "rules",
+        "Rules of thumb",
+        (
+            Column("rule", "rule"),
+            Column("queue_packets", "packets"),
+            Column("queue_bytes", "bytes"),
+            Column("delay_full_s", "full delay"),
+            Column("utilisation_fraction", "in use, at least"),
+        ),
+        (
+            row("RTT·C, one flow", float(thumb.buffer_packets), float(thumb.utilisation_at_least)),
+            row("RTT·C/√n", float(many.buffer_packets), float(many.utilisation_at_least)),
+            row(
+                "adapted to flows",
+                float(sized.wanted.capacity_packets),
+                float(sized.wanted.utilisation_at_least),
+            ),
+            row("tiny (paced senders)", float(TINY_PACKETS[0]), TINY_UTILISATION[0]),
+            row(f"{seconds(delay_target_s)} at rate C", float(sized.target_packets), None),
+        ),
+    )
+
+
+def _alternatives(sized: ApQueue, codel: Codel, delay_target_s: float) -> tuple[Alternative, ...]:
+    better = (
+        "the better answer here, since no length of one FIFO suits both TCP and the delay asked for"
+        if sized.limited
+        else "better wherever calls or games share the queue with downloads"
+    )
+    return (
+        Alternative(
+            "FQ-CoDel",
+            f"{better}: every flow has its own queue, so that a sparse one waits for none of the "
+            f"others, and CoDel keeps standing queues near {seconds(codel.target_s)}. mac80211 does "
+            "this by itself, whatever its limit. In a qdisc: target "
+            f"{seconds(codel.target_s)}, interval {seconds(codel.interval_s)}, quantum "
+            f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets.",
+        ),
+        Alternative(
+            "counted in bytes",
+            f"bfifo with {_size_bytes(sized):,} bytes: the delay of the full queue is then the same "
+            "for small packets, which a limit in packets lets through much faster.",
+        ),
+    )
+
+
+def _cautions(sized: ApQueue) -> tuple[str, ...]:
+    air = sized.cell
+    said = [
+        "C is for stations that send nothing but acknowledgements, without errors and collisions; a "
+        "real cell carries less, and every delay grows in proportion. Measure it: airqueue measure.",
+        "The driver's ring holds more packets behind this queue (40 in a device of the APQ paper); "
+        "they add to the delay.",
+    ]
+    if len(set(air.rates_bps)) > 1:
+        said.append(
+            "Slow stations cost all of them, since each gets as many packets as any other. With "
+            "equal shares of the airtime, as mac80211's scheduler gives where the driver lets it, "
+            f"the cell carries {rate(air.airtime_fair_bps)} instead of {rate(air.capacity_bps)}."
+        )
+    return tuple(said)
+
+
+def _settings(sized: ApQueue, codel: Codel, device: str, phy_device: str) -> tuple[Settings, ...]:
+    return (
+        Settings(
+            "hostapd",
+            "access point",
+            (),
+            ("hostapd.conf has no setting for the length of queues: see tc or openwrt.",),
+        ),
+        openwrt.queue(phy_device, device, sized.packets, _PLACE),
+        *linux.queue(phy_device, device, sized.packets, _size_bytes(sized), _PLACE),
+        Settings(
+            "tc",
+            f"{_PLACE}, shell, instead: FQ-CoDel as qdisc",
+            (
+                linux.fq_codel(
+                    device,
+                    limit=codel.limit_packets,
+                    target_s=codel.target_s,
+                    interval_s=codel.interval_s,
+                    quantum_bytes=codel.quantum_bytes,
+                ),
+            ),
+            ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
+        ),
+    )

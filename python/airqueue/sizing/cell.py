@@ -1,0 +1,131 @@
+"""What TCP gets from a cell whose rates of the physical layer are known.
+
+Nothing is computed here that a model has: the cycle of one segment comes from `rate_mix`, that of an
+aggregate from `single_station`, the shares of stations at different rates from `rate_mix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airqueue.models.anomaly import TCP_IP_BYTES
+from airqueue.models.checks import numbers
+from airqueue.models.errors import ParameterError
+from airqueue.models.phy_names import phy as layer_named
+from airqueue.models.phys import Phy
+from airqueue.models.rate_mix import airtime_fair, packet_fair, tcp_cycle_s
+from airqueue.models.single_station import single_station
+
+ACK_EVERY = 2
+"""Segments per TCP acknowledgement: RFC 5681, section 4.2 (delayed acknowledgements)."""
+GUESSES = (
+    ("b-short", (1e6, 2e6, 5.5e6, 11e6)),
+    ("g", (6e6, 9e6, 12e6, 18e6, 24e6, 36e6, 48e6, 54e6)),
+)
+"""Rates that only a layer without aggregation has, and the layer that is taken for them."""
+AS_PRINTED = 0.002
+"""Rates as people and drivers round them: 866 for 866.7 Mb/s."""
+MAX_RATES = 2007
+"""As many stations as an access point can have (association identifiers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The air of an access point that sends TCP downloads to stations."""
+
+    phy: Phy
+    rates_bps: tuple[float, ...]
+    """Of the physical layer, one for each station that downloads."""
+    packet_bytes: float
+    capacity_bps: float
+    """IP packets of the downloads, all stations together, each as many packets as the others."""
+    airtime_fair_bps: float
+    """The same if stations got equal shares of the time instead."""
+    mpdus: int
+    """Packets in an aggregate at the highest of the rates; 0 without aggregation."""
+
+    @property
+    def goodput_bps(self) -> float:
+        """What the programs get: without TCP and IP headers."""
+        return self.capacity_bps * (1.0 - TCP_IP_BYTES / self.packet_bytes)
+
+    @property
+    def packet_s(self) -> float:
+        """Mean time of one packet, with all that goes with it: the queue empties by one."""
+        return 8.0 * self.packet_bytes / self.capacity_bps
+
+
+def guess_phy(rates_bps: Sequence[float]) -> str:
+    """Return the name of the layer that has all these rates, b or g.
+
+    Raises ParameterError for rates that only later standards have: width, streams and guard
+    interval cannot be told from a rate.
+
+    >>> guess_phy([54e6]), guess_phy([11e6, 1e6])
+    ('g', 'b-short')
+    """
+    for name, known in GUESSES:
+        if all(rate in known for rate in rates_bps):
+            return name
+    if all(any(rate in known for _, known in GUESSES) for rate in rates_bps):
+        return "g"
+    raise ParameterError(
+        "phy",
+        "which physical layer has these rates is not clear; name it with --phy, as in n-40mhz-2ss, "
+        "ac-80mhz-2ss-sgi or ax-80mhz-2ss",
+    )
+
+
+def cell(rates_bps: Sequence[float], phy: str | None = None, packet_bytes: float = 1500.0) -> Cell:
+    """Return the cell: one station for each rate, all of them downloading by TCP.
+
+    phy: a name that `airqueue.models.phy_names` knows; b or g by the rates if not given.
+    packet_bytes: IP packets of the downloads; their acknowledgements have 40 bytes, one for every
+    `ACK_EVERY`.
+
+    Valid where stations have nothing to send but acknowledgements, without errors and collisions: a
+    real cell carries some per cent less. Raises ParameterError.
+
+    >>> round(cell([54e6]).goodput_bps / 1e6, 1)
+    24.2
+    """
+    if not 1 <= len(rates_bps) <= MAX_RATES:
+        raise ParameterError(
+            "rates_bps", f"{len(rates_bps)} stations; there must be 1 to {MAX_RATES}"
+        )
+    layer = layer_named(guess_phy(rates_bps) if phy is None else phy)
+    size = float(numbers("packet_bytes", packet_bytes, above=TCP_IP_BYTES, at_most=9000))
+    rates = [_exact(layer, rate) for rate in rates_bps]
+    cycles_s, mpdus = _cycles(layer, rates, size)
+    return Cell(
+        phy=layer,
+        rates_bps=tuple(rates),
+        packet_bytes=size,
+        capacity_bps=float(packet_fair(cycles_s, size).total_bps),
+        airtime_fair_bps=float(airtime_fair(cycles_s, size).total_bps),
+        mpdus=mpdus,
+    )
+
+
+def _exact(layer: Phy, rate_bps: float) -> float:
+    """Return the layer's rate that was meant, or what was given, for the models to refuse."""
+    nearest = min(layer.rates_bps, key=lambda rate: abs(rate - rate_bps))
+    return nearest if abs(nearest - rate_bps) <= AS_PRINTED * nearest else rate_bps
+
+
+def _cycles(layer: Phy, rates_bps: Sequence[float], size: float) -> tuple[list[float], int]:
+    """Return the time of one packet at each rate, and the packets of an aggregate."""
+    if layer.max_mpdus == 1:
+        segment = size - TCP_IP_BYTES
+        return np.atleast_1d(
+            tcp_cycle_s(layer, list(rates_bps), segment, segments_per_ack=ACK_EVERY)
+        ).tolist(), 0
+    data = single_station(layer, size, list(rates_bps))
+    mpdus = np.atleast_1d(data.mpdus)
+    # The acknowledgements of an aggregate come back as one.
+    acks = single_station(layer, TCP_IP_BYTES, list(rates_bps), mpdus=np.ceil(mpdus / ACK_EVERY))
+    cycles = (np.atleast_1d(data.cycle_s) + np.atleast_1d(acks.cycle_s)) / mpdus
+    return cycles.tolist(), int(mpdus.max())

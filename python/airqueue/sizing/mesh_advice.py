@@ -1,0 +1,213 @@
+"""The advice of `airqueue size mesh`: the numbers of `airqueue.sizing.mesh` in words and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from airqueue.models.mesh_allocation import STRATEGIES
+from airqueue.models.mesh_exchange import DEFAULT_PRESET
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
+from airqueue.sizing.mesh import USUAL_PACKETS, FlowForecast, MeshForecast
+from airqueue.sizing.settings import linux, openwrt
+from airqueue.text import number, plural, seconds
+
+PACKET_BYTES: Final = 1500
+"""IP packets, for queues that are counted in bytes."""
+
+_CAUTIONS: Final = (
+    "B is an upper bound: it takes the PHY's rate for the flow's. Each flow is sized as if it were "
+    "alone, so a relay of several flows holds more than it needs at once.",
+    "Forecasts are for packets that arrive at the first attempt, sent one at a time, with air shared "
+    "max-min fairly. Losses, aggregation and hidden nodes are not in them.",
+    "Routes and rates of a mesh change: size again when they do, or every 10 s as the paper does.",
+)
+
+
+def mesh_advice(
+    forecast: MeshForecast,
+    *,
+    inputs: Mapping[str, Any],
+    device: str,
+    phy_device: str,
+) -> Advice:
+    """Return the advice for a mesh that `airqueue.sizing.mesh.size_mesh` sized.
+
+    inputs: what was given: the file, and ``strategy`` and ``rounding`` among others.
+    """
+    slowest = max(forecast.flows, key=_full_delay_s)
+    return Advice(
+        what="mesh",
+        inputs=dict(inputs),
+        headline=_headline(forecast, slowest),
+        figures=_figures(forecast, slowest, inputs),
+        tables=(_flows(forecast), _queues(forecast)),
+        alternatives=_alternatives(str(inputs["strategy"]), slowest.packet_s),
+        cautions=_CAUTIONS,
+        settings=tuple(_settings(forecast, device, phy_device)),
+    )
+
+
+def _full_delay_s(flow: FlowForecast) -> float:
+    return flow.route_packets * flow.packet_s
+
+
+def _usual_delay_s(flow: FlowForecast) -> float:
+    return USUAL_PACKETS * flow.packet_s
+
+
+def _headline(forecast: MeshForecast, slowest: FlowForecast) -> str:
+    nodes = forecast.buffers.node_packets(with_ring=False)
+    full, usual = _full_delay_s(slowest), _usual_delay_s(slowest)
+    return (
+        f"Let each of {plural(len(nodes), 'node')} hold at most {number_of(max(nodes.values()))} "
+        f"packets: with all queues full the slowest flow waits {seconds(full)}, where one usual "
+        f"queue of {USUAL_PACKETS} packets would cost it {seconds(usual)} at its node alone."
+    )
+
+
+def number_of(packets: float) -> str:
+    """Return packets without decimals where they are whole."""
+    return f"{packets:g}" if packets == round(packets) else number(packets)
+
+
+def _figures(
+    forecast: MeshForecast, slowest: FlowForecast, inputs: Mapping[str, Any]
+) -> tuple[Figure, ...]:
+    topology, strategy = forecast.buffers.topology, inputs["strategy"]
+    total = sum(forecast.buffers.node_packets(with_ring=False).values())
+    radio = str(inputs.get("radio") or topology.radio or DEFAULT_PRESET)
+    return (
+        Figure("radio", "radios", radio, "timing of the exchanges of links that name no other"),
+        Figure("flows", "flows", len(forecast.flows), f"of {plural(len(topology.nodes), 'node')}"),
+        Figure(
+            "all_packets",
+            "all queues together",
+            _whole(total),
+            f"divided by {strategy}: {STRATEGIES[strategy]}",
+        ),
+        Figure(
+            "ring_packets",
+            "driver's ring",
+            forecast.buffers.ring_packets,
+            "of each node, below these queues and not to be had smaller; it adds to the delay",
+        ),
+        Figure(
+            "delay_full_s",
+            "longest wait",
+            _full_delay_s(slowest),
+            f"flow {slowest.buffers.flow.name}: all its queues full, "
+            f"{number_of(slowest.route_packets)} packets at one in {seconds(slowest.packet_s)}",
+        ),
+        Figure(
+            "usual_delay_s",
+            f"with {USUAL_PACKETS} packets",
+            _usual_delay_s(slowest),
+            "the same flow, the usual queue full at one node",
+        ),
+        Figure(
+            "utilisation_fraction",
+            "air in use",
+            min(float(flow.tooth.utilisation) for flow in forecast.flows),
+            "at least, of the bottleneck while a flow alone halves its window",
+        ),
+    )
+
+
+def _flows(forecast: MeshForecast) -> Table:
+    def row(flow: FlowForecast) -> tuple[Value, ...]:
+        sized = flow.buffers
+        return (
+            sized.flow.name,
+            len(sized.queues),
+            str(sized.bottleneck.centre),
+            sized.bottleneck.transmitters,
+            float(sized.buffer.packet_rate),
+            float(sized.buffer.rtt_s),
+            float(sized.buffer.packets),
+            flow.goodput_bps,
+            flow.rtt_s,
+            flow.rtt_s + float(flow.tooth.mean_delay_s),
+            flow.rtt_s + _full_delay_s(flow),
+        )
+
+    return Table(
+        "flows",
+        "Flows: B = RTT·λ over the M hops in the bottleneck domain; round trips of the whole route",
+        (
+            Column("flow", "flow"),
+            Column("hops", "hops"),
+            Column("bottleneck", "domain of"),
+            Column("hops_in_bottleneck", "M"),
+            Column("packet_rate_pps", "λ (1/s)"),
+            Column("bottleneck_rtt_s", "RTT"),
+            Column("buffer_packets", "B"),
+            Column("goodput_bps", "goodput"),
+            Column("rtt_empty_s", "empty"),
+            Column("rtt_mean_s", "mean"),
+            Column("rtt_full_s", "full"),
+        ),
+        tuple(row(flow) for flow in forecast.flows),
+    )
+
+
+def _queues(forecast: MeshForecast) -> Table:
+    delay_s = {flow.buffers.flow.name: flow.packet_s for flow in forecast.flows}
+    rows = [
+        (
+            queue.node,
+            str(queue.link),
+            queue.flow,
+            queue.hop,
+            _whole(queue.packets),
+            queue.packets * delay_s[queue.flow],
+            "yes" if queue.in_bottleneck else "no",
+        )
+        for node in forecast.buffers.node_packets()
+        for queue in forecast.buffers.queues_at(node)
+    ]
+    return Table(
+        "queues",
+        "Queues, one for each flow and link of a node",
+        (
+            Column("node", "node"),
+            Column("link", "link"),
+            Column("flow", "flow"),
+            Column("hop", "hop"),
+            Column("queue_packets", "packets"),
+            Column("delay_full_s", "full"),
+            Column("in_bottleneck", "in bottleneck"),
+        ),
+        tuple(rows),
+    )
+
+
+def _whole(packets: float) -> float | int:
+    return int(packets) if packets == int(packets) else packets
+
+
+def _alternatives(strategy: str, packet_s: float) -> tuple[Alternative, ...]:
+    other = "optimum" if strategy != "optimum" else "ratio"
+    return (
+        Alternative("another division of B", f"--allocation {other}: {STRATEGIES[other]}."),
+        Alternative(
+            "FQ-CoDel at every node",
+            "follows changes by itself and needs no topology, but a packet takes "
+            f"{seconds(packet_s)} of the slowest flow's path here: with its target of 5 ms it would "
+            "take every packet for a standing queue. Give it twice that time as target.",
+        ),
+    )
+
+
+def _settings(forecast: MeshForecast, device: str, phy_device: str) -> Iterator[Settings]:
+    yield Settings(
+        "hostapd",
+        "every node",
+        (),
+        ("hostapd.conf has no setting for the length of queues: see tc or openwrt.",),
+    )
+    for node, packets in forecast.buffers.node_packets(with_ring=False).items():
+        limit = max(1, round(packets))
+        size_bytes = limit * (PACKET_BYTES + linux.ETHERNET_BYTES)
+        yield openwrt.queue(phy_device, device, limit, f"node {node}")
+        yield from linux.queue(phy_device, device, limit, size_bytes, f"node {node}")

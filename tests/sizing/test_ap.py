@@ -1,0 +1,185 @@
+"""The queue of an access point: delay bounded, TCP served, the cell's rate by hand."""
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airqueue.models.errors import ModelError, ParameterError
+from airqueue.sizing.advice import schema
+from airqueue.sizing.ap import ap_queue
+from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.cell import MAX_RATES, cell, guess_phy
+from airqueue.sizing.codel import codel_for
+
+RATES = (("b-short", (1e6, 2e6, 5.5e6, 11e6)), ("g", (6e6, 24e6, 54e6)), ("n", (6.5e6, 65e6)))
+LAYER_RATES = st.sampled_from(RATES).flatmap(
+    lambda layer: st.tuples(
+        st.just(layer[0]), st.lists(st.sampled_from(layer[1]), min_size=1, max_size=4)
+    )
+)
+
+
+def advice_for(sized, **settings):
+    given_too = {
+        "rtt_s": 0.1,
+        "flows": 20,
+        "delay_target_s": 0.02,
+        "control": "reno",
+        "device": "wlan0",
+        "phy_device": "phy0",
+    } | settings
+    return ap_advice(sized, **given_too)
+
+
+def test_goodput_by_hand():
+    # 802.11g, short slot: DIFS 28, mean backoff 7.5 slots of 9, SIFS 10 µs; MPDU = IP + 36 bytes.
+    # 54 Mb/s: 216 bits a symbol. 1536 B: 57 symbols, 76 B: 3; ACK at 24 Mb/s: 2 symbols of 96 bits.
+    overhead = 28 + 7.5 * 9 + 10 + (20 + 2 * 4 + 6)
+    data = overhead + 20 + 57 * 4 + 6
+    ack = overhead + 20 + 3 * 4 + 6
+    cycle_s = (data + ack / 2) * 1e-6
+    air = cell([54e6])
+    assert air.capacity_bps == pytest.approx(12_000 / cycle_s, rel=1e-12)
+    assert air.goodput_bps == pytest.approx(11_680 / cycle_s, rel=1e-12)
+    assert air.packet_s == pytest.approx(cycle_s, rel=1e-12)
+
+
+def test_a_slow_station_costs_both_and_airtime_fairness_gives_back():
+    fast, slow, both = cell([11e6]), cell([1e6]), cell([11e6, 1e6])
+    # Packet by packet: the mean time of a packet is the mean of both.
+    assert both.packet_s == pytest.approx((fast.packet_s + slow.packet_s) / 2)
+    # Half the time each: the mean of both rates.
+    assert both.airtime_fair_bps == pytest.approx((fast.capacity_bps + slow.capacity_bps) / 2)
+    assert both.airtime_fair_bps > both.capacity_bps
+
+
+def test_aggregates_share_one_access():
+    one, many = cell([65e6], "n", 1500), cell([65e6], "n", 300)
+    assert one.mpdus > 1
+    assert many.mpdus > one.mpdus
+    # 802.11n without aggregation gets about 31 Mb/s of 65 for UDP; 28 packets at once about 61.
+    assert 45e6 < one.goodput_bps < 61e6
+
+
+def test_the_layer_follows_from_the_rates_or_is_asked_for():
+    assert guess_phy([11e6, 1e6]) == "b-short"
+    assert guess_phy([54e6, 6e6]) == "g"
+    assert guess_phy([54e6, 11e6]) == "g"
+    with pytest.raises(ParameterError, match="--phy"):
+        guess_phy([65e6])
+
+
+def test_rates_may_be_rounded():
+    exact = cell([866.7e6], "ac-80mhz-2ss-sgi")
+    assert cell([866e6], "ac-80mhz-2ss-sgi") == exact
+    assert cell([867e6], "ac-80mhz-2ss-sgi") == exact
+    with pytest.raises(ModelError, match="866"):
+        cell([860e6], "ac-80mhz-2ss-sgi")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (([],), "stations"),
+        (([54e6] * (MAX_RATES + 1),), "stations"),
+        (([54e6], "g", 40), "packet_bytes"),
+        (([54e6], "nonsense"), "phy"),
+        (([7e6], "g"), "rate"),
+    ],
+)
+def test_impossible_cells_are_refused_in_a_sentence(arguments, word):
+    with pytest.raises(ModelError, match=word):
+        cell(*arguments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    layer=LAYER_RATES,
+    rtt_s=st.floats(1e-4, 2),
+    flows=st.integers(1, 5000),
+    target_s=st.floats(1e-4, 2),
+    sender=st.tuples(st.integers(100, 1500), st.sampled_from(["reno", "cubic"])),
+)
+def test_every_advice_keeps_its_promises(layer, rtt_s, flows, target_s, sender):
+    (phy, rates), (packet, control) = layer, sender
+    sized = ap_queue(
+        rates,
+        rtt_s,
+        flows,
+        phy=phy,
+        packet_bytes=packet,
+        delay_target_s=target_s,
+        control=control,
+    )
+    full_s = float(sized.tooth.full_delay_s)
+    assert sized.packets >= 1
+    assert full_s <= target_s * (1 + 1e-9) or sized.packets == 1
+    assert sized.packets <= sized.wanted.capacity_packets
+    # One packet more would break the delay, or TCP has no use for it.
+    assert sized.packets == sized.wanted.capacity_packets or (
+        sized.packets + 1
+    ) * sized.cell.packet_s > target_s * (1 - 1e-9)
+    assert full_s == pytest.approx(sized.packets * sized.cell.packet_s)
+    assert 0 <= sized.utilisation_at_least <= 1
+    assert sized.cell.capacity_bps < max(rates)
+    advice = advice_for(sized, rtt_s=rtt_s, flows=flows, delay_target_s=target_s, control=control)
+    jsonschema.validate(advice.to_json(), schema())
+    assert advice.figure("queue_bytes") == sized.packets * (packet + 14)
+    assert advice.figure("delay_mean_s") <= advice.figure("delay_full_s") * (1 + 1e-9)
+
+
+def test_without_a_tight_target_the_queue_is_what_tcp_wants():
+    sized = ap_queue([54e6], 0.1, 20, delay_target_s=1)
+    assert sized.packets == sized.wanted.capacity_packets
+    assert not sized.limited
+    advice = advice_for(sized, delay_target_s=1)
+    assert "better answer" not in advice.headline
+    assert "RTT·C" in next(f.reason for f in advice.figures if f.name == "queue_packets")
+
+
+def test_a_tight_target_makes_flow_queueing_the_better_answer():
+    sized = ap_queue([54e6], 0.1, 1, delay_target_s=0.005)
+    assert sized.limited
+    advice = advice_for(sized, flows=1, delay_target_s=0.005)
+    assert "FQ-CoDel" in advice.headline
+    assert advice.alternatives[0].name == "FQ-CoDel"
+    assert "better answer here" in advice.alternatives[0].why
+    # Less than all: a queue of 5 ms on a path of 100 ms.
+    assert 0.75 < advice.figure("utilisation_fraction") < 1
+
+
+def test_a_packet_longer_than_the_target_is_still_let_in():
+    sized = ap_queue([1e6], 0.1, 4, delay_target_s=0.001)
+    assert sized.packets == 1
+    reason = next(
+        f.reason for f in advice_for(sized, delay_target_s=0.001).figures if "limit" in f.label
+    )
+    assert "one packet alone" in reason
+
+
+def test_commands_carry_the_numbers():
+    sized = ap_queue([54e6], 0.1, 20)
+    advice = advice_for(sized, device="wlp2s0", phy_device="phy3")
+    lines = [line for entry in advice.settings for line in entry.lines]
+    assert f"tc qdisc replace dev wlp2s0 root pfifo limit {sized.packets}" in lines
+    assert f"iw phy phy3 set txq limit {sized.packets}" in lines
+    assert {entry.target for entry in advice.settings} == {"hostapd", "openwrt", "tc"}
+
+
+def test_stations_of_different_rates_are_spoken_of():
+    advice = advice_for(ap_queue([54e6, 6e6], 0.1, 2), flows=2)
+    assert any("Slow stations" in caution for caution in advice.cautions)
+    alone = advice_for(ap_queue([54e6], 0.1, 2), flows=2)
+    assert not any("Slow stations" in caution for caution in alone.cautions)
+
+
+def test_codel_leaves_room_for_one_access_and_follows_the_round_trip():
+    fast = codel_for(500e6, 0.02, 0.001)
+    assert (fast.target_s, fast.interval_s, fast.quantum_bytes) == (0.005, 0.1, 1514)
+    slow = codel_for(0.5e6, 0.1, 0.024)
+    assert slow.target_s >= 0.024
+    far = codel_for(50e6, 0.6, 0.001)
+    assert far.interval_s == 0.6
+    for codel in (fast, slow, far):
+        assert 0.05 - 1e-12 <= codel.target_s / codel.interval_s <= 0.1

@@ -1,0 +1,104 @@
+"""Buffers of a mesh with their forecasts: sums, shares of the air by hand, settings per node."""
+
+import jsonschema
+import pytest
+
+from airqueue.models.errors import ModelError
+from airqueue.models.mesh_exchange import mesh_exchange
+from airqueue.models.mesh_topology import Flow, Link, Topology, chain, cross, parking_lot
+from airqueue.sizing.advice import schema
+from airqueue.sizing.mesh import size_mesh
+from airqueue.sizing.mesh_advice import mesh_advice
+
+SEGMENT_BITS = 8 * 1460
+EXCHANGE_S = float(mesh_exchange("b-ack-11").round_trip_s)
+MESHES = {"chain": chain(4), "long": chain(9), "cross": cross(), "parking lot": parking_lot()}
+
+
+def advice_for(forecast, **given):
+    inputs = {"file": "x.toml", "radio": None, "strategy": "ratio", "rounding": "nearest"} | given
+    return mesh_advice(forecast, inputs=inputs, device="wlan0", phy_device="phy0")
+
+
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("rounding", ["largest-remainder", "best"])
+def test_queues_in_the_bottleneck_add_up_to_the_allocation(name, rounding):
+    forecast = size_mesh(MESHES[name], strategy="optimum", rounding=rounding)
+    for flow in forecast.flows:
+        total = float(flow.buffers.allocation.packets.sum())
+        assert flow.bottleneck_packets == total
+        assert total == pytest.approx(flow.buffers.buffer.packets, abs=0.5 + 1e-9)
+
+
+def test_one_flow_gets_the_air_that_its_own_hops_leave():
+    # All hops of four are in one domain: a segment leaves every 4 exchanges.
+    flow = size_mesh(chain(4)).flows[0]
+    assert flow.goodput_bps == pytest.approx(SEGMENT_BITS / (4 * EXCHANGE_S))
+    assert flow.packet_s == pytest.approx(4 * EXCHANGE_S)
+    assert flow.rtt_s == pytest.approx(4 * EXCHANGE_S)
+    # In nine hops, five are in a domain: the link itself, two before and two behind.
+    far = size_mesh(chain(9)).flows[0]
+    assert far.packet_s == pytest.approx(5 * EXCHANGE_S)
+    assert far.rtt_s == pytest.approx(9 * EXCHANGE_S)
+
+
+def test_flows_of_a_parking_lot_share_the_air_of_all_their_hops():
+    forecast = size_mesh(parking_lot())
+    most = [flow.buffers.bottleneck.transmitters for flow in forecast.flows]
+    for flow in forecast.flows:
+        assert flow.packet_s == pytest.approx(sum(most) * EXCHANGE_S)
+
+
+def test_slow_links_and_delay_outside_count():
+    topology = Topology(
+        nodes=("a", "b", "c"),
+        links=(Link("a", "b", 11e6), Link("b", "c", 1e6)),
+        flows=(Flow("f", ("a", "b", "c"), other_delay_s=0.05),),
+    )
+    slow_s = float(mesh_exchange("b-ack-11", 1e6).round_trip_s)
+    flow = size_mesh(topology).flows[0]
+    assert flow.packet_s == pytest.approx(EXCHANGE_S + slow_s)
+    assert flow.rtt_s == pytest.approx(EXCHANGE_S + slow_s + 0.05)
+
+
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("strategy", ["ratio", "equal", "first-hop", "airtime"])
+def test_the_advice_says_what_was_sized(name, strategy):
+    forecast = size_mesh(MESHES[name], strategy=strategy, rounding="largest-remainder")
+    advice = advice_for(forecast, strategy=strategy, rounding="largest-remainder")
+    jsonschema.validate(advice.to_json(), schema())
+    flows, queues = advice.to_json()["tables"]
+    assert [row["flow"] for row in flows["rows"]] == [
+        flow.name for flow in forecast.buffers.topology.flows
+    ]
+    assert sum(row["queue_packets"] for row in queues["rows"]) == pytest.approx(
+        advice.figure("all_packets")
+    )
+    for row in flows["rows"]:
+        assert 0 < row["rtt_empty_s"] <= row["rtt_mean_s"] <= row["rtt_full_s"]
+    # Each node that transmits gets its own commands, with what its table rows add up to.
+    nodes = {row["node"]: 0 for row in queues["rows"]}
+    for row in queues["rows"]:
+        nodes[row["node"]] += row["queue_packets"]
+    commands = {
+        entry.place: entry.lines
+        for entry in advice.settings
+        if entry.target == "tc" and "mac80211" in entry.place
+    }
+    assert len(commands) == len(nodes)
+    for node, packets in nodes.items():
+        limit = max(1, round(packets))
+        line = f"iw phy phy0 set txq limit {limit}"
+        assert commands[f"node {node}, shell, mac80211"] == (line,)
+
+
+def test_sized_buffers_wait_less_than_the_usual_queue():
+    for topology in MESHES.values():
+        advice = advice_for(size_mesh(topology))
+        assert advice.figure("delay_full_s") < advice.figure("usual_delay_s")
+        assert 0.75 <= advice.figure("utilisation_fraction") <= 1
+
+
+def test_a_rate_that_the_radio_lacks_is_a_sentence():
+    with pytest.raises(ModelError, match="54 Mb/s"):
+        size_mesh(chain(3, 54e6), "b-ack-11")
