@@ -1,0 +1,176 @@
+"""Classes of stations with EDCA parameters, and the iteration that solves for their attempts.
+
+Shared by the hold chain and the model of Battiti and Li. The last axis of every array is the class;
+the axes before it are points of a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airqueue.models.backoff import CW_MAX, CW_MIN, windows
+from airqueue.models.catalogue import Kind, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.errors import ConvergenceError, ParameterError
+
+RETRIES = 7
+"""dot11ShortRetryLimit: retransmissions after which a packet is given up."""
+MAX_AIFS_SLOTS = 1000.0
+MAX_CW = 2.0**20
+"""The standard's largest window has 2^15 values."""
+MAX_CLASSES = 1000
+MAX_STATIONS = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Checked parameters; all arrays have the same shape, the last axis is the class."""
+
+    stations: FloatArray
+    aifs_slots: FloatArray
+    """D, slots above the smallest AIFS of the point."""
+    cw_min: FloatArray
+    cw_max: FloatArray
+    retries: int | None
+
+    @property
+    def flat(self) -> Classes:
+        """The same with two axes, point and class."""
+        last = self.stations.shape[-1]
+        return Classes(
+            self.stations.reshape(-1, last),
+            self.aifs_slots.reshape(-1, last),
+            self.cw_min.reshape(-1, last),
+            self.cw_max.reshape(-1, last),
+            self.retries,
+        )
+
+    def __getitem__(self, points: int | NDArray[np.intp]) -> Classes:
+        """Return some points, by an index along the first axis."""
+        return Classes(
+            self.stations[points],
+            self.aifs_slots[points],
+            self.cw_min[points],
+            self.cw_max[points],
+            self.retries,
+        )
+
+
+def classes(
+    stations: Numbers,
+    aifs_slots: Numbers,
+    cw_min: Numbers,
+    cw_max: Numbers,
+    retries: int | None = RETRIES,
+) -> Classes:
+    """Check and broadcast the parameters of the classes.
+
+    stations: of each class, at least 1, may be fractional. aifs_slots: whole slots; only differences
+    matter, and the smallest becomes 0. cw_min, cw_max: values of the windows. retries: the number of
+    retransmissions before a packet is given up, None for no limit.
+
+    >>> classes([1, 1], [4, 10], 32, 1024).aifs_slots.tolist()
+    [0.0, 6.0]
+    """
+    low, high = windows(
+        numbers("cw_min", cw_min, at_least=1, at_most=MAX_CW),
+        numbers("cw_max", cw_max, at_least=1, at_most=MAX_CW),
+    )
+    checked = broadcast(
+        stations=numbers("stations", stations, at_least=1, at_most=MAX_STATIONS),
+        aifs_slots=numbers(
+            "aifs_slots", aifs_slots, at_least=0, at_most=MAX_AIFS_SLOTS, whole=True
+        ),
+        cw_min=low,
+        cw_max=high,
+    )
+    n, aifs, low, high = (np.atleast_1d(array) for array in checked)
+    if not 1 <= n.shape[-1] <= MAX_CLASSES:
+        raise ParameterError(
+            "stations", f"there are {n.shape[-1]} classes; give from 1 to {MAX_CLASSES}"
+        )
+    if retries is not None:
+        numbers("retries", retries, at_least=0, at_most=1e9, whole=True)
+        retries = int(retries)
+    first = aifs.min(axis=-1, keepdims=True)
+    return Classes(n, aifs - first, low, high, retries)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Who succeeds how often; the last axis is the class."""
+
+    stations: FloatArray
+    """Of each class, n_i."""
+    station_success_per_slot: FloatArray
+    """Probability that a slot holds a success of one station of the class."""
+
+    @property
+    def success_per_slot(self) -> FloatArray:
+        """The same for all stations of the class together."""
+        return finished("success", self.stations * self.station_success_per_slot)
+
+    @property
+    def success_share(self) -> FloatArray:
+        """Successes of the class among all successes."""
+        each = self.success_per_slot
+        return finished("success share", each / np.sum(each, axis=-1, keepdims=True))
+
+    def ratio(self, one: int, other: int) -> FloatArray:
+        """Return the successes of a station of class ``one`` for each of one of class ``other``."""
+        each = self.station_success_per_slot
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = each[..., one] / each[..., other]
+        return finished("ratio", value)
+
+
+def damped_fixed_point(
+    update: Callable[[FloatArray, Classes], FloatArray], given: Classes, *, what: str
+) -> FloatArray:
+    """Return x with ``x = update(x, given)``, probabilities, for all points at once.
+
+    Each step goes a part of the way, half at first. A point whose residual grows, because the
+    iteration swings around the solution, goes on with shorter steps. A point is done when no class
+    changes by more than 1e-13 of its value. ``what`` names the unknown in the message of
+    ConvergenceError.
+    """
+    flat = given.flat
+    x = 1.0 / ((flat.cw_min + 1.0) / 2.0)
+    damping = np.full((len(x), 1), 0.5)
+    before = np.full((len(x), 1), np.inf)
+    left = np.arange(len(x))
+    for _ in range(_STEPS):
+        if not left.size:
+            return x.reshape(given.stations.shape)
+        change = update(x[left], flat[left]) - x[left]
+        scale = np.maximum(x[left], np.finfo(np.float64).tiny)
+        residual = np.max(np.abs(change) / scale, axis=-1, keepdims=True)
+        damping[left] = np.where(
+            residual > before[left], np.maximum(damping[left] / 2.0, _LEAST_DAMPING), damping[left]
+        )
+        before[left] = residual
+        x[left] += damping[left] * change
+        left = left[residual[:, 0] > _TOLERANCE]
+    raise ConvergenceError(
+        f"the iteration for the {what} did not settle in {_STEPS} steps "
+        f"(stations {flat.stations[left[0]].tolist()}, cw_min {flat.cw_min[left[0]].tolist()}); "
+        "use fewer stations or larger windows"
+    )
+
+
+_STEPS = 20_000
+_TOLERANCE = 1e-13
+_LEAST_DAMPING = 0.002
+
+CLASS_PARAMETERS = (
+    Parameter("stations", "saturated stations of each class", (1.0, 1.0), Kind.NUMBERS),
+    Parameter("aifs_slots", "D_i, AIFS in slots; differences matter", (0.0, 4.0), Kind.NUMBERS),
+    Parameter("cw_min", "values of the smallest window, of each or all", (CW_MIN,), Kind.NUMBERS),
+    Parameter("cw_max", "values of the largest window, of each or all", (CW_MAX,), Kind.NUMBERS),
+    Parameter("retries", "retransmissions before a packet is given up", RETRIES, Kind.WHOLE),
+)
+"""Of every model that has any number of classes."""

@@ -1,0 +1,164 @@
+"""Where a model of EDCA classes stops being valid, and by how much.
+
+Markov chains of EDCA let the runs of idle slots be geometric. A real run ends with the uniform
+backoff of somebody else, so that it cannot be longer than that station's window: a class whose AIFS
+is longer by ``CW_min - 1`` slots or more never counts down except after collisions, whereas the chain
+still gives it a share (EDCA paper, Fig. 4). And the chance to meet somebody in a slot is not constant
+but grows as the run goes on. Likewise the chains' counters move in busy slots too (the EDCA rule);
+frozen ones do not, which starves the neighbours of stations with small windows.
+
+How much all of that matters depends on every parameter. It is therefore not estimated here but
+looked up: a model's shares are held against a short run of the exact process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airqueue.models.backoff import CW_MAX, CW_MIN
+from airqueue.models.catalogue import Figure, Kind, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, numbers
+from airqueue.models.edca_classes import RETRIES, Classes, classes
+from airqueue.models.edca_slots import RULES, slots
+from airqueue.models.errors import ParameterError
+
+TOLERANCE: Final = 0.1
+"""Relative error of a share up to which a model counts as valid: the scatter of measurements."""
+TRANSMISSIONS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Trust in a model's shares at one point; arrays have one element for each class."""
+
+    share_error: FloatArray
+    """(model - real) / model of the share of successes; above 0: the model gives the class too much,
+    1: it really gets nothing."""
+    half_width: FloatArray
+    """Of the 95 % confidence interval of share_error."""
+    starved: NDArray[np.bool_]
+    locked_out: NDArray[np.bool_]
+    """As `strict_priority` has them."""
+    within: bool
+    """No error is beyond the tolerance, and no class is starved."""
+
+    @property
+    def note(self) -> str:
+        """One sentence on the class that is furthest off; "" within validity."""
+        if self.within:
+            return ""
+        use = "use the slot-level simulation, edca-slots"
+        if self.locked_out.any():
+            return (
+                f"class {np.argmax(self.locked_out)} never transmits: a class before it always ends "
+                f"its backoff first (strict priority), and its share in the model is not real; {use}"
+            )
+        if self.starved.any():
+            return (
+                f"class {np.argmax(self.starved)} counts down only after collisions of others, and "
+                f"the model gives it too much; {use}"
+            )
+        worst = int(np.argmax(np.abs(self.share_error)))
+        error = float(self.share_error[worst])
+        return (
+            f"outside validity: the model gives class {worst} too {'much' if error > 0 else 'little'}"
+            f", by {abs(error):.0%} of its share; {use}"
+        )
+
+
+def validity(
+    model_share: Sequence[float] | FloatArray,
+    stations: Numbers,
+    aifs_slots: Numbers,
+    cw_min: Numbers = CW_MIN,
+    cw_max: Numbers = CW_MAX,
+    *,
+    retries: int | None = RETRIES,
+    rule: str = "edca",
+    tolerance: float = TOLERANCE,
+    transmissions: int = TRANSMISSIONS,
+    seed: int = 1,
+) -> Validity:
+    """Hold a model's shares of successes against a run of the exact process, at one point.
+
+    model_share: of each class. The other parameters are those of `airqueue.models.edca_slots.slots`;
+    rule is that of the real counters. A number of stations that is not whole is rounded for the run.
+    tolerance: relative error of a share up to which `Validity.within` is true. Takes some tens of
+    milliseconds.
+
+    Raises ParameterError.
+
+    >>> validity([0.862, 0.138], [1, 1], [0, 20]).within
+    False
+    """
+    bound = float(numbers("tolerance", tolerance, above=0))
+    share = numbers("model_share", model_share, above=0, at_most=1)
+    given = classes(stations, aifs_slots, cw_min, cw_max, retries)
+    if share.shape != given.stations.shape:
+        raise ParameterError("model_share", "model_share must have one value for each class")
+    starved, locked_out = strict_priority(given)
+    run = slots(
+        np.floor(given.stations + 0.5),
+        given.aifs_slots,
+        given.cw_min,
+        given.cw_max,
+        retries=retries,
+        rule=rule,
+        transmissions=transmissions,
+        seed=seed,
+    )
+    real = [run.success_share(i) for i in range(len(share))]
+    error = 1.0 - np.array([estimate.mean for estimate in real]) / share
+    return Validity(
+        share_error=error,
+        half_width=np.array([estimate.half_width for estimate in real]) / share,
+        starved=starved,
+        locked_out=locked_out,
+        within=bool(np.all(np.abs(error) <= bound) and not np.any(starved | locked_out)),
+    )
+
+
+def strict_priority(given: Classes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return (starved, locked out) of each class, from AIFS and windows alone.
+
+    A backoff from 0 to CW_min - 1 after an AIFS offset D ends at D + CW_min - 1 at the latest. A
+    class with D_i at or beyond that end can at most meet it there in a collision, and counts down
+    only after that one has collided: it is starved. It is locked out for good, never to transmit, if
+    the faster class is one station that is through before anybody else may start, so that it is
+    never in a collision.
+
+    >>> [flags.tolist() for flags in strict_priority(classes([1, 5], [0, 4], [4, 32], 1024))]
+    [[False, True], [False, True]]
+    """
+    end = given.aifs_slots + given.cw_min - 1.0
+    starved = (given.aifs_slots >= np.min(end, axis=-1, keepdims=True)) & (given.aifs_slots > 0)
+    first = np.argmin(given.aifs_slots, axis=-1)[..., np.newaxis]
+    later = np.arange(given.stations.shape[-1]) != first
+    soonest = np.min(given.aifs_slots, axis=-1, where=later, initial=np.inf, keepdims=True)
+    single = np.take_along_axis(given.stations, first, -1) <= 1.0
+    locked_out = later & single & (np.take_along_axis(end, first, -1) < soonest)
+    return starved, locked_out
+
+
+RULE_PARAMETER = Parameter(
+    "rule", "how real counters move, for share_error alone", "edca", Kind.CHOICE, RULES
+)
+VALIDITY_OUTPUTS = (
+    Output("share_error", "(model - real)/model of success_share, by a short simulation"),
+    Output("within_validity", "no share is off by more than a tenth, and no class is starved"),
+    Output("note", "what is wrong outside validity, and what to use then"),
+)
+
+
+def validity_figures(trust: Validity) -> Mapping[str, Figure]:
+    """Return the figures of `VALIDITY_OUTPUTS`."""
+    return {
+        "share_error": trust.share_error.tolist(),
+        "within_validity": trust.within,
+        "note": trust.note,
+    }
