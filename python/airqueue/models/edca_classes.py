@@ -22,7 +22,7 @@ RETRIES = 7
 MAX_AIFS_SLOTS = 1000.0
 MAX_CW = 2.0**20
 """The standard's largest window has 2^15 values."""
-MAX_CLASSES = 1000
+MAX_CLASSES = 64
 MAX_STATIONS = 1e6
 
 

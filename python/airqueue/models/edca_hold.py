@@ -81,25 +81,41 @@ def hold_chain(
     1.592
     """
     given = classes(stations, aifs_slots, cw_min, cw_max, retries)
-    tau = damped_fixed_point(_update, given, what="attempt probabilities")
     shape, flat = given.stations.shape, given.flat
-    flat_tau = tau.reshape(flat.stations.shape)
-    quiet, others, allowed = _logs(flat_tau, flat)
-    weights = _weights(quiet, np.ones_like(allowed[:, :1]))[:, 0]
-    weights /= weights.sum(axis=-1, keepdims=True)
-    alone = np.sum(np.where(allowed, weights[:, np.newaxis] * np.exp(others), 0.0), axis=-1)
-    held = np.sum(np.where(allowed, 0.0, weights[:, np.newaxis]), axis=-1)
-    station = (flat_tau * alone).reshape(shape)
+    count = shape[-1]
+    states = int(np.max(given.aifs_slots, initial=0.0)) + 1
+    step = max(1, _CHUNK // (count * states))
+    solved = np.empty((len(flat.stations), 4, count))
+    idle = np.empty(len(flat.stations))
+    for start in range(0, len(flat.stations), step):
+        part = np.arange(start, min(start + step, len(flat.stations)))
+        solved[part], idle[part] = _solve(flat[part])
+    tau, p, hold, station = (solved[:, k].reshape(shape) for k in range(4))
     return HoldChain(
-        attempt_probability=finished("τ", tau),
-        collision_probability=finished("p", _collision(quiet, others, allowed).reshape(shape)),
-        hold_probability=finished("P_hold", held.reshape(shape)),
         stations=given.stations,
         station_success_per_slot=finished("success", station),
-        idle_probability=finished(
-            "idle probability", np.sum(weights * np.exp(quiet), axis=-1).reshape(shape[:-1])
-        ),
+        attempt_probability=finished("τ", tau),
+        collision_probability=finished("p", p),
+        hold_probability=finished("P_hold", hold),
+        idle_probability=finished("idle probability", idle.reshape(shape[:-1])),
     )
+
+
+_CHUNK = 1 << 17
+"""Elements (point, class, j) solved at once: their arrays stay in the processor's cache."""
+
+
+def _solve(given: Classes) -> tuple[FloatArray, FloatArray]:
+    """Return τ, p, P_hold and the successes of a station (point, 4, class), and the idle slots."""
+    tau = damped_fixed_point(_update, given, what="attempt probabilities")
+    quiet, others, allowed = _logs(tau, given)
+    weights = _weights(quiet, np.ones_like(allowed[:, :1]))[:, 0]
+    weights /= weights.sum(axis=-1, keepdims=True)
+    each = weights[:, np.newaxis]
+    held = np.sum(np.where(allowed, 0.0, each), axis=-1)
+    alone = np.sum(np.where(allowed, each * np.exp(others), 0.0), axis=-1)
+    solved = np.stack([tau, _collision(quiet, others, allowed), held, tau * alone], axis=1)
+    return solved, np.sum(weights * np.exp(quiet), axis=-1)
 
 
 def _update(tau: FloatArray, given: Classes) -> FloatArray:

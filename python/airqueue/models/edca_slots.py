@@ -171,6 +171,7 @@ Columns: TypeAlias = Literal[
 ]
 
 _MOST = 2.0**53
+_LOOKS = 1e9
 _MOST_STATIONS = 65536
 
 
@@ -196,10 +197,10 @@ def _contenders(
         numbers(name, values, whole=True)
     sent = numbers("packets", packets, at_least=1, at_most=1e6, whole=True)
     node = numbers("nodes", list(range(*count)) if nodes is None else nodes, whole=True)
-    for name, values in (("packets", sent), ("nodes", node)):
-        if values.shape not in ((), count):
+    for name, values, shapes in (("packets", sent, ((), (1,), count)), ("nodes", node, (count,))):
+        if values.shape not in shapes:
             raise ParameterError(name, f"{name} must have one value for each of {count[0]} classes")
-    sent, node = np.broadcast_to(sent, count), np.broadcast_to(node, count)
+    sent = np.broadcast_to(sent, count)
     first: dict[float, int] = {}
     numbered = 0
     contenders: list[_native.Contender] = []
@@ -250,6 +251,8 @@ def _evaluate(
     transmissions: int,
     seed: int,
 ) -> Mapping[str, Figure]:
+    # What the command may ask for in one go; a session in Python may go on as long as it likes.
+    numbers("transmissions", transmissions, at_most=_LOOKS // max(sum(stations), 10.0))
     done = slots(
         stations,
         aifs_slots,
@@ -257,7 +260,7 @@ def _evaluate(
         cw_max,
         retries=retries,
         rule=rule,
-        packets=packets if len(packets) > 1 else packets[0],
+        packets=packets,
         nodes=nodes,
         transmissions=transmissions,
         seed=seed,

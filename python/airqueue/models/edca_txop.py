@@ -117,7 +117,7 @@ MODEL = Model(
         Output("next_txop_s", "least limit that admits one more"),
     ),
     evaluate=_evaluate,
-    example="txop_s=0ms..10ms",
+    example="txop_s=0ms..10ms:0.5ms",
     valid="Packets of one size, one acknowledgement each, enough of them queued. The ratio is exact "
     "for two saturated stations that are equal otherwise; a collision costs one packet, not a TXOP.",
 )

@@ -30,6 +30,8 @@ from airqueue.models.errors import ParameterError
 TOLERANCE: Final = 0.1
 """Relative error of a share up to which a model counts as valid: the scatter of measurements."""
 TRANSMISSIONS: Final = 200_000
+_LOOKS: Final = 20_000_000
+"""Counters to look at in a run, at most: with very many stations it is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,15 @@ def validity(
     if share.shape != given.stations.shape:
         raise ParameterError("model_share", "model_share must have one value for each class")
     starved, locked_out = strict_priority(given)
+    whole = np.floor(given.stations + 0.5)
     run = slots(
-        np.floor(given.stations + 0.5),
+        whole,
         given.aifs_slots,
         given.cw_min,
         given.cw_max,
         retries=retries,
         rule=rule,
-        transmissions=transmissions,
+        transmissions=int(min(transmissions, max(_LOOKS // whole.sum(), 100.0))),
         seed=seed,
     )
     real = [run.success_share(i) for i in range(len(share))]
