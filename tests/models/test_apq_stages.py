@@ -143,6 +143,35 @@ def test_equals_a_simulation_of_every_packet(stages: list[Stage], overload: floa
     assert found.estimate == pytest.approx(float(expected.published_packets), rel=2e-3, abs=0.03)
 
 
+def any_device(rng: np.random.Generator) -> list[Stage]:
+    """One to four stages at random; rates a tenth apart, so that a session fills what can fill."""
+    count = int(rng.integers(1, 5))
+    rates = rng.permutation(4e6 * 1.1 ** rng.choice(20, count, replace=False))
+    stages = []
+    for k, rate in enumerate(rates):
+        serves = k == count - 1 or rng.random() < 0.7
+        stages.append(
+            Stage(
+                int(rng.integers(1, 40)),
+                float(rate) if serves else None,
+                when_full=str(rng.choice(["waits", "drops"])),
+                in_service_counts=bool(serves and rng.random() < 0.3),
+            )
+        )
+    return stages
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_equals_a_simulation_of_any_device(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    stages = any_device(rng)
+    slowest = max(float(stage.service_s(np.float64(1500.0))) for stage in stages)
+    offered = float(rng.uniform(1.1, 4)) / slowest
+    found = session(stages, 1500.0, offered)
+    expected = predict(stages, 1500, offered_pps=offered, baseline_pps=0)
+    assert found.estimate == pytest.approx(float(expected.published_packets), rel=3e-3, abs=0.06)
+
+
 def test_the_packets_that_wait_are_the_capacity() -> None:
     for stages in (ONE, HOST_AP, SLOW_FIRST):
         expected = predict(stages, offered_pps=900, baseline_pps=0)
@@ -384,6 +413,21 @@ def test_extremes_are_answered_or_refused(name: str, value: float) -> None:
     except ModelError:
         return
     assert np.isfinite(seen.published_packets)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("offered", [None, 900, 5e-324])
+def test_a_stage_beyond_floating_point_is_refused(offered: float | None) -> None:
+    with pytest.raises(ModelError):
+        predict([Stage(3), Stage(5, 1e6, overhead_s=1.7e308)], offered_pps=offered)
+
+
+def test_lists_where_one_number_is_wanted() -> None:
+    with pytest.raises(ParameterError, match="limit is a list"):
+        Stage([5, 6])  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="baseline_pps is a list"):
+        size_ratio(ONE, baseline_pps=[1, 2])
+    assert size_ratio(ONE, offered_pps=None).counts == "packets"
 
 
 def defaults(**given: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airqueue.models.checks import broadcast, choice, finished, numbers, probability
+from airqueue.models.checks import broadcast, choice, finished, number, numbers, probability
 from airqueue.models.errors import ConvergenceError, ModelError, ParameterError
 
 
@@ -80,3 +80,11 @@ def test_a_choice_lists_the_others() -> None:
         choice("form", "wrong", ["printed", "corrected"])
     assert issubclass(ParameterError, ModelError)
     assert issubclass(ConvergenceError, ModelError)
+
+
+def test_one_number_is_not_a_list() -> None:
+    assert number("x", 3, at_least=1) == 3.0
+    with pytest.raises(ParameterError, match="x is a list of numbers"):
+        number("x", [3.0])
+    with pytest.raises(ParameterError, match="x is 0; it must be above 0"):
+        number("x", 0, above=0)

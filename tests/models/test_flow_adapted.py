@@ -128,7 +128,7 @@ def test_the_turning_point_has_the_smallest_queue(rtt: float, recovery: str, con
 
 
 def test_the_turning_point_on_a_path_of_nothing() -> None:
-    assert float(turning_point_flows(1e3, 1e-6)) == 1
+    assert turning_point_flows([1e3, 5e-324], [1e-6, 0.1]).tolist() == [1, 1]
 
 
 def test_one_round_trip_for_many() -> None:

@@ -167,6 +167,15 @@ def test_extremes_are_answered_or_refused(name: str, value: float, control: str)
     assert 0 < figures["utilisation"] <= 1
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_region_of_any_window() -> None:
+    assert cubic_region(5e-324, 0.1) == "reno-friendly"
+    assert cubic_region(1.7e308, 5e-324) == "reno-friendly"
+    assert cubic_region(1e9, 1.7e308) == "cubic"
+    with pytest.raises(ParameterError, match="window_packets is a list"):
+        cubic_region([1, 2], 0.1)  # type: ignore[arg-type]
+
+
 def test_the_command_s_figures() -> None:
     given = {"buffer_bytes": 450e3, "rate_bps": 18e6, "rtt_s": 0.2, "packet_bytes": 1500.0}
     figures = MODEL.evaluate(**given, control="reno")

@@ -46,7 +46,7 @@ from airqueue.models.airtime import (
     mean_backoff_s,
 )
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.phys import dsss
 
@@ -64,8 +64,9 @@ UNITS = ("packets", "bytes")
 WHEN_FULL = ("waits", "drops")
 
 _DSSS: Final = dsss("long")
-DSSS_OVERHEAD_S: Final = float(
-    exchange_s(_DSSS, HEADER_BYTES + LLC_SNAP_BYTES + FCS_BYTES, 11e6, control_rate_bps=1e6)
+DSSS_OVERHEAD_S: Final = round(
+    float(exchange_s(_DSSS, HEADER_BYTES + LLC_SNAP_BYTES + FCS_BYTES, 11e6, control_rate_bps=1e6)),
+    9,
 )
 """802.11b at 11 Mb/s, long preamble, ACK at 1 Mb/s: all of an exchange but the IP packet, 893 µs."""
 DSSS_BACKOFF_S: Final = mean_backoff_s(_DSSS)
@@ -93,15 +94,15 @@ class Stage:
     header_bytes: float = 14.0
 
     def __post_init__(self) -> None:
-        numbers("limit", self.limit, at_least=0)
+        number("limit", self.limit, at_least=0)
         if self.rate_bps is not None:
-            numbers("rate_bps", self.rate_bps, above=0)
+            number("rate_bps", self.rate_bps, above=0)
         elif self.in_service_counts:
             raise ParameterError(
                 "in_service_counts", "a stage that hands packets on at once has none in service"
             )
-        numbers("overhead_s", self.overhead_s, at_least=0)
-        numbers("header_bytes", self.header_bytes, at_least=0)
+        number("overhead_s", self.overhead_s, at_least=0)
+        number("header_bytes", self.header_bytes, at_least=0)
         choice("unit", self.unit, UNITS)
         choice("when_full", self.when_full, WHEN_FULL)
 
@@ -200,8 +201,10 @@ def predict(
     (`DSSS_BACKOFF_S`). drift_ppm: rate of one clock against the other.
 
     Valid for one FIFO per stage, drop-tail, with constant service times and no other traffic; random
-    service times with the same mean leave capacity and delay and move the phase a little. Raises
-    ParameterError, also where the flood fills no stage.
+    service times with the same mean leave capacity and delay and move the phase a little. Of stages
+    that are equally slow the first fills; one that is hardly slower than the stage before fills by
+    the difference of their rates, which may take longer than a session. Raises ParameterError, also
+    where the flood fills no stage.
 
     >>> host_ap = (Stage(50), Stage(40, rate_bps=11e6, overhead_s=DSSS_OVERHEAD_S))
     >>> seen = predict(host_ap, baseline_pps=0)
@@ -220,7 +223,8 @@ def predict(
     size, baseline, phase, saving, drift, *sent = broadcast(**given)
     service = _service_times(stages, size)
     offered = sent[0] if sent else _found_rate_pps(stages, service, size)
-    gap = 1.0 / offered
+    with np.errstate(over="ignore"):
+        gap = 1.0 / offered
     wait, held, missed, last_gap = _fill(stages, service, size, gap)
     if not np.all(held.sum(axis=0) + (last_gap > gap) > 0):
         raise ParameterError(
@@ -275,10 +279,12 @@ def size_ratio(
     >>> float(test.ratio.round(2)), test.counts
     (1.98, 'bytes')
     """
-    small = numbers("small_bytes", small_bytes, above=0)
-    large = numbers("large_bytes", large_bytes, above=small_bytes)
-    limit = numbers("threshold", threshold, above=0)
-    both = predict(stages, np.stack([small, large]), **session).published_packets
+    small = number("small_bytes", small_bytes, above=0)
+    large = number("large_bytes", large_bytes, above=small)
+    limit = number("threshold", threshold, above=0)
+    for name, value in session.items():
+        number(name, 0.0 if value is None else value)
+    both = predict(stages, [small, large], **session).published_packets
     if both[1] <= 0:
         raise ParameterError(
             "large_bytes", "no packet of large_bytes finds room; it must fit in the queue"
@@ -303,6 +309,7 @@ def _found_rate_pps(stages: Sequence[Stage], service: FloatArray, size: FloatArr
     return np.asarray(saturation_rate_pps(1.0 / last_gap, held.sum(axis=0)))
 
 
+@np.errstate(over="ignore")
 def _fill(
     stages: Sequence[Stage], service: FloatArray, size: FloatArray, gap: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,19 @@ def numbers(
         right = f"{kind} {bounds}".strip() if whole or not bounds else bounds
         raise ParameterError(name, f"{name}{_first(array, good)}; it must be {right}")
     return array
+
+
+def number(name: str, value: float, **bounds: Any) -> float:
+    """Return a parameter that must be one number; ``bounds`` as in `numbers`.
+
+    >>> number("n", [1, 2])
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: n is a list of numbers; it must be one number
+    """
+    array = numbers(name, value, **bounds)
+    if array.ndim:
+        raise ParameterError(name, f"{name} is a list of numbers; it must be one number")
+    return float(array)
 
 
 def probability(name: str, value: Numbers) -> FloatArray:

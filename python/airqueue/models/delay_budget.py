@@ -17,7 +17,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.voice import CODECS, DEFAULT_CODEC, codec_of, mos, r_factor
 
@@ -164,7 +164,7 @@ def playout_delay_s(delays_s: Sequence[float] | FloatArray, late: float = 0.0) -
     0.06
     """
     delays = np.sort(np.ravel(numbers("delays_s", delays_s)))
-    share = float(numbers("late", late, at_least=0, below=1))
+    share = number("late", late, at_least=0, below=1)
     if not delays.size:
         raise ParameterError("delays_s", "there is no delay; give that of at least one packet")
     # A share such as 0.07 of 100 must give 7 whatever its last binary place.
@@ -222,7 +222,7 @@ def _evaluate(
     )
     total = mouth_to_ear_s(network + rest, codec, frames_per_packet, dejitter_s)
     fixed = float(mouth_to_ear_s(rest, codec, frames_per_packet, dejitter_s))
-    allowed = float(numbers("allowed_s", allowed_s, at_least=0))
+    allowed = number("allowed_s", allowed_s, at_least=0)
     r = r_factor(total, loss, codec)
     play = game_delay(queueing_s, 2.0 * rest if base_rtt_s is None else base_rtt_s, game)
     return {

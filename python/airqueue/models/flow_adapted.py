@@ -170,7 +170,8 @@ def turning_point_flows(
     path_bytes, packet = broadcast(rate_bps=path_bytes, packet_bytes=packet)
     with np.errstate(over="ignore"):
         scale = np.asarray(finished("D", path_bytes / packet / wanted))
-        right = share / np.sqrt(scale)
+        # A path that underflows to nothing counts as next to nothing.
+        right = share / np.sqrt(np.maximum(scale, 1e-300))
         # Above the root the cubic is convex and Newton descends to it.
         y = np.maximum(np.sqrt(2.0), np.cbrt(2.0 * right))
         for _ in range(12):

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 
 DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
 """f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
@@ -106,7 +106,7 @@ def sawtooth(
         )
 
 
-def cubic_region(window_packets: Numbers, rtt_s: Numbers) -> str:
+def cubic_region(window_packets: float, rtt_s: float) -> str:
     """Return in which region of RFC 9438 a CUBIC flow spends its teeth: one of `REGIONS`.
 
     window_packets: at the loss. rtt_s: round trip, queue included. The cubic climbs back in
@@ -117,13 +117,12 @@ def cubic_region(window_packets: Numbers, rtt_s: Numbers) -> str:
     >>> cubic_region(60, 0.02), cubic_region(600, 0.2)
     ('reno-friendly', 'cubic')
     """
-    window = float(numbers("window_packets", window_packets, above=0))
-    rtt = float(numbers("rtt_s", rtt_s, above=0))
+    window = number("window_packets", window_packets, above=0)
+    rtt = number("rtt_s", rtt_s, above=0)
     lost = (1.0 - DECREASE["cubic"]) * window
     climb_s = (lost / CUBIC_C) ** (1.0 / 3.0)
     slope = FRIENDLY_ALPHA / rtt
-    # The cubic's slopes: 3 C K² at the start, C K² on average.
-    mean_slope = lost / climb_s
+    mean_slope = CUBIC_C * climb_s**2
     return REGIONS[int(slope < 3.0 * mean_slope) + int(slope <= mean_slope)]
 
 
@@ -169,7 +168,7 @@ def _evaluate(
         "least_delay_s": float(tooth.least_delay_s),
         "window_packets": float(window),
         "full_use_bytes": full_use_share(control) * path_bytes,
-        "cubic_region": None if control == "reno" else cubic_region(window, full_rtt_s),
+        "cubic_region": None if control == "reno" else cubic_region(float(window), full_rtt_s),
     }
 
 

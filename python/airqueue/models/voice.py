@@ -84,7 +84,7 @@ def delay_impairment(mouth_to_ear_s: Numbers) -> FloatArray:
     (0.0, 14.8)
     """
     delay = numbers("mouth_to_ear_s", mouth_to_ear_s, at_least=0)
-    x = np.log2(np.maximum(delay, 0.1) / 0.1)
+    x = np.log2(np.maximum(delay, 0.1)) - np.log2(0.1)
     bracket = _sixth(x) - 3.0 * _sixth(x / 3.0) + 2.0
     return finished("Idd", np.maximum(0.0, 25.0 * bracket))
 
