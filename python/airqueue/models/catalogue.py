@@ -90,6 +90,14 @@ class Model:
 
 MODULES: Final[Mapping[str, str]] = {
     "tay-chua": "tay_chua",
+    "http-contention": "http_contention",
+    "tcp-capacity": "tcp_capacity",
+    "tcp-window": "tcp_window",
+    "delayed-ack": "delayed_ack",
+    "engset": "engset",
+    "web-session": "web_session",
+    "buffer-regime": "buffer_regime",
+    "page-time": "page_time",
     "airtime": "airtime",
     "single-station": "single_station",
     "anomaly": "anomaly",

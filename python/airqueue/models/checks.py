@@ -16,6 +16,9 @@ FloatArray: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = float | Sequence[float] | FloatArray
 """What models accept for a numeric parameter."""
 
+FORMS = ("corrected", "printed")
+"""Choices of ``form`` and its like, where a paper's print has an error: the first is the default."""
+
 
 def numbers(
     name: str,

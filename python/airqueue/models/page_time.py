@@ -1,0 +1,171 @@
+"""How long a web page takes for one of n users, and why: the session model with reasons.
+
+HTTP paper, Eq. (17), for users instead of nodes, and with the round trips to a distant server, which
+the paper leaves out ("propagation delay neglected"). Waiting for a server does not use the cell: it
+lengthens the pause between two downloads, an infinite server like the think time, so the queue's
+solution stays exact with the pause ``think + round trips``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.tcp_capacity import collision
+from airqueue.models.web_session import session_delay
+
+ROUND_TRIPS = 2.0
+"""TCP handshake, then request and first byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTime:
+    """Mean time of a page and what it is made of; each field has the parameters' shape."""
+
+    mean_s: FloatArray
+    """The sum of the next four."""
+    distance_s: FloatArray
+    """Round trips to the server."""
+    protocol_s: FloatArray
+    """Handshake on the air and the delayed-ACK timer."""
+    transfer_s: FloatArray
+    """The page's own transfer, at the speed of a cell without others."""
+    sharing_s: FloatArray
+    """Added by the other users. It can be slightly negative: the stations' backoffs run at the
+    same time, so a cell with two or three downloads carries a little more than with one."""
+    busy: FloatArray
+    """Fraction of time in which someone downloads."""
+    active_users: FloatArray
+    """Mean number of users who download."""
+
+
+def page_time(
+    users: Numbers,
+    page_bytes: Numbers = 30_000.0,
+    think_s: Numbers = 10.0,
+    d: Numbers = 1.0,
+    timing: HttpTiming = DOT11B,
+    *,
+    rtt_s: Numbers = 0.0,
+    round_trips: Numbers = ROUND_TRIPS,
+    timer_s: Numbers = 0.0,
+) -> PageTime:
+    """Return the mean time from the click to the last byte, with n - 1 = users in Eq. (17).
+
+    users: people who browse in the cell, from 1. page_bytes: mean size of a page, all its objects
+    over one connection. think_s: mean time from the end of a page to the next click. d, timer_s:
+    delayed ACK. rtt_s: round trip between access point and server; round_trips: how many pass
+    before the page flows (2: TCP handshake, request; TLS 1.3 adds one). They are waited for outside
+    the cell, so they lengthen the user's pause, not the queue. Slow start is not in it: with a large
+    ``rtt_s`` and pages of more than the initial window add its rounds to round_trips.
+
+    Valid for downloads that share evenly (small windows or a fair queue), one connection per user,
+    without loss, where the cell is slower than the path to the server: ``page_bytes`` arriving at
+    less than the cell's share is not modelled. Raises ParameterError, ConvergenceError.
+
+    >>> page = page_time(10)
+    >>> float(page.mean_s.round(4)), float(page.transfer_s.round(4)), float(page.sharing_s.round(4))
+    (0.1153, 0.1026, 0.0099)
+    """
+    people = numbers("users", users, at_least=1, at_most=99_999, whole=True)
+    bits = 8.0 * numbers("page_bytes", page_bytes, above=0, at_most=1e17)
+    think = numbers("think_s", think_s, above=0, at_most=1e12)
+    trip = numbers("rtt_s", rtt_s, at_least=0, at_most=1e6)
+    trips = numbers("round_trips", round_trips, at_least=0, at_most=1e4)
+    think, trip, trips = broadcast(think_s=think, rtt_s=trip, round_trips=trips)
+    distance = trip * trips
+    session = session_delay(people + 1.0, think + distance, bits, d, timing, timer_s=timer_s)
+    alone = bits / collision(1.0, d, timing).aggregate_bps
+    shape = np.shape(session.mean_s)
+    protocol = session.setup_s + session.timer_s
+    distance, protocol, alone = (
+        finished("part", np.broadcast_to(part, shape)) for part in (distance, protocol, alone)
+    )
+    return PageTime(
+        finished("page", session.mean_s + distance),
+        distance,
+        protocol,
+        alone,
+        finished("sharing", session.transfer_s - alone),
+        session.busy,
+        session.mean_active,
+    )
+
+
+def reason(page: PageTime) -> str:
+    """Say in a sentence where most of the time of one page (scalar fields) goes.
+
+    >>> reason(page_time(10))
+    '89% of the page time is the transfer itself: smaller pages or a higher rate would help most'
+    """
+    parts = (
+        (page.distance_s, "the way to the server: fewer round trips or a nearer server"),
+        (page.protocol_s, "handshake and delayed-ACK timer: a shorter timer"),
+        (page.transfer_s, "the transfer itself: smaller pages or a higher rate"),
+        (page.sharing_s, "sharing with others: fewer users or a higher rate"),
+    )
+    part, words = max(parts, key=lambda entry: float(entry[0]))
+    return f"{float(part / page.mean_s):.0%} of the page time is {words} would help most"
+
+
+def _evaluate(
+    *,
+    users: int,
+    page_bytes: float,
+    think_s: float,
+    d: float,
+    rtt_s: float,
+    round_trips: float,
+    timer_s: float,
+    **phy: Any,
+) -> dict[str, Figure]:
+    page = page_time(
+        users,
+        page_bytes,
+        think_s,
+        d,
+        timing_of(**phy),
+        rtt_s=rtt_s,
+        round_trips=round_trips,
+        timer_s=timer_s,
+    )
+    figures: dict[str, Figure] = {
+        field.name: float(getattr(page, field.name)) for field in fields(page)
+    }
+    return figures | {"reason": reason(page)}
+
+
+MODEL = Model(
+    name="page-time",
+    summary="Mean time of a web page for one of n users, what it is made of and why "
+    "(HTTP paper, Eq. 17).",
+    parameters=(
+        Parameter("users", "people who browse in the cell", kind=Kind.WHOLE),
+        Parameter("page_bytes", "mean size of a page", 30_000, Kind.SIZE),
+        Parameter("think_s", "mean time between page and next click", 10.0, Kind.DURATION),
+        Parameter("d", "segments per TCP ACK", 1.0),
+        Parameter("rtt_s", "round trip from access point to server", 0.0, Kind.DURATION),
+        Parameter("round_trips", "round trips before the page flows", ROUND_TRIPS),
+        Parameter("timer_s", "delayed-ACK timer of the receiver", 0.0, Kind.DURATION),
+        *TIMING_PARAMETERS,
+    ),
+    outputs=(
+        Output("mean_s", "from click to last byte"),
+        Output("distance_s", "of it, round trips to the server"),
+        Output("protocol_s", "of it, handshake on the air and delayed-ACK timer"),
+        Output("transfer_s", "of it, the transfer as if alone"),
+        Output("sharing_s", "of it, added by the other users"),
+        Output("busy", "fraction of time in which someone downloads"),
+        Output("active_users", "mean number who download"),
+        Output("reason", "what most of the time goes into"),
+    ),
+    evaluate=_evaluate,
+    example="users=1..50",
+    valid="One connection per user, even sharing, no loss; slow start over a long path is not in "
+    "it, nor a path slower than the cell.",
+)
