@@ -100,7 +100,7 @@ def engset(
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             squared = pi[0] ** 2
             pi, active, rate = pi / squared, active / squared, rate / squared
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(invalid="ignore"):
         delay = active / rate
     return Engset(
         finished("π", pi),
@@ -141,21 +141,19 @@ def _service_rates(
         raise ParameterError(
             "n", f"n asks for {most} states at each of {int(np.prod(shape))} points; use fewer"
         )
-    numbers("capacity", curve, above=0)
-    with np.errstate(over="ignore", under="ignore"):
-        return np.broadcast_to(curve / size, (most, *shape))
+    numbers("capacity", curve, at_least=1e-9, at_most=1e18)
+    return np.broadcast_to(curve / size, (most, *shape))
 
 
 def _probabilities(born_per_s: FloatArray, served_per_s: FloatArray) -> FloatArray:
     """Return π_k: the birth-death chain in logarithms, since w_k may leave floating point."""
     weights = np.zeros((served_per_s.shape[0] + 1, *served_per_s.shape[1:]))
     # A point with fewer users than the largest has a birth rate of 0 and so a weight of exp(-inf).
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+    with np.errstate(divide="ignore"):
         np.log(born_per_s[:-1] / served_per_s, out=weights[1:])
     np.cumsum(weights, axis=0, out=weights)
     weights -= weights.max(axis=0)
-    with np.errstate(under="ignore"):
-        np.exp(weights, out=weights)
+    np.exp(weights, out=weights)
     weights /= weights.sum(axis=0)
     return weights
 

@@ -102,21 +102,36 @@ def mean_segments_of(
                 "segment_bits too small; use a lighter tail, larger segments or a larger tolerance"
             )
         terms *= 4
-    start = terms * segment
-
-    def rest(u: float) -> float:
-        return float(survival(np.asarray(start * np.exp(u))) * np.exp(u))
-
     if bound > 0:
-        # With x = start e^u even a power's tail decays exponentially in u.
-        total += bound + terms * quad(rest, 0.0, 500.0, points=[1.0, 10.0, 50.0], limit=200)[0]
-    if not mean / segment * (1 - 1e-3) <= total <= (mean / segment + 1.0) * (1 + 1e-3):
+        total += bound + terms * _integral(survival, terms * segment, allowed * total / terms)
+    slack = 1e-3  # a mean may be rounded
+    if not mean / segment * (1 - slack) <= total <= (mean / segment + 1.0) * (1 + slack):
         raise ParameterError(
             "mean_bits",
             f"mean_bits is {mean:g}, but survival makes {total:g} segments of {segment:g} bits; "
             "give the mean of that distribution",
         )
     return total
+
+
+def _integral(survival: Survival, start: float, allowed: float) -> float:
+    """Return ``∫ survival(x) dx / start`` from start on; raises ConvergenceError if it will not end.
+
+    With x = start e^u even a power's tail decays exponentially in u.
+    """
+
+    def density(u: float) -> float:
+        return float(survival(np.asarray(start * np.exp(u))) * np.exp(u))
+
+    end = 500.0
+    before, last = density(end - 100.0), density(end)
+    decay = np.log(before / last) / 100.0 if last > 0 else np.inf
+    if not last <= allowed * decay:
+        raise ConvergenceError(
+            "the tail of survival is too heavy: the mean is not finite, or nearly so; use a tail "
+            "that falls faster than 1/x"
+        )
+    return float(quad(density, 0.0, end, points=[1.0, 10.0, 50.0], limit=200)[0])
 
 
 def segment_tail(survival: Survival, segment_bits: float, count: int) -> FloatArray:

@@ -96,6 +96,7 @@ class HttpTiming:
             object.__setattr__(self, name, numbers(name, getattr(self, name), **bounds)[()])
         broadcast(**{name: np.asarray(getattr(self, name)) for name in _ARRAYS})
         windows(self.cw_min, self.cw_max)
+        numbers("attempts", self.attempts, at_least=1, whole=True)
 
     def frame_s(self, bits: Numbers, rate_bps: Numbers) -> FloatArray:
         """Return the time on air of a frame of so many bits, preamble and header included."""

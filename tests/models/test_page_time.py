@@ -1,0 +1,82 @@
+"""Page times: the parts add up, the round trips are an infinite server, the reason is the largest."""
+
+import numpy as np
+import pytest
+
+from airqueue.models.errors import ParameterError
+from airqueue.models.page_time import MODEL, page_time, reason
+from airqueue.models.web_session import session_delay
+
+
+def test_without_distance_it_is_the_session() -> None:
+    users = np.array([1, 5, 10, 50])
+    page = page_time(users, d=2, timer_s=0.04)
+    session = session_delay(users + 1, d=2, timer_s=0.04)
+    assert page.mean_s == pytest.approx(session.mean_s)
+    assert page.active_users == pytest.approx(session.mean_active)
+    assert page.busy == pytest.approx(session.busy)
+
+
+def test_parts_add_up() -> None:
+    page = page_time([[1], [30]], 1e5, [2, 20], rtt_s=0.05, timer_s=0.04, d=2)
+    assert page.mean_s.shape == (2, 2)
+    parts = page.distance_s + page.protocol_s + page.transfer_s + page.sharing_s
+    assert page.mean_s == pytest.approx(parts)
+    assert page.distance_s == pytest.approx(np.full((2, 2), 0.1))
+    assert page.sharing_s[0] == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_waiting_for_the_server_is_a_longer_pause() -> None:
+    """Little's law around the cycle: users = rate · (think + round trips + transfer)."""
+    page = page_time(20, 2e5, 5, rtt_s=0.2, round_trips=3)
+    transfer = float(page.transfer_s + page.sharing_s)
+    rate = float(page.active_users) / transfer
+    assert rate * (5 + 0.6 + transfer) == pytest.approx(20, rel=1e-12)
+    page, near = page_time(5, 5e4, 5, rtt_s=0.2), page_time(5, 5e4, 5)
+    assert float(near.sharing_s) > float(page.sharing_s)
+    assert float(page.mean_s) > float(near.mean_s)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"users": 1}, "transfer itself"),
+        ({"users": 50, "page_bytes": 3e5}, "sharing"),
+        ({"users": 1, "rtt_s": 1}, "server"),
+        ({"users": 1, "page_bytes": 1000, "d": 2, "timer_s": 0.5}, "timer"),
+    ],
+)
+def test_the_reason_is_the_largest_part(arguments: dict[str, float], word: str) -> None:
+    assert word in reason(page_time(**arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"users": 0}, "users"),
+        ({"users": 1e300}, "users"),
+        ({"page_bytes": 0}, "page_bytes"),
+        ({"think_s": float("nan")}, "think_s"),
+        ({"rtt_s": -1}, "rtt_s"),
+        ({"round_trips": float("inf")}, "round_trips"),
+        ({"think_s": [1, 2], "rtt_s": [1, 2, 3]}, "think_s"),
+    ],
+)
+def test_bad_input_is_named(arguments: dict[str, object], names: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        page_time(**{"users": 10, **arguments})
+    assert raised.value.parameter == names
+
+
+def test_the_command_s_figures() -> None:
+    figures = MODEL.evaluate(
+        users=10,
+        page_bytes=30_000,
+        think_s=10.0,
+        d=1.0,
+        rtt_s=0.0,
+        round_trips=2.0,
+        timer_s=0.0,
+    )
+    assert set(figures) == {output.name for output in MODEL.outputs}
+    assert figures["mean_s"] == pytest.approx(0.1153, abs=5e-5)

@@ -1,0 +1,229 @@
+"""The HTTP paper's timing and capacities: worked tables, a slow evaluation, limits, a simulation."""
+
+from dataclasses import replace
+
+import http_reference
+import numpy as np
+import pytest
+from tables import half_unit, rows
+
+from airqueue.models.errors import ConvergenceError, ParameterError
+from airqueue.models.http_timing import DOT11A, DOT11B, HttpTiming, timing_of
+from airqueue.models.tcp_capacity import (
+    MODEL,
+    collision,
+    collision_free,
+    contention_time,
+    single_station_bps,
+)
+from airqueue.models.tcp_window import tcp_window
+
+
+def test_exchange_times() -> None:
+    assert float(DOT11B.data_exchange_s) == pytest.approx(1831.091e-6, abs=5e-10)
+    assert float(DOT11B.ack_exchange_s) == pytest.approx(1103.818e-6, abs=5e-10)
+    assert float(DOT11B.data_exchange_s) == pytest.approx(
+        float(http_reference.exchange(8000)) * 1e-6, rel=1e-14
+    )
+
+
+def test_two_backlogged_stations() -> None:
+    cost = contention_time(2)
+    assert float(cost.backoff_s) == pytest.approx(176.60e-6, abs=5e-9)
+    assert float(cost.collisions_s) == pytest.approx(43.21e-6, abs=5e-9)
+    assert float(cost.total_s) == pytest.approx(219.8e-6, abs=5e-8)
+    assert float(cost.collision_probability) == pytest.approx(0.060255, abs=5e-7)
+    corrected = contention_time(2, collision_cost="corrected")
+    assert float(corrected.total_s) == pytest.approx(187.6e-6, abs=5e-8)
+    # The definition for two stations: T_coll without T_b, and half of T_W.
+    p = float(corrected.collision_probability)
+    assert float(corrected.collisions_s) == pytest.approx(342e-6 * p / (1 - p) / 2, rel=1e-12)
+    assert float(single_station_bps(collision_cost="corrected")) == pytest.approx(2.4169e6, abs=50)
+    assert float(single_station_bps()) == pytest.approx(2.3707e6, abs=50)
+
+
+@pytest.mark.parametrize("row", rows("http_delayed_ack_capacity"), ids=lambda row: row["d"])
+def test_capacity_over_delayed_ack(row: dict[str, str]) -> None:
+    d = float(row["d"])
+    found = {
+        "single_station": single_station_bps(d),
+        "collision_free": collision_free(10, d).aggregate_bps,
+        "collision": collision(10, d).aggregate_bps,
+    }
+    for name, bps in found.items():
+        assert float(bps) / 1e6 == pytest.approx(float(row[name]), abs=half_unit(row[name]))
+
+
+@pytest.mark.parametrize("row", rows("http_capacity"), ids=lambda row: row["n_c"])
+def test_capacity_over_connections(row: dict[str, str]) -> None:
+    n_c = float(row["n_c"])
+    for name, model in (("collision", collision), ("collision_free", collision_free)):
+        found = model(n_c)
+        assert float(found.aggregate_bps) / 1e6 == pytest.approx(
+            float(row[name]), abs=half_unit(row[name])
+        )
+        assert float(found.per_connection_bps) * n_c == pytest.approx(float(found.aggregate_bps))
+
+
+def test_the_curves_cross_between_ten_and_twelve_connections() -> None:
+    above = collision([10, 12]).aggregate_bps > collision_free([10, 12]).aggregate_bps
+    assert above.tolist() == [True, False]
+    # Only with the backoff inside T_coll, hence the default.
+    many = np.arange(1, 41)
+    corrected = collision(many, collision_cost="corrected").aggregate_bps
+    assert (corrected > collision_free(many).aggregate_bps).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_equals_a_slow_evaluation(d: int) -> None:
+    assert float(single_station_bps(d)) == pytest.approx(
+        1e6 * http_reference.single_station_mbps(d), rel=1e-12
+    )
+    assert float(single_station_bps(d, form="printed")) == pytest.approx(
+        1e6 * http_reference.single_station_mbps(d, slot=1), rel=1e-12
+    )
+    for n_c in (1, 7, 40):
+        assert float(collision(n_c, d).aggregate_bps) == pytest.approx(
+            1e6 * http_reference.collision_mbps(n_c, d), rel=1e-12
+        )
+
+
+def test_one_acknowledgement_per_segment_is_the_plain_case() -> None:
+    cost = contention_time(2).total_s
+    plain = 8000 / (DOT11B.data_exchange_s + DOT11B.ack_exchange_s + 2 * cost)
+    assert float(single_station_bps(1)) == pytest.approx(float(plain), rel=1e-14)  # (7)
+    free = 8000 / DOT11B.round_trip_s
+    assert float(collision_free(1).aggregate_bps) == pytest.approx(float(free), rel=1e-14)  # (9)
+    cost = contention_time(1.5).total_s
+    contended = 8000 / (DOT11B.data_exchange_s + DOT11B.ack_exchange_s + 2 * cost)
+    assert float(collision(1).aggregate_bps) == pytest.approx(float(contended), rel=1e-14)  # (10)
+    # ACKs that are never sent leave data and one backoff.
+    rare = 8000 / (DOT11B.data_exchange_s + DOT11B.first_backoff_s)
+    assert float(single_station_bps(1e6)) == pytest.approx(float(rare), rel=1e-5)
+    assert float(collision_free(1, 1e6).aggregate_bps) == pytest.approx(float(rare), rel=1e-5)
+    assert float(collision(1, 1e6).aggregate_bps) == pytest.approx(float(rare), rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_corrected_collision_is_counted_once(n: int) -> None:
+    """Slots in which each of n stations attempts with probability 1/T_b: count what happens."""
+    cost = contention_time(n, collision_cost="corrected")
+    tau = 1 - (1 - float(cost.collision_probability)) ** (1 / (n - 1))
+    attempts = np.random.default_rng(1).binomial(n, tau, 4_000_000)
+    collisions, successes = (attempts > 1).sum(), (attempts == 1).sum()
+    # 3e5 successes and more, 1e4 collisions and more: four standard deviations are below 4 %.
+    assert float(cost.collisions_s) / 342e-6 == pytest.approx(collisions / successes, rel=0.04)
+
+
+def test_few_backlogged_stations_cost_no_collisions() -> None:
+    for kind in ("printed", "corrected"):
+        cost = contention_time([0, 1, 1 + 1e-12], collision_cost=kind)
+        assert cost.collisions_s == pytest.approx([0, 0, 0], abs=1e-12)
+        assert cost.backoff_s == pytest.approx([310e-6] * 3)
+
+
+@pytest.mark.parametrize(
+    ("timing", "equation", "percent", "digit"),
+    [
+        (replace(DOT11A, symbol_s=0), 8, 25.2, 0.05),
+        (DOT11A, 8, 25.7, 0.05),
+        (replace(DOT11A, symbol_s=0), 11, 25.2, 0.05),
+        (DOT11A, 11, 25.6, 0.05),
+        (replace(DOT11A, cw_min=32), 11, 26.70, 0.005),
+        (replace(DOT11A, symbol_s=0, rts_cts=False), 8, 24.7, 0.05),
+    ],
+)
+def test_gain_of_delayed_ack_for_80211a(
+    timing: HttpTiming, equation: int, percent: float, digit: float
+) -> None:
+    if equation == 8:
+        one, two = single_station_bps([1, 2], timing)
+    else:
+        one, two = collision_free(1, [1, 2], timing).aggregate_bps
+    assert 100 * (two / one - 1) == pytest.approx(percent, abs=digit)
+
+
+def test_gain_grows_with_the_rate() -> None:
+    b, a = single_station_bps([1, 2]), single_station_bps([1, 2], DOT11A)
+    assert 100 * (b[1] / b[0] - 1) == pytest.approx(22.4, abs=0.05)
+    assert a[1] / a[0] > b[1] / b[0]
+    assert float(single_station_bps(1, replace(DOT11A, symbol_s=0))) == pytest.approx(
+        10.48e6, abs=5e3
+    )
+
+
+def test_symbols_round_up_and_whole_ones_stay() -> None:
+    # 54 Mb/s carries 216 bits per symbol of 4 µs.
+    assert float(DOT11A.frame_s(216 - 22, 54e6)) == pytest.approx(24e-6, rel=1e-12)
+    assert float(DOT11A.frame_s(216 - 21, 54e6)) == pytest.approx(28e-6, rel=1e-12)
+
+
+def test_constants_may_be_arrays() -> None:
+    timing = HttpTiming(data_rate_bps=[2e6, 11e6], cw_min=[[16], [32]])
+    both = collision(3, 2, timing).aggregate_bps
+    assert both.shape == (2, 2)
+    assert both[1, 1] == collision(3, 2).aggregate_bps
+    assert single_station_bps(2, timing)[1, 1] == pytest.approx(float(single_station_bps(2)))
+    assert tcp_window(3, timing).throughput_bps.shape == (2, 2)
+
+
+def test_timing_of_a_command() -> None:
+    assert timing_of() == DOT11B
+    slow = timing_of(phy="802.11a", data_rate_bps=6e6, access="basic", segment_bytes=500)
+    assert slow.tcp_ack_rate_bps == 6e6
+    assert (slow.tcp_bits, slow.rts_cts, slow.cw_min) == (4000, False, 16)
+    apart = timing_of(data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=512)
+    assert (apart.tcp_ack_rate_bps, apart.cw_max) == (2e6, 512)
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"slot_s": 0}, "slot_s"),
+        ({"data_rate_bps": 0}, "data_rate_bps"),
+        ({"sifs_s": -1e-6}, "sifs_s"),
+        ({"tcp_bits": 0}, "tcp_bits"),
+        ({"rts_bits": float("inf")}, "rts_bits"),
+        ({"cw_min": 3}, "cw_min"),
+        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"symbol_s": 1e300}, "symbol_s"),
+        ({"slot_s": [1e-6, 2e-6], "sifs_s": [0, 0, 0]}, "slot_s"),
+        ({"attempts": 0}, "attempts"),
+    ],
+)
+def test_bad_timing_is_named(changes: dict[str, float], names: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        HttpTiming(**changes)
+    assert raised.value.parameter == names
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda: collision(0), "n_c"),
+        (lambda: collision_free(float("nan")), "n_c"),
+        (lambda: single_station_bps(0.5), "d"),
+        (lambda: single_station_bps(1e300), "d"),
+        (lambda: contention_time(2, collision_cost="half"), "collision_cost"),
+        (lambda: single_station_bps(2, form="wrong"), "form"),
+        (lambda: collision([1, 2], [1, 2, 3]), "n_c"),
+        (lambda: timing_of(phy="802.11z"), "phy"),
+    ],
+)
+def test_bad_input_is_named(call, names: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        call()
+    assert raised.value.parameter == names
+
+
+def test_no_answer_for_more_connections_than_the_fixed_point_has() -> None:
+    assert float(collision(400).aggregate_bps) > 0
+    with pytest.raises(ConvergenceError, match="backlogged"):
+        collision(500)
+
+
+def test_the_command_s_figures() -> None:
+    figures = MODEL.evaluate(n_c=10, d=2.0, collision_cost="printed", form="corrected")
+    assert set(figures) == {output.name for output in MODEL.outputs}
+    assert figures["collision_bps"] == pytest.approx(2.9371e6, abs=50)
+    assert figures["delayed_ack_gain"] == pytest.approx(0.224, abs=5e-4)
