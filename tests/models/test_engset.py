@@ -207,3 +207,5 @@ def test_the_command_s_figures() -> None:
     assert set(figures) == {output.name for output in MODEL.outputs}
     last_holds = engset(5, 2.0, SIZE, [1.0e6, 1.3e6, 1.3e6, 1.3e6])
     assert figures["mean_delay_s"] == pytest.approx(float(last_holds.mean_delay_s))
+    with pytest.raises(ParameterError):
+        MODEL.evaluate(n=5, think_s=2.0, size_bytes=1e6, capacity_bps=())

@@ -116,9 +116,9 @@ def test_the_mean_over_sizes_is_the_mean_of_files() -> None:
 def test_parts_add_up() -> None:
     delay = session_delay(np.array([[2], [11], [51]]), 10, BITS, [1, 2, 3], timer_s=0.04)
     assert delay.mean_s.shape == (3, 3)
-    total = delay.setup_s + delay.transfer_s + delay.timer_s
+    total = delay.setup_s + delay.transfer_s + delay.timer_wait_s
     assert delay.mean_s == pytest.approx(total)
-    assert delay.timer_s[0] == pytest.approx([0, 0.02, 0.08 / 3])
+    assert delay.timer_wait_s[0] == pytest.approx([0, 0.02, 0.08 / 3])
     assert delay.sessions_per_s * delay.transfer_s == pytest.approx(delay.mean_active)
     assert ((delay.busy > 0) & (delay.busy < 1)).all()
     # Delayed ACK shortens the transfer of many users (Fig. 10).

@@ -13,13 +13,13 @@ W* = 1 comes near to it. A first-come-first-served server, or sessions that get 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ConvergenceError, ParameterError
 
@@ -168,10 +168,17 @@ def _assert_balance(arrivals: FloatArray, departures: FloatArray) -> None:
 
 
 def _evaluate(
-    n: int, think_s: float, size_bytes: float, capacity_bps: list[float]
-) -> dict[str, float]:
-    curve = [*capacity_bps, *capacity_bps[-1:] * max(0, int(n) - 1 - len(capacity_bps))]
-    queue = engset(n, think_s, 8.0 * size_bytes, curve)
+    n: int, think_s: float, size_bytes: float, capacity_bps: Sequence[float]
+) -> dict[str, Figure]:
+    curve = numbers("capacity_bps", capacity_bps)
+    if curve.size == 0:
+        raise ParameterError("capacity_bps", "capacity_bps is empty; it must be at least one rate")
+    queue = engset(
+        n,
+        think_s,
+        8.0 * size_bytes,
+        lambda k: curve[np.minimum(k, curve.size).astype(np.int64) - 1],
+    )
     return {
         "mean_delay_s": float(queue.mean_delay_s),
         "mean_active": float(queue.mean_active),

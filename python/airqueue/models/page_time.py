@@ -82,7 +82,7 @@ def page_time(
     session = session_delay(people + 1.0, think + distance, bits, d, timing, timer_s=timer_s)
     alone = bits / collision(1.0, d, timing).aggregate_bps
     shape = np.shape(session.mean_s)
-    protocol = session.setup_s + session.timer_s
+    protocol = session.setup_s + session.timer_wait_s
     distance, protocol, alone = (
         finished("part", np.broadcast_to(part, shape)) for part in (distance, protocol, alone)
     )

@@ -28,7 +28,7 @@ class SessionDelay:
     """E[T_setup], the handshake."""
     transfer_s: FloatArray
     """E[Y]/λ̄, in the shared queue."""
-    timer_s: FloatArray
+    timer_wait_s: FloatArray
     """Waiting for the delayed-ACK timer at the end."""
     mean_active: FloatArray
     """E[Y], transfers in progress."""
@@ -250,7 +250,7 @@ def _evaluate(
         "mean_s": float(delay.mean_s),
         "setup_s": float(delay.setup_s),
         "transfer_s": float(delay.transfer_s),
-        "timer_s": float(delay.timer_s),
+        "timer_wait_s": float(delay.timer_wait_s),
         "mean_active": float(delay.mean_active),
         "sessions_per_s": float(delay.sessions_per_s),
         "busy": float(delay.busy),
@@ -284,7 +284,7 @@ MODEL = Model(
         Output("mean_s", "E[T_session], Eq. (17)"),
         Output("setup_s", "handshake, Eq. (13)"),
         Output("transfer_s", "E[Y]/λ̄"),
-        Output("timer_s", "wait for the delayed-ACK timer"),
+        Output("timer_wait_s", "wait for the delayed-ACK timer"),
         Output("mean_active", "E[Y]: downloads in progress"),
         Output("sessions_per_s", "λ̄ of all users"),
         Output("busy", "fraction of time with a download in progress"),
