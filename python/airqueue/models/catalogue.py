@@ -96,8 +96,6 @@ MODULES: Final[Mapping[str, str]] = {
     "delayed-ack": "delayed_ack",
     "engset": "engset",
     "web-session": "web_session",
-    "buffer-regime": "buffer_regime",
-    "page-time": "page_time",
     "airtime": "airtime",
     "single-station": "single_station",
     "anomaly": "anomaly",
@@ -118,9 +116,11 @@ MODULES: Final[Mapping[str, str]] = {
     "buffer-rules": "buffer_rules",
     "sawtooth": "sawtooth",
     "flow-adapted": "flow_adapted",
+    "buffer-regime": "buffer_regime",
     "apq-stages": "apq_stages",
     "voice": "voice",
     "delay-budget": "delay_budget",
+    "page-time": "page_time",
 }
 """Name of each model -> its module in `airqueue.models`, in the order in which they are listed."""
 
