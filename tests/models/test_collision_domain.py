@@ -189,12 +189,33 @@ def test_thousands_of_links_take_moments() -> None:
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collision_domain, "MAX_INTERFERENCES", 30)
-    with pytest.raises(TopologyError, match="pairs of a hop and a domain"):
-        CollisionDomains(parking_lot((4, 5, 6)))
-    monkeypatch.setattr(collision_domain, "MAX_INTERFERENCES", 10)
-    with pytest.raises(TopologyError, match="pairs of interfering links"):
-        CollisionDomains(chain(20))
+    monkeypatch.setattr(collision_domain, "MAX_FILLING", 3)
+    with pytest.raises(TopologyError, match="flows times pairs of a flow and a domain"):
+        CollisionDomains(chain(4))
+    monkeypatch.undo()
+    leaves = [f"n{i}" for i in range(30)]
+    around = zip(leaves, leaves[1:] + leaves[:1], strict=True)
+    star = Topology(
+        ("hub", *leaves),
+        tuple(link for n in leaves for link in (Link(n, "hub", 1e6), Link("hub", n, 1e6))),
+        tuple(Flow(a, (a, "hub", b)) for a, b in around),
+    )
+    for limit, says in (
+        (1900, "pairs of a link and a node that hears it: there are 1,980"),
+        (3500, "pairs of interfering links: there are 3,600"),
+    ):
+        monkeypatch.setattr(collision_domain, "MAX_INTERFERENCES", limit)
+        with pytest.raises(TopologyError, match=says):
+            CollisionDomains(star)
+    both = Topology(
+        star.nodes,
+        star.links,
+        star.flows + tuple(Flow(f"{flow.name} back", flow.route[::-1]) for flow in star.flows),
+    )
+    monkeypatch.setattr(collision_domain, "MAX_INTERFERENCES", 3600)
+    assert len(CollisionDomains(star).members(0)) == 60
+    with pytest.raises(TopologyError, match="pairs of a hop and a domain: there are 7,200"):
+        CollisionDomains(both)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import half_unit, rows
 
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_allocation import (
@@ -29,34 +29,23 @@ from airqueue.models.mesh_allocation import (
     to_nearest,
 )
 
-DATA = Path(__file__).parent / "data" / "mesh_allocation.csv"
-
-
-def rows() -> list[list[str]]:
-    return [line.split(";") for line in DATA.read_text().splitlines() if not line.startswith("#")]
-
-
-def printed(cell: str) -> list[tuple[float, float]]:
-    """The numbers of a cell and half a unit of their last digit."""
-    numbers = cell.split()
-    return [(float(n), 0.5 * 10.0 ** -len(n.partition(".")[2])) for n in numbers]
-
 
 def check(found: np.ndarray, cell: str) -> None:
-    wanted = printed(cell)
-    assert len(found) == len(wanted)
-    for value, (number, half_digit) in zip(found, wanted, strict=True):
-        assert value == pytest.approx(number, abs=half_digit)
+    """Compare with the numbers of a cell, to half a unit of the last digit of each."""
+    printed = cell.split()
+    assert len(found) == len(printed)
+    for value, number in zip(found, printed, strict=True):
+        assert value == pytest.approx(float(number), abs=half_unit(number))
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
-def test_the_worked_table(row: list[str]) -> None:
-    total, optimum, shares, rounded, whole = int(row[0]), *row[1:]
-    costs = hop_costs(len(optimum.split()))
-    check(continuous_optimum(total, costs), optimum)
-    check(ratio(total, costs), shares)
-    assert to_nearest(ratio(total, costs)).tolist() == [float(n) for n in rounded.split()]
-    candidates = [[float(n) for n in each.split()] for each in whole.split("|")]
+@pytest.mark.parametrize("row", rows("mesh_allocation"), ids=lambda row: row["total"])
+def test_the_worked_table(row: dict[str, str]) -> None:
+    total = int(row["total"])
+    costs = hop_costs(len(row["nearest"].split()))
+    check(continuous_optimum(total, costs), row["optimum"])
+    check(ratio(total, costs), row["ratio"])
+    assert to_nearest(ratio(total, costs)).tolist() == list(map(float, row["nearest"].split()))
+    candidates = [list(map(float, each.split())) for each in row["whole_packet_optima"].split("|")]
     assert integer_optimum(total, costs).tolist() in candidates
     assert len({exact_cost(each) for each in candidates}) == 1
 

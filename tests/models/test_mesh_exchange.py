@@ -1,12 +1,11 @@
 """Exchange times and B of the paper, by preset; and by hand, from the frames' bytes."""
 
-import csv
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import half_unit, rows
 
 from airqueue.models.errors import ModelError, ParameterError
 from airqueue.models.mesh_buffer import MODEL as BUFFER
@@ -14,24 +13,18 @@ from airqueue.models.mesh_buffer import neighbourhood_buffer, path_buffer
 from airqueue.models.mesh_exchange import MODEL as EXCHANGE
 from airqueue.models.mesh_exchange import PRESETS, mesh_exchange, preset
 
-DATA = Path(__file__).parent / "data" / "mesh_exchange.csv"
 
-
-def rows() -> list[list[str]]:
-    lines = [line for line in DATA.read_text().splitlines() if not line.startswith("#")]
-    return list(csv.reader(lines))
-
-
-@pytest.mark.parametrize("row", rows(), ids="-".join)
-def test_the_worked_numbers(row: list[str]) -> None:
-    radio, mbps, hops, packet, quantity, value, digit = row
-    exchange = mesh_exchange(radio, float(mbps) * 1e6).round_trip_s
-    if quantity == "exchange_ms":
+@pytest.mark.parametrize("row", rows("mesh_exchange"), ids=lambda row: "-".join(row.values()))
+def test_the_worked_numbers(row: dict[str, str]) -> None:
+    rate_bps = float(row["rate_mbps"]) * 1e6
+    exchange = mesh_exchange(row["radio"], rate_bps).round_trip_s
+    if row["quantity"] == "exchange_ms":
         found = float(exchange) * 1e3
     else:
-        sized = neighbourhood_buffer(int(hops), exchange, float(mbps) * 1e6, float(packet))
+        packet_bytes = float(row["packet_bytes"])
+        sized = neighbourhood_buffer(int(row["hops"]), exchange, rate_bps, packet_bytes)
         found = float(sized.packets)
-    assert found == pytest.approx(float(value), abs=float(digit) / 2)
+    assert found == pytest.approx(float(row["value"]), abs=half_unit(row["value"]))
 
 
 @pytest.mark.parametrize(("mbps", "ack_mbps"), [(1, 1), (11, 11), (11, 2), (11, 1)])

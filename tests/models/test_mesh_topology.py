@@ -83,7 +83,7 @@ def test_rts_and_a_channel_for_all() -> None:
 
 def test_positions_without_a_range_are_for_drawing() -> None:
     text = GOOD.replace('nodes = ["a", "b", "c"]', "").replace(
-        "[[flow]]", "[nodes]\na = [0, 0]\nb = [9e9, 0]\nc = [1, 2]\n[[flow]]"
+        "[[flow]]", "[nodes]\na = [0, 0]\nb = [9e8, 0]\nc = [1, 2]\n[[flow]]"
     )
     mesh = parse_topology(text)
     assert mesh.positions_m["c"] == (1, 2)
@@ -173,6 +173,7 @@ def test_wrong_files_are_explained(old: str, new: str, says: str) -> None:
         ("c = [160, 0]", "c = [160]", "nodes.c: a list of 1; expected a position in m"),
         ("c = [160, 0]", 'c = "far"', "nodes.c: 'far'; expected a position"),
         ("c = [160, 0]", "c = [nan, 0]", "nodes: 'c': position"),
+        ("c = [160, 0]", "c = [1e300, 0]", "nodes: 'c': position.*at most 1e\\+09 from 0"),
         ("c = [160, 0]", "c = [true, 0]", "nodes.c: a list of 2; expected a position"),
         ("c = [160, 0]", f"c = [1{'0' * 400}, 0]", "nodes.c"),
         ("b = [80.5, 0]", "b = [120, 0]", "link 'a -> b': its ends are 120 m apart"),

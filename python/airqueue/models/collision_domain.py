@@ -33,8 +33,10 @@ from airqueue.models.mesh_topology import (
 
 SATURATED: Final = 0.9
 """Utilisation from which a domain counts as saturated at measured rates (MESH section 5.1)."""
-MAX_INTERFERENCES: Final = 10_000_000
+MAX_INTERFERENCES: Final = 20_000_000
 """Pairs of interfering links, and of flows with domains, that are worked with at most."""
+MAX_FILLING: Final = 1_000_000_000
+"""What finding the fair rates may take: it looks at all pairs again for each flow."""
 _TOLERANCE: Final = 1e-9
 
 
@@ -65,7 +67,7 @@ class CollisionDomains:
     def __init__(self, topology: Topology) -> None:
         """Find out which links interfere; raises TopologyError if that is too many pairs."""
         self.topology = topology
-        self.links, self._routes = _used_links(topology)
+        self.links, self._index, self._routes = _used_links(topology)
         self._interference = _interference(topology, self.links)
         degree = np.diff(self._interference.indptr)
         work = int(degree[self._routes.indices].sum())
@@ -76,6 +78,12 @@ class CollisionDomains:
         """Domains by flows: hops of the flow in the domain."""
         self._load = (inside @ (air @ self._routes)).tocsr()
         """Domains by flows: air time in the domain per bit of the flow."""
+        check_count(
+            "flows times pairs of a flow and a domain",
+            self._load.nnz * len(topology.flows),
+            1,
+            MAX_FILLING,
+        )
 
     def members(self, domain: int) -> tuple[Link, ...]:
         """Return the links of a domain, its own link among them.
@@ -101,10 +109,9 @@ class CollisionDomains:
         >>> [len(lot.hops(2, flow)) for flow in range(3)]
         [4, 5, 5]
         """
-        members = set(self.members(domain))
-        senders = {(link.sender, link.receiver) for link in members}
+        members = set(self._members(domain))
         route = self.topology.flows[flow].hops
-        return tuple(i for i, hop in enumerate(route, start=1) if hop in senders)
+        return tuple(i for i, hop in enumerate(route, start=1) if self._index[hop] in members)
 
     def utilisation(self, rates_bps: Sequence[float] | FloatArray) -> FloatArray:
         """Return ``Σ r(m, n)/R(m, n)`` of each domain for the given end-to-end rates of the flows.
@@ -202,8 +209,10 @@ class CollisionDomains:
         return rates
 
 
-def _used_links(topology: Topology) -> tuple[tuple[Link, ...], sparse.csc_array[Any]]:
-    """Return the links on routes, and links by flows: 1 where the flow uses the link."""
+def _used_links(
+    topology: Topology,
+) -> tuple[tuple[Link, ...], dict[tuple[str, str], int], sparse.csc_array[Any]]:
+    """Return the links on routes, where each is, and links by flows: 1 where the flow uses it."""
     used = {hop for flow in topology.flows for hop in flow.hops}
     links = tuple(link for link in topology.links if (link.sender, link.receiver) in used)
     index = {(link.sender, link.receiver): i for i, link in enumerate(links)}
@@ -211,7 +220,7 @@ def _used_links(topology: Topology) -> tuple[tuple[Link, ...], sparse.csc_array[
     columns = [i for i, flow in enumerate(topology.flows) for _ in flow.hops]
     shape = (len(links), len(topology.flows))
     routes = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    return links, routes.tocsc()
+    return links, index, routes.tocsc()
 
 
 def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_array[Any]:
@@ -235,6 +244,8 @@ def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_arr
     hears = sparse.csr_array(
         (np.ones(len(first), dtype=np.int8), (first, second)), shape=(nodes, nodes)
     )
+    work = int(np.diff(hears.indptr)[ends].sum())
+    check_count("pairs of a link and a node that hears it", work, 1, MAX_INTERFERENCES)
     reached: Any = (endpoint @ hears).astype(bool).astype(np.int8)
     at_node = np.bincount(ends.ravel(), minlength=nodes)
     work = int(at_node[reached.indices].sum()) // 2

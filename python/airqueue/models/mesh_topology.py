@@ -26,10 +26,11 @@ MAX_FLOWS: Final = 2_000
 MAX_HOPS: Final = 1_000
 MAX_ROUTE_HOPS: Final = 50_000
 """Of all flows together. The limits keep a wrong or hostile file from using up the machine."""
-MAX_NEIGHBOURS: Final = 2_000_000
+MAX_NEIGHBOURS: Final = 5_000_000
 """Pairs of nodes within range of each other."""
 MAX_RATE_BPS: Final = 1e12
 MAX_DELAY_S: Final = 1e3
+MAX_DISTANCE_M: Final = 1e9
 
 
 class TopologyError(ModelError):
@@ -106,12 +107,18 @@ class Topology:
         self._check_flows(known)
 
     def _check_positions(self, known: Collection[str]) -> None:
-        if self.range_m is not None and not 0 < self.range_m < math.inf:
-            raise TopologyError("range_m", f"{self.range_m:g}", "a distance in m above 0")
+        if self.range_m is not None and not 0 < self.range_m <= MAX_DISTANCE_M:
+            raise TopologyError(
+                "range_m", f"{self.range_m:g}", f"a distance above 0, at most {MAX_DISTANCE_M:g} m"
+            )
         for name, position in self.positions_m.items():
             check_known(f"the position of {name!r}", name, known)
-            if len(position) != 2 or not all(map(math.isfinite, position)):
-                raise TopologyError(f"nodes: {name!r}", f"position {position!r}", "[x, y] in m")
+            if len(position) != 2 or not all(abs(x) <= MAX_DISTANCE_M for x in position):
+                raise TopologyError(
+                    f"nodes: {name!r}",
+                    f"position {position!r}",
+                    f"[x, y] in m, at most {MAX_DISTANCE_M:g} from 0",
+                )
         if self.range_m is not None:
             for name in self.nodes:
                 if name not in self.positions_m:
