@@ -72,10 +72,7 @@ class Picture:
         roles = _roles(self._request)
         return plots.draw(
             _axis(roles[0]),
-            [
-                plots.Panel(o.help, _unit_of(o.name), _lines(self._request, o.name, rows))
-                for o in drawn
-            ],
+            [_panel(o, _lines(self._request, o.name, rows)) for o in drawn],
             self._format,
             legend=roles[1].parameter.help if len(roles) > 1 else "",
             title=f"{self._request.model.name}: {self._request.model.summary}",
@@ -158,5 +155,9 @@ def _numbers(figure: Any) -> list[float | None]:
     return numbers if any(number is not None for number in numbers) else []
 
 
-def _unit_of(name: str) -> str:
-    return _UNITS.get(name.rpartition("_")[2], "")
+def _panel(output: Output, lines: tuple[Line, ...]) -> plots.Panel:
+    """Return the panel of an output, whose name ends with its unit if it has one."""
+    words, _, last = output.name.rpartition("_")
+    known = _UNITS.get(last, "") if words else ""
+    title = words if known else output.name
+    return plots.Panel(title.replace("_", " "), output.help, known, lines)

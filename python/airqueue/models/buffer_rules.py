@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erf
+import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
@@ -104,7 +104,7 @@ def desynchronised_utilisation(
         # Both halved: their sum must not overflow.
         share = (buffer / 2.0) / (path / 2.0 + buffer / 2.0)
         argument = 3.0 * np.sqrt(3.0) / (2.0 * np.sqrt(2.0)) * share * np.sqrt(count)
-        return finished("utilisation", erf(argument))
+        return finished("utilisation", scipy.special.erf(argument))
 
 
 def tiny_packets(

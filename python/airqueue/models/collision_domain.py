@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, choice, finished, numbers
@@ -73,7 +73,7 @@ class CollisionDomains:
         work = int(degree[self._routes.indices].sum())
         check_count("pairs of a hop and a domain", work, 1, MAX_INTERFERENCES)
         inside = self._interference.astype(np.float64)
-        air = sparse.diags_array(1.0 / np.array([link.rate_bps for link in self.links]))
+        air = scipy.sparse.diags_array(1.0 / np.array([link.rate_bps for link in self.links]))
         self._hops = (inside @ self._routes).tocsc()
         """Domains by flows: hops of the flow in the domain."""
         self._load = (inside @ (air @ self._routes)).tocsr()
@@ -211,7 +211,7 @@ class CollisionDomains:
 
 def _used_links(
     topology: Topology,
-) -> tuple[tuple[Link, ...], dict[tuple[str, str], int], sparse.csc_array[Any]]:
+) -> tuple[tuple[Link, ...], dict[tuple[str, str], int], scipy.sparse.csc_array[Any]]:
     """Return the links on routes, where each is, and links by flows: 1 where the flow uses it."""
     used = {hop for flow in topology.flows for hop in flow.hops}
     links = tuple(link for link in topology.links if (link.sender, link.receiver) in used)
@@ -219,11 +219,11 @@ def _used_links(
     rows = [index[hop] for flow in topology.flows for hop in flow.hops]
     columns = [i for i, flow in enumerate(topology.flows) for _ in flow.hops]
     shape = (len(links), len(topology.flows))
-    routes = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    routes = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape)
     return links, index, routes.tocsc()
 
 
-def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_array[Any]:
+def _interference(topology: Topology, links: tuple[Link, ...]) -> scipy.sparse.csr_array[Any]:
     """Return links by links: 1 where they interfere, and on the diagonal.
 
     Link k interferes with l if some endpoint of k hears some endpoint of l, or is it: the pattern of
@@ -234,14 +234,14 @@ def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_arr
     ends = np.array([[index[link.sender], index[link.receiver]] for link in links])
     nodes = len(topology.nodes)
     rows = np.repeat(np.arange(len(links)), 2)
-    endpoint = sparse.csr_array(
+    endpoint = scipy.sparse.csr_array(
         (np.ones(ends.size, dtype=np.int8), (rows, ends.ravel())), shape=(len(links), nodes)
     )
     pairs = topology.neighbours()
     everyone = np.arange(nodes)
     first = np.concatenate([pairs[:, 0], pairs[:, 1], everyone])
     second = np.concatenate([pairs[:, 1], pairs[:, 0], everyone])
-    hears = sparse.csr_array(
+    hears = scipy.sparse.csr_array(
         (np.ones(len(first), dtype=np.int8), (first, second)), shape=(nodes, nodes)
     )
     work = int(np.diff(hears.indptr)[ends].sum())
@@ -255,19 +255,19 @@ def _interference(topology: Topology, links: tuple[Link, ...]) -> sparse.csr_arr
     channel = np.array([names[link.channel] for link in links])
     row, column = both.coords
     same = channel[row] == channel[column]
-    matrix = sparse.csr_array(
+    matrix = scipy.sparse.csr_array(
         (np.ones(int(same.sum()), dtype=bool), (row[same], column[same])), shape=both.shape
     )
     matrix.sort_indices()
     return matrix
 
 
-def _columns(matrix: sparse.csr_array[Any], row: int) -> list[int]:
+def _columns(matrix: scipy.sparse.csr_array[Any], row: int) -> list[int]:
     columns: list[int] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
     return columns
 
 
-def _row_maximum(load: sparse.csr_array[Any], rates: FloatArray) -> FloatArray:
+def _row_maximum(load: scipy.sparse.csr_array[Any], rates: FloatArray) -> FloatArray:
     """Return for each domain the highest rate of the flows that cross it."""
     maximum: NDArray[np.float64] = np.maximum.reduceat(rates[load.indices], load.indptr[:-1])
     return maximum

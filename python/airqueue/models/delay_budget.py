@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
@@ -149,7 +149,8 @@ def interarrival_jitter_s(sent_s: Sequence[float], received_s: Sequence[float]) 
     with np.errstate(over="ignore", invalid="ignore"):
         change = np.asarray(finished("D", np.abs(np.diff(received) - np.diff(sent))))
     return finished(
-        "J", lfilter([1.0 / 16.0], [1.0, -15.0 / 16.0], np.concatenate(([0.0], change)))
+        "J",
+        scipy.signal.lfilter([1.0 / 16.0], [1.0, -15.0 / 16.0], np.concatenate(([0.0], change))),
     )
 
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from airqueue.models.checks import numbers
 from airqueue.models.errors import ModelError
@@ -182,7 +182,7 @@ class Topology:
                 tuple(sorted((index[link.sender], index[link.receiver]))) for link in self.links
             }
             return np.array(sorted(linked), dtype=np.intp).reshape(-1, 2)
-        tree = KDTree(np.array([self.positions_m[name] for name in self.nodes]))
+        tree = scipy.spatial.KDTree(np.array([self.positions_m[name] for name in self.nodes]))
         pairs = (int(tree.count_neighbors(tree, self.range_m)) - len(self.nodes)) // 2
         check_count("pairs of nodes within range_m", pairs, 0, MAX_NEIGHBOURS)
         found: NDArray[np.intp] = tree.query_pairs(self.range_m, output_type="ndarray")

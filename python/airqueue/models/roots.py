@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import elementwise
 
 from airqueue.models.checks import FloatArray
 from airqueue.models.errors import ConvergenceError
@@ -49,6 +48,8 @@ def _solve(
     parameters: tuple[FloatArray, ...],
     what: str,
 ) -> FloatArray:
+    from scipy.optimize import elementwise  # noqa: PLC0415 - slow, and not in scipy's stubs
+
     with np.errstate(over="ignore"):
         found = elementwise.find_root(
             function,

@@ -23,13 +23,14 @@ MOST_PANELS: Final = 12
 MOST_LINES: Final = 12
 
 _PANEL_INCHES = (3.4, 2.3)
+_PANEL_CHARACTERS = (46, 32)
+"""How much of a label goes along either side."""
 _MARKED_UP_TO = 26
 """Points up to which each is marked, so that one sees what was computed and what is a line."""
 _MOST_TICKS = 8
 """Of a logarithmic axis, whose ticks are the points themselves where they are few."""
 _TICKED_UP_TO = 26
 _LEGEND_INCHES = 0.9
-_LABEL_CHARACTERS = 32
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, which
 # is too light for a line. Beyond them the dashes change.
@@ -46,6 +47,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
     "font.size": 8,
     "axes.labelsize": 8,
+    "axes.titlesize": 8,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -89,6 +91,7 @@ class Line:
 class Panel:
     """One output."""
 
+    title: str
     label: str
     unit: str
     lines: tuple[Line, ...]
@@ -121,7 +124,7 @@ def draw(
             _panel(axes, x, panel)
             # Where no panel stands below, the x axis says what it is.
             if place + columns >= len(panels):
-                axes.set_xlabel(_label(x.label, _scale(x.unit, x.values)[1]))
+                axes.set_xlabel(_label(x.label, _scale(x.unit, x.values)[1], _PANEL_CHARACTERS[0]))
         _legend(figure, panels, legend)
         content = io.BytesIO()
         figure.savefig(
@@ -143,7 +146,8 @@ def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
             marker=_MARKERS[index % len(_MARKERS)] if marked else "none",
             label=_plain(line.label, 18),
         )
-    axes.set_ylabel(_label(panel.label, unit))
+    axes.set_title(_plain(panel.title, _PANEL_CHARACTERS[0]), loc="left")
+    axes.set_ylabel(_label(panel.label, unit, _PANEL_CHARACTERS[1]))
     axes.grid(axis="y", linewidth=0.4, color="0.88")
     axes.set_axisbelow(True)
     _from_zero(axes, [v for line in panel.lines for v in line.values if v is not None])
@@ -169,7 +173,7 @@ def _ticks(axes: Axes, x: Axis) -> None:
             axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     elif all(place == round(place) for place in places):
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     # Also where a panel has no answer at an end, all have the same axis.
     axes.update_datalim([(place, 0.0) for place in places], updatey=False)
     axes.autoscale_view()
@@ -195,8 +199,8 @@ def _scale(unit: str, values: Sequence[Any]) -> tuple[float, str]:
     )
 
 
-def _label(words: str, unit: str) -> str:
-    return _plain(f"{words} ({unit})" if unit else words, _LABEL_CHARACTERS)
+def _label(words: str, unit: str, characters: int) -> str:
+    return _plain(f"{words} ({unit})" if unit else words, characters)
 
 
 def _plain(words: str, width: int) -> str:
