@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlog1py
+import scipy
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
@@ -87,7 +87,7 @@ def battiti_li(
 def _busy(tau: FloatArray, given: Classes) -> FloatArray:
     """p_i, others transmit in a slot."""
     one = np.eye(tau.shape[1])
-    silent = xlog1py(given.stations[:, np.newaxis] - one, -tau[:, np.newaxis])
+    silent = scipy.special.xlog1py(given.stations[:, np.newaxis] - one, -tau[:, np.newaxis])
     busy: FloatArray = -np.expm1(silent.sum(axis=-1))
     return busy
 

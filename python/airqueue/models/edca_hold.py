@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import xlog1py
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
 from airqueue.models.catalogue import Figure, Model, Output
@@ -138,8 +138,8 @@ def _logs(tau: FloatArray, given: Classes) -> tuple[FloatArray, FloatArray, NDAr
     """
     states = np.arange(np.max(given.aifs_slots, initial=0.0) + 1.0)
     allowed = given.aifs_slots[..., np.newaxis] <= states
-    silent = np.where(allowed, xlog1py(given.stations, -tau)[..., np.newaxis], 0.0)
-    own = xlog1py(given.stations - 1.0, -tau)
+    silent = np.where(allowed, scipy.special.xlog1py(given.stations, -tau)[..., np.newaxis], 0.0)
+    own = scipy.special.xlog1py(given.stations - 1.0, -tau)
     others = np.stack(
         [
             np.delete(silent, i, axis=1).sum(axis=1) + own[:, i, np.newaxis]

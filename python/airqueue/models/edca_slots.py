@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from airqueue import _native
 from airqueue.models.backoff import CW_MAX, CW_MIN
@@ -110,7 +110,7 @@ def quotient(over: FloatArray, under: FloatArray) -> Estimate:
     mean = float(over.sum() / under.sum())
     residual = over - mean * under
     error = np.sqrt(np.sum(residual**2) / (batches * (batches - 1.0))) / under.mean()
-    return Estimate(mean, float(stdtrit(batches - 1, 0.5 + CONFIDENCE / 2.0) * error))
+    return Estimate(mean, float(scipy.special.stdtrit(batches - 1, 0.5 + CONFIDENCE / 2.0) * error))
 
 
 def slots(

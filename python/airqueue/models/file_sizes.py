@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import zeta
+import scipy
 
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ConvergenceError, ParameterError
@@ -62,7 +61,7 @@ def _pareto(smallest: FloatArray, shape: FloatArray) -> FloatArray:
     """Return Σ_{j>=0} min(1, (x_m/(jL))^a); ``smallest`` is x_m in segments."""
     first = np.floor(smallest) + 1.0
     near = np.minimum(first, _SERIES_START)
-    exact = np.minimum(smallest, near) ** shape * zeta(shape, near)
+    exact = np.minimum(smallest, near) ** shape * scipy.special.zeta(shape, near)
     # Σ_{j>=q} (q/j)^a = q/(a-1) + 1/2 + a/(12 q) - ..., the rest below 1e-9 for q >= 1e4.
     series = first / (shape - 1.0) + 0.5 + shape / (12.0 * first)
     # (x_m/q)^a: q is less than one segment above x_m.
@@ -131,7 +130,7 @@ def _integral(survival: Survival, start: float, allowed: float) -> float:
             "the tail of survival is too heavy: the mean is not finite, or nearly so; use a tail "
             "that falls faster than 1/x"
         )
-    return float(quad(density, 0.0, end, points=[1.0, 10.0, 50.0], limit=200)[0])
+    return float(scipy.integrate.quad(density, 0.0, end, points=[1.0, 10.0, 50.0], limit=200)[0])
 
 
 def segment_tail(survival: Survival, segment_bits: float, count: int) -> FloatArray:
