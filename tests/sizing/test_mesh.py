@@ -99,6 +99,16 @@ def test_sized_buffers_wait_less_than_the_usual_queue():
         assert 0.75 <= advice.figure("utilisation_fraction") <= 1
 
 
+def test_shares_of_the_air_make_smaller_buffers():
+    whole, shared = (size_mesh(parking_lot(), carrying=how) for how in ("link", "share"))
+    for one, other in zip(whole.flows, shared.flows, strict=True):
+        assert other.buffers.buffer.packets < one.buffers.buffer.packets
+        assert other.route_packets < one.route_packets
+        # What the air gives does not depend on it, and it is still used.
+        assert other.goodput_bps == one.goodput_bps
+        assert float(other.tooth.utilisation) > 0.95
+
+
 def test_a_rate_that_the_radio_lacks_is_a_sentence():
     with pytest.raises(ModelError, match="54 Mb/s"):
         size_mesh(chain(3, 54e6), "b-ack-11")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
@@ -14,10 +14,12 @@ from airqueue.cli.parameters import DURATION, RATE
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.mesh_file import read_topology
 from airqueue.models.sawtooth import CONTROLS
-from airqueue.models.virtual_queues import RING_PACKETS
+from airqueue.models.virtual_queues import CARRYING, RING_PACKETS
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
 from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.edca import MAX_FLOWS, size_edca
+from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
 from airqueue.sizing.mesh import size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
 
@@ -194,6 +196,14 @@ def ap(
     help="To whole packets.",
 )
 @click.option(
+    "--carrying",
+    type=click.Choice(CARRYING),
+    default="link",
+    show_default=True,
+    help="What a flow can reach: the rate of its slowest link, as in the paper, or its share of the "
+    "air beside the other flows, which makes smaller buffers.",
+)
+@click.option(
     "--ring",
     "ring_packets",
     type=click.IntRange(0, 4096),
@@ -211,6 +221,7 @@ def mesh(
     radio: str | None,
     strategy: str,
     rounding: str,
+    carrying: str,
     ring_packets: int,
     device: str,
     phy_device: str,
@@ -232,6 +243,7 @@ def mesh(
         radio,
         strategy=strategy,
         rounding=rounding,
+        carrying=carrying,
         ring_packets=ring_packets,
     )
     inputs = {
@@ -240,7 +252,77 @@ def mesh(
         "radio": radio,
         "strategy": strategy,
         "rounding": rounding,
+        "carrying": carrying,
         "ring_packets": ring_packets,
     }
     advice = mesh_advice(forecast, inputs=inputs, device=device, phy_device=phy_device)
+    _finish(advice, targets, json_path)
+
+
+@size.command()
+@click.option(
+    "--uploads",
+    type=click.IntRange(0, MAX_FLOWS),
+    required=True,
+    help="Stations with a long TCP upload.",
+)
+@click.option(
+    "--downloads",
+    type=click.IntRange(0, MAX_FLOWS),
+    required=True,
+    help="Stations with a long TCP download.",
+)
+@click.option(
+    "--phy", metavar="NAME", default="b-short", show_default=True, help="Physical layer, as for ap."
+)
+@click.option(
+    "--rate", type=RATE, metavar="RATE", help="Of the physical layer; its highest if not given."
+)
+@packet_option
+@click.option(
+    "--mark",
+    type=click.Choice(["dscp", "priority"]),
+    default="dscp",
+    show_default=True,
+    help="How the rules put acknowledgements into their category.",
+)
+@click.option(
+    "--ack-bytes",
+    type=click.IntRange(40, 200),
+    default=ACK_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="IPv4 packets of TCP up to this length count as acknowledgements.",
+)
+@device_option
+@_device("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
+@for_option
+@json_option
+def edca(
+    *,
+    uploads: int,
+    downloads: int,
+    phy: str,
+    rate: float | None,
+    packet_bytes: int,
+    mark: Literal["dscp", "priority"],
+    ack_bytes: int,
+    device: str,
+    radio: str,
+    targets: tuple[str, ...],
+    json_path: str | None,
+) -> None:
+    """Choose EDCA parameters that make TCP uploads and downloads fair.
+
+    The EDCA paper's settings: acknowledgements pass first, and the access point sends one packet for
+    each download when it wins the medium.
+
+    \b
+    Examples:
+      airqueue size edca --uploads 6 --downloads 6
+      airqueue size edca --uploads 6 --downloads 6 --phy g --rate 54mbit --for hostapd
+      airqueue size edca --uploads 3 --downloads 9 --for openwrt --mark priority
+    """
+    sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
+    advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)
     _finish(advice, targets, json_path)

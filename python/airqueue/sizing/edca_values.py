@@ -23,6 +23,7 @@ AIFSN_MIN: Final[dict[Role, int]] = {"access point": 1, "station": 2}
 ECW_MAX: Final = 15
 TXOP_UNIT_S: Final = 32e-6
 TXOP_UNITS_MAX: Final = 0xFFFF
+TXOP_LIMIT_S: Final = round(TXOP_UNITS_MAX * TXOP_UNIT_S, 6)
 BURST_UNIT_S: Final = 100e-6
 DURATION_LIMIT_S: Final = 32_767e-6
 """What the Duration field can announce (9.2.4.2): a longer TXOP goes on unprotected."""
@@ -95,8 +96,7 @@ def txop_units(txop_s: float) -> int:
 
     Raises ParameterError for a negative time or more than the field holds, 2.09712 s.
     """
-    limit_s = TXOP_UNITS_MAX * TXOP_UNIT_S
-    checked_s = float(numbers("txop_s", txop_s, at_least=0, at_most=limit_s))
+    checked_s = float(numbers("txop_s", txop_s, at_least=0, at_most=TXOP_LIMIT_S))
     # A multiple that floating point put a little above itself stays one.
     return math.ceil(checked_s / TXOP_UNIT_S - 1e-6)
 

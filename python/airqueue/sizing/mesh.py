@@ -68,6 +68,7 @@ def size_mesh(
     segment_bytes: float = SEGMENT_BYTES,
     strategy: str = "ratio",
     rounding: str = "nearest",
+    carrying: str = "link",
     ring_packets: int = RING_PACKETS,
     control: str = "reno",
 ) -> MeshForecast:
@@ -91,6 +92,7 @@ def size_mesh(
         segment_bytes=segment_bytes,
         strategy=strategy,
         rounding=rounding,
+        carrying=carrying,
         ring_packets=ring_packets,
     )
     times = link_exchanges(topology, topology.links, radio, segment_bytes)

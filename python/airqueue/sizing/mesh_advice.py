@@ -16,8 +16,8 @@ PACKET_BYTES: Final = 1500
 """IP packets, for queues that are counted in bytes."""
 
 _CAUTIONS: Final = (
-    "B is an upper bound: it takes the PHY's rate for the flow's. Each flow is sized as if it were "
-    "alone, so a relay of several flows holds more than it needs at once.",
+    "B is an upper bound: it takes the PHY's rate for the flow's, and with --carrying link each flow "
+    "is sized as if it were alone, so a relay of several flows holds more than it needs at once.",
     "Forecasts are for packets that arrive at the first attempt, sent one at a time, with air shared "
     "max-min fairly. Losses, aggregation and hidden nodes are not in them.",
     "Routes and rates of a mesh change: size again when they do, or every 10 s as the paper does.",

@@ -1,0 +1,280 @@
+"""The advice of `airqueue size edca`: the numbers of `airqueue.sizing.edca` in words and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from airqueue.models import edca_fairness
+from airqueue.models.edca_fairness import AccessClass, Fairness, acks_pass_freely, tcp_fairness
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, Value
+from airqueue.sizing.cell import ACK_EVERY
+from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing
+from airqueue.sizing.edca_values import DURATION_LIMIT_S, TXOP_UNIT_S, EdcaValues
+from airqueue.sizing.settings import hostapd, linux, openwrt
+from airqueue.sizing.settings.acks import Mark
+from airqueue.sizing.settings.hostapd import Category
+from airqueue.text import percent, plural, rate, seconds
+
+ACK_BYTES: Final = 80
+"""IPv4 packets up to this length count as acknowledgements: headers with all options."""
+
+_NAMES: Final = {
+    Category.VIDEO: "video",
+    Category.BEST_EFFORT: "best effort",
+    Category.BACKGROUND: "background",
+}
+_SHARES: Final = (
+    ("one upload", "upload_share"),
+    ("one download", "download_share"),
+    ("all downloads", "downloads_share"),
+)
+
+
+def edca_advice(
+    sized: EdcaSizing,
+    *,
+    device: str,
+    radio: str,
+    mark: Mark,
+    ack_bytes: int = ACK_BYTES,
+) -> Advice:
+    """Return the advice for settings that `airqueue.sizing.edca.size_edca` chose.
+
+    device: of access point and stations in the rules. radio: UCI section of the access point's radio.
+    mark: how rules mark acknowledgements. ack_bytes: what counts as one.
+    """
+    return Advice(
+        what="edca",
+        inputs={
+            "uploads": sized.uploads,
+            "downloads": sized.downloads,
+            "phy": sized.cell.phy.name,
+            "rate_bps": sized.cell.rates_bps[0],
+            "packet_bytes": sized.cell.packet_bytes,
+            "mark": mark,
+            "ack_bytes": ack_bytes,
+        },
+        headline=_headline(sized),
+        figures=_figures(sized, ack_bytes),
+        tables=(_classes(sized), _shares(sized)),
+        alternatives=_alternatives(sized),
+        cautions=tuple(_cautions(sized)),
+        settings=(
+            hostapd.settings(sized.stations, sized.access_point),
+            openwrt.edca(radio, sized.stations, sized.access_point),
+            openwrt.ack_rules(device, ack_bytes, mark),
+            *linux.ack_rules(device, ack_bytes, mark),
+        ),
+    )
+
+
+def _headline(sized: EdcaSizing) -> str:
+    default, scheme = sized.default, sized.scheme
+    if not sized.uploads:
+        return (
+            f"{plural(sized.downloads, 'download')} and no upload: all data waits in one queue, "
+            "which shares it out; EDCA has nothing to mend."
+        )
+    if not sized.downloads:
+        through = percent(float(default.acks_per_packet) * ACK_EVERY)
+        return (
+            f"Let acknowledgements pass first: {plural(sized.uploads, 'upload')} then get "
+            f"{percent(float(scheme.upload_share))} each, where plain 802.11 lets {through} of their "
+            "acknowledgements through."
+        )
+    return (
+        "Let acknowledgements pass first and the access point send "
+        f"{plural(sized.txop.packets, 'packet')} when it wins: each of {sized.downloads} downloads "
+        f"then gets {percent(float(scheme.download_share))} of the data packets instead of "
+        f"{percent(float(default.download_share))}, each of {sized.uploads} uploads "
+        f"{percent(float(scheme.upload_share))} instead of {percent(float(default.upload_share))}."
+    )
+
+
+def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
+    txop, flows = sized.txop, sized.uploads + sized.downloads
+    acks = edca_fairness.AP_ACKS
+    return (
+        Figure("txop_packets", "packets of a TXOP", txop.packets, "one for each download"),
+        Figure(
+            "step_us",
+            "one packet in it",
+            txop.step_s * 1e6,
+            f"frame, SIFS, acknowledgement, SIFS: {sized.cell.packet_bytes:g} bytes at "
+            f"{rate(sized.cell.rates_bps[0])}, {sized.cell.phy.name}",
+        ),
+        Figure(
+            "txop_us",
+            "TXOP needed",
+            txop.need_s * 1e6,
+            "N times that, without the last SIFS; 0 means one packet",
+        ),
+        Figure(
+            "txop_units",
+            "in units of 32 µs",
+            round(txop.set_s / TXOP_UNIT_S),
+            f"what hostapd makes of burst={hostapd.burst(txop.need_s)} (ms): "
+            f"{plural(txop.admitted, 'packet')} fit",
+        ),
+        Figure(
+            "data_aifs_slots",
+            "AIFS of data, in slots",
+            edca_fairness.STATION_DATA.aifs_slots,
+            f"the access point's acknowledgements, with backoffs below {acks.cw_min} slots, "
+            f"{'always' if acks_pass_freely() else 'mostly'} go before it",
+        ),
+        Figure(
+            "ack_bytes",
+            "acknowledgements are up to",
+            ack_bytes,
+            "IPv4 packets of TCP without SYN, FIN, RST; IPv6 20 bytes more",
+        ),
+        Figure(
+            "goodput_bps",
+            "goodput of a flow, about",
+            sized.cell.goodput_bps / flows,
+            "what TCP gets in this cell, shared equally",
+        ),
+        Figure(
+            "jain_index",
+            "Jain's index",
+            round(float(sized.scheme.jain_index), 3),
+            f"of all flows' shares; {float(sized.default.jain_index):.3f} with plain 802.11",
+        ),
+    )
+
+
+def _classes(sized: EdcaSizing) -> Table:
+    scheme = edca_fairness
+    stations, own = sized.stations, {k: values for k, (values, _) in sized.access_point.items()}
+    data = Category.BEST_EFFORT
+    return Table(
+        "classes",
+        "Settings: AIFS above DIFS, windows in values and as 2^k - 1, TXOP in packets and in 32 µs",
+        (
+            Column("node", "node"),
+            Column("traffic", "traffic"),
+            Column("category", "category"),
+            Column("aifs_slots", "AIFS"),
+            Column("aifsn", "AIFSN"),
+            Column("cw_min_values", "CWmin"),
+            Column("ecw_min", "k"),
+            Column("cw_min", "2^k - 1"),
+            Column("txop_packets", "TXOP"),
+            Column("txop_units", "32 µs"),
+        ),
+        (
+            _row("AP", "upload ACKs", ACK_CATEGORY, scheme.AP_ACKS, own),
+            (*_row("AP", "download data", data, scheme.AP_DATA, own)[:-2],
+             sized.txop.packets, round(sized.txop.set_s / TXOP_UNIT_S)),
+            _row("station", "download ACKs", ACK_CATEGORY, scheme.STATION_ACKS, stations),
+            _row("station", "upload data", data, scheme.STATION_DATA, stations),
+            _row("both", "background", Category.BACKGROUND, None, stations),
+        ),
+    )  # fmt: skip
+
+
+def _row(
+    node: str,
+    traffic: str,
+    category: Category,
+    given: AccessClass | None,
+    values: Mapping[Category, EdcaValues],
+) -> tuple[Value, ...]:
+    coded = values[category]
+    return (
+        node,
+        traffic,
+        _NAMES[category],
+        coded.aifsn - 2 if given is None else given.aifs_slots,
+        coded.aifsn,
+        coded.cw_min + 1,
+        coded.ecw_min,
+        coded.cw_min,
+        1,
+        coded.txop_units,
+    )
+
+
+def _shares(sized: EdcaSizing) -> Table:
+    def value(fair: Fairness, field: str) -> float:
+        return float(getattr(fair, field))
+
+    rows: list[tuple[Value, ...]] = [
+        (name, value(sized.default, field), value(sized.scheme, field)) for name, field in _SHARES
+    ]
+    through = [ACK_EVERY * value(fair, "acks_per_packet") for fair in (sized.default, sized.scheme)]
+    rows.append(("upload ACKs that get through", *through))
+    rows.append(
+        ("least over most", *(value(f, "min_max_ratio") for f in (sized.default, sized.scheme)))
+    )
+    return Table(
+        "shares",
+        "Predicted shares of the data packets",
+        (
+            Column("what", "of"),
+            Column("default_fraction", "plain 802.11"),
+            Column("settings_fraction", "with the settings"),
+        ),
+        tuple(rows),
+    )
+
+
+def _alternatives(sized: EdcaSizing) -> tuple[Alternative, ...]:
+    found = []
+    if sized.uploads and sized.downloads > 1:
+        alone = tcp_fairness(
+            sized.uploads, sized.downloads, scheme="edca", ap_packets=1, ack_every=ACK_EVERY
+        )
+        found.append(
+            Alternative(
+                "acknowledgements first, no TXOP",
+                "uploads become fair among themselves, and nothing depends on the number of "
+                f"downloads, but a download gets {percent(float(alone.download_share))} where an "
+                f"upload gets {percent(float(alone.upload_share))}.",
+            )
+        )
+    found.append(
+        Alternative(
+            "airtime fairness and FQ-CoDel of mac80211",
+            "fair among the downloads and short queues without any of this, but they have no say in "
+            "how often stations with uploads win the medium.",
+        )
+    )
+    return tuple(found)
+
+
+def _cautions(sized: EdcaSizing) -> Iterator[str]:
+    txop = sized.txop
+    if txop.admitted != txop.packets:
+        yield (
+            f"hostapd sets the TXOP in steps of 0.1 ms, in which {plural(txop.admitted, 'packet')} "
+            f"fit instead of {txop.packets}; the predictions are for those."
+        )
+    if txop.set_s > DURATION_LIMIT_S:
+        yield (
+            f"The Duration field announces {seconds(DURATION_LIMIT_S)} at most: the rest of so long "
+            "a TXOP is not protected, and everybody else waits for it."
+        )
+    if sized.cell.mpdus:
+        yield (
+            "802.11n and later send aggregates: the TXOP then holds more than one packet of a "
+            "download each, and shares follow the aggregates. The settings are for single frames."
+        )
+    yield (
+        "The TXOP is right for one number of downloads, packet size and rate: set it again when they "
+        "change. It ends early when the queue runs dry."
+    )
+    yield (
+        "Stations without the rule for acknowledgements send those of their downloads as data, and "
+        "stations without WMM keep AIFSN 2: both change the shares."
+    )
+    yield (
+        "Video traffic shares the category of the acknowledgements and their windows; background "
+        "gets what keeps it below best effort, whose defaults it would now overtake."
+    )
+    yield (
+        "Shares are means of long flows at one rate without losses, one flow to a station; measured "
+        "ones scattered by 10 to 15 % in the paper."
+    )

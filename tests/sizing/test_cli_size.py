@@ -1,0 +1,129 @@
+"""`airqueue size`: what is printed is what the JSON holds, and bad input is answered in sentences."""
+
+import json
+import re
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from airqueue.cli import main
+from airqueue.sizing.advice import schema, with_unit
+
+MESH = """
+radio = "b-ack-11"
+rate = "11mbit"
+nodes = ["roof", "tower", "gateway"]
+[[link]]
+between = ["roof", "tower"]
+[[link]]
+between = ["tower", "gateway"]
+[[flow]]
+name = "upload"
+route = ["roof", "tower", "gateway"]
+"""
+
+GOOD = {
+    "ap": "size ap --rate 54mbit --rtt 100ms --flows 20",
+    "ap of several rates": "size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2",
+    "ap with aggregation": "size ap --rate 65mbit --phy n --rtt 40ms --delay-target 5ms",
+    "mesh": "size mesh mesh.toml",
+    "mesh by another rule": "size mesh mesh.toml --allocation optimum --rounding best --ring 0",
+    "edca": "size edca --uploads 6 --downloads 6",
+    "edca at another layer": "size edca --uploads 2 --downloads 1 --phy g --mark priority",
+}
+
+BAD = {
+    "rate without a unit": ("size ap --rate 54 --rtt 100ms", "unit"),
+    "rate of zero": ("size ap --rate 0mbit --rtt 100ms", "less than one bit"),
+    "rtt of zero": ("size ap --rate 54mbit --rtt 0", "above zero"),
+    "no flows": ("size ap --rate 54mbit --rtt 100ms --flows 0", "flows"),
+    "too many flows": ("size ap --rate 54mbit --rtt 100ms --flows 1000000000", "flows"),
+    "rate of no layer": ("size ap --rate 53mbit --rtt 100ms", "--phy"),
+    "rate that the layer lacks": ("size ap --rate 54mbit --phy b-long --rtt 1s", "11 Mb/s"),
+    "no such layer": ("size ap --rate 54mbit --phy q --rtt 1s", "phy"),
+    "huge rate": ("size ap --rate 99999999999999999999gbit --rtt 1s", "rate"),
+    "packet too small": ("size ap --rate 54mbit --rtt 1s --packet 10", "packet"),
+    "device that is a command": (["size", "ap", "--rate", "54mbit", "--rtt", "1s", "--device", "a;b"],
+                                 "wlan0"),
+    "device with a space": (["size", "ap", "--rate", "54mbit", "--rtt", "1s", "--phy-device", "a b"],
+                            "name"),
+    "no file": ("size mesh nowhere.toml", "nowhere.toml"),
+    "a directory": ("size mesh .", "directory"),
+    "broken TOML": ("size mesh broken.toml", "broken.toml"),
+    "not text": ("size mesh binary.toml", "binary.toml"),
+    "empty file": ("size mesh empty.toml", "empty.toml"),
+    "radio without the rate": ("size mesh mesh.toml --radio a-ack-6", "11 Mb/s"),
+    "no such radio": ("size mesh mesh.toml --radio q", "radio"),
+    "no uploads": ("size edca --uploads -1 --downloads 6", "uploads"),
+    "nobody": ("size edca --uploads 0 --downloads 0", "download"),
+    "too many uploads": ("size edca --uploads 1000000000 --downloads 6", "uploads"),
+    "frame too large": ("size edca --uploads 1 --downloads 1 --packet 100000", "packet"),
+    "JSON into nowhere": ("size ap --rate 54mbit --rtt 1s --json /no/such/place.json", "/no/such"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mesh.toml").write_text(MESH)
+    (tmp_path / "broken.toml").write_text("nodes = [")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00\x01")
+    (tmp_path / "empty.toml").write_text("")
+    return tmp_path
+
+
+def invoke(command):
+    arguments = command.split() if isinstance(command, str) else command
+    result = CliRunner().invoke(main, arguments, env={"COLUMNS": "120"})
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_text_and_json_say_the_same(name):
+    text = invoke(f"{GOOD[name]} --for all")
+    assert text.exit_code == 0, text.output
+    found = json.loads(invoke(f"{GOOD[name]} --for all --json -").stdout)
+    jsonschema.validate(found, schema())
+    words = re.sub(r"[\s│]+", " ", text.output)
+    for figure in found["figures"]:
+        assert with_unit(figure["name"], figure["value"]) in words, figure
+    for caution in found["cautions"]:
+        assert caution in words
+    lines = text.output.splitlines()
+    for settings in found["settings"]:
+        for line in settings["lines"]:
+            assert line in lines
+    assert {entry["target"] for entry in found["settings"]} == {"hostapd", "openwrt", "tc"}
+
+
+@pytest.mark.parametrize("name", ["ap", "mesh", "edca"])
+def test_settings_are_printed_only_when_asked_for(name):
+    assert json.loads(invoke(f"{GOOD[name]} --json -").stdout)["settings"] == []
+    only = json.loads(invoke(f"{GOOD[name]} --for openwrt --json -").stdout)["settings"]
+    assert only
+    assert {entry["target"] for entry in only} == {"openwrt"}
+
+
+def test_json_goes_to_a_file_beside_the_text(here):
+    result = invoke(f"{GOOD['ap']} --json out.json")
+    assert "queue limit" in result.output
+    jsonschema.validate(json.loads((here / "out.json").read_text()), schema())
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_answered_in_a_sentence(name):
+    command, word = BAD[name]
+    result = invoke(command)
+    assert result.exit_code in (1, 2)
+    said = result.output.rsplit("Error: ", 1)[-1]
+    assert word in said
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["", "ap", "mesh", "edca"])
+def test_help_has_an_example(command):
+    result = invoke(f"size {command} --help")
+    assert result.exit_code == 0
+    assert "airqueue size " in result.output
