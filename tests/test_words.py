@@ -4,9 +4,10 @@ import pytest
 
 import synthetic
 from airqueue import text
+from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.measure.schema import schema
 from airqueue.measure.tables import estimates
-from airqueue.measure.words import describe, meaning_for_call, meaning_for_game
+from airqueue.measure.words import describe
 
 VERDICTS = (
     "isolated",

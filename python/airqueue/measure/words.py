@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airqueue import text
-
-CALL_GOOD_S = 0.150
-"""One-way delay up to which ITU-T G.114 sees most calls unharmed; cited by the APQ paper, V."""
-CALL_LIMIT_S = 0.400
-"""One-way delay that ITU-T G.114 says network planning should not exceed."""
-GAME_ROUND_TRIP_S = 0.100
-"""Round-trip delay under which first-person shooters play well (Beigbeder et al. 2004, cited by
-the APQ paper, V)."""
+from airqueue.felt import meaning_for_call, meaning_for_game
 
 ESTIMATOR_NAMES: Mapping[str, str] = {
     "counting": "counting",
@@ -134,36 +127,6 @@ def describe(result: Mapping[str, Any]) -> Words:
         tuple(findings),
         (*_interrupted(result), *_discards(result), *result["warnings"]),
         plain.next_steps,
-    )
-
-
-def meaning_for_call(delay_s: float) -> str:
-    """Say what a queueing delay in one direction does to a telephone call (ITU-T G.114)."""
-    call = f"{CALL_GOOD_S * 1e3:.0f} ms one way"
-    if delay_s > CALL_LIMIT_S:
-        return (
-            f"For a call that is too much: ITU-T G.114 asks for {call} and sets the limit at "
-            f"{CALL_LIMIT_S * 1e3:.0f} ms, and the full queue alone exceeds it."
-        )
-    if delay_s > CALL_GOOD_S:
-        return (
-            f"For a call that is audible: the full queue alone exceeds the {call} that ITU-T G.114 "
-            f"calls good, though not its limit of {CALL_LIMIT_S * 1e3:.0f} ms."
-        )
-    return (
-        f"A call can bear that: of the {call} that ITU-T G.114 calls good it leaves "
-        f"{text.seconds(CALL_GOOD_S - delay_s)} for the rest of the path and the codec."
-    )
-
-
-def meaning_for_game(delay_s: float) -> str:
-    """Say what a queueing delay in one direction does to a first-person game."""
-    game = f"{GAME_ROUND_TRIP_S * 1e3:.0f} ms round trip"
-    if delay_s > GAME_ROUND_TRIP_S:
-        return f"A first-person game wants less than {game}; this one direction already exceeds it."
-    return (
-        f"A first-person game wants less than {game}; this leaves "
-        f"{text.seconds(GAME_ROUND_TRIP_S - delay_s)} of it for everything else."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airqueue.measure.words import meaning_for_call, meaning_for_game
+from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
 from airqueue.models.voice import mos, r_factor
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
