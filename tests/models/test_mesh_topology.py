@@ -205,8 +205,9 @@ def test_hostile_files_name_the_file(tmp_path: Path) -> None:
     for data, says in (
         (b"title = '\xff'", "line 1 is not UTF-8"),
         (b"a = " + b"[" * 100_000, "nested too deeply|no TOML"),
-        (b"#" * (MAX_FILE_BYTES + 1), "the file is larger; expected at most 4 MiB"),
+        (b"#" * (MAX_FILE_BYTES + 1), "the file is larger; expected at most 1 MiB"),
         (b"\x00", "no TOML"),
+        (b"a." * 50_000 + b"b = 1", "a key of fifty parts"),
         (b"", "nodes: nothing"),
         (f"x = {'9' * 10_000}".encode(), "no TOML"),
         (f"nodes = [{many}]".encode(), "nodes: there are 20,000"),

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -54,7 +55,9 @@ from airqueue.models.mesh_topology import (
 )
 from airqueue.units import UnitError, parse_duration, parse_rate
 
-MAX_FILE_BYTES: Final = 4 << 20
+MAX_FILE_BYTES: Final = 1 << 20
+_LONG_KEY: Final = re.compile(r"(?:[^.=,#\[\]{}\n]{0,70}\.){50}")
+"""Fifty keys joined by dots: no mesh has them, and tomllib's time grows with their square."""
 _MAX_NAME: Final = 64
 _TOP_KEYS: Final = (
     "title", "radio", "rate", "channel", "rts", "range_m", "nodes", "link", "flow",
@@ -100,6 +103,8 @@ def parse_topology(text: str) -> Topology:
     >>> [str(link) for link in mesh.links]
     ['roof -> gateway', 'gateway -> roof']
     """
+    if any(line.count(".") >= 50 and _LONG_KEY.search(line) for line in text.splitlines()):
+        raise TopologyError("the text", "a key of fifty parts", "a flat TOML file")
     try:
         table = tomllib.loads(text)
     except RecursionError as error:
