@@ -148,13 +148,9 @@ def virtual_queues(
     ):
         route = [links[hop] for hop in flow.hops]
         inside = [route[hop - 1] for hop in bottleneck.hops]
-        ceiling = flow.demand_bps if flow.demand_bps is not None else math.inf
-        if carrying == "share":
-            # Of an idle flow too: its queues get the minimum.
-            ceiling = max(1.0, bottleneck.rate_bps)
         buffer = path_buffer(
             [float(times[link].round_trip_s) for link in inside],
-            [min(link.rate_bps, ceiling) for link in inside],
+            _carried_bps(flow, bottleneck, inside, carrying),
             segment_bytes,
             flow.other_delay_s,
         )
