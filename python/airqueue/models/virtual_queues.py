@@ -167,6 +167,17 @@ def virtual_queues(
     return MeshBuffers(topology, tuple(flows), ring)
 
 
+def _carried_bps(
+    flow: Flow, bottleneck: Bottleneck, inside: list[Link], carrying: str
+) -> list[float]:
+    """Return what each link can carry of the flow at most; the least of them makes λ."""
+    ceiling = flow.demand_bps if flow.demand_bps is not None else math.inf
+    if carrying == "share":
+        # Of an idle flow too: its queues get the minimum.
+        ceiling = max(1.0, bottleneck.rate_bps)
+    return [min(link.rate_bps, ceiling) for link in inside]
+
+
 def link_exchanges(
     topology: Topology,
     links: Sequence[Link],
