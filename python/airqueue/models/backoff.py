@@ -1,4 +1,4 @@
-"""The mean backoff between attempts, which is where the fixed points of section DCF differ.
+"""The mean backoff between attempts, which is where the fixed points of DCF differ.
 
 At stage k (after k collisions) a station draws from a window of ``w_k = min(2^k cw_min, cw_max)``
 values, 0 to ``w_k - 1``. The mean draw is ``(w_k - 1)/2`` slots. A model that counts the slot of the
@@ -9,6 +9,8 @@ transmission itself adds one, giving ``(w_k + 1)/2`` (Bianchi); one that rounds 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -19,15 +21,35 @@ CW_MIN = 32.0
 """802.11b: backoff from 0..31 at the first attempt."""
 CW_MAX = 1024.0
 
+EXTRA_SLOTS: Final[Mapping[str, float]] = {"bianchi": 1.0, "tay-chua": 0.0, "http": -1.0}
+"""How each convention counts slots: a stage costs ``(w_k + extra)/2`` slots per attempt."""
 
-def windows(cw_min: Numbers, cw_max: Numbers) -> tuple[FloatArray, FloatArray]:
-    """Return the checked contention windows, numbers of values: ``1 <= cw_min <= cw_max``."""
+# The series in p are evaluated between these; at the ends they would be 0/0 or 0 times infinity.
+_LEAST = float(np.finfo(np.float64).tiny)
+_MOST = float(np.nextafter(1.0, 0.0))
+
+
+def windows(
+    cw_min: Numbers, cw_max: Numbers, *, at_least: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return the checked contention windows, numbers of values: ``at_least <= cw_min <= cw_max``."""
     low, high = broadcast(
-        cw_min=numbers("cw_min", cw_min, at_least=1), cw_max=numbers("cw_max", cw_max, at_least=1)
+        cw_min=numbers("cw_min", cw_min, at_least=at_least),
+        cw_max=numbers("cw_max", cw_max, at_least=at_least),
     )
     if np.any(high < low):
         raise ParameterError("cw_max", "cw_max is less than cw_min; it must be at least as large")
     return low, high
+
+
+def retry_limit(retries: Numbers | None) -> FloatArray:
+    """Return the checked number of retransmissions after which a packet is given up; None: never.
+
+    "Never" is infinity in what is returned, so that arrays may be broadcast against it.
+    """
+    if retries is None:
+        return np.asarray(np.inf)
+    return numbers("retries", retries, at_least=0, whole=True)
 
 
 def attempts_and_backoff(
@@ -35,34 +57,70 @@ def attempts_and_backoff(
     cw_min: FloatArray,
     cw_max: FloatArray,
     *,
-    retries: int | None,
+    retries: FloatArray | float | None,
     extra_slots: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return (mean attempts, mean backoff in slots) per packet, both multiplied by ``1 - p``.
 
-    A packet is given up after ``retries`` retransmissions, never if that is None. Stage k is reached
-    with probability ``p^k`` and costs ``(w_k + extra_slots)/2``, so
+    A packet is given up after ``retries`` retransmissions, never if that is None or infinite. Stage k
+    is reached with probability ``p^k`` and costs ``(w_k + extra_slots)/2``, so
 
         attempts (1-p) = Σ_k (1-p) p^k  = 1 - p^(retries+1)
         backoff (1-p)  = Σ_k (1-p) p^k (w_k + extra_slots)/2
 
-    The factor keeps both finite at p = 1. Their quotient is the attempt probability per slot of
-    Kumar, Altman, Miorandi and Goyal. p, cw_min, cw_max: checked arrays that broadcast.
+    The factor keeps both finite where packets are never given up and p is 1. Their quotient is the
+    attempt probability per slot, `attempt_probability`. All terms are positive and nothing cancels,
+    so both are accurate to a few units in the last place for every p, 1/2 and the neighbourhood of 1
+    included (p = 1 itself is taken as the number just below it). p, cw_min, cw_max and retries:
+    checked arrays that broadcast.
     """
-    last_stage = _doublings(cw_min, cw_max)
-    if retries is not None:
-        last_stage = min(last_stage, retries)
-    power = np.ones(np.broadcast_shapes(p.shape, cw_min.shape))
-    slots = np.zeros_like(power)
-    for stage in range(last_stage):
-        slots += power * (np.minimum(2.0**stage * cw_min, cw_max) + extra_slots)
-        power = power * p
-    # From here on the window does not change: what is left of the geometric series in one term.
-    end = np.zeros_like(power) if retries is None else p ** (retries + 1)
-    tail_window = np.minimum(2.0**last_stage * cw_min, cw_max) + extra_slots
-    return 1.0 - end, ((1.0 - p) * slots + (power - end) * tail_window) / 2.0
+    limit = np.asarray(np.inf if retries is None else retries, dtype=np.float64)
+    p = np.clip(p, _LEAST, _MOST)
+    growing = int(min(_doublings(cw_min, cw_max), np.max(limit, initial=0.0)))
+    fewest = np.min(limit, initial=np.inf)
+    weight = 1.0 - p
+    window = cw_min
+    slots = np.zeros(np.broadcast_shapes(p.shape, cw_min.shape, cw_max.shape, limit.shape))
+    with np.errstate(over="ignore"):
+        for stage in range(1, growing + 1):
+            slots += weight * (window + extra_slots)
+            weight = weight * p
+            window = np.minimum(2.0 * window, cw_max)
+            if stage > fewest:
+                weight = np.where(stage <= limit, weight, 0.0)
+        # From here on the window stays: Σ p^j of the stages left. expm1 because 1 - p^j cancels.
+        log_p = np.log(p)
+        left = np.maximum(limit + 1.0 - growing, 0.0)
+        slots += weight * (np.expm1(left * log_p) / (p - 1.0)) * (window + extra_slots)
+        attempts = -np.expm1((limit + 1.0) * log_p)
+    return attempts, slots / 2.0
+
+
+def attempt_probability(
+    p: FloatArray,
+    cw_min: FloatArray,
+    cw_max: FloatArray,
+    retries: FloatArray,
+    extra_slots: float,
+) -> FloatArray:
+    """Return τ = Σ p^k / Σ p^k (w_k + extra_slots)/2, that a station transmits in a slot.
+
+    It decreases in p. Parameters as in `attempts_and_backoff`, ``cw_min >= 2 - extra_slots`` (below
+    that a backoff lasts less than the slot of its transmission).
+    """
+    attempts, slots = attempts_and_backoff(
+        p, cw_min, cw_max, retries=retries, extra_slots=extra_slots
+    )
+    return np.minimum(attempts / slots, 1.0)
+
+
+def drop_probability(p: FloatArray, retries: FloatArray) -> FloatArray:
+    """Return ``p^(retries+1)``, that all attempts of a packet collide; 0 if it is never given up."""
+    endless = np.isinf(retries)
+    dropped: FloatArray = np.where(endless, 0.0, p ** (np.where(endless, 0.0, retries) + 1.0))
+    return dropped
 
 
 def _doublings(cw_min: FloatArray, cw_max: FloatArray) -> int:
     """Return after how many doublings no window grows any more."""
-    return max(0, math.ceil(math.log2(float(np.max(cw_max / cw_min)))))
+    return math.ceil(math.log2(float(np.max(cw_max / cw_min, initial=1.0))))

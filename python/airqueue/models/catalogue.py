@@ -89,7 +89,10 @@ class Model:
 
 
 MODULES: Final[Mapping[str, str]] = {
+    "bianchi": "bianchi",
     "tay-chua": "tay_chua",
+    "kumar": "kumar",
+    "dcf-conventions": "dcf_conventions",
     "http-contention": "http_contention",
     "tcp-capacity": "tcp_capacity",
     "tcp-window": "tcp_window",

@@ -25,12 +25,15 @@ def increasing_root(
 
     ``function`` must not be positive at ``low`` and not be negative at ``high``. It is called with
     arrays of one dimension. The method is Chandrupatla's (bracketing, inverse quadratic where it
-    helps), to about four units in the last place.
+    helps), to about four units in the last place of x, however small x is. Empty arrays give an empty
+    array; integers are taken as floating point.
 
     ``what`` names the unknown in the message of ConvergenceError, raised where the ends do not
     bracket a root.
     """
-    low, high, *arrays = np.broadcast_arrays(low, high, *parameters)
+    low, high, *arrays = np.broadcast_arrays(
+        *(np.asarray(array, dtype=np.float64) for array in (low, high, *parameters))
+    )
     shape = low.shape
     flat = [np.ravel(array) for array in (low, high, *arrays)]
     roots = np.empty(low.size)
@@ -55,7 +58,7 @@ def _solve(
             function,
             (low, high),
             args=parameters,
-            tolerances={"xatol": 1e-15, "xrtol": 4 * np.finfo(np.float64).eps},
+            tolerances={"xrtol": 4 * np.finfo(np.float64).eps},
         )
     if not np.all(found.success):
         worst = int(np.argmin(found.success))

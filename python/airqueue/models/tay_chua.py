@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff, windows
+from airqueue.models.backoff import CW_MAX, CW_MIN, EXTRA_SLOTS, attempts_and_backoff, windows
 from airqueue.models.catalogue import Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.roots import increasing_root
+from airqueue.models.fixed_point import collision_probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +31,28 @@ def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> 
 
     n: saturated stations, at least 1, may be fractional. cw_min, cw_max: values of the smallest and
     the largest window (m doublings between them; a cw_max that is no such multiple caps the last).
-    Packets are never given up. Valid for saturated stations that all hear each other; the backoff
-    freezes while the medium is busy.
+    Valid for saturated stations that all hear each other; the backoff freezes while the medium is
+    busy. Packets are never given up; with a retry limit and the same count of slots it is
+    ``kumar(n, cw_min, cw_max, retries, convention="tay-chua")``.
 
     Raises ParameterError, or ConvergenceError where no p in [0, 1] solves it.
 
     >>> float(tay_chua(2).collision_probability.round(4))
     0.0586
     """
-    low, high = windows(cw_min, cw_max)
-    stations, low, high = broadcast(
-        n=numbers("n", n, at_least=1), cw_min=numbers("cw_min", low, at_least=2), cw_max=high
-    )
-    p = increasing_root(_surplus, 0.0, 1.0, (stations, low, high), what="collision probability")
+    low, high = windows(cw_min, cw_max, at_least=2)
+    stations, low, high = broadcast(n=numbers("n", n, at_least=1), cw_min=low, cw_max=high)
+    p = collision_probability(_attempt_probability, stations, (low, high))
     return TayChua(finished("p", p), finished("W̄", _mean_backoff(p, low, high)))
 
 
 def _mean_backoff(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
-    return attempts_and_backoff(p, cw_min, cw_max, retries=None, extra_slots=0.0)[1]
+    extra = EXTRA_SLOTS["tay-chua"]
+    return attempts_and_backoff(p, cw_min, cw_max, retries=None, extra_slots=extra)[1]
 
 
-def _surplus(p: FloatArray, n: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
-    surplus: FloatArray = p - 1.0 + (1.0 - 1.0 / _mean_backoff(p, cw_min, cw_max)) ** (n - 1.0)
-    return surplus
+def _attempt_probability(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
+    return np.minimum(1.0 / _mean_backoff(p, cw_min, cw_max), 1.0)
 
 
 def _evaluate(n: float, cw_min: float, cw_max: float) -> dict[str, float]:

@@ -1,0 +1,266 @@
+"""How many points per second each vectorised model solves on one core, as a table.
+
+Each row gives a model random parameters, made beforehand, and counts CPU seconds of this process on
+one core. Where there is a peer (what one would write without this package: a loop over
+`scipy.optimize.brentq`), it solves the first points of the same row in the same run; the table
+shows how many times fewer points per second it solves, and that both agree.
+
+    .venv/bin/python benches/models.py                   # everything; exit code 1 if a row misses
+    .venv/bin/python benches/models.py --only kumar      # rows whose name contains a word
+    .venv/bin/python benches/models.py --json out.json
+
+To add a row, write a function that returns a `Bench` and append it to `BENCHES`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import brentq
+
+from airqueue.models.bianchi import bianchi
+from airqueue.models.kumar import kumar, kumar_backoffs
+from airqueue.models.tay_chua import tay_chua
+
+MILLION = 1_000_000
+FIXED_POINT_TARGET_S = 10.0
+PEER_POINTS = 2_000
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One row: what is solved, how often, in how much time, and by whom else."""
+
+    name: str
+    what: str
+    """Parameters, in a few words."""
+    count: int
+    """Points, transmissions or whatever ``run`` works through once."""
+    run: Callable[[], NDArray[np.float64] | None]
+    """Returns the figures to compare with the peer's, if there is one."""
+    target_s: float | None = None
+    peer: Callable[[int], float] | None = None
+    """Index of a point -> the same figure, one point at a time."""
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a row gave."""
+
+    name: str
+    what: str
+    count: int
+    cpu_s: float
+    per_s: float
+    target_s: float | None
+    reached: bool
+    peer_ratio: float | None
+    """Points per second of this package over those of the peer."""
+    peer_difference: float | None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Random cells: n in 1..50, windows of 802.11b, 802.11a/g, Bianchi and EDCA."""
+
+    n: NDArray[np.float64]
+    cw_min: NDArray[np.float64]
+    cw_max: NDArray[np.float64]
+    retries: NDArray[np.float64]
+
+
+def random_cells(count: int = MILLION) -> Cells:
+    generator = np.random.default_rng(20_000)
+    cw = np.array([(32, 1024), (16, 1024), (32, 256), (16, 32), (8, 16), (64, 64)], dtype=float)
+    cw_min, cw_max = cw[generator.integers(len(cw), size=count)].T
+    return Cells(
+        n=generator.integers(1, 51, count).astype(float),
+        cw_min=cw_min,
+        cw_max=cw_max,
+        retries=generator.choice([3.0, 6.0, 10.0], count),
+    )
+
+
+def plain_loop(cells: Cells, extra_slots: float, *, finite: bool) -> Callable[[int], float]:
+    """Return what one would write for one cell: the sums in Python, solved by Brent's method."""
+
+    def solve(index: int) -> float:
+        n, cw_min, cw_max, retries = (
+            float(array[index]) for array in (cells.n, cells.cw_min, cells.cw_max, cells.retries)
+        )
+        doublings = round(math.log2(cw_max / cw_min))
+        last = int(retries) if finite else doublings
+
+        def surplus(p: float) -> float:
+            attempts = slots = 0.0
+            for k in range(last):
+                attempts += p**k
+                slots += p**k * (2.0 ** min(k, doublings) * cw_min + extra_slots) / 2.0
+            tail = p**last * (1.0 if finite else 1.0 / (1.0 - p))
+            attempts += tail
+            slots += tail * (2.0 ** min(last, doublings) * cw_min + extra_slots) / 2.0
+            return p - 1.0 + (1.0 - attempts / slots) ** (n - 1.0)
+
+        return float(brentq(surplus, 0.0, 1.0 - 1e-12, xtol=1e-13))
+
+    return solve
+
+
+def bianchi_endless() -> Bench:
+    cells = random_cells()
+    return Bench(
+        name="bianchi",
+        what="n 1..50, 6 windows, never given up",
+        count=MILLION,
+        run=lambda: bianchi(cells.n, cells.cw_min, cells.cw_max).collision_probability,
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, 1.0, finite=False),
+    )
+
+
+def bianchi_retries() -> Bench:
+    cells = random_cells()
+    return Bench(
+        name="bianchi, retries",
+        what="n 1..50, 6 windows, 3, 6 or 10 retries",
+        count=MILLION,
+        run=lambda: (
+            bianchi(cells.n, cells.cw_min, cells.cw_max, cells.retries).collision_probability
+        ),
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, 1.0, finite=True),
+    )
+
+
+def tay_chua_endless() -> Bench:
+    cells = random_cells()
+    return Bench(
+        name="tay-chua",
+        what="n 1..50, 6 windows, never given up",
+        count=MILLION,
+        run=lambda: tay_chua(cells.n, cells.cw_min, cells.cw_max).collision_probability,
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, 0.0, finite=False),
+    )
+
+
+def kumar_windows() -> Bench:
+    cells = random_cells()
+    return Bench(
+        name="kumar",
+        what="n 1..50, 6 windows, 3, 6 or 10 retries, http",
+        count=MILLION,
+        run=lambda: (
+            kumar(
+                cells.n, cells.cw_min, cells.cw_max, cells.retries, convention="http"
+            ).collision_probability
+        ),
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, -1.0, finite=True),
+    )
+
+
+def kumar_list() -> Bench:
+    cells = random_cells()
+    stages = np.arange(7.0)
+    windows = np.minimum(2.0**stages * cells.cw_min[:, None], cells.cw_max[:, None])
+    cells = Cells(cells.n, cells.cw_min, cells.cw_max, np.full(MILLION, 6.0))
+    return Bench(
+        name="kumar, backoffs",
+        what="n 1..50, 7 mean backoffs given",
+        count=MILLION,
+        run=lambda: kumar_backoffs(cells.n, (windows + 1.0) / 2.0).collision_probability,
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, 1.0, finite=True),
+    )
+
+
+BENCHES: list[Callable[[], Bench]] = [
+    bianchi_endless,
+    bianchi_retries,
+    tay_chua_endless,
+    kumar_windows,
+    kumar_list,
+]
+
+
+def measure(bench: Bench) -> Outcome:
+    started = time.process_time()
+    figures = bench.run()
+    cpu_s = time.process_time() - started
+    ratio = difference = None
+    if bench.peer is not None and figures is not None:
+        points = min(PEER_POINTS, bench.count)
+        started = time.process_time()
+        peer = [bench.peer(index) for index in range(points)]
+        peer_s = time.process_time() - started
+        ratio = (bench.count / cpu_s) / (points / peer_s)
+        difference = float(np.max(np.abs(figures[:points] - peer)))
+    reached = (bench.target_s is None or cpu_s < bench.target_s) and (
+        difference is None or difference <= bench.tolerance
+    )
+    return Outcome(
+        bench.name,
+        bench.what,
+        bench.count,
+        cpu_s,
+        bench.count / cpu_s,
+        bench.target_s,
+        reached,
+        ratio,
+        difference,
+    )
+
+
+def table(outcomes: list[Outcome]) -> Table:
+    shown = Table(title="models on one core")
+    for heading in ("model", "points"):
+        shown.add_column(heading)
+    for heading in ("how many", "CPU s", "target s", "per s", "× peer", "differ by", "reached"):
+        shown.add_column(heading, justify="right")
+    for row in outcomes:
+        shown.add_row(
+            row.name,
+            row.what,
+            f"{row.count:,}",
+            f"{row.cpu_s:.2f}",
+            "-" if row.target_s is None else f"{row.target_s:g}",
+            f"{row.per_s:,.0f}",
+            "-" if row.peer_ratio is None else f"{row.peer_ratio:.1f}",
+            "-" if row.peer_difference is None else f"{row.peer_difference:.0e}",
+            "yes" if row.reached else "NO",
+        )
+    return shown
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--json", type=Path, help="write the outcomes to a file as well")
+    arguments = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    benches = [bench for make in BENCHES if arguments.only in (bench := make()).name]
+    outcomes = [measure(bench) for bench in benches]
+    Console(width=140).print(table(outcomes))
+    if arguments.json is not None:
+        rows = [asdict(outcome) for outcome in outcomes]
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    return 0 if all(outcome.reached for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""The decoupling that every fixed point of DCF shares: p = 1 - (1 - τ(p))^(n-1).
+
+A saturated station sees the others attempt independently, each with probability τ in a slot, and τ
+depends on the collision probability p through the backoff alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import xlog1py
+
+from airqueue.models.checks import FloatArray
+from airqueue.models.roots import increasing_root
+
+
+def collision_probability(
+    attempt_probability: Callable[..., FloatArray],
+    n: FloatArray,
+    parameters: tuple[FloatArray, ...],
+) -> FloatArray:
+    """Solve ``p = 1 - (1 - τ(p, *parameters))^(n-1)``, elementwise.
+
+    ``attempt_probability`` returns τ in [0, 1] and must not increase in p; then there is exactly one
+    solution. n and the parameters: checked arrays that broadcast.
+    """
+
+    def surplus(p: FloatArray, n: FloatArray, *rest: FloatArray) -> FloatArray:
+        return p - hit(attempt_probability(p, *rest), n)
+
+    return increasing_root(surplus, 0.0, 1.0, (n, *parameters), what="collision probability")
+
+
+def hit(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
+    """Return ``1 - (1-τ)^(n-1)``, that one of the n - 1 others attempts in the slot.
+
+    Written so that neither a tiny τ nor τ = 1 with n = 1 loses anything.
+    """
+    probability: FloatArray = -np.expm1(xlog1py(n - 1.0, -attempt_probability))
+    return probability
+
+
+def spared(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
+    """Return ``(1-τ)^(n-1)``, that none of the others does; for many stations 1 - `hit` cancels."""
+    probability: FloatArray = np.exp(xlog1py(n - 1.0, -attempt_probability))
+    return probability
