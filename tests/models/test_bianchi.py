@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from airqueue.models.bianchi import MODEL, bianchi
 from airqueue.models.errors import ParameterError
-from airqueue.models.saturation import Exchange, saturation
+from airqueue.models.saturation import AccessTimings, saturation
 
 TABLE = list(csv.DictReader((Path(__file__).parent / "data/bianchi.csv").open(encoding="utf-8")))
 
@@ -162,7 +162,7 @@ def test_delay_is_the_time_of_all_attempts() -> None:
     """n L/S against slots per packet times the mean slot: Little's law, with drops and without."""
     for retries in (None, 0, 6):
         solved = bianchi(20, retries=retries)
-        frames = Exchange()
+        frames = AccessTimings()
         cell = saturation(20, solved.attempt_probability, frames.slot_times(), frames.payload_bits)
         p = float(solved.collision_probability)
         stages = range(200 if retries is None else retries + 1)
@@ -180,6 +180,10 @@ def test_extreme_but_valid_input_is_solved_without_a_warning() -> None:
             solved = bianchi(n, 1, cw_max, retries)
             assert ((solved.collision_probability >= 0) & (solved.collision_probability <= 1)).all()
             assert ((solved.attempt_probability > 0) & (solved.attempt_probability <= 1)).all()
+        for width in (1 + 2e-16, 1 + 1e-15, 1 + 1e-12):
+            # τ is 1 but for rounding: an answer, not a failure to bracket it.
+            p = bianchi(np.linspace(1, 2, 99), width, width * 1.5, 3).collision_probability
+            assert ((p >= 0) & (p <= 1)).all()
     assert bianchi([], 32, 1024).drop_probability.shape == (0,)
     assert bianchi(np.arange(1, 4)).attempt_probability.shape == (3,)
 

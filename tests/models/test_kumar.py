@@ -110,8 +110,9 @@ def test_lists_broadcast_against_n() -> None:
     assert kumar_backoffs([], [1, 2]).collision_probability.shape == (0,)
 
 
-@given(st.floats(1, 1000), st.lists(st.floats(1, 1000), min_size=1, max_size=8).map(sorted))
+@given(st.floats(1, 1000), st.lists(st.floats(1.01, 1000), min_size=1, max_size=8).map(sorted))
 def test_backoffs_that_never_shrink_have_one_solution(n: float, backoffs: list[float]) -> None:
+    # Backoffs of one slot are left out: τ is then near 1, and 1 - τ is lost to rounding in both.
     every = kumar_fixed_points(n, backoffs)
     assert every.shape == (1,)
     one = kumar_backoffs(n, backoffs).collision_probability

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airqueue.models.errors import ConvergenceError, ModelError, ParameterError
-from airqueue.models.saturation import Exchange, SlotTimes, saturation
+from airqueue.models.saturation import AccessTimings, SlotTimes, saturation
 
 TIMES = SlotTimes(50e-6, 8982e-6, 8713e-6)
 
@@ -112,22 +112,24 @@ def test_bad_input_is_named(arguments: tuple[float, float, SlotTimes, float], na
 )
 def test_bad_frames_are_named(name: str, bad: float) -> None:
     with pytest.raises(ParameterError) as raised:
-        Exchange(**{name: bad}).slot_times()
+        AccessTimings(**{name: bad}).slot_times()
     assert raised.value.parameter == name
 
 
 def test_unknown_access_is_named() -> None:
     with pytest.raises(ParameterError, match="basic, rts-cts"):
-        Exchange().slot_times("rts")
+        AccessTimings().slot_times("rts")
 
 
 def test_frames_of_many_sizes_at_once() -> None:
-    times = Exchange(payload_bits=[1000, 2000], data_rate_bps=[[1e6], [2e6]]).slot_times("rts-cts")
-    alone = Exchange(payload_bits=2000, data_rate_bps=2e6).slot_times("rts-cts")
+    times = AccessTimings(payload_bits=[1000, 2000], data_rate_bps=[[1e6], [2e6]]).slot_times(
+        "rts-cts"
+    )
+    alone = AccessTimings(payload_bits=2000, data_rate_bps=2e6).slot_times("rts-cts")
     assert np.shape(times.success_s) == (2, 2)
     assert np.asarray(times.success_s)[1, 1] == alone.success_s
     with pytest.raises(ParameterError, match="shapes"):
-        Exchange(payload_bits=[1, 2], sifs_s=[1, 2, 3]).slot_times()
+        AccessTimings(payload_bits=[1, 2], sifs_s=[1, 2, 3]).slot_times()
 
 
 @pytest.mark.parametrize("huge", [1e300, 1.7e308])
@@ -143,4 +145,4 @@ def test_what_floating_point_cannot_hold_is_an_error_not_a_nan(huge: float, tiny
                     continue
                 assert np.isfinite(cell.throughput_bps)
         with pytest.raises(ConvergenceError):
-            Exchange(payload_bits=huge, data_rate_bps=tiny).slot_times("rts-cts")
+            AccessTimings(payload_bits=huge, data_rate_bps=tiny).slot_times("rts-cts")

@@ -25,7 +25,7 @@ from airqueue.models.backoff import (
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.fixed_point import collision_probability
-from airqueue.models.saturation import ACCESS, Exchange, saturation
+from airqueue.models.saturation import ACCESS, AccessTimings, saturation
 
 _TAU = partial(attempt_probability, extra_slots=EXTRA_SLOTS["bianchi"])
 
@@ -90,7 +90,7 @@ def _evaluate(
     **exchange: Any,
 ) -> dict[str, Figure]:
     solved = bianchi(n, cw_min, cw_max, retries)
-    frames = Exchange(**exchange)
+    frames = AccessTimings(**exchange)
     times = frames.slot_times(access)
     cell = saturation(n, solved.attempt_probability, times, frames.payload_bits)
     stuck = cell.packets_per_s == 0
@@ -108,7 +108,7 @@ def _evaluate(
     }
 
 
-_BIANCHI = Exchange()
+_BIANCHI = AccessTimings()
 
 MODEL = Model(
     name="bianchi",
@@ -160,4 +160,9 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="n=1..50 access=rts-cts",
+    valid=(
+        "Saturated stations that all hear each other and lose frames by collision alone. For two "
+        "stations p is some 3 % below a slot-by-slot simulation. Far above 50 "
+        "stations give a retry limit, as real stations drop packets."
+    ),
 )

@@ -43,4 +43,8 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="n=2..50",
+    valid=(
+        "As the models compared: saturated stations that all hear each other. The truth of a slotted "
+        "cell lies between tay-chua and http for two stations."
+    ),
 )

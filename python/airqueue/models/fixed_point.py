@@ -14,6 +14,8 @@ from scipy.special import xlog1py
 from airqueue.models.checks import FloatArray
 from airqueue.models.roots import increasing_root
 
+_MARGIN = 1e-9
+
 
 def collision_probability(
     attempt_probability: Callable[..., FloatArray],
@@ -26,10 +28,23 @@ def collision_probability(
     solution. n and the parameters: checked arrays that broadcast.
     """
 
-    def surplus(p: FloatArray, n: FloatArray, *rest: FloatArray) -> FloatArray:
-        return p - hit(attempt_probability(p, *rest), n)
+    def hits(p: FloatArray, n: FloatArray, *rest: FloatArray) -> FloatArray:
+        return hit(attempt_probability(p, *rest), n)
 
-    return increasing_root(surplus, 0.0, 1.0, (n, *parameters), what="collision probability")
+    def surplus(p: FloatArray, *rest: FloatArray) -> FloatArray:
+        return p - hits(p, *rest)
+
+    shape = np.broadcast_shapes(n.shape, *(array.shape for array in parameters))
+    arrays = tuple(np.ravel(np.broadcast_to(array, shape)) for array in (n, *parameters))
+    # As τ does not increase, p lies between its values for τ(1) and τ(0). From there a tiny p takes
+    # as few steps as others, instead of a thousand. Where rounding spoils that, the ends are 0 and 1.
+    zero, one = np.zeros(arrays[0].size), np.ones(arrays[0].size)
+    low = hits(one, *arrays) * (1.0 - _MARGIN)
+    high = np.minimum(hits(zero, *arrays) * (1.0 + _MARGIN), one)
+    low = np.where(surplus(low, *arrays) <= 0, low, zero)
+    high = np.where(surplus(high, *arrays) >= 0, high, one)
+    root = increasing_root(surplus, low, high, arrays, what="collision probability")
+    return root.reshape(shape)
 
 
 def hit(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:

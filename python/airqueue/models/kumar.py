@@ -232,4 +232,8 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="n=1..50 convention=http",
+    valid=(
+        "Saturated stations that all hear each other, lose frames by collision alone and behave "
+        "alike; mean backoffs that never shrink from stage to stage, for which p is unique."
+    ),
 )

@@ -41,7 +41,7 @@ class SlotTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class AccessTimings:
     """The frames and gaps of one exchange; the defaults are those of Bianchi's Table II (FHSS).
 
     Lengths are without the PHY's preamble and header, whose duration ``phy_header_s`` precedes every
@@ -76,7 +76,7 @@ class Exchange:
         the others wait. Raises ParameterError for a negative length, a rate that is not positive, or
         E[P*] below E[P].
 
-        >>> times = Exchange().slot_times("rts-cts")
+        >>> times = AccessTimings().slot_times("rts-cts")
         >>> round(times.success_s * 1e6), round(times.collision_s * 1e6)
         (9568, 417)
         """

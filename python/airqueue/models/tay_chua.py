@@ -79,4 +79,8 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="n=1..50",
+    valid=(
+        "Saturated stations that all hear each other, lose frames by collision alone and never give "
+        "a packet up."
+    ),
 )
