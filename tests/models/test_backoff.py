@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 from chains import attempt_probability as chain
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airqueue.models.backoff import (
@@ -100,6 +100,7 @@ def test_equals_the_stationary_markov_chain(
     assert float(found) == pytest.approx(float(chain(p, cw_min, cw_max, retries)), rel=1e-14)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats(0, 1), min_size=2, max_size=20),
     st.floats(3, 1e6),

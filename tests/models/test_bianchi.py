@@ -1,31 +1,26 @@
 """Bianchi's fixed point: published tables, the Markov chain itself, limits and laws."""
 
-import csv
 import itertools
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 from chains import attempt_probability as chain
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import half_unit, rows
 
 from airqueue.models.bianchi import MODEL, bianchi
 from airqueue.models.errors import ParameterError
 from airqueue.models.saturation import AccessTimings, saturation
 
-TABLE = list(csv.DictReader((Path(__file__).parent / "data/bianchi.csv").open(encoding="utf-8")))
+TABLE = rows("bianchi")
 
 
 def model(**given: object) -> dict[str, object]:
     return dict(MODEL.evaluate(**{p.name: p.default for p in MODEL.parameters} | given))
-
-
-def half_a_digit(printed: str) -> float:
-    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"n={row['n']},cw_max={row['cw_max']}")
@@ -41,7 +36,7 @@ def test_the_tables(row: dict[str, str]) -> None:
     compared = 0
     for name, value in found.items():
         if row[name]:
-            assert value == pytest.approx(float(row[name]), abs=half_a_digit(row[name])), name
+            assert value == pytest.approx(float(row[name]), abs=half_unit(row[name])), name
             compared += 1
     assert compared
 
@@ -131,6 +126,7 @@ def test_many_retries_tend_to_never_giving_up() -> None:
     assert float(endless.drop_probability) == 0
 
 
+@settings(deadline=None)
 @given(
     st.floats(1, 1e6),
     st.floats(1.001, 10),
@@ -150,6 +146,7 @@ def test_crowds_collide_more_and_larger_windows_less(
     assert wider.collision_probability <= p[0] + 1e-15
 
 
+@settings(deadline=None)
 @given(st.floats(1, 1e4), st.integers(0, 12), st.floats(2, 64), st.integers(0, 6))
 def test_the_solution_solves(n: float, retries: int, cw_min: float, doublings: int) -> None:
     solved = bianchi(n, cw_min, cw_min * 2**doublings, retries)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airqueue.models.bianchi import bianchi
@@ -110,6 +110,7 @@ def test_lists_broadcast_against_n() -> None:
     assert kumar_backoffs([], [1, 2]).collision_probability.shape == (0,)
 
 
+@settings(deadline=None)
 @given(st.floats(1, 1000), st.lists(st.floats(1.01, 1000), min_size=1, max_size=8).map(sorted))
 def test_backoffs_that_never_shrink_have_one_solution(n: float, backoffs: list[float]) -> None:
     # Backoffs of one slot are left out: τ is then near 1, and 1 - τ is lost to rounding in both.

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airqueue.models.errors import ConvergenceError, ModelError, ParameterError
@@ -40,6 +40,7 @@ def test_equals_the_enumeration_of_who_transmits() -> None:
         assert float(found) == pytest.approx(float(reference), rel=1e-13)
 
 
+@settings(deadline=None)
 @given(st.floats(1, 1e6), st.floats(1e-12, 1))
 def test_the_shares_of_time_are_all_of_it(n: float, tau: float) -> None:
     cell = saturation(n, tau, TIMES, 8184)

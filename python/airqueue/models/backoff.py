@@ -75,7 +75,7 @@ def attempts_and_backoff(
     checked arrays that broadcast.
     """
     limit = np.asarray(np.inf if retries is None else retries, dtype=np.float64)
-    p = np.clip(p, _LEAST, _MOST)
+    p = np.minimum(np.maximum(p, _LEAST), _MOST)
     growing = int(min(_doublings(cw_min, cw_max), np.max(limit, initial=0.0)))
     fewest = np.min(limit, initial=np.inf)
     weight = 1.0 - p

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import xlog1py
+import scipy
 
 from airqueue.models.checks import FloatArray
 from airqueue.models.roots import increasing_root
@@ -52,11 +52,11 @@ def hit(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
 
     Written so that neither a tiny τ nor τ = 1 with n = 1 loses anything.
     """
-    probability: FloatArray = -np.expm1(xlog1py(n - 1.0, -attempt_probability))
+    probability: FloatArray = -np.expm1(scipy.special.xlog1py(n - 1.0, -attempt_probability))
     return probability
 
 
 def spared(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
     """Return ``(1-τ)^(n-1)``, that none of the others does; for many stations 1 - `hit` cancels."""
-    probability: FloatArray = np.exp(xlog1py(n - 1.0, -attempt_probability))
+    probability: FloatArray = np.exp(scipy.special.xlog1py(n - 1.0, -attempt_probability))
     return probability

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
-from scipy.special import xlog1py
+import scipy
 
 from airqueue.models.checks import (
     FloatArray,
@@ -191,7 +191,7 @@ def saturation(
         payload_bits=numbers("payload_bits", payload_bits, above=0),
     )
     with np.errstate(all="ignore"):
-        busy = -np.expm1(xlog1py(stations, -tau))
+        busy = -np.expm1(scipy.special.xlog1py(stations, -tau))
         # Of many stations somebody transmits for certain; rounding must not make it less than P_s.
         success = np.minimum(stations * tau * spared(tau, stations), busy)
         idle_time = spared(tau, stations + 1.0) * idle_s
