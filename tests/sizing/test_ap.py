@@ -84,6 +84,7 @@ def test_rates_may_be_rounded():
         (([],), "stations"),
         (([54e6] * (MAX_RATES + 1),), "stations"),
         (([54e6], "g", 40), "packet_bytes"),
+        (([54e6], "g", 2297), "packet_bytes"),
         (([54e6], "nonsense"), "phy"),
         (([7e6], "g"), "rate"),
     ],

@@ -1,5 +1,7 @@
 """Buffers of a mesh with their forecasts: sums, shares of the air by hand, settings per node."""
 
+from dataclasses import replace
+
 import jsonschema
 import pytest
 
@@ -97,6 +99,16 @@ def test_sized_buffers_wait_less_than_the_usual_queue():
         advice = advice_for(size_mesh(topology))
         assert advice.figure("delay_full_s") < advice.figure("usual_delay_s")
         assert 0.75 <= advice.figure("utilisation_fraction") <= 1
+
+
+def test_a_modest_flow_leaves_air_and_its_queue_empties_at_what_it_could_get():
+    lot = parking_lot()
+    modest = replace(lot.flows[0], demand_bps=1000.0)
+    forecast = size_mesh(replace(lot, flows=(modest, *lot.flows[1:])))
+    greedy = size_mesh(lot)
+    assert forecast.flows[0].goodput_bps == pytest.approx(1000)
+    assert forecast.flows[0].packet_s == pytest.approx(greedy.flows[0].packet_s)
+    assert forecast.flows[1].goodput_bps > 1.3 * greedy.flows[1].goodput_bps
 
 
 def test_shares_of_the_air_make_smaller_buffers():

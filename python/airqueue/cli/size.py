@@ -18,6 +18,7 @@ from airqueue.models.virtual_queues import CARRYING, RING_PACKETS
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
 from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.cell import MAX_PACKET_BYTES
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
 from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
 from airqueue.sizing.mesh import size_mesh
@@ -43,7 +44,7 @@ phy_option = click.option(
 packet_option = click.option(
     "--packet",
     "packet_bytes",
-    type=click.IntRange(68, 9000),
+    type=click.IntRange(68, MAX_PACKET_BYTES),
     default=1500,
     show_default=True,
     metavar="BYTES",

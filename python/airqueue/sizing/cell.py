@@ -28,6 +28,8 @@ GUESSES = (
 """Rates that only a layer without aggregation has, and the layer that is taken for them."""
 AS_PRINTED = 0.002
 """Rates as people and drivers round them: 866 for 866.7 Mb/s."""
+MAX_PACKET_BYTES = 2296
+"""An MSDU has 2304 bytes at most (IEEE 802.11-2016, 9.2.3), eight of them LLC/SNAP."""
 MAX_RATES = 2007
 """As many stations as an access point can have (association identifiers)."""
 
@@ -97,7 +99,9 @@ def cell(rates_bps: Sequence[float], phy: str | None = None, packet_bytes: float
             "rates_bps", f"{len(rates_bps)} stations; there must be 1 to {MAX_RATES}"
         )
     layer = layer_named(guess_phy(rates_bps) if phy is None else phy)
-    size = float(numbers("packet_bytes", packet_bytes, above=TCP_IP_BYTES, at_most=9000))
+    size = float(
+        numbers("packet_bytes", packet_bytes, above=TCP_IP_BYTES, at_most=MAX_PACKET_BYTES)
+    )
     rates = [_exact(layer, rate) for rate in rates_bps]
     cycles_s, mpdus = _cycles(layer, rates, size)
     return Cell(
@@ -124,7 +128,8 @@ def _cycles(layer: Phy, rates_bps: Sequence[float], size: float) -> tuple[list[f
             tcp_cycle_s(layer, list(rates_bps), segment, segments_per_ack=ACK_EVERY)
         ).tolist(), 0
     data = single_station(layer, size, list(rates_bps))
-    mpdus = np.atleast_1d(data.mpdus)
+    # 0 where a rate is so low that two packets would take too long: a frame by itself.
+    mpdus = np.maximum(np.atleast_1d(data.mpdus), 1.0)
     # The acknowledgements of an aggregate come back as one.
     acks = single_station(layer, TCP_IP_BYTES, list(rates_bps), mpdus=np.ceil(mpdus / ACK_EVERY))
     cycles = (np.atleast_1d(data.cycle_s) + np.atleast_1d(acks.cycle_s)) / mpdus

@@ -40,7 +40,7 @@ class FlowForecast:
     tooth: Sawtooth
     """Of the flow alone over the packets in its bottleneck."""
     packet_s: float
-    """From one packet to the next: what a queue of one packet adds."""
+    """From one packet of a backlog to the next: what a queue of one packet adds."""
 
     @property
     def bottleneck_packets(self) -> float:
@@ -103,12 +103,21 @@ def size_mesh(
             for link in topology.links
         ),
     )
-    goodputs = CollisionDomains(slowed).max_min_rates_bps()
+    greedy = replace(slowed, flows=tuple(replace(flow, demand_bps=None) for flow in topology.flows))
+    goodputs, most = (CollisionDomains(mesh).max_min_rates_bps() for mesh in (slowed, greedy))
     return MeshForecast(
         sized,
         tuple(
-            _forecast(each, float(goodput), times, segment_bytes, control)
-            for each, goodput in zip(sized.flows, goodputs, strict=True)
+            _forecast(
+                each,
+                float(goodput),
+                # The queue of a flow that wants less than it could get empties at what it could get.
+                float(goodput if each.flow.demand_bps is None else all_greedy),
+                times=times,
+                segment_bytes=segment_bytes,
+                control=control,
+            )
+            for each, goodput, all_greedy in zip(sized.flows, goodputs, most, strict=True)
         ),
     )
 
@@ -120,6 +129,8 @@ def _effective_bps(exchange: MeshExchange, segment_bytes: float) -> float:
 def _forecast(
     buffers: FlowBuffers,
     goodput_bps: float,
+    service_bps: float,
+    *,
     times: Mapping[Link, MeshExchange],
     segment_bytes: float,
     control: str,
@@ -127,11 +138,11 @@ def _forecast(
     links = [queue.link for queue in buffers.queues]
     rtt_s = sum(float(times[link].round_trip_s) for link in links) + buffers.flow.other_delay_s
     inside = sum(queue.packets for queue in buffers.queues if queue.in_bottleneck)
-    goodput = float(numbers("the rate of a flow", goodput_bps, above=0))
+    service = float(numbers("the rate of a flow", service_bps, above=0))
     return FlowForecast(
         buffers=buffers,
-        goodput_bps=goodput,
+        goodput_bps=goodput_bps,
         rtt_s=rtt_s,
-        tooth=sawtooth(inside * segment_bytes, goodput, rtt_s, control),
-        packet_s=8.0 * segment_bytes / goodput,
+        tooth=sawtooth(inside * segment_bytes, service, rtt_s, control),
+        packet_s=8.0 * segment_bytes / service,
     )
