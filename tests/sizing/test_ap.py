@@ -150,6 +150,19 @@ def test_a_tight_target_makes_flow_queueing_the_better_answer():
     assert 0.75 < advice.figure("utilisation_fraction") < 1
 
 
+def test_a_target_that_costs_little_is_no_reason_against_a_fifo():
+    sized = ap_queue([54e6], 0.1, 20)
+    assert sized.limited
+    assert not sized.torn
+    advice = advice_for(sized)
+    assert "with them it would be 96.8 %" in advice.headline
+    assert "better answer here" not in advice.alternatives[0].why
+    # Many flows over a short path: what does not fit into the queue ends in timeouts.
+    crowd = ap_queue([11e6, 1e6], 0.1, 20, delay_target_s=0.3)
+    assert crowd.utilisation_at_least > 0.99
+    assert crowd.torn
+
+
 def test_a_packet_longer_than_the_target_is_still_let_in():
     sized = ap_queue([1e6], 0.1, 4, delay_target_s=0.001)
     assert sized.packets == 1

@@ -19,6 +19,8 @@ from airqueue.sizing.cell import Cell, cell
 
 DELAY_TARGET_S: Final = 0.020
 """If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
+MUCH: Final = 0.05
+"""Utilisation that a delay target may cost before a FIFO is the wrong thing to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,12 @@ class ApQueue:
     def limited(self) -> bool:
         """Whether the delay target leaves less than TCP needs."""
         return bool(self.target_packets < self.wanted.capacity_packets)
+
+    @property
+    def torn(self) -> bool:
+        """Whether no length suits both: the target costs much, or leaves flows to timeouts."""
+        lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
+        return self.limited and (lost > MUCH or str(self.wanted.decided_by) == "recover")
 
 
 def ap_queue(

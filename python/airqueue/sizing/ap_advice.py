@@ -79,10 +79,13 @@ def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
     )
     if not sized.limited:
         return said
-    return (
+    more = (
         f"{said} TCP alone would want {plural(int(sized.wanted.capacity_packets), 'packet')}, more "
-        f"than {seconds(delay_target_s)} allow: flow queueing (FQ-CoDel) is the better answer here."
+        f"than {seconds(delay_target_s)} allow"
     )
+    if sized.torn:
+        return f"{more}: flow queueing (FQ-CoDel) is the better answer here."
+    return f"{more}; with them it would be {percent(float(sized.wanted.utilisation_at_least))}."
 
 
 def _flows(flows: float) -> str:
@@ -191,7 +194,7 @@ def _rules(
 def _alternatives(sized: ApQueue, codel: Codel, delay_target_s: float) -> tuple[Alternative, ...]:
     better = (
         "the better answer here, since no length of one FIFO suits both TCP and the delay asked for"
-        if sized.limited
+        if sized.torn
         else "better wherever calls or games share the queue with downloads"
     )
     return (
