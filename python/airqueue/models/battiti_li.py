@@ -17,7 +17,8 @@ import scipy
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, finished
-from airqueue.models.edca_classes import RETRIES, Classes, Shares, classes, damped_fixed_point
+from airqueue.models.edca_classes import RETRIES, Classes, Shares, classes
+from airqueue.models.edca_solver import attempts_fixed_point
 from airqueue.models.edca_validity import (
     RULE_PARAMETER,
     VALIDITY_OUTPUTS,
@@ -70,11 +71,12 @@ def battiti_li(
     2.821
     """
     given = classes(stations, aifs_slots, cw_min, cw_max, retries)
-    tau = damped_fixed_point(
+    tau = attempts_fixed_point(
         lambda x, part: _attempts(_busy(x, part), part), given, what="attempt probabilities"
     )
     p = _busy(tau.reshape(given.flat.stations.shape), given.flat).reshape(tau.shape)
-    decrement = np.exp(-given.aifs_slots * np.log1p(-p))
+    with np.errstate(divide="ignore", over="ignore"):
+        decrement = np.exp(xlog1py(-given.aifs_slots, -p))
     return BattitiLi(
         stations=given.stations,
         attempt_probability=finished("τ", tau),
@@ -97,10 +99,10 @@ def _attempts(p: FloatArray, given: Classes) -> FloatArray:
         p, given.cw_min, given.cw_max, retries=given.retries, extra_slots=-1.0
     )
     with np.errstate(divide="ignore", over="ignore"):
-        # 1 + p H, and H itself, which tends to D as p tends to 0.
-        decrement = np.exp(-given.aifs_slots * np.log1p(-p))
-        wait = np.where(p > 0, np.expm1(-given.aifs_slots * np.log1p(-p)) / p, given.aifs_slots)
-        tau: FloatArray = attempts / (backoff * decrement + attempts * (1.0 + wait))
+        log_decrement = xlog1py(-given.aifs_slots, -p)
+        # H tends to D as p tends to 0.
+        wait = np.where(p > 0, np.expm1(log_decrement) / np.where(p > 0, p, 1.0), given.aifs_slots)
+        tau: FloatArray = attempts / (backoff * np.exp(log_decrement) + attempts * (1.0 + wait))
     return tau
 
 

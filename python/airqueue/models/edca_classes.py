@@ -1,4 +1,4 @@
-"""Classes of stations with EDCA parameters, and the iteration that solves for their attempts.
+"""Classes of stations with EDCA parameters, and what a model says of their successes.
 
 Shared by the hold chain and the model of Battiti and Li. The last axis of every array is the class;
 the axes before it are points of a sweep.
@@ -6,7 +6,6 @@ the axes before it are points of a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from airqueue.models.backoff import CW_MAX, CW_MIN, windows
 from airqueue.models.catalogue import Kind, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.errors import ConvergenceError, ParameterError
+from airqueue.models.errors import ParameterError
 
 RETRIES = 7
 """dot11ShortRetryLimit: retransmissions after which a packet is given up."""
@@ -118,7 +117,9 @@ class Shares:
     def success_share(self) -> FloatArray:
         """Successes of the class among all successes."""
         each = self.success_per_slot
-        return finished("success share", each / np.sum(each, axis=-1, keepdims=True))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = each / np.sum(each, axis=-1, keepdims=True)
+        return finished("success share", share)
 
     def ratio(self, one: int, other: int) -> FloatArray:
         """Return the successes of a station of class ``one`` for each of one of class ``other``."""
@@ -127,44 +128,6 @@ class Shares:
             value = each[..., one] / each[..., other]
         return finished("ratio", value)
 
-
-def damped_fixed_point(
-    update: Callable[[FloatArray, Classes], FloatArray], given: Classes, *, what: str
-) -> FloatArray:
-    """Return x with ``x = update(x, given)``, probabilities, for all points at once.
-
-    Each step goes a part of the way, half at first. A point whose residual grows, because the
-    iteration swings around the solution, goes on with shorter steps. A point is done when no class
-    changes by more than 1e-13 of its value. ``what`` names the unknown in the message of
-    ConvergenceError.
-    """
-    flat = given.flat
-    x = 1.0 / ((flat.cw_min + 1.0) / 2.0)
-    damping = np.full((len(x), 1), 0.5)
-    before = np.full((len(x), 1), np.inf)
-    left = np.arange(len(x))
-    for _ in range(_STEPS):
-        if not left.size:
-            return x.reshape(given.stations.shape)
-        change = update(x[left], flat[left]) - x[left]
-        scale = np.maximum(x[left], np.finfo(np.float64).tiny)
-        residual = np.max(np.abs(change) / scale, axis=-1, keepdims=True)
-        damping[left] = np.where(
-            residual > before[left], np.maximum(damping[left] / 2.0, _LEAST_DAMPING), damping[left]
-        )
-        before[left] = residual
-        x[left] += damping[left] * change
-        left = left[residual[:, 0] > _TOLERANCE]
-    raise ConvergenceError(
-        f"the iteration for the {what} did not settle in {_STEPS} steps "
-        f"(stations {flat.stations[left[0]].tolist()}, cw_min {flat.cw_min[left[0]].tolist()}); "
-        "use fewer stations or larger windows"
-    )
-
-
-_STEPS = 20_000
-_TOLERANCE = 1e-13
-_LEAST_DAMPING = 0.002
 
 CLASS_PARAMETERS = (
     Parameter("stations", "saturated stations of each class", (1.0, 1.0), Kind.NUMBERS),

@@ -25,8 +25,8 @@ from airqueue.models.edca_classes import (
     Classes,
     Shares,
     classes,
-    damped_fixed_point,
 )
+from airqueue.models.edca_solver import attempts_fixed_point
 from airqueue.models.edca_validity import (
     RULE_PARAMETER,
     VALIDITY_OUTPUTS,
@@ -107,7 +107,7 @@ _CHUNK = 1 << 17
 
 def _solve(given: Classes) -> tuple[FloatArray, FloatArray]:
     """Return τ, p, P_hold and the successes of a station (point, 4, class), and the idle slots."""
-    tau = damped_fixed_point(_update, given, what="attempt probabilities")
+    tau = attempts_fixed_point(_update, given, what="attempt probabilities")
     quiet, others, allowed = _logs(tau, given)
     weights = _weights(quiet, np.ones_like(allowed[:, :1]))[:, 0]
     weights /= weights.sum(axis=-1, keepdims=True)
