@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import half_unit, rows
 
@@ -125,6 +125,7 @@ NETWORKS = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=40)
 @given(NETWORKS, st.integers(0, 100))
 def test_laws(network: list[tuple[int, int, int]], shift: int) -> None:
     n, aifs, cw_min = (list(column) for column in zip(*network, strict=True))
@@ -149,6 +150,7 @@ def test_laws(network: list[tuple[int, int, int]], shift: int) -> None:
     )
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 10), st.integers(1, 10), st.integers(2, 64))
 def test_a_longer_aifs_gets_less(high: int, low: int, cw_min: int) -> None:
     aifs = np.stack([np.zeros(13), np.arange(13)], axis=-1)

@@ -76,7 +76,7 @@ def battiti_li(
     )
     p = _busy(tau.reshape(given.flat.stations.shape), given.flat).reshape(tau.shape)
     with np.errstate(divide="ignore", over="ignore"):
-        decrement = np.exp(xlog1py(-given.aifs_slots, -p))
+        decrement = np.exp(scipy.special.xlog1py(-given.aifs_slots, -p))
     return BattitiLi(
         stations=given.stations,
         attempt_probability=finished("τ", tau),
@@ -99,7 +99,7 @@ def _attempts(p: FloatArray, given: Classes) -> FloatArray:
         p, given.cw_min, given.cw_max, retries=given.retries, extra_slots=-1.0
     )
     with np.errstate(divide="ignore", over="ignore"):
-        log_decrement = xlog1py(-given.aifs_slots, -p)
+        log_decrement = scipy.special.xlog1py(-given.aifs_slots, -p)
         # H tends to D as p tends to 0.
         wait = np.where(p > 0, np.expm1(log_decrement) / np.where(p > 0, p, 1.0), given.aifs_slots)
         tau: FloatArray = attempts / (backoff * np.exp(log_decrement) + attempts * (1.0 + wait))

@@ -61,11 +61,16 @@ class Slots:
     """Successes times the packets of one opportunity."""
 
     def success_share(self, index: int) -> Estimate:
-        """Successes of a class among all."""
+        """Successes of a class among all; raises ModelError if there are none."""
+        if not self.successes.any():
+            raise ModelError(
+                f"there was no success in {self.transmissions.sum():.0f} transmissions, only "
+                "collisions; use fewer stations, larger windows, or more transmissions"
+            )
         return quotient(self.successes[:, index], self.successes.sum(axis=1))
 
     def packet_share(self, index: int) -> Estimate:
-        """Packets delivered by a class among all."""
+        """Packets delivered by a class among all; there must be some."""
         return quotient(self.packets[:, index], self.packets.sum(axis=1))
 
     def ratio(self, one: int, other: int) -> Estimate:

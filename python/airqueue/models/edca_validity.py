@@ -2,7 +2,7 @@
 
 Markov chains of EDCA let the runs of idle slots be geometric. A real run ends with the uniform
 backoff of somebody else, so that it cannot be longer than that station's window: a class whose AIFS
-is longer by ``CW_min - 1`` slots or more never counts down except after collisions, whereas the chain
+is longer by ``CW_min - 1`` slots or more never succeeds except after collisions, whereas the chain
 still gives it a share (EDCA paper, Fig. 4). And the chance to meet somebody in a slot is not constant
 but grows as the run goes on. Likewise the chains' counters move in busy slots too (the EDCA rule);
 frozen ones do not, which starves the neighbours of stations with small windows.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from airqueue.models.backoff import CW_MAX, CW_MIN
 from airqueue.models.catalogue import Figure, Kind, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, numbers
+from airqueue.models.checks import FloatArray, Numbers, choice, numbers
 from airqueue.models.edca_classes import RETRIES, Classes, classes
 from airqueue.models.edca_slots import RULES, slots
 from airqueue.models.errors import ParameterError
@@ -62,7 +62,7 @@ class Validity:
             )
         if self.starved.any():
             return (
-                f"class {np.argmax(self.starved)} counts down only after collisions of others, and "
+                f"class {np.argmax(self.starved)} succeeds only after collisions of others, and "
                 f"the model gives it too much; {use}"
             )
         worst = int(np.argmax(np.abs(self.share_error)))
@@ -93,7 +93,7 @@ def validity(
     tolerance: relative error of a share up to which `Validity.within` is true. Takes some tens of
     milliseconds.
 
-    Raises ParameterError.
+    Raises ParameterError, or ModelError where nobody succeeds in the whole run.
 
     >>> validity([0.862, 0.138], [1, 1], [0, 20]).within
     False
@@ -103,7 +103,7 @@ def validity(
     given = classes(stations, aifs_slots, cw_min, cw_max, retries)
     if share.shape != given.stations.shape:
         raise ParameterError("model_share", "model_share must have one value for each class")
-    starved, locked_out = strict_priority(given)
+    starved, locked_out = strict_priority(given, choice("rule", rule, RULES))
     whole = np.floor(given.stations + 0.5)
     run = slots(
         whole,
@@ -126,25 +126,32 @@ def validity(
     )
 
 
-def strict_priority(given: Classes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def strict_priority(
+    given: Classes, rule: str = "edca"
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return (starved, locked out) of each class, from AIFS and windows alone.
 
     A backoff from 0 to CW_min - 1 after an AIFS offset D ends at D + CW_min - 1 at the latest. A
-    class with D_i at or beyond that end can at most meet it there in a collision, and counts down
-    only after that one has collided: it is starved. It is locked out for good, never to transmit, if
-    the faster class is one station that is through before anybody else may start, so that it is
-    never in a collision.
+    class with D_i at or beyond that end is starved: at best it meets that one in a collision, and it
+    succeeds only after that one has collided. It is locked out for good, never to transmit in the
+    long run, if the faster class is one station that is through before anybody else may start, so
+    that it is never in a collision. A frozen counter does not move in the slot of another's
+    transmission either: there a start in the very last slot is too late as well, unless the window
+    has one value.
 
     >>> [flags.tolist() for flags in strict_priority(classes([1, 5], [0, 4], [4, 32], 1024))]
     [[False, True], [False, True]]
     """
     end = given.aifs_slots + given.cw_min - 1.0
-    starved = (given.aifs_slots >= np.min(end, axis=-1, keepdims=True)) & (given.aifs_slots > 0)
-    first = np.argmin(given.aifs_slots, axis=-1)[..., np.newaxis]
+    first = np.argmin(end, axis=-1)[..., np.newaxis]
     later = np.arange(given.stations.shape[-1]) != first
-    soonest = np.min(given.aifs_slots, axis=-1, where=later, initial=np.inf, keepdims=True)
+    soonest_end = np.take_along_axis(end, first, -1)
+    starved = later & (given.aifs_slots >= soonest_end)
+    late = given.aifs_slots > soonest_end
+    if rule == "freeze":
+        late |= (given.aifs_slots == soonest_end) & (given.cw_max > 1.0)
     single = np.take_along_axis(given.stations, first, -1) <= 1.0
-    locked_out = later & single & (np.take_along_axis(end, first, -1) < soonest)
+    locked_out = later & single & np.all(late | ~later, axis=-1, keepdims=True)
     return starved, locked_out
 
 

@@ -1,0 +1,122 @@
+"""Where the chains stop being valid: against what the EDCA paper measured, and strict priority."""
+
+import pytest
+
+from airqueue.models.edca_classes import classes
+from airqueue.models.edca_hold import hold_chain
+from airqueue.models.edca_slots import slots
+from airqueue.models.edca_validity import Validity, strict_priority, validity
+from airqueue.models.errors import ModelError, ParameterError
+
+
+def of_chain(stations: list[float], aifs: list[int], cw_min: list[int], **options: str) -> Validity:
+    share = hold_chain(stations, aifs, cw_min).success_share
+    return validity(share, stations, aifs, cw_min, **options)
+
+
+@pytest.mark.parametrize("aifs", [0, 5, 10])
+def test_within_up_to_the_published_ten_slots(aifs: int) -> None:
+    trust = of_chain([1, 1], [0, aifs], [32, 32])
+    assert trust.within
+    assert trust.note == ""
+
+
+@pytest.mark.parametrize("aifs", [15, 20, 30])
+def test_beyond_it_the_chain_gives_the_lower_class_too_much(aifs: int) -> None:
+    trust = of_chain([1, 1], [0, aifs], [32, 32])
+    assert not trust.within
+    assert trust.share_error[1] > 0.1
+    assert trust.share_error[0] < 0
+    assert not trust.starved.any()
+    assert "class 1 too much" in trust.note
+
+
+def test_a_starved_class_transmits_after_collisions_only() -> None:
+    """AIFS longer by CW_min - 1 and by more: the chain is off by most of the share."""
+    for aifs in (31, 40):
+        trust = of_chain([1, 1], [0, aifs], [32, 32])
+        assert trust.starved.tolist() == [False, True]
+        assert not trust.within
+    starved = of_chain([2, 1], [0, 31], [32, 32])
+    assert starved.starved.tolist() == [False, True]
+    assert not starved.locked_out.any()
+    assert "only after collisions" in starved.note
+    assert 0.5 < float(starved.share_error[1]) < 1
+
+
+def test_locked_out_is_what_never_transmits() -> None:
+    trust = of_chain([1, 6], [0, 4], [4, 32])
+    assert trust.locked_out.tolist() == [False, True]
+    assert trust.share_error[1] == 1
+    assert "never transmits" in trust.note
+    # The chain does not know: it still gives the class a share.
+    assert float(hold_chain([1, 6], [0, 4], [4, 32]).success_share[1]) > 0.005
+
+
+@pytest.mark.parametrize(
+    ("n", "aifs", "cw_min"),
+    [
+        ([1, 1], [0, 4], [4, 32]),
+        ([1, 1], [0, 3], [4, 32]),
+        ([2, 1], [0, 4], [4, 32]),
+        ([1, 1, 1], [0, 4, 4], [4, 32, 2]),
+        ([1, 1, 1], [0, 2, 8], [4, 4, 8]),
+        ([1, 1], [0, 0], [32, 1]),
+        ([1, 1, 1], [3, 0, 3], [16, 4, 8]),
+        ([1], [0], [32]),
+    ],
+)
+@pytest.mark.parametrize("rule", ["edca", "freeze"])
+def test_strict_priority_is_what_the_process_does(
+    n: list[int], aifs: list[int], cw_min: list[int], rule: str
+) -> None:
+    starved, locked_out = strict_priority(classes(n, aifs, cw_min, 1024), rule)
+    run = slots(n, aifs, cw_min, rule=rule, transmissions=300_000)
+    # What is locked out never transmits after the first part; everything else does.
+    assert ((run.attempts.sum(axis=0) == 0) == locked_out).all()
+    assert (starved | ~locked_out).all()
+    # What is starved has no success where nobody else's window ever grows.
+    constant = slots(n, aifs, cw_min, cw_min, rule=rule, transmissions=300_000)
+    assert (constant.successes.sum(axis=0)[starved] == 0).all()
+
+
+def test_a_frozen_counter_starves_the_neighbours_of_small_windows() -> None:
+    assert of_chain([1, 1], [0, 0], [32, 4]).within
+    frozen = of_chain([1, 1], [0, 0], [32, 4], rule="freeze")
+    assert not frozen.within
+    assert frozen.share_error[0] > 0.5
+
+
+def test_a_note_names_the_direction() -> None:
+    little = validity([0.2, 0.8], [1, 1], 0, 32)
+    assert "class 0 too little" in little.note
+    assert little.share_error[0] == pytest.approx(-1.5, abs=3 * float(little.half_width[0]))
+
+
+def test_stations_that_are_not_whole_are_rounded() -> None:
+    share = [0.5, 0.5]
+    here = validity(share, [2.4, 1.6], [0, 1], 32)
+    there = validity(share, [2, 2], [0, 1], 32)
+    assert (here.share_error == there.share_error).all()
+
+
+def test_very_many_stations_take_no_longer() -> None:
+    assert validity([1.0], 3000, 0, 1024).within
+    with pytest.raises(ModelError, match="no success"):
+        validity([1.0], 60_000, 0, 1024)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"model_share": [0.5]}, "model_share"),
+        ({"model_share": [0.0, 1.0]}, "model_share"),
+        ({"rule": "legacy"}, "rule"),
+        ({"tolerance": 0}, "tolerance"),
+        ({"stations": [0, 1]}, "stations"),
+    ],
+)
+def test_bad_input_is_named(arguments: dict[str, object], names: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        validity(**{"model_share": [0.5, 0.5], "stations": [1, 1], "aifs_slots": 0, **arguments})
+    assert raised.value.parameter == names
