@@ -54,7 +54,9 @@ def test_its_own_equations_hold() -> None:
         assert float(solved.collision_probability[i]) == pytest.approx(float(p), rel=1e-11)
         delay = wait(p, aifs[i])
         decrement = 1 + p * delay
-        assert float(solved.slots_per_decrement[i]) == pytest.approx(float(decrement), rel=1e-11)
+        assert float(solved.decrements_per_slot[i]) == pytest.approx(
+            float(1 / decrement), rel=1e-11
+        )
         slots = Fraction(0)
         for k in range(retries + 1):
             backoff = Fraction(min(2**k * cw_min[i], cw_max) - 1, 2)
@@ -68,6 +70,23 @@ def test_stations_that_always_transmit_shut_the_others_out() -> None:
     assert solved.station_success_per_slot[1] == 0
     with pytest.raises(ConvergenceError):
         solved.ratio(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "aifs", "cw_min", "cw_max"),
+    [
+        ([10, 9, 7], [3, 4, 0], [3, 2, 54], [384, 4, 1728]),
+        ([1, 2], [3, 11], [1, 3], [2, 768]),
+        ([2416, 395, 4300, 436], [245, 25, 168, 22], [49, 65, 14, 76], 9728),
+    ],
+)
+def test_steep_equations_are_solved(
+    n: list[int], aifs: list[int], cw_min: list[int], cw_max: list[int]
+) -> None:
+    """Where plain Newton steps and damped iterations get stuck."""
+    solved = battiti_li(n, aifs, cw_min, cw_max)
+    assert (solved.attempt_probability > 0).all()
+    assert (solved.collision_probability <= 1).all()
 
 
 def test_bad_input_is_named() -> None:

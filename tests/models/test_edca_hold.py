@@ -185,10 +185,23 @@ def test_points_are_solved_alike_alone_and_together() -> None:
 
 
 def test_an_iteration_that_does_not_settle_says_so() -> None:
-    with pytest.raises(ConvergenceError, match="no solution"):
+    with pytest.raises(ConvergenceError, match="does not settle"):
         attempts_fixed_point(
             lambda x, _: np.where(x < 0.5, 0.9, 0.1), classes(1, 0, 8, 8), what="unknown"
         )
+
+
+def test_extreme_classes_are_solved() -> None:
+    """From one station to a million, windows from one value up, AIFS hundreds of slots apart."""
+    chance = np.random.default_rng(1)
+    shape = (100, 3)
+    stations = np.floor(10 ** chance.uniform(0, 6, shape))
+    cw_min = np.floor(2 ** chance.uniform(0, 14, shape))
+    aifs = chance.integers(0, 300, shape)
+    for retries in (None, 0, 7, 10**9):
+        chain = hold_chain(stations, aifs, cw_min, 64 * cw_min, retries=retries)
+        assert ((chain.collision_probability >= 0) & (chain.collision_probability <= 1)).all()
+        assert ((chain.attempt_probability > 0) & (chain.attempt_probability <= 1)).all()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The slot-level simulation: worked tables, exact cases, confidence intervals, bad input."""
 
 import math
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -146,6 +148,27 @@ def test_a_seed_is_a_run_and_progress_is_told() -> None:
     assert (one.successes != other.successes).any()
     assert told[-1] == 1
     assert told == sorted(told)
+
+
+def test_a_long_run_can_be_interrupted() -> None:
+    """The kernel looks for signals, so that Ctrl-C ends a run of hours at once."""
+
+    class InterruptedRunError(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise InterruptedRunError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    started = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(InterruptedRunError):
+            slots([1, 1], 0, transmissions=10**12)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize(

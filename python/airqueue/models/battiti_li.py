@@ -35,8 +35,8 @@ class BattitiLi(Shares):
     """τ_i, that a station transmits in a slot, whatever slot it is."""
     collision_probability: FloatArray
     """p_i, that an attempt collides; also that a slot is busy with others."""
-    slots_per_decrement: FloatArray
-    """1 + p_i H_i, slots that pass for each step of the counter."""
+    decrements_per_slot: FloatArray
+    """1/(1 + p_i H_i), steps of the counter for each slot that passes."""
 
 
 def battiti_li(
@@ -75,13 +75,11 @@ def battiti_li(
         lambda x, part: _attempts(_busy(x, part), part), given, what="attempt probabilities"
     )
     p = _busy(tau.reshape(given.flat.stations.shape), given.flat).reshape(tau.shape)
-    with np.errstate(divide="ignore", over="ignore"):
-        decrement = np.exp(scipy.special.xlog1py(-given.aifs_slots, -p))
     return BattitiLi(
         stations=given.stations,
         attempt_probability=finished("τ", tau),
         collision_probability=finished("p", p),
-        slots_per_decrement=finished("slots per decrement", decrement),
+        decrements_per_slot=_decrements(p, given.aifs_slots),
         station_success_per_slot=finished("success", tau * (1.0 - p)),
     )
 
@@ -98,12 +96,19 @@ def _attempts(p: FloatArray, given: Classes) -> FloatArray:
     attempts, backoff = attempts_and_backoff(
         p, given.cw_min, given.cw_max, retries=given.retries, extra_slots=-1.0
     )
-    with np.errstate(divide="ignore", over="ignore"):
-        log_decrement = scipy.special.xlog1py(-given.aifs_slots, -p)
-        # H tends to D as p tends to 0.
-        wait = np.where(p > 0, np.expm1(log_decrement) / np.where(p > 0, p, 1.0), given.aifs_slots)
-        tau: FloatArray = attempts / (backoff * np.exp(log_decrement) + attempts * (1.0 + wait))
+    moves = _decrements(p, given.aifs_slots)
+    # H (1-p)^D = (1 - (1-p)^D)/p, which tends to D as p tends to 0. Numerator and denominator of τ
+    # are both times (1-p)^D, so that neither overflows.
+    wait = np.where(p > 0, (1.0 - moves) / np.where(p > 0, p, 1.0), given.aifs_slots)
+    tau: FloatArray = attempts * moves / (backoff + attempts * (moves + wait))
     return tau
+
+
+def _decrements(p: FloatArray, aifs_slots: FloatArray) -> FloatArray:
+    """1/(1 + p H) = (1-p)^D."""
+    with np.errstate(divide="ignore"):
+        moves: FloatArray = np.exp(scipy.special.xlog1py(aifs_slots, -p))
+    return moves
 
 
 def _evaluate(
@@ -125,7 +130,7 @@ def _evaluate(
         "ratio": float(solved.ratio(0, 1)),
         "collision_probability_high": high,
         "collision_probability_low": low,
-        "slots_per_decrement_low": float(solved.slots_per_decrement[1]),
+        "decrements_per_slot_low": float(solved.decrements_per_slot[1]),
         **validity_figures(trust),
     }
 
@@ -148,7 +153,7 @@ MODEL = Model(
         Output("ratio", "successes of a high station for each of a low one"),
         Output("collision_probability_high", "p: an attempt of the high class collides"),
         Output("collision_probability_low", "p: an attempt of the low class collides"),
-        Output("slots_per_decrement_low", "1 + pH: slots for each step of the low class's counter"),
+        Output("decrements_per_slot_low", "1/(1 + pH): steps of the low class's counter in a slot"),
         *VALIDITY_OUTPUTS,
     ),
     evaluate=_evaluate,
