@@ -21,12 +21,13 @@ def attempts_fixed_point(
 ) -> FloatArray:
     """Return τ with ``τ = update(τ, given)``, probabilities, for all points at once.
 
-    The unknown is x = log τ, with ``surplus(x) = log update(τ) - log τ``, from the attempts of stations
-    that never collide. Stepping by update itself, even half the way each time, swings around the
-    solution for good where many stations have small windows; Newton's method alone gets stuck. Each
-    step here is one of the implicit Euler method along dx/dt = surplus(x), with a length of one over
-    the surplus: it follows the flow to where it rests while that is far, and becomes Newton's near
-    it. A point is done when no class changes by more than 1e-13 of its value.
+    The unknown is x = log τ, and ``surplus(x) = log update(τ) - log τ`` is to be zero. Stepping by
+    update itself, even half the way each time, swings around the solution for good where many
+    stations have small windows, and Newton's method alone gets stuck. Each step here is one of the
+    implicit Euler method along dx/dt = surplus(x), with a length of one over the surplus: far away it
+    follows the flow to where that rests, and near it becomes Newton's. It starts from the attempts
+    of stations that never collide. A point is done when no class changes by more than 1e-13 of its
+    value.
 
     ``what`` names the unknown in the message of ConvergenceError, raised where a point does not
     settle.
