@@ -1,17 +1,22 @@
 """Buffers of a mesh with their forecasts: sums, shares of the air by hand, settings per node."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_exchange import mesh_exchange
+from airqueue.models.mesh_file import parse_topology, read_topology
 from airqueue.models.mesh_topology import Flow, Link, Topology, chain, cross, parking_lot
 from airqueue.sizing.advice import schema
 from airqueue.sizing.mesh import size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
 
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples" / "mesh").glob("*.toml"))
 SEGMENT_BITS = 8 * 1460
 EXCHANGE_S = float(mesh_exchange("b-ack-11").round_trip_s)
 MESHES = {"chain": chain(4), "long": chain(9), "cross": cross(), "parking lot": parking_lot()}
@@ -119,6 +124,22 @@ def test_shares_of_the_air_make_smaller_buffers():
         # What the air gives does not depend on it, and it is still used.
         assert other.goodput_bps == one.goodput_bps
         assert float(other.tooth.utilisation) > 0.95
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_can_be_sized(path):
+    forecast = size_mesh(read_topology(path))
+    assert all(flow.goodput_bps > 0 for flow in forecast.flows)
+    jsonschema.validate(advice_for(forecast).to_json(), schema())
+
+
+def test_the_file_in_the_guide_is_one():
+    snippets = re.findall(
+        r"^```toml\n(.*?)^```$", (ROOT / "docs/sizing.md").read_text("utf-8"), re.M | re.S
+    )
+    assert snippets
+    for snippet in snippets:
+        assert size_mesh(parse_topology(snippet)).flows
 
 
 def test_a_rate_that_the_radio_lacks_is_a_sentence():
