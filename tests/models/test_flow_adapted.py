@@ -92,6 +92,18 @@ def test_receivers_that_let_little_wait_bound_the_queue() -> None:
     ).decided_by.shape == (2, 2)
 
 
+def test_windows_that_all_fit_lose_nothing_and_fill_what_they_can() -> None:
+    # 1 and 3 windows of 44 packets on a path of 300 leave the link idle most of the time; no queue
+    # changes that. From 7 on (308 packets) the link is always busy, the queue never overflows.
+    few = flow_adapted(RATE_BPS, RTT_S, [1, 3, 7], window_limit_packets=44)
+    assert few.utilisation_at_least == pytest.approx([44 / 300, 132 / 300, 1])
+    assert few.window_packets == pytest.approx([44, 44, 44])
+    # Limits that are never reached change nothing.
+    free, wide = (flow_adapted(RATE_BPS, RTT_S, 20, window_limit_packets=w) for w in (None, 44))
+    assert wide.utilisation_at_least == free.utilisation_at_least < 1
+    assert wide.window_packets == free.window_packets == (300 + 68) / 20
+
+
 def test_never_below_the_least() -> None:
     found = flow_adapted(1e6, 0.001, 1, least_packets=5, recovery="limited-transmit")
     assert float(found.capacity_packets) == 5
@@ -125,6 +137,15 @@ def test_the_turning_point_has_the_smallest_queue(rtt: float, recovery: str, con
     assert lowest.min() - 1 <= turn <= lowest.max() + 1
     assert (np.diff(queues[: int(turn) - 1]) <= 0).all()
     assert (np.diff(queues[int(turn) + 1 :]) > 0).all()
+
+
+@pytest.mark.parametrize("together", [2, 30, 149, 151, 1000])
+def test_the_turning_point_of_flows_in_groups(together: int) -> None:
+    turn = float(turning_point_flows(RATE_BPS, RTT_S, together=together))
+    flows = np.arange(1, 1001)
+    queues = flow_adapted(RATE_BPS, RTT_S, flows, together=together).capacity_packets
+    lowest = flows[queues == queues.min()]
+    assert lowest.max() - 1 <= turn <= lowest.max() + 1
 
 
 def test_the_turning_point_on_a_path_of_nothing() -> None:

@@ -52,9 +52,10 @@ class FlowAdapted:
     capacity_packets: FloatArray
     full_delay_s: FloatArray
     window_packets: FloatArray
-    """Mean window of a flow when the queue is full, (D + B)/n, path and queue together."""
+    """Mean window of a flow when the queue is full, path and queue together: (D + B)/n, W at most."""
     utilisation_at_least: FloatArray
-    """The better of two lower bounds; that of independent flows where groups are many."""
+    """The better of two lower bounds; that of independent flows where groups are many. Where windows
+    at W all fit, n W <= D + B, nothing is lost, and it is what they fill of the path: n W/D."""
     decided_by: np.ndarray
     """Which of `NEEDS` set the capacity; strings."""
 
@@ -138,11 +139,17 @@ def flow_adapted(
     if control == "reno":
         independent = desynchronised_utilisation(buffer, rate, rtt, groups)
         utilisation = finished("utilisation", np.maximum(utilisation, independent))
+    window = (path + capacity) / count
+    if limit:
+        # Windows that all fit at W lose nothing: no saw tooth, but no more than W a round trip.
+        carried = limit[0] / np.maximum(limit[0], path / count)
+        utilisation = np.where(limit[0] <= window, carried, utilisation)
+        window = np.minimum(window, limit[0])
     return FlowAdapted(
         capacity_packets=capacity[()],
         full_delay_s=tooth.full_delay_s,
-        window_packets=finished("window", (path + capacity) / count),
-        utilisation_at_least=utilisation,
+        window_packets=finished("window", window),
+        utilisation_at_least=finished("utilisation", np.asarray(utilisation)),
         decided_by=np.array(NEEDS)[decided],
     )
 
@@ -153,12 +160,14 @@ def turning_point_flows(
     *,
     packet_bytes: Numbers = PACKET_BYTES,
     control: str = "reno",
+    together: Numbers = 1.0,
     recovery: str = "fast-retransmit",
 ) -> FloatArray:
-    """Return the n, at least 1, at which independent flows need the smallest queue: ``B₁ = B₂``.
+    """Return the n, at least 1, from which on more flows need a larger queue: ``B₁ = B₂``.
 
-    With ``√n = y √(D/w)``: ``y³ - y = k/√(D/w)``, ``k = 1/f - 1``; the one root above 1, by Newton's
-    method. Raises ParameterError.
+    With ``√n = y √(D/w)``: ``y³ - y = k √g/√(D/w)``, ``k = 1/f - 1``; the one root above 1, by
+    Newton's method. Up to g flows lose as one, so ``B₁ = k D``, and n is ``(1 + k) D/w`` if that is
+    not above g. Raises ParameterError.
 
     >>> float(turning_point_flows(18e6, 0.2).round(1))
     83.2
@@ -167,16 +176,21 @@ def turning_point_flows(
     wanted = RECOVERY_WINDOW[choice("recovery", recovery, tuple(RECOVERY_WINDOW))]
     path_bytes = np.asarray(bandwidth_delay_bytes(rate_bps, rtt_s))
     share = full_use_share(control)
-    path_bytes, packet = broadcast(rate_bps=path_bytes, packet_bytes=packet)
+    path_bytes, packet, group = broadcast(
+        rate_bps=path_bytes,
+        packet_bytes=packet,
+        together=numbers("together", together, at_least=1),
+    )
     with np.errstate(over="ignore"):
         scale = np.asarray(finished("D", path_bytes / packet / wanted))
         # A path that underflows to nothing counts as next to nothing.
-        right = share / np.sqrt(np.maximum(scale, 1e-300))
+        right = share * np.sqrt(group) / np.sqrt(np.maximum(scale, 1e-300))
         # Above the root the cubic is convex and Newton descends to it.
         y = np.maximum(np.sqrt(2.0), np.cbrt(2.0 * right))
         for _ in range(12):
             y = y - (y**3 - y - right) / (3.0 * y**2 - 1.0)
-        return finished("n", np.maximum(1.0, scale * y**2))
+        flows = np.where((1.0 + share) * scale <= group, (1.0 + share) * scale, scale * y**2)
+        return finished("n", np.maximum(1.0, flows))
 
 
 def _whole(packets: FloatArray) -> FloatArray:
@@ -217,7 +231,12 @@ def _evaluate(
         "rtt_s": rtt,
         "turning_point_flows": float(
             turning_point_flows(
-                rate_bps, rtt, packet_bytes=packet_bytes, control=control, recovery=recovery
+                rate_bps,
+                rtt,
+                packet_bytes=packet_bytes,
+                control=control,
+                together=together,
+                recovery=recovery,
             )
         ),
     }
@@ -248,9 +267,9 @@ MODEL = Model(
         Output("decided_by", "keep the link busy, recover without timeout, least, bound by W"),
         Output("full_delay_s", "wait in the full queue"),
         Output("window_packets", "window of a flow when the queue is full"),
-        Output("utilisation_at_least", "lower bound of the link's use"),
+        Output("utilisation_at_least", "lower bound; n W/D where W keeps windows from losing"),
         Output("rtt_s", "round-trip time that stands for all"),
-        Output("turning_point_flows", "n with the smallest queue"),
+        Output("turning_point_flows", "n from which on more flows need more queue, W apart"),
     ),
     evaluate=_evaluate,
     example="flows=1..300",
