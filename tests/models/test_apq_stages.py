@@ -434,6 +434,18 @@ def defaults(**given: Any) -> dict[str, Any]:
     return {p.name: p.default for p in MODEL.parameters if not p.required} | given
 
 
+@pytest.mark.parametrize("stages", [ONE, HOST_AP])
+def test_a_flood_shorter_than_the_time_to_fill_does_not_fill(stages: list[Stage]) -> None:
+    """Packet by packet: of a flood that lasts as long as predicted, the last ones meet the loss."""
+    # Hardly above the 504 packets/s that this radio passes on.
+    offered = 506.1
+    seen = predict(stages, offered_pps=offered, baseline_pps=0)
+    servers = [Server(stage, 1500.0) for stage in stages]
+    lost = next(k for k in range(100_000) if send(servers, k / offered) is None)
+    # The first packet goes into service at once, and the queue is full one packet before a loss.
+    assert lost / offered == pytest.approx(float(seen.fill_at_least_s), rel=0.03)
+
+
 def test_the_command_s_figures() -> None:
     figures = MODEL.evaluate(**defaults(limits=[50, 40]))
     assert set(figures) == {output.name for output in MODEL.outputs}
@@ -442,6 +454,11 @@ def test_the_command_s_figures() -> None:
     assert figures["counts"] == "packets"
     each = MODEL.evaluate(**defaults(limits=[50, 40], rates_bps=[0, 11e6]))
     assert each == figures
+    tight = MODEL.evaluate(**defaults(limits=[1000], unit="bytes", size_bytes=100.0))
+    assert tight["capacity_packets"] == 1000 // 114
+    assert tight["size_ratio"] is None and tight["counts"] is None
+    with pytest.raises(ParameterError, match="baseline_phase"):
+        MODEL.evaluate(**defaults(limits=[50], baseline_phase=2.0))
     with pytest.raises(ParameterError, match="2 rates for 3 stages"):
         MODEL.evaluate(**defaults(limits=[50, 40, 30], rates_bps=[1e6, 2e6]))
     with pytest.raises(ParameterError, match="no stage"):
