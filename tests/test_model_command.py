@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from airqueue import text
 from airqueue.cli import main
 from airqueue.cli import model as command
 from airqueue.models import catalogue, sweep
@@ -94,9 +95,27 @@ def known():
     return _Known()
 
 
-def words(text):
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([], []),
+        ([0.0, 3.0, 54e6], ["0", "3", "54,000,000"]),
+        ([0.25, 31.4159], ["0.25000", "31.41590"]),
+        ([0.5, 0.0], ["0.50000", "0.00000"]),
+        ([1e-9, 12345678.9], ["1.0000e-09", "12,345,679"]),
+        ([0.00005], ["0.000050000"]),
+        ([1e-7], ["1.0000e-07"]),
+        ([1e300, 1e-300], ["1.0000e+300", "1.0000e-300"]),
+        ([-1234.5, 2.25], ["-1,234.5000", "2.2500"]),
+    ],
+)
+def test_numbers_are_shown_to_five_digits(values, shown):
+    assert text.significant(values) == shown
+
+
+def words(shown):
     """The text without the lines of tables and the breaks that they bring."""
-    return re.sub(r"[\s\u2500-\u257f]+", " ", text)
+    return re.sub(r"[\s\u2500-\u257f]+", " ", shown)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--list",)])
@@ -181,12 +200,12 @@ def test_json_and_csv_say_the_same(invoke):
         )
     )
     assert len(rows) == len(content["rows"]) == 6
-    for text, row in zip(rows, content["rows"], strict=True):
-        assert list(text) == list(row)
-        assert float(text["delay_s"]) == row["delay_s"]
-        assert [float(share) for share in text["share_bps"].split(";")] == row["share_bps"]
-        assert text["stable"] == str(row["stable"]).lower()
-        assert (text["limit"] == "") is (row["limit"] is None)
+    for cells, row in zip(rows, content["rows"], strict=True):
+        assert list(cells) == list(row)
+        assert float(cells["delay_s"]) == row["delay_s"]
+        assert [float(share) for share in cells["share_bps"].split(";")] == row["share_bps"]
+        assert cells["stable"] == str(row["stable"]).lower()
+        assert (cells["limit"] == "") is (row["limit"] is None)
 
 
 def test_many_rows_are_shown_from_both_ends(invoke):

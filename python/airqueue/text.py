@@ -52,7 +52,7 @@ def significant(values: Sequence[float]) -> list[str]:
     if max(sizes) / min(sizes) > 1e3:
         return [_alone(value) for value in values]
     decimals = 4 - math.floor(math.log10(min(sizes)))
-    if not 0 <= decimals <= 8:
+    if not 0 <= decimals <= 9:
         return [_alone(value) for value in values]
     return [f"{value:,.{decimals}f}" for value in values]
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import resource
 import shlex
 import signal
@@ -24,6 +25,12 @@ MEMORY_BYTES = 4 << 30
 """What one evaluation may take at most: a model must not go on or allocate by a hostile number."""
 
 HOSTILE = (0.0, -1.0, math.nan, math.inf, -math.inf, 1e300, 1e-300, 1e9, 0.5)
+# fmt: off
+UNUSUAL = (
+    0.0, 5e-324, 1e-300, 1e-6, 1e-3, 0.1, 0.5, 0.999999, 1, 2, 3, 10, 100, 1500, 1e5, 1e6, 54e6,
+    1e9, 1e12, 1e15, 1e300, -1.0, math.nan, math.inf,
+)
+# fmt: on
 HOSTILE_TEXTS = ("0", "-1", "nan", "inf", "1e300", "1e9", "0.5", "x", "", "0,0", "-1,1", "1e300,1")
 SCALARS = (Kind.NUMBER, Kind.WHOLE, Kind.RATE, Kind.DURATION, Kind.SIZE)
 
@@ -154,12 +161,56 @@ def test_hostile_values_get_an_answer_or_an_error(name: str) -> None:
             else:
                 values = [(), (hostile,), (1.0, hostile)]
             for value in values:
-                try:
-                    answer(model, {**start, parameter.name: value})
-                except (Exception, pytest.fail.Exception) as error:
-                    raise AssertionError(
-                        f"{name} with {parameter.name}={value} gave {type(error).__name__}: {error}"
-                    ) from error
+                _answered(model, start, {parameter.name: value})
+
+
+@EVERY_MODEL
+def test_unusual_combinations_get_an_answer_or_an_error(name: str) -> None:
+    model = find(name)
+    start = defaults(model)
+    choose = random.Random(name)
+    for _ in range(60):
+        share = choose.choice((0.2, 0.5))
+        unusual = {
+            parameter.name: _unusual(parameter, choose)
+            for parameter in model.parameters
+            if parameter.kind is not Kind.TEXT and choose.random() < share
+        }
+        _answered(model, start, unusual)
+
+
+def _unusual(parameter: Parameter, choose: random.Random) -> object:
+    if parameter.kind is Kind.CHOICE:
+        return choose.choice(parameter.choices)
+    if parameter.kind in SCALARS:
+        return choose.choice(UNUSUAL)
+    return tuple(choose.choices(UNUSUAL, k=choose.choice((1, 2, 3))))
+
+
+@pytest.mark.parametrize(
+    ("name", "unusual"),
+    [
+        ("battiti-li", {"cw_min_low": 1}),
+        ("battiti-li", {"stations_high": 1e5}),
+        ("edca-hold", {"stations": (1e5,)}),
+        ("sawtooth", {"packet_bytes": 5e-324}),
+    ],
+)
+def test_corners_get_an_answer_or_an_error(name: str, unusual: dict[str, object]) -> None:
+    model = find(name)
+    assert set(unusual) <= {parameter.name for parameter in model.parameters}
+    _answered(model, defaults(model), unusual)
+
+
+def _answered(model: Model, start: Mapping[str, object], changed: Mapping[str, object]) -> None:
+    """Fail, naming what was changed, if an evaluation gives anything but figures or a ModelError."""
+    try:
+        answer(model, {**start, **changed})
+    except (Exception, pytest.fail.Exception) as error:
+        shown = ", ".join(f"{name}={value}" for name, value in changed.items())
+        raise AssertionError(
+            f"{model.name} with {shown} gave {type(error).__name__}: {error}"
+        ) from error
 
 
 @EVERY_MODEL

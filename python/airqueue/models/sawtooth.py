@@ -159,7 +159,8 @@ def _evaluate(
     tooth = sawtooth(buffer_bytes, rate_bps, rtt_s, control)
     packet = numbers("packet_bytes", packet_bytes, above=0)
     path_bytes = rate_bps * rtt_s / 8.0
-    window = finished("window_packets", (path_bytes + buffer_bytes) / packet)
+    with np.errstate(over="ignore"):
+        window = finished("window_packets", (path_bytes + buffer_bytes) / packet)
     full_rtt_s = rtt_s + float(tooth.full_delay_s)
     return {
         "utilisation": float(tooth.utilisation),
