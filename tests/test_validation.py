@@ -1,0 +1,65 @@
+"""docs/validation.md is what the models and their references give today, and its claims hold."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from validation.__main__ import generate
+from validation.claim import REFERENCES, Claim, Point, simulated
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The page computed anew, and its claims."""
+    folder = tmp_path_factory.mktemp("validation")
+    found = generate(folder)
+    return folder, [claim for claims in found.values() for claim in claims]
+
+
+def test_the_page_is_up_to_date(made):
+    folder, _ = made
+    assert (folder / "validation.md").read_text("utf-8") == (DOCS / "validation.md").read_text(
+        "utf-8"
+    ), "run make validation, read what changed, and commit it"
+
+
+def test_every_claim_holds(made):
+    _, claims = made
+    assert claims
+    assert [claim.title for claim in claims if not claim.holds] == []
+
+
+def test_every_range_has_something_in_it(made):
+    _, claims = made
+    assert all(claim.covered for claim in claims)
+    assert len({claim.name for claim in claims}) == len(claims)
+
+
+def test_figures_are_there_and_shown(made):
+    folder, claims = made
+    drawn = {path.name for path in (folder / "validation").glob("*.svg")}
+    assert drawn == {f"{claim.name}.svg" for claim in claims if claim.figure}
+    assert drawn == {path.name for path in (DOCS / "validation").glob("*.svg")}
+    page = (folder / "validation.md").read_text("utf-8")
+    assert all(f"](validation/{name})" in page for name in drawn)
+
+
+def test_a_claim_fails_where_a_covered_point_differs():
+    far = Point("far", 1, 1.2, 1.0, 0.01)
+    assert not far.agrees(0.1)
+    assert far.agrees(0.18)  # with two standard errors
+    claim = Claim("x", "X", "", "", "", 0.1, "", [far])
+    assert not claim.holds
+    assert Claim("x", "X", "", "", "", 0.1, "", [Point("far", 1, 1.2, 1, 0.01, False)]).holds
+
+
+def test_every_reference_is_described_and_used(made):
+    rows = list(csv.DictReader(REFERENCES.open(encoding="utf-8", newline="")))
+    assert len({row["name"] for row in rows}) == len(rows)
+    assert all(row["setting"] and row["quantity"] and row["simulator"] for row in rows)
+    assert simulated.cache_info().currsize == len(rows)

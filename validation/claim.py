@@ -1,0 +1,91 @@
+"""A claim about a model, and what it is held against."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+REFERENCES = Path(__file__).parent / "references.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting: the model's figure beside the reference's."""
+
+    setting: str
+    x: float
+    """Where it stands in the figure."""
+    model: float
+    reference: float
+    standard_error: float
+    """Of the reference; 0 where it is exact or not known."""
+    inside: bool = True
+    """Whether the claim covers this setting; the others show how it ends."""
+
+    @property
+    def difference(self) -> float:
+        """The model's relative deviation from the reference."""
+        return self.model / self.reference - 1.0
+
+    def agrees(self, tolerance: float) -> bool:
+        """Whether the model is within the tolerance and two standard errors of the reference."""
+        allowed = tolerance * abs(self.reference) + 2.0 * self.standard_error
+        return abs(self.model - self.reference) <= allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That a model agrees with a reference within a tolerance, over a stated range."""
+
+    name: str
+    """Also the figure's file name: lower case words joined by hyphens."""
+    title: str
+    statement: str
+    """Which model, which range, and why there: a sentence or two of Markdown."""
+    quantity: str
+    """What is compared, with its unit; the figure's vertical axis."""
+    reference: str
+    tolerance: float
+    """Relative, stated before the comparison was made."""
+    axis: str
+    """What varies; the figure's horizontal axis, and the table's first column."""
+    points: Sequence[Point]
+    logarithmic: bool = False
+    """Whether both axes of the figure are."""
+    figure: bool = True
+
+    @property
+    def covered(self) -> list[Point]:
+        """The points that the claim is about."""
+        return [point for point in self.points if point.inside]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them agree."""
+        return all(point.agrees(self.tolerance) for point in self.covered)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What a reference simulator gave: mean and standard error over seeds."""
+
+    value: float
+    standard_error: float
+
+
+@cache
+def simulated(name: str) -> Simulated:
+    """Return a row of references.csv; the file's columns say what was simulated.
+
+    Where the number of seeds is not known the standard deviation stands for the standard error,
+    which is more than it can be.
+    """
+    with REFERENCES.open(encoding="utf-8", newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    row = rows[name]
+    spread = float(row["std"] or 0) / math.sqrt(int(row["seeds"] or 1))
+    return Simulated(float(row["mean"]), spread)

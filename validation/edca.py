@@ -1,0 +1,149 @@
+"""The hold chain against the slot-by-slot Monte Carlo, and against ns-3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airqueue.models.edca_compare import Comparison, Point, aifs_points, compare, window_points
+from airqueue.models.edca_hold import hold_chain
+from validation import claim
+from validation.claim import Claim, simulated
+
+_T95 = 2.0
+"""Half widths of 95 % intervals to standard errors, as the pages' rule of agreement has them."""
+
+
+def claims(transmissions: int) -> list[Claim]:
+    """Return the claims about AIFS and contention windows."""
+    return [
+        _aifs(transmissions),
+        _other_windows(transmissions),
+        _windows(transmissions),
+        _frozen(transmissions),
+        _ns3(),
+    ]
+
+
+def _aifs(transmissions: int) -> Claim:
+    done = compare(aifs_points(range(21)), transmissions=transmissions)
+    return Claim(
+        name="edca-aifs",
+        title="AIFS differences",
+        statement="`edca-hold`, two saturated stations, the second with an AIFS longer by D slots, "
+        "CW_min 32. The chain is claimed up to D = CW_min/4: beyond, a run of idle slots is bounded "
+        "by the uniform backoff of the first station, and the chain gives the second too much.",
+        quantity="successes, first station to second",
+        reference="Monte Carlo, EDCA countdown",
+        tolerance=0.05,
+        axis="AIFS difference D, slots",
+        points=_points(done, (c.point.aifs_slots[1] for c in done), most=8),
+    )
+
+
+def _other_windows(transmissions: int) -> Claim:
+    points = [
+        Point(stations=stations, aifs_slots=(0, d), cw_min=(window, window))
+        for window in (16, 64, 128)
+        for stations in ((1, 1), (1, 10), (5, 5), (10, 10))
+        for d in (window // 16, window // 8, window // 4)
+    ]
+    done = compare(points, transmissions=transmissions)
+    return Claim(
+        name="edca-aifs-windows",
+        title="AIFS differences among more stations",
+        statement="The same with other windows and with up to twenty stations. The more stations "
+        "there are, the shorter the runs of idle slots, and the earlier the chain ends: it is "
+        "claimed up to D = CW_min/16.",
+        quantity="successes, first class to second",
+        reference="Monte Carlo, EDCA countdown",
+        tolerance=0.05,
+        axis="CW_min, stations of each class, D",
+        figure=False,
+        points=[
+            _point(
+                f"{c.point.cw_min[0]}, {c.point.stations[0]} and {c.point.stations[1]}, "
+                f"{c.point.aifs_slots[1]}",
+                x,
+                c,
+                inside=16 * c.point.aifs_slots[1] <= c.point.cw_min[0],
+            )
+            for x, c in enumerate(done)
+        ],
+    )
+
+
+def _windows(transmissions: int) -> Claim:
+    done = compare(window_points(_powers(2, 1024)), transmissions=transmissions)
+    return Claim(
+        name="edca-windows",
+        title="Contention windows",
+        statement="`edca-hold`, two saturated stations, one with CW_min 32, the other with another.",
+        quantity="successes, this station to the one with 32",
+        reference="Monte Carlo, EDCA countdown",
+        tolerance=0.03,
+        axis="CW_min",
+        logarithmic=True,
+        points=_points(done, (c.point.cw_min[0] for c in done), most=1024),
+    )
+
+
+def _frozen(transmissions: int) -> Claim:
+    done = compare(window_points(_powers(4, 256)), rule="freeze", transmissions=transmissions)
+    return Claim(
+        name="dcf-windows",
+        title="Contention windows of legacy stations",
+        statement="The same for stations that freeze their counters in busy slots. The chain does "
+        "not know that rule and is claimed for windows from 16 on, to a tenth; with smaller ones "
+        "the neighbour hardly ever counts down.",
+        quantity="successes, this station to the one with 32",
+        reference="Monte Carlo, DCF freeze",
+        tolerance=0.1,
+        axis="CW_min",
+        logarithmic=True,
+        points=_points(done, (c.point.cw_min[0] for c in done), least=16),
+    )
+
+
+def _ns3() -> Claim:
+    settings = [
+        (f"AIFSN 2 and {2 + d}", f"edca-aifsn-2-{2 + d}", (0, d), (32, 32)) for d in (0, 2, 4, 8)
+    ]
+    settings += [
+        (f"CWmin 31 and {cw - 1}", f"edca-cw-31-{cw - 1}", (0, 0), (32, cw)) for cw in (8, 128)
+    ]
+    points = []
+    for x, (setting, name, aifs_slots, cw_min) in enumerate(settings):
+        model = 1.0 / float(hold_chain((1, 1), aifs_slots, cw_min).ratio(0, 1))
+        reference = simulated(name)
+        points.append(claim.Point(setting, x, model, reference.value, reference.standard_error))
+    return Claim(
+        name="edca-ns3",
+        title="EDCA of two stations in a simulator",
+        statement="`edca-hold` against whole frames with preambles, acknowledgements and timeouts.",
+        quantity="throughput, second station to first",
+        reference="ns-3 3.44",
+        tolerance=0.05,
+        axis="setting",
+        points=points,
+        figure=False,
+    )
+
+
+def _powers(low: int, high: int) -> Iterable[int]:
+    return (1 << k for k in range(low.bit_length() - 1, high.bit_length()))
+
+
+def _points(
+    done: list[Comparison], xs: Iterable[int], *, least: int = 0, most: int = 1 << 30
+) -> list[claim.Point]:
+    return [
+        _point(f"{x}", x, compared, inside=least <= x <= most)
+        for x, compared in zip(xs, done, strict=True)
+    ]
+
+
+def _point(setting: str, x: float, compared: Comparison, *, inside: bool) -> claim.Point:
+    if compared.real_ratio is None:
+        raise RuntimeError(f"{setting}: one class had no success; leave the setting out")
+    real = compared.real_ratio
+    return claim.Point(setting, x, compared.model_ratio, real.mean, real.half_width / _T95, inside)

@@ -1,0 +1,77 @@
+"""docs/validation.md from the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from validation.claim import Claim, Point
+
+HEAD = """# Where each model holds
+
+`make validation` computes this page. A claim is a model, a range and a tolerance, held against a
+reference that knows nothing of the model: a Monte Carlo of the same random process, slot by slot, or
+an independent simulator. A figure agrees when |model - reference| is at most the tolerance and two
+standard errors of the reference. Settings outside the range are shown too (grey in the figures, in
+brackets in the tables): they are where a wider claim would have failed. A range says where the model
+has been found to hold, not where it must.
+
+"""
+
+
+def write(subjects: Mapping[str, Sequence[Claim]], folder: Path) -> None:
+    """Write ``validation.md`` into the folder; the figures are beside it in ``validation/``."""
+    text = HEAD + _summary(subjects)
+    for subject, claims in subjects.items():
+        text += f"## {subject}\n\n" + "".join(_section(claim) for claim in claims)
+    (folder / "validation.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+def _summary(subjects: Mapping[str, Sequence[Claim]]) -> str:
+    lines = ["| claim | tolerance | largest difference | holds |", "|---|---|---|---|"]
+    for claims in subjects.values():
+        for claim in claims:
+            worst = max(claim.covered, key=lambda point: abs(point.difference))
+            lines.append(
+                f"| [{claim.title}](#{_anchor(claim.title)}) | {_percent(claim.tolerance)} "
+                f"| {worst.difference:+.2%} | {_verdict(claim)} |"
+            )
+    return "\n".join(lines) + "\n\n"
+
+
+def _section(claim: Claim) -> str:
+    text = f"### {claim.title}\n\n{claim.statement}\n\n"
+    text += f"Reference: {claim.reference}. Tolerance: {_percent(claim.tolerance)}. "
+    agreeing = sum(point.agrees(claim.tolerance) for point in claim.covered)
+    text += f"**{agreeing} of {len(claim.covered)} settings agree.**\n\n"
+    if claim.figure:
+        text += f"![{claim.quantity}: model and reference](validation/{claim.name}.svg)\n\n"
+    text += f"| {claim.axis} | model | reference | ± 2 s.e. | difference | |\n"
+    text += "|---|---|---|---|---|---|\n"
+    return text + "".join(_row(point, claim.tolerance) for point in claim.points) + "\n"
+
+
+def _row(point: Point, tolerance: float) -> str:
+    difference = f"{point.difference:+.2%}"
+    if point.inside:
+        mark = "agrees" if point.agrees(tolerance) else "**differs**"
+    else:
+        difference, mark = f"({difference})", "outside"
+    error = f"{2 * point.standard_error:.2g}" if point.standard_error else "-"
+    return (
+        f"| {point.setting} | {point.model:.4g} | {point.reference:.4g} | {error} "
+        f"| {difference} | {mark} |\n"
+    )
+
+
+def _verdict(claim: Claim) -> str:
+    return "yes" if claim.holds else "**no**"
+
+
+def _anchor(title: str) -> str:
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:g} %"
