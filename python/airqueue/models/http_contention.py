@@ -21,6 +21,8 @@ from airqueue.models.roots import increasing_root
 ATTEMPTS = 7
 """m of the paper: transmissions of a packet before it is dropped."""
 _MOST_ATTEMPTS = 1000
+_CHUNK = 1 << 15
+"""Points solved at once: their arrays stay in the processor's cache."""
 _GOLDEN_STEPS = 45
 """Each leaves 0.618 of the interval: P to 4e-10, and n_b, flat at its top, to double precision."""
 
@@ -93,7 +95,7 @@ def most_backlogged(
     low, high = windows(cw_min, cw_max)
     low = numbers("cw_min", low, above=3)
     tries = int(numbers("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
-    return finished("n_b", _limit(low, high, tries)[1])
+    return finished("n_b", _stations(_limit(low, high, tries), low, high, tries))
 
 
 def _mean_backoff(
@@ -105,7 +107,8 @@ def _mean_backoff(
 def _smallest_root(
     n_b: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int
 ) -> FloatArray:
-    p_limit, n_limit = _limit(cw_min, cw_max, attempts)
+    p_limit = _limit(cw_min, cw_max, attempts)
+    n_limit = _stations(p_limit, cw_min, cw_max, attempts)
     beyond = n_b > n_limit
     if beyond.any():
         worst = int(np.argmax(beyond))
@@ -127,27 +130,33 @@ def _smallest_root(
     )
 
 
-def _limit(cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> tuple[FloatArray, FloatArray]:
-    """Return (P, n_b) where n_b as a function of P is largest, by golden section.
+def _stations(
+    p: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int
+) -> FloatArray:
+    """Return the n_b that Eqs (1), (2) solve for a given P; -P, out of the way, where T_b <= 1."""
+    backoff = _mean_backoff(p, cw_min, cw_max, attempts)
+    usable = backoff > 1.0
+    idle = np.log1p(-1.0 / np.where(usable, backoff, 2.0))
+    return np.where(usable, 1.0 + np.log1p(-p) / idle, -p)
+
+
+def _limit(cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> FloatArray:
+    """Return the P at which `_stations` is largest, by golden section for each pair of windows.
 
     The function rises from 1 at P = 0 to a single top, then sinks as T_b does.
     """
-    low, high = broadcast(cw_min=cw_min, cw_max=cw_max)
 
-    def stations(p: FloatArray) -> FloatArray:
-        backoff = _mean_backoff(p, low, high, attempts)
-        # Where T_b <= 1 a station would attempt in every slot: past the top, so falling.
-        usable = backoff > 1.0
-        idle = np.log1p(-1.0 / np.where(usable, backoff, 2.0))
-        return np.where(usable, 1.0 + np.log1p(-p) / idle, -p)
+    def top(low: FloatArray, high: FloatArray) -> FloatArray:
+        ratio = (np.sqrt(5.0) - 1.0) / 2.0
+        a, b = np.zeros(low.shape), np.full(low.shape, 1.0 - 1e-9)
+        for _ in range(_GOLDEN_STEPS):
+            step = ratio * (b - a)
+            left = _stations(b - step, low, high, attempts)
+            left_is_higher = left >= _stations(a + step, low, high, attempts)
+            a, b = np.where(left_is_higher, a, b - step), np.where(left_is_higher, a + step, b)
+        return a
 
-    ratio = (np.sqrt(5.0) - 1.0) / 2.0
-    a, b = np.zeros(low.shape), np.full(low.shape, 1.0 - 1e-9)
-    for _ in range(_GOLDEN_STEPS):
-        step = ratio * (b - a)
-        left_is_higher = stations(b - step) >= stations(a + step)
-        a, b = np.where(left_is_higher, a, b - step), np.where(left_is_higher, a + step, b)
-    return a, stations(a)
+    return _solve_distinct(top, cw_min, cw_max)
 
 
 def _solve_distinct(solve: Callable[..., FloatArray], *parameters: FloatArray) -> FloatArray:
@@ -163,7 +172,11 @@ def _solve_distinct(solve: Callable[..., FloatArray], *parameters: FloatArray) -
         code = code * distinct.size + index.reshape(parameter.shape)
     codes, where = np.unique(code, return_inverse=True)
     indices = np.unravel_index(codes, tuple(v.size for v in values))
-    solved = solve(*(v[i] for v, i in zip(values, indices, strict=True)))
+    distinct_parameters = [v[i] for v, i in zip(values, indices, strict=True)]
+    solved = np.empty(codes.size)
+    for start in range(0, codes.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        solved[part] = solve(*(parameter[part] for parameter in distinct_parameters))
     shared: FloatArray = solved[where].reshape(code.shape)
     return shared
 
