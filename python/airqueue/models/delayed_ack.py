@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.file_sizes import Survival, mean_segments_of, segment_tail
 from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
@@ -41,12 +41,12 @@ class AckSchedule:
     """d before the first threshold."""
 
     def __post_init__(self) -> None:
-        numbers("first", self.first, at_least=1, at_most=_LARGEST, whole=True)
+        first = number("first", self.first, at_least=1, at_most=_LARGEST, whole=True)
         limits = numbers("thresholds", self.thresholds, at_least=1, at_most=_LARGEST, whole=True)
         if limits.ndim != 1 or np.any(np.diff(limits) <= 0):
             raise ParameterError("thresholds", "thresholds must be a list of increasing numbers")
         object.__setattr__(self, "thresholds", tuple(int(limit) for limit in limits))
-        object.__setattr__(self, "first", int(self.first))
+        object.__setattr__(self, "first", int(first))
 
     @property
     def last(self) -> int:
@@ -55,13 +55,15 @@ class AckSchedule:
 
     def acknowledged_at(self, until: int) -> list[int]:
         """Return the numbers of the segments, up to ``until``, at which an ACK is sent."""
-        waiting, numbers_of = 0, []
-        for number in range(1, until + 1):
+        acknowledged, waiting, d = [], 0, self.first
+        rises = frozenset(self.thresholds)
+        for segment in range(1, until + 1):
+            d += segment in rises
             waiting += 1
-            if waiting >= self.first + sum(limit <= number for limit in self.thresholds):
-                numbers_of.append(number)
+            if waiting >= d:
+                acknowledged.append(segment)
                 waiting = 0
-        return numbers_of
+        return acknowledged
 
 
 DYNAMIC = AckSchedule((2, 5, 9))
@@ -159,8 +161,8 @@ def _head(schedule: AckSchedule) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the segments acknowledged up to the first one at which d no longer grows."""
     steady = schedule.thresholds[-1] if schedule.thresholds else 1
     # d waiting segments at most: an ACK comes within the d that follow.
-    numbers_of = np.asarray(schedule.acknowledged_at(steady + schedule.last), dtype=np.int64)
-    return numbers_of[: int(np.searchsorted(numbers_of, steady)) + 1]
+    known = np.asarray(schedule.acknowledged_at(steady + schedule.last), dtype=np.int64)
+    return known[: int(np.searchsorted(known, steady)) + 1]
 
 
 def _evaluate(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ConvergenceError, ParameterError
 
 DISTRIBUTIONS = ("exponential", "pareto", "constant")
@@ -85,9 +85,9 @@ def mean_segments_of(
     >>> round(mean_segments_of(lambda bits: np.exp(-bits / 240_000), 240_000, 8000), 3)
     30.503
     """
-    mean = float(numbers("mean_bits", mean_bits, above=0, at_most=1e18))
-    segment = float(numbers("segment_bits", segment_bits, at_least=1, at_most=1e9))
-    allowed = float(numbers("tolerance", tolerance, above=0, below=1))
+    mean = number("mean_bits", mean_bits, above=0, at_most=1e18)
+    segment = number("segment_bits", segment_bits, at_least=1, at_most=1e9)
+    allowed = number("tolerance", tolerance, above=0, below=1)
     terms = 1024
     while True:
         tail = segment_tail(survival, segment, terms + 1)

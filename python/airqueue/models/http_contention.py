@@ -14,7 +14,7 @@ import numpy as np
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff, windows
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ConvergenceError
 from airqueue.models.roots import increasing_root
 
@@ -65,7 +65,7 @@ def contention(
     low, high = windows(cw_min, cw_max)
     stations = numbers("n_b", n_b, at_least=0)
     low = numbers("cw_min", low, above=3)
-    tries = int(numbers("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
+    tries = int(number("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
     broadcast(n_b=stations, cw_min=low, cw_max=high)
 
     def solve(n_b: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
@@ -94,7 +94,7 @@ def most_backlogged(
     """
     low, high = windows(cw_min, cw_max)
     low = numbers("cw_min", low, above=3)
-    tries = int(numbers("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
+    tries = int(number("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
     return finished("n_b", _stations(_limit(low, high, tries), low, high, tries))
 
 
@@ -130,9 +130,7 @@ def _smallest_root(
     )
 
 
-def _stations(
-    p: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int
-) -> FloatArray:
+def _stations(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> FloatArray:
     """Return the n_b that Eqs (1), (2) solve for a given P; -P, out of the way, where T_b <= 1."""
     backoff = _mean_backoff(p, cw_min, cw_max, attempts)
     usable = backoff > 1.0

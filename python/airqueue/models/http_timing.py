@@ -13,7 +13,7 @@ import numpy as np
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, windows
 from airqueue.models.catalogue import Kind, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, number, numbers
 from airqueue.models.http_contention import ATTEMPTS
 
 _NOISE_DIGITS = 9
@@ -96,7 +96,9 @@ class HttpTiming:
             object.__setattr__(self, name, numbers(name, getattr(self, name), **bounds)[()])
         broadcast(**{name: np.asarray(getattr(self, name)) for name in _ARRAYS})
         windows(self.cw_min, self.cw_max)
-        numbers("attempts", self.attempts, at_least=1, whole=True)
+        symbols = np.asarray(self.symbol_s)
+        numbers("symbol_s", symbols[symbols > 0], at_least=1e-9)
+        number("attempts", self.attempts, at_least=1, whole=True)
 
     def frame_s(self, bits: Numbers, rate_bps: Numbers) -> FloatArray:
         """Return the time on air of a frame of so many bits, preamble and header included."""

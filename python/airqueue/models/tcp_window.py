@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
 from airqueue.models.tcp_capacity import FORM_PARAMETERS, contention_time
 
@@ -38,7 +38,7 @@ def window_distribution(window: int) -> FloatArray:
     >>> window_distribution(4)
     array([0.125, 0.25 , 0.25 , 0.25 , 0.125])
     """
-    size = int(numbers("window", window, at_least=1, at_most=_MOST_STATES, whole=True))
+    size = int(number("window", window, at_least=1, at_most=_MOST_STATES, whole=True))
     distribution = np.full(size + 1, 1.0 / size)
     distribution[[0, -1]] /= 2.0
     return distribution
