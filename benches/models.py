@@ -31,11 +31,14 @@ from rich.table import Table
 from scipy.optimize import brentq
 
 from airqueue.models.bianchi import bianchi
+from airqueue.models.http_contention import contention
 from airqueue.models.kumar import kumar, kumar_backoffs
 from airqueue.models.tay_chua import tay_chua
+from airqueue.models.web_session import session_delay
 
 MILLION = 1_000_000
 FIXED_POINT_TARGET_S = 10.0
+SESSION_TARGET_S = 10.0
 PEER_POINTS = 2_000
 
 
@@ -54,6 +57,7 @@ class Bench:
     peer: Callable[[int], float] | None = None
     """Index of a point -> the same figure, one point at a time."""
     tolerance: float = 1e-9
+    peer_points: int = PEER_POINTS
 
 
 @dataclass(frozen=True)
@@ -188,12 +192,87 @@ def kumar_list() -> Bench:
     )
 
 
+DOT11B_DATA_S, DOT11B_ACK_S = (
+    (50 + 3 * 10 + 4 * 192 + 180 / 2 + 2 * 112 / 2 + bits / 11) * 1e-6 for bits in (8592, 592)
+)
+
+
+def plain_backoff(p: float) -> float:
+    return sum(p**k * (1 - p) * (min(2**k * 32, 1024) - 1) / 2 for k in range(7))
+
+
+def plain_probability(n_b: float) -> float:
+    return float(
+        brentq(lambda p: p - 1 + (1 - 1 / plain_backoff(p)) ** (n_b - 1), 0.0, 0.89, xtol=1e-15)
+    )
+
+
+def plain_capacity(k: int, d: float) -> float:
+    """C_k of the HTTP paper, Eq. (12), for one k and d."""
+    n_b = 1 + k / (2 * d)
+    p = plain_probability(n_b)
+    backoff = plain_backoff(p) * 20e-6
+    cost = backoff / (n_b * (1 - p)) + (342e-6 + backoff) * p / (1 - p)
+    return 8000 / (DOT11B_DATA_S + DOT11B_ACK_S / d + (d + 1) / d * cost)
+
+
+def random_sessions(*, whole: bool) -> Bench:
+    """Sessions of Eq. (17): n - 1 capacities each, shared where users have the same delayed ACK."""
+    count = 100_000
+    generator = np.random.default_rng(2005)
+    n = generator.integers(2, 52, count)
+    think_s, bits = generator.uniform(1, 30, count), generator.uniform(5e4, 5e5, count)
+    d = generator.integers(1, 6, count) if whole else generator.uniform(1, 5, count)
+
+    def birth_and_death(index: int) -> float:
+        weights = [1.0]
+        for k in range(1, int(n[index])):
+            served_per_s = plain_capacity(k, float(d[index])) / bits[index]
+            weights.append(weights[-1] * (n[index] - k) / think_s[index] / served_per_s)
+        active = sum(k * weight for k, weight in enumerate(weights)) / sum(weights)
+        setup = 2 * (DOT11B_ACK_S + 310e-6)
+        return float(setup + active / ((n[index] - 1 - active) / think_s[index]))
+
+    return Bench(
+        name="web-session" if whole else "web-session, real d",
+        what=f"n 2..51, think time, size, {'d 1..5' if whole else 'as many d as points'}",
+        count=count,
+        run=lambda: session_delay(n, think_s, bits, d).mean_s,
+        target_s=SESSION_TARGET_S if whole else None,
+        peer=birth_and_death,
+        peer_points=50,
+    )
+
+
+def web_session() -> Bench:
+    return random_sessions(whole=True)
+
+
+def web_session_real_d() -> Bench:
+    return random_sessions(whole=False)
+
+
+def http_contention() -> Bench:
+    n_b = np.random.default_rng(2005).uniform(1, 51, MILLION)
+    return Bench(
+        name="http-contention",
+        what="n_b 1..51, all different, 7 attempts",
+        count=MILLION,
+        run=lambda: contention(n_b).collision_probability,
+        target_s=FIXED_POINT_TARGET_S,
+        peer=lambda index: plain_probability(float(n_b[index])),
+    )
+
+
 BENCHES: list[Callable[[], Bench]] = [
     bianchi_endless,
     bianchi_retries,
     tay_chua_endless,
     kumar_windows,
     kumar_list,
+    http_contention,
+    web_session,
+    web_session_real_d,
 ]
 
 
@@ -203,7 +282,7 @@ def measure(bench: Bench) -> Outcome:
     cpu_s = time.process_time() - started
     ratio = difference = None
     if bench.peer is not None and figures is not None:
-        points = min(PEER_POINTS, bench.count)
+        points = min(bench.peer_points, bench.count)
         started = time.process_time()
         peer = [bench.peer(index) for index in range(points)]
         peer_s = time.process_time() - started

@@ -68,6 +68,7 @@ def test_shapes_and_shared_work() -> None:
     assert sweep.collision_probability[1, 1] == contention(2).collision_probability
     assert (sweep.collision_probability[1] == sweep.collision_probability[2]).all()
     assert isinstance(contention(2).collision_probability, float)
+    assert contention([]).collision_probability.shape == (0,)
 
 
 @given(st.floats(1, 60), st.floats(4, 2000), st.integers(0, 8), st.integers(1, 12))
@@ -113,6 +114,7 @@ def test_the_limit_is_the_top_of_n_over_p() -> None:
         ({"n_b": 2, "cw_min": 64, "cw_max": 32}, "cw_max"),
         ({"n_b": 2, "attempts": 0}, "attempts"),
         ({"n_b": 2, "attempts": 2.5}, "attempts"),
+        ({"n_b": 2, "attempts": [6, 7]}, "attempts"),
         ({"n_b": [1, 2], "cw_min": [8, 16, 32]}, "n_b"),
     ],
 )

@@ -187,6 +187,7 @@ def test_timing_of_a_command() -> None:
         ({"cw_min": 3}, "cw_min"),
         ({"cw_min": 64, "cw_max": 32}, "cw_max"),
         ({"symbol_s": 1e300}, "symbol_s"),
+        ({"symbol_s": [0, 1e-300]}, "symbol_s"),
         ({"slot_s": [1e-6, 2e-6], "sifs_s": [0, 0, 0]}, "slot_s"),
         ({"attempts": 0}, "attempts"),
     ],

@@ -134,6 +134,9 @@ def test_elements_do_not_depend_on_their_neighbours() -> None:
     assert together == pytest.approx(alone, rel=1e-11)
     # Also when only the timing has the axis.
     rates = HttpTiming(data_rate_bps=[2e6, 11e6])
+    windows = session_delay(11, timing=HttpTiming(data_rate_bps=[[2e6], [11e6]], cw_max=[64, 1024]))
+    assert windows.mean_s.shape == windows.setup_s.shape == (2, 2)
+    assert windows.mean_s[1, 1] == pytest.approx(float(session_delay(11).mean_s), rel=1e-12)
     assert session_delay(11, timing=rates).mean_s[1] == pytest.approx(
         float(session_delay(11).mean_s), rel=1e-12
     )

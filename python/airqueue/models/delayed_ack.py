@@ -151,7 +151,7 @@ def delayed_ack_file_s(
     """
     timer = numbers("timer_s", timer_s, at_least=0, at_most=1e6)
     segments = np.asarray(count.segments)
-    broadcast(segments=segments, timer_s=timer, timing=timing.round_trip_s)
+    broadcast(segments=segments, timer_s=timer, timing=timing.ones)
     data = segments * (timing.data_exchange_s + timing.first_backoff_s)
     acks = count.acks * (timing.ack_exchange_s + timing.first_backoff_s)
     return finished("T", handshake_s(timing, handshake) + data + acks + count.by_timer * timer)

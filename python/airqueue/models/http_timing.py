@@ -110,6 +110,12 @@ class HttpTiming:
         return time
 
     @property
+    def ones(self) -> FloatArray:
+        """Ones at the shape that all fields share, to check other parameters' shapes against."""
+        values = (np.asarray(getattr(self, name)) for name in _ARRAYS)
+        return np.ones(np.broadcast_shapes(*(value.shape for value in values)))
+
+    @property
     def data_exchange_s(self) -> FloatArray:
         """T_TCP_data: DIFS to MAC ACK for a whole segment, without backoff."""
         return self._exchange_s(self.tcp_bits, self.data_rate_bps)

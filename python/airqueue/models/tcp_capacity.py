@@ -82,7 +82,7 @@ def contention_time(
     choice("collision_cost", collision_cost, COSTS)
     slot = np.asarray(timing.slot_s) if _is_corrected(form) else np.asarray(_PRINTED_SLOT_S)
     stations = np.maximum(numbers("n_b", n_b, at_least=0), 1.0)
-    broadcast(n_b=stations, timing=timing.round_trip_s)
+    broadcast(n_b=stations, timing=timing.ones)
     solved = contention(stations, timing.cw_min, timing.cw_max, timing.attempts)
     p, backoff = np.asarray(solved.collision_probability), np.asarray(solved.mean_backoff_slots)
     wasted = timing.difs_s + timing.colliding_frame_s + np.asarray(timing.sifs_s)
@@ -126,7 +126,7 @@ def single_station_bps(
     """
     per_ack = _per_ack(d)
     cost = contention_time(2.0, timing, collision_cost=collision_cost, form=form)
-    broadcast(d=per_ack, timing=timing.round_trip_s)
+    broadcast(d=per_ack, timing=timing.ones)
     alone = timing.first_backoff_s
     if not _is_corrected(form):
         alone = (np.asarray(timing.cw_min) - 1.0) / 2.0 * _PRINTED_SLOT_S
@@ -148,7 +148,7 @@ def collision_free(n_c: Numbers, d: Numbers = 1.0, timing: HttpTiming = DOT11B) 
     2250400.0
     """
     connections, per_ack = _connections(n_c), _per_ack(d)
-    broadcast(n_c=connections, d=per_ack, timing=timing.round_trip_s)
+    broadcast(n_c=connections, d=per_ack, timing=timing.ones)
     return _shared(connections, per_ack, timing, timing.first_backoff_s)
 
 
@@ -176,7 +176,7 @@ def collision(
     2264600.0
     """
     connections, per_ack = _connections(n_c), _per_ack(d)
-    broadcast(n_c=connections, d=per_ack, timing=timing.round_trip_s)
+    broadcast(n_c=connections, d=per_ack, timing=timing.ones)
     n_b = 1.0 + connections / (2.0 * per_ack)
     cost = contention_time(n_b, timing, collision_cost=collision_cost, form=form)
     return _shared(connections, per_ack, timing, cost.total_s)

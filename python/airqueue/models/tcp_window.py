@@ -74,7 +74,7 @@ def tcp_window(
     choice("equation", equation, EQUATIONS)
     cost = contention_time(2.0, timing, collision_cost=collision_cost, form=form).total_s
     alone = timing.first_backoff_s
-    broadcast(window=size, timing=timing.round_trip_s)
+    broadcast(window=size, timing=timing.ones)
     contention = (2.0 * (size - 1.0) * cost + 2.0 * alone) / size
     data, ack = timing.data_exchange_s, timing.ack_exchange_s
     if equation == "20":

@@ -78,7 +78,7 @@ def file_delay_s(
     """
     size = numbers("size_bits", size_bits, above=0, at_most=_MOST_BITS)
     segment = np.asarray(timing.tcp_bits)
-    broadcast(size_bits=size, timing=timing.round_trip_s)
+    broadcast(size_bits=size, timing=timing.ones)
     return _delay_of(np.ceil(size / segment), size, timing, padded, handshake)
 
 
@@ -107,7 +107,7 @@ def mean_file_delay_s(
         count = mean_segments(mean, timing.tcp_bits, distribution, shape)
     else:
         count = numbers("segments", segments, at_least=1, at_most=_MOST_BITS)
-    broadcast(mean_bits=mean, segments=np.asarray(count), timing=timing.round_trip_s)
+    broadcast(mean_bits=mean, segments=np.asarray(count), timing=timing.ones)
     return _delay_of(count, mean, timing, padded, handshake)
 
 
@@ -196,7 +196,7 @@ def session_delay(
         mean_bits=numbers("mean_bits", mean_bits),
         d=per_ack,
         timer_s=numbers("timer_s", timer_s),
-        timing=timing.round_trip_s,
+        timing=timing.ones,
     )[0]
 
     def capacity(k: FloatArray) -> FloatArray:
