@@ -454,6 +454,6 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="limits=50,40 drift_ppm=100",
-    valid="One drop-tail FIFO a stage, constant service times, no other traffic, a flood that fills the "
-    "queues in time (fill_at_least_s). The size test runs at each size's own saturation rate.",
+    valid="One drop-tail FIFO a stage, constant service times, no other traffic, a flood that fills "
+    "the queues in time (fill_at_least_s). The size test runs at each size's own saturation rate.",
 )
