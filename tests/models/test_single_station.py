@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import half_unit, rows
 
-from airqueue.models.airtime import exchange_s, frame_s
+from airqueue.models.airtime import MAX_PPDU_S, exchange_s, frame_s
 from airqueue.models.ampdu import (
-    MAX_PPDU_S,
     aggregate_bytes,
     aggregate_exchange,
     largest_aggregate,
@@ -112,10 +111,18 @@ def test_with_and_without_aggregation() -> None:
     assert (np.diff(swept.throughput_bps) > 0)[1]
     most = single_station(layer)
     assert most.throughput_bps == swept.throughput_bps[2]
-    # At 6.5 Mb/s no aggregate with 8000 bytes is short enough, so such frames go alone.
-    mixed = single_station(layer, [1500, 8000], 6.5e6)
+    # At 6.5 Mb/s the delimiter makes one symbol too many of 4385 bytes, so such frames go alone.
+    mixed = single_station(layer, [1500, 4385], 6.5e6)
     assert mixed.mpdus.tolist() == [2, 0]
-    assert mixed.cycle_s[1] == pytest.approx(exchange_s(layer, 8038, 6.5e6, aifsn=3))
+    assert mixed.cycle_s[1] == pytest.approx(exchange_s(layer, 4423, 6.5e6, aifsn=3))
+
+
+@pytest.mark.parametrize("mpdus", [None, 0])
+def test_no_frame_lasts_longer_than_it_may(mpdus: int | None) -> None:
+    with pytest.raises(ParameterError, match=r"takes 9\.936 ms .* may take 5\.484 ms") as raised:
+        single_station(phy("n"), 8000, 6.5e6, mpdus=mpdus)
+    assert raised.value.parameter == "mpdu_bytes"
+    assert exchange_s(phy("a"), 4095, 6e6) > MAX_PPDU_S
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,9 @@ BASIC_BLOCK_ACK_BYTES: Final = 152
 MAX_FRAME_BYTES: Final = MAX_HE_BYTES
 """The largest frame of any layer."""
 
+MAX_PPDU_S: Final = 5.484e-3
+"""aPPDUMaxTime of HT (mixed format), VHT and HE."""
+
 _MANDATORY_BPS: Final = frozenset((1e6, 2e6, 5.5e6, 11e6, 6e6, 12e6, 24e6))
 
 
@@ -225,8 +228,17 @@ def exchange(
 
     mpdu_bytes: with MAC header and FCS. options: `ExchangeOptions`. All numbers broadcast.
 
-    Valid for a packet that arrives at the first attempt. Raises ParameterError.
+    Valid for a packet that arrives at the first attempt. Raises ParameterError, with aggregation also
+    for a frame that takes longer than `MAX_PPDU_S`.
     """
+    frame = frame_s(phy, mpdu_bytes, rate_bps)
+    # Half a nanosecond: a duration equal to the limit is allowed, whatever its last bit is.
+    if phy.max_mpdus > 1 and np.any(frame > MAX_PPDU_S + 5e-10):
+        raise ParameterError(
+            "mpdu_bytes",
+            f"a frame of so many bytes takes {float(np.max(frame)) * 1e3:.3f} ms at this rate; in "
+            f"{phy.name} it may take {MAX_PPDU_S * 1e3:g} ms: use a smaller one or a higher rate",
+        )
     response_bps = response_rate_bps(phy, rate_bps, options)
     protection_bps = options.get("protection_rate_bps")
     if protection_bps is None:
@@ -236,7 +248,7 @@ def exchange(
         aifsn=phy.aifs_s(2 if aifsn is None else aifsn),
         backoff_slots=_backoff_s(phy, options.get("backoff_slots")),
         protection_rate_bps=_protection_s(phy, options.get("protection", "none"), protection_bps),
-        mpdu_bytes=frame_s(phy, mpdu_bytes, rate_bps),
+        mpdu_bytes=frame,
         control_rate_bps=phy.sifs_s + ack_s(phy, response_bps),
     )
     return Exchange(*(part[()] for part in parts))
@@ -345,7 +357,9 @@ MODEL = Model(
     evaluate=_evaluate,
     example="phy=a rate_bps=54mbit mpdu_bytes=128..1536:128",
     valid=(
-        "One packet that arrives at the first attempt, on a medium that is idle otherwise; "
-        "collisions and errors are the business of the contention models."
+        "One frame that arrives at the first attempt and is answered by an ACK, on a medium that is "
+        "idle otherwise; collisions and errors are the business of the contention models, "
+        "aggregates that of single-station. 802.11ac and ax put 4 bytes of delimiter before even a "
+        "single MPDU: add them. An MSDU has at most 2304 bytes, whatever a frame may have."
     ),
 )

@@ -13,6 +13,7 @@ import numpy as np
 
 from airqueue.models.airtime import (
     MAX_FRAME_BYTES,
+    MAX_PPDU_S,
     Exchange,
     ExchangeOptions,
     block_ack_s,
@@ -25,8 +26,6 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.phys import Phy
 
 DELIMITER_BYTES: Final = 4
-MAX_PPDU_S: Final = 5.484e-3
-"""aPPDUMaxTime."""
 
 
 def aggregate_bytes(mpdu_bytes: Numbers, mpdus: Numbers) -> FloatArray:

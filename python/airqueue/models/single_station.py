@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
@@ -135,7 +135,12 @@ MODEL = Model(
             None,
             Kind.SIZE,
         ),
-        *EXCHANGE_PARAMETERS,
+        *(
+            replace(option, help="slots after SIFS; 2 (DIFS), for n to ax 3 if not given")
+            if option.name == "aifsn"
+            else option
+            for option in EXCHANGE_PARAMETERS
+        ),
     ),
     outputs=(
         Output("data_rate_bps", "rate of the frames"),
@@ -149,6 +154,7 @@ MODEL = Model(
     example="phy=n packet_bytes=100..1500:100",
     valid=(
         "One station that always has a packet, no errors, nobody else on the medium: the most that "
-        "a cell can carry, short of what several stations gain by sharing their backoffs."
+        "a cell can carry, short of what several stations gain by sharing their backoffs. Larger "
+        "packets than the 2304 bytes of an MSDU are answered as long as the layer has such frames."
     ),
 )
