@@ -170,3 +170,14 @@ def test_the_command_s_figures() -> None:
     assert len(set(np.round(figures["packet_fair_bps"], 3))) == 1
     alone = MODEL.evaluate(**given_values | {"rates_bps": (11e6,)})
     assert alone["cycle_s"] == [pytest.approx(figures["cycle_s"][0])]
+
+
+@pytest.mark.parametrize(("name", "overhead"), [("b-long", 36), ("a", 36), ("n", 38), ("ax", 38)])
+def test_the_overhead_is_the_layer_s_if_not_given(name: str, overhead: int) -> None:
+    rate, segments = phy(name).rates_bps[0], np.arange(1361, 1461)
+    data = exchange_s(phy(name), overhead + 40 + segments, rate)
+    ack = exchange_s(phy(name), overhead + 40, rate)
+    cycle_s = tcp_cycle_s(phy(name), rate, segments)
+    assert cycle_s == pytest.approx(data + ack, abs=1e-12)
+    # Of a hundred sizes some need a symbol more for two bytes more.
+    assert (cycle_s != tcp_cycle_s(phy(name), rate, segments, overhead_bytes=74 - overhead)).any()

@@ -223,6 +223,6 @@ MODEL = Model(
     example="n=2..10 slow_rate_bps=1mbit",
     valid=(
         "Saturated hosts that hear each other, no errors; windows do not grow, so up to some ten "
-        "hosts. For several slow hosts see rate-mix."
+        "hosts; frames without aggregation. For several slow hosts see rate-mix."
     ),
 )

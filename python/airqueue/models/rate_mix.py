@@ -12,7 +12,12 @@ from typing import Final, Unpack
 
 import numpy as np
 
-from airqueue.models.airtime import EXCHANGE_PARAMETERS, ExchangeOptions, exchange_s
+from airqueue.models.airtime import (
+    EXCHANGE_PARAMETERS,
+    ExchangeOptions,
+    exchange_s,
+    mac_overhead_bytes,
+)
 from airqueue.models.anomaly import TCP_IP_BYTES
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
@@ -105,22 +110,25 @@ def tcp_cycle_s(
     segment_bytes: Numbers = 1460,
     *,
     segments_per_ack: Numbers = 1,
-    overhead_bytes: Numbers = 36,
+    overhead_bytes: Numbers | None = None,
     **options: Unpack[ExchangeOptions],
 ) -> FloatArray:
     """Return the medium's time for one TCP segment and its acknowledgement: ``T_data + T_ack/d``.
 
     segment_bytes: without headers; TCP and IP add 40. segments_per_ack: d. overhead_bytes: of MAC,
-    LLC and FCS (34 in ns-2). options: `airqueue.models.airtime.ExchangeOptions`, of both exchanges.
+    LLC and FCS, 36, for n to ax 38 if not given (34 in ns-2). options:
+    `airqueue.models.airtime.ExchangeOptions`, of both exchanges. Every frame goes by itself: for
+    aggregates divide the cycles of `airqueue.models.single_station` by their packets instead.
 
     >>> cycle_s = tcp_cycle_s(layer_named("b-long"), 11e6, overhead_bytes=34, control_rate_bps=2e6)
     >>> float((cycle_s * 1e3).round(2))
     2.79
     """
+    added = mac_overhead_bytes(phy) if overhead_bytes is None else overhead_bytes
     rate, segment, overhead, per_ack = broadcast(
         rate_bps=numbers("rate_bps", rate_bps, above=0),
         segment_bytes=numbers("segment_bytes", segment_bytes, above=0, at_most=1e6),
-        overhead_bytes=numbers("overhead_bytes", overhead_bytes, at_least=0, at_most=1e6),
+        overhead_bytes=numbers("overhead_bytes", added, at_least=0, at_most=1e6),
         segments_per_ack=numbers("segments_per_ack", segments_per_ack, at_least=1),
     )
     headers = overhead + TCP_IP_BYTES
@@ -137,7 +145,7 @@ def _evaluate(
     phy: str,
     segment_bytes: float,
     segments_per_ack: float,
-    overhead_bytes: float,
+    overhead_bytes: float | None,
     **options: Unpack[ExchangeOptions],
 ) -> dict[str, float | list[float]]:
     cycle_s = tcp_cycle_s(
@@ -165,7 +173,12 @@ CYCLE_PARAMETERS: Final = (
     Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
     Parameter("segment_bytes", "TCP segment without headers", 1460, Kind.SIZE),
     Parameter("segments_per_ack", "d: 2 with delayed acknowledgements", 1),
-    Parameter("overhead_bytes", "MAC header, LLC, FCS; 34 in ns-2", 36, Kind.SIZE),
+    Parameter(
+        "overhead_bytes",
+        "MAC header, LLC, FCS; 36, for n to ax 38 if not given; 34 in ns-2",
+        None,
+        Kind.SIZE,
+    ),
     *EXCHANGE_PARAMETERS,
 )
 """Of every model whose packets are TCP segments with their acknowledgements: see `tcp_cycle_s`."""
@@ -192,6 +205,7 @@ MODEL = Model(
     example="rates_bps=11mbit,5.5mbit,1mbit stations=3,2,1",
     valid=(
         "Every station always has a packet and collisions are rare, as where most packets come from "
-        "the access point."
+        "the access point. Every frame goes by itself: for 802.11n, ac and ax with aggregation the "
+        "rates are far too low and the differences too small."
     ),
 )

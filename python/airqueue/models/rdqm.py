@@ -149,7 +149,8 @@ def predicted_throughput(
     An idealisation: with the paper's limits and without queueing, throughput is proportional to rate.
     Overheads per frame and queueing move it towards `airqueue.models.rate_mix.airtime_fair`; the
     paper's Fig. 3b lies between the two. With limits proportional to RTT alone all flows get the
-    same. Valid while every flow is limited by its share. Raises ParameterError.
+    same. Valid while every flow is limited by its share, and while the buffer keeps the medium busy:
+    only the limits' ratios count. Raises ParameterError.
     """
     limit, rtt, queueing = broadcast(
         limits_frames=numbers("limits_frames", limits_frames, at_least=0, at_most=1e12),
@@ -175,7 +176,7 @@ def _evaluate(
     phy: str,
     segment_bytes: float,
     segments_per_ack: float,
-    overhead_bytes: float,
+    overhead_bytes: float | None,
     **options: Unpack[ExchangeOptions],
 ) -> dict[str, float | list[float]]:
     parts = partition(
@@ -241,6 +242,8 @@ MODEL = Model(
     example="rates_bps=11mbit,11mbit,11mbit,5.5mbit,5.5mbit,1mbit rtts_s=150ms",
     valid=(
         "The settled state, all reports in, every flow with data to send and one flow to a station. "
-        "The throughput is an idealisation: expect between capped_bps and airtime_fair_bps."
+        "The throughput is an idealisation: expect between capped_bps and airtime_fair_bps, with a "
+        "buffer large enough to keep the medium busy (buffer_frames does not enter), and frames "
+        "without aggregation."
     ),
 )
