@@ -94,9 +94,9 @@ def loss_impairment(
 ) -> FloatArray:
     """Return Ie,eff of a codec under packet loss.
 
-    loss: share of packets that never come or come too late, 0 to 1. burst_ratio: BurstR, mean run of
-    losses against that of independent losses (`burst_ratio_of`); 1 is independent, G.107 permits
-    0 to 8 and asks for losses below 2 % above 2. Raises ParameterError.
+    loss: share of packets that never come or come too late, 0 to 1; G.107 permits 0.2. burst_ratio:
+    BurstR, mean run of losses against that of independent losses (`burst_ratio_of`); 1 is
+    independent, G.107 permits 0 to 8 and asks for losses below 2 % above 2. Raises ParameterError.
 
     >>> float(loss_impairment(0.03).round(2))
     22.45
@@ -360,6 +360,6 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="mouth_to_ear_s=0.264 loss=0.025",
-    valid="Narrowband telephony, echo cancelled, delays to 0.5 s; planning values, no verdict on one "
-    "call.",
+    valid="Narrowband telephony, echo cancelled, delays to 0.5 s, losses to 20 %; planning values, "
+    "no verdict on one call.",
 )
