@@ -8,10 +8,11 @@ from airqueue.models.page_time import MODEL, page_time, reason
 from airqueue.models.web_session import session_delay
 
 
-def test_without_distance_it_is_the_session() -> None:
+@pytest.mark.parametrize("cost", ["corrected", "printed"])
+def test_without_distance_it_is_the_session(cost: str) -> None:
     users = np.array([1, 5, 10, 50])
-    page = page_time(users, d=2, timer_s=0.04)
-    session = session_delay(users + 1, d=2, timer_s=0.04)
+    page = page_time(users, d=2, timer_s=0.04, collision_cost=cost)
+    session = session_delay(users + 1, d=2, timer_s=0.04, collision_cost=cost)
     assert page.mean_s == pytest.approx(session.mean_s)
     assert page.active_users == pytest.approx(session.mean_active)
     assert page.busy == pytest.approx(session.busy)
@@ -77,6 +78,7 @@ def test_the_command_s_figures() -> None:
         rtt_s=0.0,
         round_trips=2.0,
         timer_s=0.0,
+        collision_cost="printed",
     )
     assert set(figures) == {output.name for output in MODEL.outputs}
     assert figures["mean_s"] == pytest.approx(0.1153, abs=5e-5)
