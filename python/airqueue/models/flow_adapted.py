@@ -135,21 +135,18 @@ def flow_adapted(
         decided = np.where(capacity < needs.max(axis=0), 3, needs.argmax(axis=0))
         buffer = np.asarray(finished("buffer", capacity * packet))
     tooth = sawtooth(buffer, rate, rtt, control)
-    utilisation = tooth.utilisation
+    utilisation = np.asarray(tooth.utilisation)
     if control == "reno":
         independent = desynchronised_utilisation(buffer, rate, rtt, groups)
-        utilisation = finished("utilisation", np.maximum(utilisation, independent))
+        utilisation = np.maximum(utilisation, independent)
     window = (path + capacity) / count
     if limit:
-        # Windows that all fit at W lose nothing: no saw tooth, but no more than W a round trip.
-        carried = limit[0] / np.maximum(limit[0], path / count)
-        utilisation = np.where(limit[0] <= window, carried, utilisation)
-        window = np.minimum(window, limit[0])
+        utilisation, window = _held_by_receivers(utilisation, window, path / count, limit[0])
     return FlowAdapted(
         capacity_packets=capacity[()],
         full_delay_s=tooth.full_delay_s,
         window_packets=finished("window", window),
-        utilisation_at_least=finished("utilisation", np.asarray(utilisation)),
+        utilisation_at_least=finished("utilisation", utilisation),
         decided_by=np.array(NEEDS)[decided],
     )
 
@@ -191,6 +188,17 @@ def turning_point_flows(
             y = y - (y**3 - y - right) / (3.0 * y**2 - 1.0)
         flows = np.where((1.0 + share) * scale <= group, (1.0 + share) * scale, scale * y**2)
         return finished("n", np.maximum(1.0, flows))
+
+
+def _held_by_receivers(
+    utilisation: FloatArray, window: FloatArray, path: FloatArray, limit: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return (utilisation, window) where windows end at W; ``path`` is a flow's share of D.
+
+    Windows that all fit at W lose nothing: no saw tooth, but no more than W packets a round trip.
+    """
+    carried = limit / np.maximum(limit, path)
+    return np.where(limit <= window, carried, utilisation), np.minimum(window, limit)
 
 
 def _whole(packets: FloatArray) -> FloatArray:

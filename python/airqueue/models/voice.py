@@ -24,6 +24,7 @@ import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import (
+    FORMS,
     FloatArray,
     Numbers,
     broadcast,
@@ -67,7 +68,6 @@ CODECS = {
 """G.711 with the concealment of its appendix I (10 ms, 3.75 ms of overlap); G.729; G.729A with voice
 activity detection."""
 DEFAULT_CODEC = "g729a-vad"
-FORMS = ("corrected", "printed")
 
 
 def codec_of(name: str) -> Codec:
