@@ -146,3 +146,11 @@ def test_the_command_s_figures() -> None:
     longer = MODEL.evaluate(**given_values | {"n": 3, "slow_rate_bps": 2e6, "slow_phy": "b-long"})
     shorter = MODEL.evaluate(**given_values | {"n": 3, "slow_rate_bps": 2e6})
     assert longer["throughput_bps"] < shorter["throughput_bps"]
+
+
+@pytest.mark.parametrize(("name", "slow", "fast"), [("b-short", 1e6, 11e6), ("a", 6e6, 54e6)])
+def test_the_command_takes_the_layer_s_extremes(name: str, slow: float, fast: float) -> None:
+    given_values = {parameter.name: parameter.default for parameter in MODEL.parameters}
+    figures = MODEL.evaluate(**given_values | {"n": 3, "phy": name})
+    wanted = anomaly(3, slow, fast, phy=phy(name)).throughput_bps
+    assert figures["throughput_bps"] == float(wanted)

@@ -164,21 +164,23 @@ def anomaly_tcp_bps(
 def _evaluate(
     *,
     n: float,
-    slow_rate_bps: float,
-    fast_rate_bps: float,
+    slow_rate_bps: float | None,
+    fast_rate_bps: float | None,
     frame_bytes: float,
     phy: str,
     slow_phy: str | None,
     control_rate_bps: float | None,
     slow_control_rate_bps: float | None,
 ) -> dict[str, float]:
+    layer = layer_named(phy)
+    slow_layer = layer if slow_phy is None else layer_named(slow_phy)
     result = anomaly(
         n,
-        slow_rate_bps,
-        fast_rate_bps,
+        slow_layer.rates_bps[0] if slow_rate_bps is None else slow_rate_bps,
+        layer.rates_bps[-1] if fast_rate_bps is None else fast_rate_bps,
         frame_bytes,
-        phy=layer_named(phy),
-        slow_phy=None if slow_phy is None else layer_named(slow_phy),
+        phy=layer,
+        slow_phy=slow_layer,
         control_rate_bps=control_rate_bps,
         slow_control_rate_bps=slow_control_rate_bps,
     )
@@ -200,8 +202,8 @@ MODEL = Model(
     summary="Throughput of n saturated hosts of which one is slow (Heusse et al. 2003).",
     parameters=(
         Parameter("n", "N: hosts, the slow one included"),
-        Parameter("slow_rate_bps", "r: rate of the slow host", 1e6, Kind.RATE),
-        Parameter("fast_rate_bps", "R: rate of the others", 11e6, Kind.RATE),
+        Parameter("slow_rate_bps", "r: of the slow host; its lowest if not given", None, Kind.RATE),
+        Parameter("fast_rate_bps", "R: of the others; their highest if not given", None, Kind.RATE),
         Parameter("frame_bytes", "s_d: frame, as it is sent", 1500, Kind.SIZE),
         Parameter("phy", PHY_HELP, "b-short", Kind.TEXT),
         Parameter("slow_phy", "of the slow host, where it differs", None, Kind.TEXT),
