@@ -369,10 +369,8 @@ def _evaluate(
     try:
         test = size_ratio(stages, **session)
         ratio, counts = float(test.ratio), test.counts
-    except ParameterError as error:
-        if error.parameter != "large_bytes":
-            raise
-        # A queue of bytes too short for the test's sizes still has an answer for its own.
+    except ParameterError:
+        # All else is checked above: the test's sizes do not fit a queue of bytes, the given one may.
         ratio, counts = None, None
     return {
         "capacity_packets": float(seen.capacity_packets),
