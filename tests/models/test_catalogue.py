@@ -100,6 +100,24 @@ def test_it_is_described(name: str) -> None:
     assert not both, "a column of the table would have two meanings"
 
 
+UNIT_ENDINGS = {
+    Kind.RATE: "_bps",
+    Kind.RATES: "_bps",
+    Kind.DURATION: "_s",
+    Kind.DURATIONS: "_s",
+    Kind.SIZE: "_bytes",
+}
+
+
+@EVERY_MODEL
+def test_its_parameters_are_named_with_their_units(name: str) -> None:
+    for parameter in find(name).parameters:
+        assert parameter.name.endswith(UNIT_ENDINGS.get(parameter.kind, "")), parameter.name
+        for kind, ending in UNIT_ENDINGS.items():
+            if parameter.name.endswith(ending):
+                assert UNIT_ENDINGS.get(parameter.kind) == ending, f"{parameter.name} is no {kind}"
+
+
 @EVERY_MODEL
 def test_its_defaults_can_be_typed(name: str) -> None:
     for parameter in find(name).parameters:

@@ -239,6 +239,6 @@ def test_bad_input_is_named(call, names: str) -> None:
 
 @pytest.mark.parametrize("shape", ["chain", "parking-lot", "cross"])
 def test_the_commands_figures(shape: str) -> None:
-    found = MODEL.evaluate(shape=shape, hops=6, flows=3, rate=11e6)
+    found = MODEL.evaluate(shape=shape, hops=6, flows=3, rate_bps=11e6)
     assert set(found) == {output.name for output in MODEL.outputs}
     assert len(found["transmitters"]) == (1 if shape == "chain" else 3)

@@ -213,7 +213,7 @@ def test_every_relay_keeps_the_minimum(strategy: str, rounding: str) -> None:
             allocate(5, 4, strategy, rounding, airtimes_s=[1, 1, 1, 1])
         return
     for total in (0, 0.2, 3, 5, 30):
-        found = allocate(total, 4, strategy, rounding, minimum=1, airtimes_s=[1, 2, 3, 4])
+        found = allocate(total, 4, strategy, rounding, minimum_packets=1, airtimes_s=[1, 2, 3, 4])
         assert (found.packets >= 1).all()
         # It holds where it can be kept, and is said not to hold where it is not.
         assert found.sum_holds == (abs(found.packets.sum() - total) < 1e-6)
@@ -239,23 +239,23 @@ def test_arrays_of_totals() -> None:
     [
         (lambda: hop_costs(0), "nodes"),
         (lambda: hop_costs(10**9), "nodes"),
-        (lambda: continuous_optimum(-1, [1]), "total"),
-        (lambda: continuous_optimum(float("nan"), [1]), "total"),
-        (lambda: continuous_optimum(3, [1, 2], 2), "total"),
+        (lambda: continuous_optimum(-1, [1]), "total_packets"),
+        (lambda: continuous_optimum(float("nan"), [1]), "total_packets"),
+        (lambda: continuous_optimum(3, [1, 2], 2), "total_packets"),
         (lambda: continuous_optimum(3, []), "costs"),
         (lambda: continuous_optimum(3, [0, 1]), "costs"),
         (lambda: continuous_optimum(3, [1e300, 1]), "costs"),
         (lambda: continuous_optimum(3, 2), "costs"),
         (lambda: drop_cost([1, 2], [1, 2, 3]), "costs"),
-        (lambda: integer_optimum(2.5, [1, 2]), "total"),
-        (lambda: integer_optimum([2, 3], [1, 2]), "total"),
-        (lambda: integer_optimum(4, [1, 2], 0.5), "minimum"),
+        (lambda: integer_optimum(2.5, [1, 2]), "total_packets"),
+        (lambda: integer_optimum([2, 3], [1, 2]), "total_packets"),
+        (lambda: integer_optimum(4, [1, 2], 0.5), "minimum_packets"),
         (lambda: largest_remainder([[1, 2]]), "packets"),
         (lambda: airtime_costs([]), "airtimes_s"),
         (lambda: allocate(10, 4, "best"), "strategy"),
         (lambda: allocate(10, 4, "ratio", "up"), "rounding"),
-        (lambda: allocate([10, 12], 4), "total"),
-        (lambda: allocate(10, 4, minimum=float("nan")), "minimum"),
+        (lambda: allocate([10, 12], 4), "total_packets"),
+        (lambda: allocate(10, 4, minimum_packets=float("nan")), "minimum_packets"),
         (lambda: allocate(10, 4, "airtime"), "airtimes_s"),
         (lambda: allocate(10, 4, "airtime", airtimes_s=[1, 2]), "airtimes_s"),
     ],
@@ -268,12 +268,22 @@ def test_bad_input_is_named(call, names: str) -> None:
 
 def test_the_commands_figures() -> None:
     found = MODEL.evaluate(
-        total=10, nodes=4, strategy="optimum", rounding="best", minimum=0, airtimes=None
+        total_packets=10,
+        nodes=4,
+        strategy="optimum",
+        rounding="best",
+        minimum_packets=0,
+        airtimes_s=None,
     )
     assert set(found) == {output.name for output in MODEL.outputs}
     assert found["sum_holds"] is True
     assert found["drop_cost"] == pytest.approx(2.7167, abs=5e-5)
     printed_form = MODEL.evaluate(
-        total=0, nodes=9, strategy="printed", rounding="none", minimum=0, airtimes=None
+        total_packets=0,
+        nodes=9,
+        strategy="printed",
+        rounding="none",
+        minimum_packets=0,
+        airtimes_s=None,
     )
     assert min(printed_form["buffers_packets"]) >= 0

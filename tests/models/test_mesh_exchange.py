@@ -103,7 +103,7 @@ def test_modern_radios_work_at_every_rate() -> None:
         (lambda: neighbourhood_buffer([1, 2], 1e-3, [1e6, 1e6, 1e6]), "hops"),
         (lambda: path_buffer([], []), "exchanges_s"),
         (lambda: path_buffer(1e-3, 1e6), "exchanges_s"),
-        (lambda: path_buffer([1e-3], [1e6], 1460, float("inf")), "other_delay_s"),
+        (lambda: path_buffer([1e-3], [1e6], 1460, float("inf")), "delay_s"),
     ],
 )
 def test_bad_input_is_named(call, names: str) -> None:
@@ -113,17 +113,26 @@ def test_bad_input_is_named(call, names: str) -> None:
 
 
 def test_the_commands_figures() -> None:
-    found = EXCHANGE.evaluate(radio="b-ack-2", rate=11e6, segment=1460, rts="no")
+    found = EXCHANGE.evaluate(radio="b-ack-2", rate_bps=11e6, segment_bytes=1460, rts="no")
     assert set(found) == {output.name for output in EXCHANGE.outputs}
     assert found["ack_rate_bps"] == 2e6
     assert found["exchange_s"] == pytest.approx(found["data_s"] + found["ack_s"])
     assert (
-        EXCHANGE.evaluate(radio="n-600", rate=None, segment=1460, rts="yes")["ack_rate_bps"] == 24e6
+        EXCHANGE.evaluate(radio="n-600", rate_bps=None, segment_bytes=1460, rts="yes")[
+            "ack_rate_bps"
+        ]
+        == 24e6
     )
-    arguments = {"radio": "b-ack-11", "segment": 1460, "packet": None, "delay": 0, "rts": "no"}
-    equal = BUFFER.evaluate(hops=4, rates=None, **arguments)
+    arguments = {
+        "radio": "b-ack-11",
+        "segment_bytes": 1460,
+        "packet_bytes": None,
+        "delay_s": 0,
+        "rts": "no",
+    }
+    equal = BUFFER.evaluate(hops=4, rates_bps=None, **arguments)
     assert set(equal) == {output.name for output in BUFFER.outputs}
-    assert equal == BUFFER.evaluate(hops=1, rates=[11e6] * 4, **arguments)
+    assert equal == BUFFER.evaluate(hops=1, rates_bps=[11e6] * 4, **arguments)
     assert "slowest link 11.00 Mb/s" in str(equal["reason"])
     with pytest.raises(ModelError):
-        BUFFER.evaluate(hops=0, rates=None, **arguments)
+        BUFFER.evaluate(hops=0, rates_bps=None, **arguments)

@@ -125,7 +125,12 @@ def test_bad_input_is_named(call, names: str) -> None:
 
 def test_the_commands_figures() -> None:
     found = MODEL.evaluate(
-        rtt=30e-3, hops=4, bandwidth=11e6, segment=1460, overhead=112, variation=0.2
+        rtt_s=30e-3,
+        hops=4,
+        bandwidth_bps=11e6,
+        segment_bytes=1460,
+        overhead_bytes=112,
+        variation=0.2,
     )
     assert set(found) == {output.name for output in MODEL.outputs}
     assert found["goodput_bps"] == pytest.approx(found["packets_per_s"] * 11680)

@@ -120,7 +120,7 @@ def test_links_have_radios_of_their_own() -> None:
         ({"rates_bps": [1, 2]}, "rates_bps"),
         ({"strategy": "best"}, "strategy"),
         ({"segment_bytes": 0}, "segment_bytes"),
-        ({"minimum": -1}, "minimum"),
+        ({"minimum_packets": -1}, "minimum_packets"),
         ({"carrying": "most"}, "carrying"),
         ({"tie": "no"}, "tie"),
     ],
@@ -136,15 +136,15 @@ def test_the_commands_figures() -> None:
         "hops": 6,
         "flows": 3,
         "radio": "b-ack-11",
-        "rate": None,
-        "segment": 1460,
+        "rate_bps": None,
+        "segment_bytes": 1460,
         "strategy": "ratio",
         "rounding": "nearest",
-        "minimum": 1,
-        "ring": 3,
+        "minimum_packets": 1,
+        "ring_packets": 3,
         "carrying": "link",
     }
     found = MODEL.evaluate(shape="parking-lot", **arguments)
     assert set(found) == {output.name for output in MODEL.outputs}
     assert found["first_flow_packets"] == [2, 2, 3, 3]
-    assert MODEL.evaluate(shape="chain", **{**arguments, "rate": 1e6})["first_flow_packets"]
+    assert MODEL.evaluate(shape="chain", **{**arguments, "rate_bps": 1e6})["first_flow_packets"]

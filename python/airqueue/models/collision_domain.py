@@ -294,8 +294,8 @@ def shaped(shape: str, hops: float, flows: float, rate_bps: float) -> Topology:
     return parking_lot(range(length - count + 1, length + 1), rate_bps)
 
 
-def _evaluate(shape: str, hops: float, flows: float, rate: float) -> dict[str, Any]:
-    domains = CollisionDomains(shaped(shape, hops, flows, rate))
+def _evaluate(shape: str, hops: float, flows: float, rate_bps: float) -> dict[str, Any]:
+    domains = CollisionDomains(shaped(shape, hops, flows, rate_bps))
     found = domains.bottlenecks()
     return {
         "domain_links": max(len(domains.members(i)) for i in range(len(domains.links))),
@@ -312,7 +312,7 @@ MODEL = Model(
         Parameter("shape", "the mesh", "chain", Kind.CHOICE, SHAPES),
         Parameter("hops", "hops of the longest flow", 4, Kind.WHOLE),
         Parameter("flows", "flows of a parking lot, arms of a cross", 3, Kind.WHOLE),
-        Parameter("rate", "R: data rate of every link", 11e6, Kind.RATE),
+        Parameter("rate_bps", "R: data rate of every link", 11e6, Kind.RATE),
     ),
     outputs=(
         Output("domain_links", "links of the largest domain"),

@@ -39,14 +39,14 @@ class Allocation:
 
     packets: FloatArray
     """b_i; the last axis is the nodes."""
-    total: FloatArray
+    total_packets: FloatArray
     """B."""
 
     @property
     def sum_holds(self) -> bool:
         """Whether Σ b_i = B, for every B where there are several."""
-        difference = np.abs(self.packets.sum(axis=-1) - self.total)
-        return bool(np.all(difference <= _SUM_TOLERANCE * (1.0 + self.total)))
+        difference = np.abs(self.packets.sum(axis=-1) - self.total_packets)
+        return bool(np.all(difference <= _SUM_TOLERANCE * (1.0 + self.total_packets)))
 
 
 def hop_costs(nodes: int) -> FloatArray:
@@ -85,18 +85,20 @@ def drop_cost(packets: Numbers, costs: Numbers) -> FloatArray:
     return finished("f", np.sum(_costs(costs, buffers.shape[-1:]) / (buffers + 1.0), axis=-1))
 
 
-def continuous_optimum(total: Numbers, costs: Numbers, minimum: float = 0.0) -> FloatArray:
-    """Return the optimum in real numbers; shape of ``total``, and a last axis for the nodes.
+def continuous_optimum(
+    total_packets: Numbers, costs: Numbers, minimum_packets: float = 0.0
+) -> FloatArray:
+    """Return the optimum in real numbers; shape of ``total_packets``, and a last axis for the nodes.
 
-    Where the equation gives a node less than ``minimum``, it gets that, is taken out of the sums, and
-    the others are computed again until none is below.
+    Where the equation gives a node less than ``minimum_packets``, it gets that, is taken out of the
+    sums, and the others are computed again until none is below.
 
-    Raises ParameterError if ``total`` is less than the minimum of all nodes.
+    Raises ParameterError if ``total_packets`` is less than the minimum of all nodes.
 
     >>> continuous_optimum(10, hop_costs(4)).round(2).tolist()
     [1.28, 2.22, 2.95, 3.56]
     """
-    weights, packets = _problem(total, costs, minimum)
+    weights, packets = _problem(total_packets, costs, minimum_packets)
     roots = np.sqrt(weights)
     nodes = len(weights)
     # By rising cost, the nodes at the minimum are the first k: find the smallest k that leaves the
@@ -105,19 +107,21 @@ def continuous_optimum(total: Numbers, costs: Numbers, minimum: float = 0.0) -> 
     ascending = roots[order]
     behind = np.cumsum(ascending[::-1])[::-1]
     k = np.arange(nodes)
-    left = packets[..., np.newaxis] - k * minimum + (nodes - k)
-    enough = ascending * left / behind - 1.0 >= minimum
+    left = packets[..., np.newaxis] - k * minimum_packets + (nodes - k)
+    enough = ascending * left / behind - 1.0 >= minimum_packets
     # The last node alone gets at least the minimum, up to rounding.
     enough[..., -1] = True
     first = np.argmax(enough, axis=-1)[..., np.newaxis]
     scale = np.take_along_axis(left / behind, first, axis=-1)
-    sorted_buffers = np.where(k < first, minimum, np.maximum(minimum, ascending * scale - 1.0))
+    sorted_buffers = np.where(
+        k < first, minimum_packets, np.maximum(minimum_packets, ascending * scale - 1.0)
+    )
     buffers = np.empty_like(sorted_buffers)
     buffers[..., order] = sorted_buffers
     return finished("b", buffers)
 
 
-def printed_equation_15(total: Numbers, nodes: int) -> FloatArray:
+def printed_equation_15(total_packets: Numbers, nodes: int) -> FloatArray:
     """Return the paper's Eq. (15) as printed, with B + 5 for any M; it adds up to B for M = 5 only.
 
     For small B and large M it is negative, which is returned as it is.
@@ -126,17 +130,17 @@ def printed_equation_15(total: Numbers, nodes: int) -> FloatArray:
     11.0
     """
     roots = np.sqrt(hop_costs(nodes))
-    packets = _total(total)[..., np.newaxis]
+    packets = _total(total_packets)[..., np.newaxis]
     return finished("b", roots * (packets + 5.0) / roots.sum() - 1.0)
 
 
-def ratio(total: Numbers, costs: Numbers) -> FloatArray:
+def ratio(total_packets: Numbers, costs: Numbers) -> FloatArray:
     """Return Eq. (16), ``b_i = B sqrt(c_i)/Σ sqrt(c_j)``: the optimum's limit for large B.
 
     >>> ratio(10, hop_costs(4)).round(2).tolist()
     [1.63, 2.3, 2.82, 3.25]
     """
-    weights, packets = _problem(total, costs, 0.0)
+    weights, packets = _problem(total_packets, costs, 0.0)
     roots = np.sqrt(weights)
     return finished("b", packets[..., np.newaxis] * (roots / roots.sum()))
 
@@ -167,7 +171,7 @@ def largest_remainder(packets: Sequence[float] | FloatArray) -> FloatArray:
     return whole
 
 
-def integer_optimum(total: float, costs: Numbers, minimum: int = 0) -> FloatArray:
+def integer_optimum(total_packets: float, costs: Numbers, minimum_packets: int = 0) -> FloatArray:
     """Return whole packets that minimise f: every packet goes where it lowers f most.
 
     The k-th packet of node i is worth ``c_i/k - c_i/(k+1) = c_i/(k (k+1))``, less than the one
@@ -178,10 +182,13 @@ def integer_optimum(total: float, costs: Numbers, minimum: int = 0) -> FloatArra
     >>> integer_optimum(10, hop_costs(4)).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    weights, packets = _problem(total, costs, minimum)
-    least = numbers("minimum", minimum, at_least=0, whole=True)
+    weights, packets = _problem(total_packets, costs, minimum_packets)
+    least = numbers("minimum_packets", minimum_packets, at_least=0, whole=True)
     if packets.ndim or packets != np.floor(packets):
-        raise ParameterError("total", f"total is {total}; it must be one whole number of packets")
+        raise ParameterError(
+            "total_packets",
+            f"total_packets is {total_packets}; it must be one whole number of packets",
+        )
     buffers = _worth_more_than_a_threshold(weights, float(packets), float(least))
     heap = [
         (-c / ((b + 1.0) * (b + 2.0)), i)
@@ -218,17 +225,17 @@ def _worth_more_than_a_threshold(weights: FloatArray, total: float, least: float
     return taken(high)
 
 
-def equal(total: Numbers, nodes: int) -> FloatArray:
+def equal(total_packets: Numbers, nodes: int) -> FloatArray:
     """Return B/M for every node, the paper's comparison in Fig. 8.
 
     >>> equal(12, 4).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
     count = _nodes(nodes)
-    return np.repeat(_total(total)[..., np.newaxis] / count, count, axis=-1)
+    return np.repeat(_total(total_packets)[..., np.newaxis] / count, count, axis=-1)
 
 
-def first_hop_drops(total: Numbers, nodes: int, minimum: float = 1.0) -> FloatArray:
+def first_hop_drops(total_packets: Numbers, nodes: int, minimum_packets: float = 1.0) -> FloatArray:
     """Return buffers that move the drops to the first hop, an alternative in the paper's outlook.
 
     The first node gets the minimum, so that what is too much is dropped there, before it has used any
@@ -238,11 +245,11 @@ def first_hop_drops(total: Numbers, nodes: int, minimum: float = 1.0) -> FloatAr
     [1.0, 3.0, 3.0, 3.0]
     """
     count = _nodes(nodes)
-    _, packets = _problem(total, hop_costs(count), minimum)
+    _, packets = _problem(total_packets, hop_costs(count), minimum_packets)
     if count == 1:
         return equal(packets, 1)
-    relays = equal(packets - minimum, count - 1)
-    first = np.full((*packets.shape, 1), float(minimum))
+    relays = equal(packets - minimum_packets, count - 1)
+    first = np.full((*packets.shape, 1), float(minimum_packets))
     return np.concatenate([first, relays], axis=-1)
 
 
@@ -250,8 +257,8 @@ def _nodes(nodes: float) -> int:
     return int(numbers("nodes", nodes, at_least=1, at_most=MAX_NODES, whole=True))
 
 
-def _total(total: Numbers) -> FloatArray:
-    return numbers("total", total, at_least=0, at_most=MAX_PACKETS)
+def _total(total_packets: Numbers) -> FloatArray:
+    return numbers("total_packets", total_packets, at_least=0, at_most=MAX_PACKETS)
 
 
 def _costs(costs: Numbers, shape: tuple[int, ...]) -> FloatArray:
@@ -266,10 +273,14 @@ def _costs(costs: Numbers, shape: tuple[int, ...]) -> FloatArray:
     return numbers("costs", weights, at_least=1e-100, at_most=1e100)
 
 
-def _problem(total: Numbers, costs: Numbers, minimum: float) -> tuple[FloatArray, FloatArray]:
-    weights, packets = _costs(costs, ()), _total(total)
-    least = float(numbers("minimum", minimum, at_least=0, at_most=MAX_PACKETS)) * len(weights)
-    return weights, numbers("total", packets, at_least=least)
+def _problem(
+    total_packets: Numbers, costs: Numbers, minimum_packets: float
+) -> tuple[FloatArray, FloatArray]:
+    weights, packets = _costs(costs, ()), _total(total_packets)
+    least = float(
+        numbers("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS)
+    ) * len(weights)
+    return weights, numbers("total_packets", packets, at_least=least)
 
 
 STRATEGIES: Final[Mapping[str, str]] = {
@@ -285,21 +296,21 @@ ROUNDINGS: Final = ("nearest", "largest-remainder", "best", "none")
 
 
 def allocate(
-    total: float,
+    total_packets: float,
     nodes: int,
     strategy: str = "ratio",
     rounding: str = "nearest",
     *,
-    minimum: float = 0.0,
+    minimum_packets: float = 0.0,
     airtimes_s: Sequence[float] | FloatArray | None = None,
 ) -> Allocation:
     """Divide B packets among M nodes by one of `STRATEGIES`.
 
     rounding: "nearest" as in the paper, "largest-remainder" (keeps the sum), "best" (whole packets
-    that minimise f; for the strategies that are an optimum), "none". minimum: of every node, 1 for a
-    relay that must pass something on; the optima respect it, the others are raised to it, which may
-    break the sum; if B does not suffice for it, every node has it. airtimes_s: air time of a packet
-    on each hop, for the air-time strategies.
+    that minimise f; for the strategies that are an optimum), "none". minimum_packets: of every node,
+    1 for a relay that must pass something on; the optima respect it, the others are raised to it,
+    which may break the sum; if B does not suffice for it, every node has it. airtimes_s: air time of
+    a packet on each hop, for the air-time strategies.
 
     >>> allocate(10, 4).packets.tolist()
     [2.0, 2.0, 3.0, 3.0]
@@ -308,10 +319,10 @@ def allocate(
     """
     choice("strategy", strategy, tuple(STRATEGIES))
     choice("rounding", rounding, ROUNDINGS)
-    packets = _total(total)
+    packets = _total(total_packets)
     if packets.ndim:
-        raise ParameterError("total", "total is a list; it must be one number")
-    least = float(numbers("minimum", minimum, at_least=0, at_most=MAX_PACKETS))
+        raise ParameterError("total_packets", "total_packets is a list; it must be one number")
+    least = float(numbers("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
     costs = _strategy_costs(strategy, nodes, airtimes_s)
     if packets < least * len(costs):
         return Allocation(np.full(len(costs), least), packets)
@@ -357,18 +368,23 @@ _EXACT: Final[Mapping[str, Callable[[FloatArray, FloatArray, float], FloatArray]
 
 def _evaluate(
     *,
-    total: float,
+    total_packets: float,
     nodes: float,
     strategy: str,
     rounding: str,
-    minimum: float,
-    airtimes: Sequence[float] | None,
+    minimum_packets: float,
+    airtimes_s: Sequence[float] | None,
 ) -> dict[str, Any]:
     found = allocate(
-        total, int(_nodes(nodes)), strategy, rounding, minimum=minimum, airtimes_s=airtimes
+        total_packets,
+        int(_nodes(nodes)),
+        strategy,
+        rounding,
+        minimum_packets=minimum_packets,
+        airtimes_s=airtimes_s,
     )
     positive = np.maximum(found.packets, 0.0)
-    costs = _strategy_costs(strategy, int(nodes), airtimes)
+    costs = _strategy_costs(strategy, int(nodes), airtimes_s)
     return {
         "buffers_packets": found.packets.tolist(),
         "sum_packets": float(found.packets.sum()),
@@ -381,12 +397,12 @@ MODEL = Model(
     name="mesh-allocation",
     summary="Shares of a mesh's bottleneck buffer, by what a drop at a node wastes (MESH 4.2).",
     parameters=(
-        Parameter("total", "B: packets to divide, as from mesh-buffer"),
+        Parameter("total_packets", "B: packets to divide, as from mesh-buffer"),
         Parameter("nodes", "M: nodes, in the order from the source", 4, Kind.WHOLE),
         Parameter("strategy", "how", "ratio", Kind.CHOICE, tuple(STRATEGIES)),
         Parameter("rounding", "to whole packets", "nearest", Kind.CHOICE, ROUNDINGS),
-        Parameter("minimum", "least buffer of a node", 0.0),
-        Parameter("airtimes", "air time of a packet on each hop", None, Kind.DURATIONS),
+        Parameter("minimum_packets", "least buffer of a node", 0.0),
+        Parameter("airtimes_s", "air time of a packet on each hop", None, Kind.DURATIONS),
     ),
     outputs=(
         Output("buffers_packets", "b_i of each node from the source"),
@@ -395,7 +411,7 @@ MODEL = Model(
         Output("drop_cost", "f(b): Σ cost/(b_i + 1), to compare strategies of the same cost"),
     ),
     evaluate=_evaluate,
-    example="total=10 nodes=4",
+    example="total_packets=10 nodes=4",
     valid=(
         "The objective takes every buffer to be full with probability 1/(b + 1), as where each node "
         "is nearly always backlogged; mesh-chain shows what remains of that. Eq. (16) needs B >> M."

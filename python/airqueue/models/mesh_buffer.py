@@ -54,13 +54,13 @@ def neighbourhood_buffer(
     exchange_s: Numbers,
     rate_bps: Numbers,
     packet_bytes: Numbers = SEGMENT_BYTES,
-    other_delay_s: Numbers = 0.0,
+    delay_s: Numbers = 0.0,
 ) -> NeighbourhoodBuffer:
     """Return B for M equal hops: ``(M · exchange + other delay) · rate / (8 · packet_bytes)``.
 
     hops: M, transmitting nodes of the flow in its bottleneck domain. exchange_s: T_d-DATA + T_d-ACK
     (`airqueue.models.mesh_exchange`). rate_bps: of the links. packet_bytes: what λ counts per packet;
-    the paper's numbers come from the TCP payload, 1500 would count the IP packet. other_delay_s:
+    the paper's numbers come from the TCP payload, 1500 would count the IP packet. delay_s:
     round trip outside the mesh.
 
     Raises ParameterError.
@@ -73,7 +73,7 @@ def neighbourhood_buffer(
         exchange_s=numbers("exchange_s", exchange_s, above=0, at_most=1e3),
         rate_bps=_checked_rate(rate_bps),
         packet_bytes=numbers("packet_bytes", packet_bytes, at_least=1, at_most=1e6),
-        other_delay_s=numbers("other_delay_s", other_delay_s, at_least=0, at_most=1e3),
+        delay_s=numbers("delay_s", delay_s, at_least=0, at_most=1e3),
     )
     return _buffer(count, count * exchange + other, rate, size)
 
@@ -82,7 +82,7 @@ def path_buffer(
     exchanges_s: Sequence[float] | FloatArray,
     rates_bps: Sequence[float] | FloatArray,
     packet_bytes: float = SEGMENT_BYTES,
-    other_delay_s: float = 0.0,
+    delay_s: float = 0.0,
 ) -> NeighbourhoodBuffer:
     """Return B for hops that differ: the exchanges add up, the lowest rate sets λ.
 
@@ -99,7 +99,7 @@ def path_buffer(
     if exchanges.ndim == 0 or exchanges.shape[-1] == 0:
         raise ParameterError("exchanges_s", "exchanges_s is no list; it must be one time per hop")
     size = numbers("packet_bytes", packet_bytes, at_least=1, at_most=1e6)
-    other = numbers("other_delay_s", other_delay_s, at_least=0, at_most=1e3)
+    other = numbers("delay_s", delay_s, at_least=0, at_most=1e3)
     hops = np.full(exchanges.shape[:-1], float(exchanges.shape[-1]))
     return _buffer(hops, exchanges.sum(axis=-1) + other, rates.min(axis=-1), size)
 
@@ -124,26 +124,25 @@ def _evaluate(
     *,
     radio: str,
     hops: float,
-    rates: Sequence[float] | None,
-    segment: float,
-    packet: float | None,
-    delay: float,
+    rates_bps: Sequence[float] | None,
+    segment_bytes: float,
+    packet_bytes: float | None,
+    delay_s: float,
     rts: str,
 ) -> dict[str, float | str]:
     """Evaluate for equal hops, or for one rate per hop, in which case ``hops`` does not matter."""
     chosen = preset(radio)
-    if rates is None:
+    if rates_bps is None:
         count = int(numbers("hops", hops, at_least=1, at_most=1000, whole=True))
-        rates = [chosen.rate_bps] * count
-    exchanges = mesh_exchange(chosen, rates, segment, rts=rts == "yes").round_trip_s
-    found = path_buffer(
-        np.atleast_1d(exchanges), rates, segment if packet is None else packet, delay
-    )
+        rates_bps = [chosen.rate_bps] * count
+    exchanges = mesh_exchange(chosen, rates_bps, segment_bytes, rts=rts == "yes").round_trip_s
+    counted_bytes = segment_bytes if packet_bytes is None else packet_bytes
+    found = path_buffer(np.atleast_1d(exchanges), rates_bps, counted_bytes, delay_s)
     return {
         "buffer_packets": float(found.packets),
         "rtt_s": float(found.rtt_s),
         "packets_per_s": float(found.packet_rate),
-        "reason": f"{found.reason()} (slowest link {rate_text(min(rates))})",
+        "reason": f"{found.reason()} (slowest link {rate_text(min(rates_bps))})",
     }
 
 
@@ -155,10 +154,12 @@ MODEL = Model(
             "radio", "preset or physical layer, as in mesh-exchange", DEFAULT_PRESET, Kind.TEXT
         ),
         Parameter("hops", "M: hops in the bottleneck, all at the preset's rate", 4, Kind.WHOLE),
-        Parameter("rates", "instead of hops: the rate of each hop", None, Kind.RATES),
-        Parameter("segment", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
-        Parameter("packet", "bytes per packet in λ; the segment if not given", None, Kind.SIZE),
-        Parameter("delay", "round trip outside the mesh", 0.0, Kind.DURATION),
+        Parameter("rates_bps", "instead of hops: the rate of each hop", None, Kind.RATES),
+        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        Parameter(
+            "packet_bytes", "bytes per packet in λ; the segment if not given", None, Kind.SIZE
+        ),
+        Parameter("delay_s", "round trip outside the mesh", 0.0, Kind.DURATION),
         Parameter("rts", "RTS and CTS before each frame", "no", Kind.CHOICE, ("no", "yes")),
     ),
     outputs=(

@@ -179,15 +179,17 @@ def mesh_exchange(
     return MeshExchange(finished("T_d-DATA", data), finished("T_d-ACK", ack))
 
 
-def _evaluate(radio: str, rate: float | None, segment: float, rts: str) -> dict[str, float]:
+def _evaluate(
+    radio: str, rate_bps: float | None, segment_bytes: float, rts: str
+) -> dict[str, float]:
     chosen = preset(radio)
-    rate_bps = chosen.rate_bps if rate is None else rate
-    found = mesh_exchange(chosen, rate_bps, segment, rts=rts == "yes")
+    rate = chosen.rate_bps if rate_bps is None else rate_bps
+    found = mesh_exchange(chosen, rate, segment_bytes, rts=rts == "yes")
     return {
         "data_s": float(found.data_s),
         "ack_s": float(found.ack_s),
         "exchange_s": float(found.round_trip_s),
-        "ack_rate_bps": float(control_rate_bps(chosen.phy, rate_bps)),
+        "ack_rate_bps": float(control_rate_bps(chosen.phy, rate)),
     }
 
 
@@ -198,8 +200,8 @@ MODEL = Model(
         Parameter(
             "radio", f"preset or physical layer: {', '.join(PRESETS)}", DEFAULT_PRESET, Kind.TEXT
         ),
-        Parameter("rate", "data rate; the preset's highest if not given", None, Kind.RATE),
-        Parameter("segment", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        Parameter("rate_bps", "data rate; the preset's highest if not given", None, Kind.RATE),
+        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
         Parameter("rts", "RTS and CTS before each frame", "no", Kind.CHOICE, ("no", "yes")),
     ),
     outputs=(
@@ -209,7 +211,7 @@ MODEL = Model(
         Output("ack_rate_bps", "rate of the MAC acknowledgement"),
     ),
     evaluate=_evaluate,
-    example="radio=b-ack-11 rate=1mbit",
+    example="radio=b-ack-11 rate_bps=1mbit",
     valid=(
         "For packets that arrive at the first attempt and are sent one at a time; aggregation makes "
         "an 802.11n or later exchange shorter per packet."

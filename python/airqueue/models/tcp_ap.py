@@ -198,19 +198,25 @@ def paced(
 
 
 def _evaluate(
-    *, rtt: float, hops: float, bandwidth: float, segment: float, overhead: float, variation: float
+    *,
+    rtt_s: float,
+    hops: float,
+    bandwidth_bps: float,
+    segment_bytes: float,
+    overhead_bytes: float,
+    variation: float,
 ) -> dict[str, float]:
     solved = tcp_ap(
-        rtt,
+        rtt_s,
         hops,
-        bandwidth_bps=bandwidth,
-        segment_bytes=segment,
-        overhead_bytes=overhead,
+        bandwidth_bps=bandwidth_bps,
+        segment_bytes=segment_bytes,
+        overhead_bytes=overhead_bytes,
         variation=variation,
     )
     return {
         "packets_per_s": float(solved.packet_rate),
-        "goodput_bps": float(solved.packet_rate * 8.0 * segment),
+        "goodput_bps": float(solved.packet_rate * 8.0 * segment_bytes),
         "interval_s": float(solved.interval_s),
         "four_hop_delay_s": float(solved.four_hop_delay_s),
         "queueing_delay_s": float(solved.queueing_delay_s),
@@ -221,11 +227,13 @@ MODEL = Model(
     name="tcp-ap",
     summary="Rate at which TCP with adaptive pacing sends (ElRakabawy, Klemm, Lindemann 2005).",
     parameters=(
-        Parameter("rtt", "round-trip time", kind=Kind.DURATION),
+        Parameter("rtt_s", "round-trip time", kind=Kind.DURATION),
         Parameter("hops", "h: hops of the route", 4, Kind.WHOLE),
-        Parameter("bandwidth", "b: rate of the links", BANDWIDTH_BPS, Kind.RATE),
-        Parameter("segment", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
-        Parameter("overhead", "headers, all of an acknowledgement", OVERHEAD_BYTES, Kind.SIZE),
+        Parameter("bandwidth_bps", "b: rate of the links", BANDWIDTH_BPS, Kind.RATE),
+        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        Parameter(
+            "overhead_bytes", "headers, all of an acknowledgement", OVERHEAD_BYTES, Kind.SIZE
+        ),
         Parameter("variation", "cov: coefficient of variation of the four-hop delay", 0.0),
     ),
     outputs=(
@@ -236,7 +244,7 @@ MODEL = Model(
         Output("queueing_delay_s", "t_q: queueing and contention per hop"),
     ),
     evaluate=_evaluate,
-    example="rtt=20ms..60ms:10ms hops=4",
+    example="rtt_s=20ms..60ms:10ms hops=4",
     valid=(
         "The pace that the sender chooses; whether the network carries it is another matter. Equal "
         "links, and an interference range of four hops from four hops on."

@@ -113,8 +113,8 @@ def virtual_queues(
     segment_bytes: float = SEGMENT_BYTES,
     strategy: str = "ratio",
     rounding: str = "nearest",
-    minimum: float = 1.0,
-    ring_packets: int = RING_PACKETS,
+    minimum_packets: float = 1.0,
+    ring_packets: float = RING_PACKETS,
     tie: str = "fewest",
     carrying: str = "link",
 ) -> MeshBuffers:
@@ -123,7 +123,7 @@ def virtual_queues(
     radio: name of a preset or physical layer (`airqueue.models.mesh_exchange.preset`); the topology's
     if not given, and `DEFAULT_PRESET` if it has none. exchanges: explicit timing of links, instead.
     rates_bps: measured end-to-end rates of the flows; max-min fair rates if not given. strategy,
-    rounding, minimum: as in `airqueue.models.mesh_allocation.allocate`; minimum 1 keeps every relay
+    rounding, minimum_packets: as in `airqueue.models.mesh_allocation.allocate`; 1 keeps every relay
     able to pass something on. tie: as in `CollisionDomains.bottlenecks`. carrying: what the flow can
     reach at most, λ: the rate of its slowest "link" in the bottleneck, as in the paper (or its demand
     if that is less), or its "share" of the domain, max-min fair or measured.
@@ -159,7 +159,7 @@ def virtual_queues(
             len(inside),
             strategy,
             rounding,
-            minimum=minimum,
+            minimum_packets=minimum_packets,
             airtimes_s=[float(times[link].data_s) for link in inside],
         )
         queues = _queues(flow, route, bottleneck, allocation)
@@ -229,23 +229,23 @@ def _evaluate(
     hops: float,
     flows: float,
     radio: str,
-    rate: float | None,
-    segment: float,
+    rate_bps: float | None,
+    segment_bytes: float,
     strategy: str,
     rounding: str,
-    minimum: float,
-    ring: float,
+    minimum_packets: float,
+    ring_packets: float,
     carrying: str,
 ) -> dict[str, Any]:
-    rate_bps = preset(radio).rate_bps if rate is None else rate
+    rate = preset(radio).rate_bps if rate_bps is None else rate_bps
     sized = virtual_queues(
-        shaped(shape, hops, flows, rate_bps),
+        shaped(shape, hops, flows, rate),
         radio,
-        segment_bytes=segment,
+        segment_bytes=segment_bytes,
         strategy=strategy,
         rounding=rounding,
-        minimum=minimum,
-        ring_packets=int(numbers("ring", ring, at_least=0, at_most=1e6, whole=True)),
+        minimum_packets=minimum_packets,
+        ring_packets=ring_packets,
         carrying=carrying,
     )
     nodes = sized.node_packets()
@@ -267,15 +267,17 @@ MODEL = Model(
         Parameter(
             "radio", "preset or physical layer, as in mesh-exchange", DEFAULT_PRESET, Kind.TEXT
         ),
-        Parameter("rate", "of every link; the preset's highest if not given", None, Kind.RATE),
-        Parameter("segment", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        Parameter("rate_bps", "of every link; the preset's highest if not given", None, Kind.RATE),
+        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
         Parameter("strategy", "how B is divided", "ratio", Kind.CHOICE, tuple(STRATEGIES)),
         Parameter("rounding", "to whole packets", "nearest", Kind.CHOICE, ROUNDINGS),
-        Parameter("minimum", "least queue of a flow at a node", 1.0),
+        Parameter("minimum_packets", "least queue of a flow at a node", 1.0),
         Parameter(
             "carrying", "λ: of the slowest link, or the flow's share", "link", Kind.CHOICE, CARRYING
         ),
-        Parameter("ring", "packets in the driver's ring of each node", RING_PACKETS, Kind.WHOLE),
+        Parameter(
+            "ring_packets", "what the driver's ring of each node holds", RING_PACKETS, Kind.WHOLE
+        ),
     ),
     outputs=(
         Output("flow_buffers_packets", "B of each flow"),
