@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airqueue import text
 from airqueue.models.errors import ModelError, ParameterError
 from airqueue.sizing.advice import schema
 from airqueue.sizing.ap import ap_queue
 from airqueue.sizing.ap_advice import ap_advice
-from airqueue.sizing.cell import MAX_RATES, cell, guess_phy
+from airqueue.sizing.cell import MAX_RATES, cell, guess_phy, lone_packet_s
 from airqueue.sizing.codel import codel_for
 
 RATES = (("b-short", (1e6, 2e6, 5.5e6, 11e6)), ("g", (6e6, 24e6, 54e6)), ("n", (6.5e6, 65e6)))
@@ -197,3 +198,57 @@ def test_codel_leaves_room_for_one_access_and_follows_the_round_trip():
     assert far.interval_s == 0.6
     for codel in (fast, slow, far):
         assert 0.05 - 1e-12 <= codel.target_s / codel.interval_s <= 0.1
+
+
+def test_a_queue_holds_the_aggregates_that_the_rate_counts_on():
+    # A path of 1 ms holds 48 packets; three stations are sent 64 at a time.
+    one, three = (
+        ap_queue([866.7e6] * n, 0.001, 1, phy="ac-80mhz-2ss-sgi", delay_target_s=0.02)
+        for n in (1, 3)
+    )
+    assert (one.packets, three.packets) == (64, 3 * 64)
+    assert not one.slower
+    reason = next(f.reason for f in advice_for(one).figures if f.name == "queue_packets")
+    assert "aggregate" in reason
+    short = ap_queue([866.7e6], 0.001, 1, phy="ac-80mhz-2ss-sgi", delay_target_s=0.001)
+    assert short.slower
+    assert any("aggregates" in said for said in advice_for(short).cautions)
+    assert not any("aggregates" in said for said in advice_for(one).cautions)
+
+
+def test_a_limit_in_bytes_waits_longer_for_small_packets_than_one_in_packets():
+    air = cell([54e6])
+    # 236 bytes with service and tail bits are 9 symbols of 216 bits; the rest as in the test above.
+    lone_s = (28 + 7.5 * 9 + 20 + 9 * 4 + 6 + 10 + 20 + 2 * 4 + 6) * 1e-6
+    assert lone_packet_s(air, 200) == pytest.approx(lone_s)
+    sized = ap_queue([54e6], 0.1, 20)
+    counted = advice_for(sized).alternatives[1]
+    # 62,074 bytes are 290 frames of 214.
+    assert f"delays by {text.seconds(290 * lone_s)}" in counted.why
+    assert f"the limit in packets by {text.seconds(41 * lone_s)}" in counted.why
+
+
+def test_the_air_in_use_says_what_it_assumes():
+    advice = advice_for(ap_queue([54e6], 0.1, 20))
+    in_step, better = (
+        advice.figure("utilisation_in_step_fraction"),
+        advice.figure("utilisation_fraction"),
+    )
+    # The saw tooth of all flows in step: 3/4 M^2 over M^2 + 1 - M, M = 1 + B/D.
+    m = 1 + 41 / advice.figure("path_packets")
+    assert in_step == pytest.approx(0.75 * m**2 / (m**2 + 1 - m))
+    assert in_step < better
+    assert f"{text.percent(in_step)} if together" in advice.headline
+    alone = advice_for(ap_queue([54e6], 0.1, 1), flows=1)
+    assert "one long download keeps" in alone.headline
+    assert "if together" not in alone.headline
+
+
+def test_a_slow_line_is_the_bottleneck_and_said_first():
+    sized = ap_queue([54e6], 0.03, 4)
+    slow, fast = (advice_for(sized, line_bps=bps) for bps in (16e6, 50e6))
+    assert slow.headline.startswith("The bottleneck is the line of 16.00 Mb/s")
+    assert "shape" in slow.headline
+    assert "bottleneck is the line" not in fast.headline
+    # Whoever does not give the line is told what the numbers are for.
+    assert "24.88 Mb/s" in fast.cautions[0]

@@ -126,6 +126,12 @@ def size() -> None:
     show_default=True,
     help="Congestion control of the senders.",
 )
+@click.option(
+    "--line",
+    type=RATE,
+    metavar="RATE",
+    help="Of the line behind the access point, e.g. 16mbit: is it the bottleneck?",
+)
 @device_option
 @phy_device_option
 @for_option
@@ -139,6 +145,7 @@ def ap(
     packet_bytes: int,
     delay_target: float,
     control: str,
+    line: float | None,
     device: str,
     phy_device: str,
     targets: tuple[str, ...],
@@ -151,6 +158,7 @@ def ap(
       airqueue size ap --rate 54mbit --rtt 100ms --flows 20
       airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
       airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
+      airqueue size ap --rate 54mbit --rtt 30ms --line 16mbit
     """
     sized = ap_queue(
         rates,
@@ -169,6 +177,7 @@ def ap(
         control=control,
         device=device,
         phy_device=phy_device,
+        line_bps=line,
     )
     _finish(advice, targets, json_path)
 

@@ -44,6 +44,11 @@ class ApQueue:
         return bool(self.target_packets < self.wanted.capacity_packets)
 
     @property
+    def slower(self) -> bool:
+        """Whether the queue is too short for the full aggregates that the cell's rate counts on."""
+        return self.packets < self.cell.aggregated_packets
+
+    @property
     def torn(self) -> bool:
         """Whether no length suits both: the target costs much, or leaves flows to timeouts."""
         lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
@@ -60,7 +65,7 @@ def ap_queue(
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
 ) -> ApQueue:
-    """Size one drop-tail queue for n long downloads.
+    """Size one drop-tail queue for n long downloads; with aggregation at least for full aggregates.
 
     rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. rtt_s:
     mean round trip without queue. delay_target_s: longest delay of the full queue; one packet is
@@ -75,7 +80,12 @@ def ap_queue(
     air = cell(rates_bps, phy, packet_bytes)
     target_s = float(numbers("delay_target_s", delay_target_s, above=0, at_most=1e6))
     wanted = flow_adapted(
-        air.capacity_bps, rtt_s, flows, packet_bytes=packet_bytes, control=control
+        air.capacity_bps,
+        rtt_s,
+        flows,
+        packet_bytes=packet_bytes,
+        control=control,
+        least_packets=max(1, air.aggregated_packets),
     )
     target_packets = max(1, math.floor(target_s / air.packet_s * (1 + 1e-12)))
     packets = min(int(wanted.capacity_packets), target_packets)

@@ -10,14 +10,20 @@ from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
 from airqueue.models.voice import mos, r_factor
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.ap import ApQueue
-from airqueue.sizing.cell import ACK_EVERY
+from airqueue.sizing.cell import ACK_EVERY, lone_packet_s
 from airqueue.sizing.codel import Codel, codel_for
 from airqueue.sizing.settings import linux, openwrt
 from airqueue.text import listed, percent, plural, rate, seconds
 
 CODEC_S: Final = 0.025
 """Of the call in the prediction: G.729, a frame of 10 ms, look-ahead and packetisation."""
+SMALL_BYTES: Final = 200
+"""Of the packets that stand for small ones: a call's, G.711 in 20 ms with its headers."""
 _PLACE: Final = "access point"
+_SHAPE: Final = (
+    "packets wait in front of the line, and no setting here shortens that: let the router shape a "
+    "little below the line's rate, with flow queueing (SQM, cake)"
+)
 
 _WHY: Final[Mapping[str, str]] = {
     "keep": "TCP needs no more: RTT·C over the root of the number of flows keeps the air busy while "
@@ -25,6 +31,8 @@ _WHY: Final[Mapping[str, str]] = {
     "recover": "so many flows that the path holds fewer than 4 packets of each; the queue holds the "
     "rest, or losses would end in timeouts",
     "least": "the path holds hardly a packet: one in the queue is enough",
+    "aggregates": "TCP alone needs less, but the rate counts on a full aggregate for every station, "
+    "and packets must wait to be sent as one",
 }
 """Why TCP needs what it needs, by `airqueue.models.flow_adapted.NEEDS`."""
 
@@ -38,10 +46,12 @@ def ap_advice(
     control: str,
     device: str,
     phy_device: str,
+    line_bps: float | None = None,
 ) -> Advice:
     """Return the advice for a queue that `airqueue.sizing.ap.ap_queue` sized for these parameters.
 
-    device, phy_device: names for the commands, wlan0 and phy0 as a rule.
+    device, phy_device: names for the commands, wlan0 and phy0 as a rule. line_bps: rate of the line
+    behind the access point, which is the bottleneck where it is slower than the cell.
     """
     air = sized.cell
     codel = codel_for(air.capacity_bps, rtt_s, air.packet_s * max(air.mpdus, 1))
@@ -53,11 +63,12 @@ def ap_advice(
         "packet_bytes": air.packet_bytes,
         "delay_target_s": delay_target_s,
         "control": control,
+        "line_bps": line_bps,
     }
     return Advice(
         what="ap",
         inputs=inputs,
-        headline=_headline(sized, flows, delay_target_s),
+        headline=_line(sized, line_bps) + _headline(sized, flows, delay_target_s),
         figures=_figures(sized, delay_target_s, rtt_s),
         tables=(_rules(sized, rtt_s, flows, delay_target_s, control),),
         alternatives=_alternatives(sized, codel, delay_target_s),
@@ -70,12 +81,22 @@ def _size_bytes(sized: ApQueue) -> int:
     return sized.packets * round(sized.cell.packet_bytes + linux.ETHERNET_BYTES)
 
 
+def _line(sized: ApQueue, line_bps: float | None) -> str:
+    """Return what comes before all else where the cell is not the bottleneck."""
+    cell_bps = sized.cell.capacity_bps
+    if line_bps is None or line_bps >= cell_bps:
+        return ""
+    return (
+        f"The bottleneck is the line of {rate(line_bps)}, not the cell of {rate(cell_bps)}: "
+        f"{_SHAPE}. For the times when the cell is slower than the line: "
+    )
+
+
 def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
     full = seconds(float(sized.tooth.full_delay_s))
     said = (
         f"Let the queue hold {plural(sized.packets, 'packet')}: full it delays by {full}, and "
-        f"{_flows(flows)} keep the air busy at least {percent(sized.utilisation_at_least)} of the "
-        "time."
+        f"{_flows(flows)} the air busy at least {_busy(sized)}."
     )
     if not sized.limited:
         return said
@@ -89,7 +110,16 @@ def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
 
 
 def _flows(flows: float) -> str:
-    return f"{flows:g} long downloads" if flows != 1 else "one long download"
+    return f"{flows:g} long downloads keep" if flows != 1 else "one long download keeps"
+
+
+def _busy(sized: ApQueue) -> str:
+    """Return the least use of the air, and of two the one that assumes nothing of the flows."""
+    in_step = float(sized.tooth.utilisation)
+    at_least = percent(sized.utilisation_at_least)
+    if sized.utilisation_at_least <= in_step:
+        return f"{at_least} of the time"
+    return f"{at_least} of the time if they lose at different times, {percent(in_step)} if together"
 
 
 def _figures(sized: ApQueue, delay_target_s: float, rtt_s: float) -> tuple[Figure, ...]:
@@ -125,6 +155,12 @@ def _figures(sized: ApQueue, delay_target_s: float, rtt_s: float) -> tuple[Figur
             sized.utilisation_at_least,
             "at least: the better bound of flows in step and of independent flows",
         ),
+        Figure(
+            "utilisation_in_step_fraction",
+            "if all lose at once",
+            float(sized.tooth.utilisation),
+            "at least, whatever the flows do; few flows through one FIFO tend to lose together",
+        ),
         Figure("call_mos", "a call, MOS 1 to 4.5", voice, meaning_for_call(full_s)),
         Figure("game_delay_s", "a game gets this on top", full_s, meaning_for_game(full_s)),
     )
@@ -147,7 +183,8 @@ def _why_goodput(sized: ApQueue) -> str:
 
 def _why_limit(sized: ApQueue, delay_target_s: float) -> str:
     if not sized.limited:
-        return _WHY[str(sized.wanted.decided_by)]
+        decided = str(sized.wanted.decided_by)
+        return _WHY["aggregates" if decided == "least" and sized.cell.mpdus else decided]
     if float(sized.tooth.full_delay_s) > delay_target_s:
         return f"the least there is: one packet alone takes longer than {seconds(delay_target_s)}"
     return (
@@ -201,27 +238,46 @@ def _alternatives(sized: ApQueue, codel: Codel, delay_target_s: float) -> tuple[
         Alternative(
             "FQ-CoDel",
             f"{better}: every flow has its own queue, so that a sparse one waits for none of the "
-            f"others, and CoDel keeps standing queues near {seconds(codel.target_s)}. mac80211 does "
-            "this by itself, whatever its limit. In a qdisc: target "
+            "others, and CoDel keeps standing queues short. mac80211 does this by itself (target "
+            "20 ms): on such an access point leave its limit alone. In a qdisc: target "
             f"{seconds(codel.target_s)}, interval {seconds(codel.interval_s)}, quantum "
             f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets.",
         ),
         Alternative(
             "counted in bytes",
-            f"bfifo with {_size_bytes(sized):,} bytes: the delay of the full queue is then the same "
-            "for small packets, which a limit in packets lets through much faster.",
+            _counted_in_bytes(sized),
         ),
+    )
+
+
+def _counted_in_bytes(sized: ApQueue) -> str:
+    """Say what a limit in bytes does: on the air a small packet costs nearly as much as a large."""
+    size_bytes, packet_s = _size_bytes(sized), lone_packet_s(sized.cell, SMALL_BYTES)
+    many = max(1, size_bytes // (SMALL_BYTES + linux.ETHERNET_BYTES))
+    return (
+        f"bfifo with {size_bytes:,} bytes is the same for full-size packets. Full of packets of "
+        f"{SMALL_BYTES} bytes it delays by {seconds(many * packet_s)}, the limit in packets by "
+        f"{seconds(sized.packets * packet_s)}: small packets cost the air more than their "
+        "bytes. Count bytes on a wire, packets on the air."
     )
 
 
 def _cautions(sized: ApQueue) -> tuple[str, ...]:
     air = sized.cell
     said = [
+        f"This is for a cell that is the bottleneck. With a line of less than "
+        f"{rate(air.capacity_bps)} to the Internet, {_SHAPE}.",
         "C is for stations that send nothing but acknowledgements, without errors and collisions; a "
         "real cell carries less, and every delay grows in proportion. Measure it: airqueue measure.",
         "The driver's ring holds more packets behind this queue (40 in a device of the APQ paper); "
         "they add to the delay.",
     ]
+    if sized.slower:
+        said.append(
+            f"C counts on full aggregates, {plural(air.aggregated_packets, 'packet')} waiting for "
+            "all stations. The limit allows fewer: the cell is slower than said, and the full "
+            "queue's delay longer. A longer delay target is the better answer."
+        )
     if len(set(air.rates_bps)) > 1:
         said.append(
             "Slow stations cost all of them, since each gets as many packets as any other. With "

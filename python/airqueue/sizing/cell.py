@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from airqueue.models.airtime import mac_overhead_bytes
 from airqueue.models.anomaly import TCP_IP_BYTES
 from airqueue.models.checks import numbers
 from airqueue.models.errors import ParameterError
@@ -48,6 +49,8 @@ class Cell:
     """The same if stations got equal shares of the time instead."""
     mpdus: int
     """Packets in an aggregate at the highest of the rates; 0 without aggregation."""
+    aggregated_packets: int
+    """One aggregate for each of the rates: what must wait for the capacity to be reached; 0 too."""
 
     @property
     def goodput_bps(self) -> float:
@@ -81,12 +84,18 @@ def guess_phy(rates_bps: Sequence[float]) -> str:
     )
 
 
-def cell(rates_bps: Sequence[float], phy: str | None = None, packet_bytes: float = 1500.0) -> Cell:
+def cell(
+    rates_bps: Sequence[float],
+    phy: str | None = None,
+    packet_bytes: float = 1500.0,
+    *,
+    aggregate: bool = True,
+) -> Cell:
     """Return the cell: one station for each rate, all of them downloading by TCP.
 
     phy: a name that `airqueue.models.phy_names` knows; b or g by the rates if not given.
     packet_bytes: IP packets of the downloads; their acknowledgements have 40 bytes, one for every
-    `ACK_EVERY`.
+    `ACK_EVERY`. aggregate: whether layers that can send aggregates do, as full ones.
 
     Valid where stations have nothing to send but acknowledgements, without errors and collisions: a
     real cell carries some per cent less. Raises ParameterError.
@@ -103,14 +112,17 @@ def cell(rates_bps: Sequence[float], phy: str | None = None, packet_bytes: float
         numbers("packet_bytes", packet_bytes, above=TCP_IP_BYTES, at_most=MAX_PACKET_BYTES)
     )
     rates = [_exact(layer, rate) for rate in rates_bps]
-    cycles_s, mpdus = _cycles(layer, rates, size)
+    cycles_s, mpdus = (
+        _cycles(layer, rates, size) if aggregate else _plain_cycles(layer, rates, size)
+    )
     return Cell(
         phy=layer,
         rates_bps=tuple(rates),
         packet_bytes=size,
         capacity_bps=float(packet_fair(cycles_s, size).total_bps),
         airtime_fair_bps=float(airtime_fair(cycles_s, size).total_bps),
-        mpdus=mpdus,
+        mpdus=max(mpdus),
+        aggregated_packets=sum(mpdus),
     )
 
 
@@ -120,17 +132,40 @@ def _exact(layer: Phy, rate_bps: float) -> float:
     return nearest if abs(nearest - rate_bps) <= AS_PRINTED * nearest else rate_bps
 
 
-def _cycles(layer: Phy, rates_bps: Sequence[float], size: float) -> tuple[list[float], int]:
-    """Return the time of one packet at each rate, and the packets of an aggregate."""
+def lone_packet_s(air: Cell, packet_bytes: float) -> float:
+    """Return the mean time of one packet of another size that no TCP acknowledges.
+
+    Aggregates are full where the layer has them. Raises ParameterError.
+
+    >>> round(lone_packet_s(cell([54e6]), 200) * 1e6, 1)
+    201.5
+    """
+    lone = single_station(air.phy, packet_bytes, list(air.rates_bps))
+    return float(np.mean(1.0 / np.atleast_1d(lone.packets_per_s)))
+
+
+def _plain_cycles(
+    layer: Phy, rates_bps: Sequence[float], size: float
+) -> tuple[list[float], list[int]]:
+    """Return the time of one packet at each rate, sent alone, and no aggregates."""
+    cycles = tcp_cycle_s(
+        layer,
+        list(rates_bps),
+        size - TCP_IP_BYTES,
+        segments_per_ack=ACK_EVERY,
+        overhead_bytes=mac_overhead_bytes(layer),
+    )
+    return np.atleast_1d(cycles).tolist(), [0]
+
+
+def _cycles(layer: Phy, rates_bps: Sequence[float], size: float) -> tuple[list[float], list[int]]:
+    """Return the time of one packet at each rate, and the packets of an aggregate at each."""
     if layer.max_mpdus == 1:
-        segment = size - TCP_IP_BYTES
-        return np.atleast_1d(
-            tcp_cycle_s(layer, list(rates_bps), segment, segments_per_ack=ACK_EVERY)
-        ).tolist(), 0
+        return _plain_cycles(layer, rates_bps, size)
     data = single_station(layer, size, list(rates_bps))
     # 0 where a rate is so low that two packets would take too long: a frame by itself.
     mpdus = np.maximum(np.atleast_1d(data.mpdus), 1.0)
     # The acknowledgements of an aggregate come back as one.
     acks = single_station(layer, TCP_IP_BYTES, list(rates_bps), mpdus=np.ceil(mpdus / ACK_EVERY))
     cycles = (np.atleast_1d(data.cycle_s) + np.atleast_1d(acks.cycle_s)) / mpdus
-    return cycles.tolist(), int(mpdus.max())
+    return cycles.tolist(), mpdus.astype(int).tolist()

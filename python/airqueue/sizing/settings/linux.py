@@ -20,16 +20,18 @@ BUFFER_BYTES: Final = 2304
 """What the kernel charges for a full packet: 2 KiB of data and its own bookkeeping."""
 
 TXQ_NOTES: Final = (
-    "iw sets mac80211's own queues (every mac80211 driver since Linux 6.2, the larger ones before): "
-    "one limit for all stations and access categories of the phy; when it is reached, the longest "
-    "flow's oldest packet goes. CoDel (target 20 ms) drops earlier, so the default of 8192 packets "
-    "delays nobody but what does not heed losses.",
-    "Behind them is the driver's ring, which no command here shortens: airtime queue limits (AQL) "
-    "keep it at 5 to 12 ms where the driver supports them.",
+    "Leave mac80211's limit alone unless some traffic heeds no losses: its flow queueing and CoDel "
+    "(target 20 ms) keep delays short whatever the limit, and the default of 8192 packets delays "
+    "nobody but such a flow itself.",
+    "The limit is one for all stations and access categories of the phy; when it is reached, the "
+    "longest flow loses its oldest packets. With aggregation it must hold an aggregate, 64 packets "
+    "or more, for every station in use, or it costs throughput.",
+    "Below is the driver's ring, which no command here shortens: airtime queue limits (AQL) keep it "
+    "at 5 to 12 ms for each station where the driver supports them.",
 )
 QDISC_NOTES: Final = (
     "tc and txqueuelen govern the qdisc. A mac80211 device has none (noqueue): a qdisc put there "
-    "never fills, since mac80211 takes every packet at once. They are for full-MAC adapters, older "
+    "never fills unless it shapes, since mac80211 takes every packet at once. They are for full-MAC adapters, older "
     "kernels, and the wired or shaped port where the queue really is.",
     "txqueuelen is only what pfifo, bfifo, htb and the like take as limit when they are made without "
     "one: the tc line says it itself.",
@@ -84,7 +86,7 @@ def fq_codel(
 def queue(phy: str, device: str, packets: int, size_bytes: int, place: str) -> tuple[Settings, ...]:
     """Return the commands for one queue of a node: where mac80211 queues, and where a qdisc does."""
     return (
-        Settings("tc", f"{place}, shell, mac80211", txq_lines(phy, packets), TXQ_NOTES),
+        Settings("tc", f"{place}, shell, mac80211, optional", txq_lines(phy, packets), TXQ_NOTES),
         Settings(
             "tc",
             f"{place}, shell, where the queue is a qdisc: one of the tc lines",

@@ -65,12 +65,15 @@ def queue(phy: str, device: str, packets: int, place: str) -> Settings:
     """Return a hotplug script that sets mac80211's limit: UCI has no option for it."""
     return Settings(
         target="openwrt",
-        place=f"{place}: /etc/hotplug.d/net/30-airqueue-{device}",
+        place=f"{place}, optional: /etc/hotplug.d/net/30-airqueue-{device}",
         lines=(
             f'[ "$ACTION" = add ] && [ "$INTERFACE" = {device} ] && \\',
             f"  {linux.txq_limit(phy, packets)}",
         ),
         notes=(
+            *linux.TXQ_NOTES,
+            "OpenWrt names devices phy0-ap0 and the like since 23.05: give it with --device, or the "
+            "script never runs.",
             "option txqueuelen in /etc/config/network sets a length that mac80211 does not use.",
         ),
     )
