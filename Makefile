@@ -90,6 +90,7 @@ fmt: $(VENV)/.installed  ## format Rust and Python
 	$(BIN)/ruff format .
 
 bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models
+	cargo bench --quiet -p airqueue-wifi
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from airqueue.plots.style import COLOURS, STYLE
 from validation.claim import Claim, Point
 
-# Text as paths would hide it from searches; a fixed salt and no date make the bytes repeatable.
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "airqueue",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "legend.frameon": False,
-}
-MODEL, REFERENCE, OUTSIDE = "#0b5fa5", "#c4451c", "#f3f3f3"
+MODEL, REFERENCE, OUTSIDE = COLOURS[0], COLOURS[1], "#f3f3f3"
 
 
 def draw(claim: Claim, path: Path) -> None:
     """Write the figure as SVG."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+        figure = Figure(figsize=(5.0, 3.0), layout="constrained")
         axes = figure.add_subplot()
         points = sorted(claim.points, key=lambda point: point.x)
         xs = [point.x for point in points]

@@ -18,6 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from airqueue.plots.style import COLOURS, STYLE
+
 FORMATS: Final = ("svg", "pdf", "png")
 MOST_PANELS: Final = 12
 MOST_LINES: Final = 12
@@ -32,40 +34,13 @@ _MOST_TICKS = 8
 _TICKED_UP_TO = 26
 _LEGEND_INCHES = 0.9
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, which
-# is too light for a line. Beyond them the dashes change.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+# Beyond the colours the dashes change.
 _DASHES = ("-", (0, (4, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 _SCALES: Final = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-}
-
-_STYLE: Final[dict[Any, Any]] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.formatter.limits": (-4, 6),
-    "axes.formatter.use_mathtext": True,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.fontsize": 7,
-    "legend.title_fontsize": 7,
-    "legend.frameon": False,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 3,
-    "pdf.fonttype": 42,  # outlines, which journals ask for, not bitmaps
-    "svg.fonttype": "path",
-    "svg.hashsalt": "airqueue",
-    "savefig.dpi": 300,
 }
 
 
@@ -111,7 +86,7 @@ def draw(
     ``legend`` says what the labels of the lines are values of. Title and description go into the
     file's metadata; a caption is the business of the text around it.
     """
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         columns = min(len(panels), 3 if len(panels) > 4 else 2)
         rows = math.ceil(len(panels) / columns)
         beside = _LEGEND_INCHES if any(len(panel.lines) > 1 for panel in panels) else 0
@@ -141,8 +116,8 @@ def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
         axes.plot(
             places,
             [math.nan if v is None else v / factor for v in line.values],
-            color=_COLOURS[index % len(_COLOURS)],
-            linestyle="none" if _are_words(x) else _DASHES[index // len(_COLOURS) % len(_DASHES)],
+            color=COLOURS[index % len(COLOURS)],
+            linestyle="none" if _are_words(x) else _DASHES[index // len(COLOURS) % len(_DASHES)],
             marker=_MARKERS[index % len(_MARKERS)] if marked else "none",
             label=_plain(line.label, 18),
         )
