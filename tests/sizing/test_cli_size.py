@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections import Counter
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
 
 from airqueue.cli import main
-from airqueue.sizing.advice import schema, with_unit
+from airqueue.sizing.advice import said, schema, with_unit
 
 MESH = """
 radio = "b-ack-11"
@@ -25,6 +26,7 @@ route = ["roof", "tower", "gateway"]
 
 GOOD = {
     "ap": "size ap --rate 54mbit --rtt 100ms --flows 20",
+    "ap behind a slow line": "size ap --rate 54mbit --rtt 30ms --line 16mbit",
     "ap of several rates": "size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2",
     "ap with aggregation": "size ap --rate 65mbit --phy n --rtt 40ms --delay-target 5ms",
     "mesh": "size mesh mesh.toml",
@@ -96,6 +98,20 @@ def test_text_and_json_say_the_same(name):
         for line in settings["lines"]:
             assert line in lines
     assert {entry["target"] for entry in found["settings"]} == {"hostapd", "openwrt", "tc"}
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("name", ["ap", "mesh", "edca"])
+def test_nothing_is_cut_on_a_narrow_terminal(name, columns):
+    result = CliRunner().invoke(main, GOOD[name].split(), env={"COLUMNS": str(columns)})
+    assert "…" not in result.output
+    assert max(len(line) for line in result.output.splitlines()) <= columns
+    # Folded cells read row by row hold every letter of what the table holds.
+    found = json.loads(invoke(f"{GOOD[name]} --json -").stdout)
+    letters = Counter(re.sub(r"[^\w]", "", result.output))
+    for table in found["tables"]:
+        shown = "".join(said(k, v) for row in table["rows"] for k, v in row.items())
+        assert not Counter(re.sub(r"[^\w]", "", shown)) - letters
 
 
 @pytest.mark.parametrize("name", ["ap", "mesh", "edca"])

@@ -115,7 +115,7 @@ def test_the_advice_is_complete(uploads, downloads):
 def test_headlines_fit_the_flows():
     assert "instead of" in advice_for(size_edca(6, 6)).headline
     assert "nothing to mend" in advice_for(size_edca(0, 6)).headline
-    assert "33.3 % of their acknowledgements" in advice_for(size_edca(6, 0)).headline
+    assert "33.3 % of the uploads' acknowledgements" in advice_for(size_edca(6, 0)).headline
 
 
 def test_limits_of_hardware_are_said():
@@ -156,3 +156,33 @@ def test_impossible_wishes_are_refused_in_a_sentence(arguments, word):
 def test_a_rate_of_another_layer_is_refused():
     with pytest.raises(ModelError, match="54"):
         size_edca(1, 1, phy="b-short", rate_bps=54e6)
+
+
+def test_aggregates_are_not_counted_on():
+    advice = advice_for(size_edca(2, 6, phy="ac-80mhz-2ss-sgi"))
+    assert "without aggregation" in advice.headline
+    # One frame at a time: no PHY rate gets more than a packet in what DIFS, the mean backoff, a
+    # preamble, SIFS and an acknowledgement take; VHT-2SS: 34 + 67.5 + 44 + 16 + 28 us.
+    assert advice.figure("goodput_bps") * 8 < 11_680 / 189.5e-6
+    assert "aggregation" not in advice_for(size_edca(2, 6, phy="g")).headline
+
+
+def test_what_plain_80211_shares_equally_is_left_alone():
+    headline = advice_for(size_edca(2, 1)).headline
+    assert "33.3 % of the data packets already" in headline
+    assert headline.startswith("Leave EDCA at its defaults")
+    # Six uploads have three acknowledgements to send when the access point sends one packet.
+    crowd = advice_for(size_edca(6, 1)).headline
+    assert crowd.startswith("Let acknowledgements pass first")
+    assert "only 33.3 %" in crowd
+
+
+def test_limits_of_the_regulatory_rules_are_said_at_5_ghz():
+    def said(**given):
+        cautions = advice_for(size_edca(6, 20, **given)).cautions
+        return [caution for caution in cautions if "EN 301 893" in caution]
+
+    assert not said(phy="g")
+    # 1538 bytes at 54 Mb/s: 20 us and 58 symbols of 4, SIFS 16, ACK at 24 Mb/s 28, SIFS: 312 us.
+    (caution,) = said(phy="a")
+    assert f"{(6000 + 16) // 312} packets here" in caution

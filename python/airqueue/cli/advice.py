@@ -44,9 +44,9 @@ def _show(advice: Advice) -> None:
 
 def _figures(advice: Advice) -> RichTable:
     table = RichTable()
-    table.add_column("what")
+    table.add_column("what", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("why")
+    table.add_column("why", overflow="fold")
     for figure in advice.figures:
         table.add_row(figure.label, with_unit(figure.name, figure.value), figure.reason)
     return table
@@ -56,7 +56,12 @@ def _grid(table: Table) -> RichTable:
     grid = RichTable(title=table.title, title_justify="left")
     for index, column in enumerate(table.columns):
         values = [row[index] for row in table.rows]
-        grid.add_column(column.label, justify="right" if _numeric(values) else "left")
+        grid.add_column(
+            column.label,
+            justify="right" if _numeric(values) else "left",
+            # On a narrow terminal words are broken, never cut.
+            overflow="fold",
+        )
     for row in table.rows:
         cells = zip(table.columns, row, strict=True)
         grid.add_row(*(said(column.name, value) for column, value in cells))

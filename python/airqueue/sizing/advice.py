@@ -152,11 +152,13 @@ def said(name: str, value: Value) -> str:
 def with_unit(name: str, value: Value) -> str:
     """Return a value with the word of its unit, where the unit is not part of the number.
 
-    >>> with_unit("queue_packets", 38), with_unit("txop_us", 7572.0)
-    ('38 packets', '7,572.0 µs')
+    >>> with_unit("queue_packets", 38), with_unit("txop_packets", 1), with_unit("txop_us", 7572.0)
+    ('38 packets', '1 packet', '7,572.0 µs')
     """
     unit = _unit(name)
-    return said(name, value) + (f" {unit}" if unit and value is not None else "")
+    if unit is None or value is None:
+        return said(name, value)
+    return f"{said(name, value)} {unit.removesuffix('s') if value == 1 else unit}"
 
 
 def _unit(name: str) -> str | None:

@@ -100,7 +100,7 @@ def size_edca(
     n_d = int(numbers("downloads", downloads, at_least=0, at_most=MAX_FLOWS, whole=True))
     if n_u + n_d == 0:
         raise ParameterError("uploads", "there is no flow; give at least one upload or download")
-    air = cell([_rate(phy, rate_bps)], phy, packet_bytes)
+    air = cell([_rate(phy, rate_bps)], phy, packet_bytes, aggregate=False)
     txop = _txop(air, max(n_d, 1))
     return EdcaSizing(
         uploads=n_u,

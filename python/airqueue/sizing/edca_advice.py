@@ -10,7 +10,13 @@ from airqueue.models.edca_fairness import AccessClass, Fairness, acks_pass_freel
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, Value
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing
-from airqueue.sizing.edca_values import DURATION_LIMIT_S, TXOP_UNIT_S, EdcaValues
+from airqueue.sizing.edca_values import (
+    DURATION_LIMIT_S,
+    ETSI_AP_VIDEO_CW_MIN,
+    ETSI_TXOP_S,
+    TXOP_UNIT_S,
+    EdcaValues,
+)
 from airqueue.sizing.settings import hostapd, linux, openwrt
 from airqueue.sizing.settings.acks import Mark
 from airqueue.sizing.settings.hostapd import Category
@@ -19,11 +25,8 @@ from airqueue.text import percent, plural, rate, seconds
 ACK_BYTES: Final = 80
 """IPv4 packets up to this length count as acknowledgements: headers with all options."""
 
-_NAMES: Final = {
-    Category.VIDEO: "video",
-    Category.BEST_EFFORT: "best effort",
-    Category.BACKGROUND: "background",
-}
+ALREADY_FAIR: Final = 0.999
+"""Least over most share from which on plain 802.11 has nothing to mend."""
 _SHARES: Final = (
     ("one upload", "upload_share"),
     ("one download", "download_share"),
@@ -70,26 +73,43 @@ def edca_advice(
 
 
 def _headline(sized: EdcaSizing) -> str:
-    default, scheme = sized.default, sized.scheme
+    default = sized.default
     if not sized.uploads:
         return (
             f"{plural(sized.downloads, 'download')} and no upload: all data waits in one queue, "
             "which shares it out; EDCA has nothing to mend."
         )
-    if not sized.downloads:
-        through = percent(float(default.acks_per_packet) * ACK_EVERY)
+    if sized.downloads and float(default.min_max_ratio) <= ALREADY_FAIR:
+        return _unfair_headline(sized)
+    shared = (
+        f"plain 802.11 gives each flow {percent(float(default.upload_share))} of the data packets"
+    )
+    through = float(default.acks_per_packet) * ACK_EVERY
+    if through > ALREADY_FAIR:
         return (
-            f"Let acknowledgements pass first: {plural(sized.uploads, 'upload')} then get "
-            f"{percent(float(scheme.upload_share))} each, where plain 802.11 lets {through} of their "
-            "acknowledgements through."
+            f"Leave EDCA at its defaults: {shared} already, and lets all acknowledgements through."
         )
     return (
-        "Let acknowledgements pass first and the access point send "
+        f"Let acknowledgements pass first: {shared} already, but lets only {percent(through)} of the "
+        "uploads' acknowledgements through, which holds back uploads with small windows."
+    )
+
+
+def _unfair_headline(sized: EdcaSizing) -> str:
+    default, scheme = sized.default, sized.scheme
+    alone = "For frames sent one at a time, without aggregation: l" if _aggregates(sized) else "L"
+    return (
+        f"{alone}et acknowledgements pass first and the access point send "
         f"{plural(sized.txop.packets, 'packet')} when it wins: each of {sized.downloads} downloads "
         f"then gets {percent(float(scheme.download_share))} of the data packets instead of "
-        f"{percent(float(default.download_share))}, each of {sized.uploads} uploads "
+        f"{percent(float(default.download_share))}, each of {plural(sized.uploads, 'upload')} "
         f"{percent(float(scheme.upload_share))} instead of {percent(float(default.upload_share))}."
     )
+
+
+def _aggregates(sized: EdcaSizing) -> bool:
+    """Return whether real stations of this layer send aggregates, which the settings do not know."""
+    return sized.cell.phy.max_mpdus > 1
 
 
 def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
@@ -115,7 +135,7 @@ def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
             "in units of 32 µs",
             round(txop.set_s / TXOP_UNIT_S),
             f"what hostapd makes of burst={hostapd.burst(txop.need_s)} (ms): "
-            f"{plural(txop.admitted, 'packet')} fit",
+            f"room for {plural(txop.admitted, 'packet')}",
         ),
         Figure(
             "data_aifs_slots",
@@ -155,7 +175,7 @@ def _classes(sized: EdcaSizing) -> Table:
         (
             Column("node", "node"),
             Column("traffic", "traffic"),
-            Column("category", "category"),
+            Column("category", "AC"),
             Column("aifs_slots", "AIFS"),
             Column("aifsn", "AIFSN"),
             Column("cw_min_values", "CWmin"),
@@ -170,7 +190,7 @@ def _classes(sized: EdcaSizing) -> Table:
              sized.txop.packets, round(sized.txop.set_s / TXOP_UNIT_S)),
             _row("station", "download ACKs", ACK_CATEGORY, scheme.STATION_ACKS, stations),
             _row("station", "upload data", data, scheme.STATION_DATA, stations),
-            _row("both", "background", Category.BACKGROUND, None, stations),
+            _row("both", "CS1 data", Category.BACKGROUND, None, stations),
         ),
     )  # fmt: skip
 
@@ -186,7 +206,7 @@ def _row(
     return (
         node,
         traffic,
-        _NAMES[category],
+        category.value.upper(),
         coded.aifsn - 2 if given is None else given.aifs_slots,
         coded.aifsn,
         coded.cw_min + 1,
@@ -257,10 +277,17 @@ def _cautions(sized: EdcaSizing) -> Iterator[str]:
             f"The Duration field announces {seconds(DURATION_LIMIT_S)} at most: the rest of so long "
             "a TXOP is not protected, and everybody else waits for it."
         )
-    if sized.cell.mpdus:
+    if _aggregates(sized):
         yield (
-            "802.11n and later send aggregates: the TXOP then holds more than one packet of a "
-            "download each, and shares follow the aggregates. The settings are for single frames."
+            "802.11n and later send aggregates, which these settings do not know: shares then follow "
+            "the aggregates, and so short a TXOP would cut them. Leave the TXOP at its default there."
+        )
+    if sized.cell.phy.band == "5":
+        fit = int((ETSI_TXOP_S + sized.cell.phy.sifs_s) / txop.step_s)
+        yield (
+            f"Under European rules for 5 GHz (EN 301 893) Linux holds CWmin of the access point's "
+            f"video at {ETSI_AP_VIDEO_CW_MIN} or more and a TXOP of best effort at "
+            f"{seconds(ETSI_TXOP_S)} or less, {plural(fit, 'packet')} here, whatever hostapd says."
         )
     yield (
         "The TXOP is right for one number of downloads, packet size and rate: set it again when they "

@@ -25,6 +25,10 @@ TXOP_UNIT_S: Final = 32e-6
 TXOP_UNITS_MAX: Final = 0xFFFF
 TXOP_LIMIT_S: Final = round(TXOP_UNITS_MAX * TXOP_UNIT_S, 6)
 BURST_UNIT_S: Final = 100e-6
+ETSI_TXOP_S: Final = 6e-3
+ETSI_AP_VIDEO_CW_MIN: Final = 7
+"""EN 301 893 (5 GHz), by which cfg80211's regulatory rules bound what hostapd sets (wireless-regdb,
+``wmmrule ETSI``): longest occupancy of best effort, least CWmin of an access point's video."""
 DURATION_LIMIT_S: Final = 32_767e-6
 """What the Duration field can announce (9.2.4.2): a longer TXOP goes on unprotected."""
 

@@ -31,8 +31,8 @@ TXQ_NOTES: Final = (
 )
 QDISC_NOTES: Final = (
     "tc and txqueuelen govern the qdisc. A mac80211 device has none (noqueue): a qdisc put there "
-    "never fills unless it shapes, since mac80211 takes every packet at once. They are for full-MAC adapters, older "
-    "kernels, and the wired or shaped port where the queue really is.",
+    "never fills unless it shapes, since mac80211 takes every packet at once. They are for full-MAC "
+    "adapters, older kernels, and the wired or shaped port where the queue really is.",
     "txqueuelen is only what pfifo, bfifo, htb and the like take as limit when they are made without "
     "one: the tc line says it itself.",
 )
