@@ -219,6 +219,22 @@ def test_every_relay_keeps_the_minimum(strategy: str, rounding: str) -> None:
         assert found.sum_holds == (abs(found.packets.sum() - total) < 1e-6)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("rounding", ["nearest", "largest-remainder", "best"])
+@pytest.mark.parametrize("minimum", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("total", [0, 1, 7.5, 30])
+def test_whole_packets_are_whole_whatever_the_minimum(
+    strategy: str, rounding: str, minimum: float, total: float
+) -> None:
+    if rounding == "best" and strategy not in ("optimum", "airtime", "airtime-path"):
+        return
+    found = allocate(
+        total, 3, strategy, rounding, minimum_packets=minimum, airtimes_s=[1, 2, 3]
+    ).packets
+    assert (found == np.floor(found)).all()
+    assert (found >= minimum).all()
+
+
 def test_arrays_of_totals() -> None:
     totals = np.array([[5.0, 10.0], [20.0, 0.0]])
     for found in (

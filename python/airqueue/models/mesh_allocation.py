@@ -309,8 +309,9 @@ def allocate(
     rounding: "nearest" as in the paper, "largest-remainder" (keeps the sum), "best" (whole packets
     that minimise f; for the strategies that are an optimum), "none". minimum_packets: of every node,
     1 for a relay that must pass something on; the optima respect it, the others are raised to it,
-    which may break the sum; if B does not suffice for it, every node has it. airtimes_s: air time of
-    a packet on each hop, for the air-time strategies.
+    which may break the sum; if B does not suffice for it, every node has it. A minimum that is not
+    whole is rounded up unless rounding is "none". airtimes_s: air time of a packet on each hop, for
+    the air-time strategies.
 
     >>> allocate(10, 4).packets.tolist()
     [2.0, 2.0, 3.0, 3.0]
@@ -323,16 +324,18 @@ def allocate(
     if packets.ndim:
         raise ParameterError("total_packets", "total_packets is a list; it must be one number")
     least = float(numbers("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
+    if rounding != "none":
+        least = math.ceil(least)
     costs = _strategy_costs(strategy, nodes, airtimes_s)
     if packets < least * len(costs):
-        return Allocation(np.full(len(costs), least), packets)
+        return Allocation(np.full(len(costs), float(least)), packets)
     if rounding == "best":
         if strategy not in ("optimum", "airtime", "airtime-path"):
             raise ParameterError(
                 "rounding", f"rounding best is not for {strategy}; use nearest or largest-remainder"
             )
         goal = np.floor(packets + 0.5)
-        return Allocation(integer_optimum(float(goal), costs, math.ceil(least)), goal)
+        return Allocation(integer_optimum(float(goal), costs, int(least)), goal)
     exact = _EXACT[strategy](packets, costs, least)
     if rounding != "none":
         exact = np.maximum(exact, 0.0)
