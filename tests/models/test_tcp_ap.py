@@ -83,6 +83,19 @@ def test_delays_of_half_a_second_do_not_count() -> None:
     assert only.interval_s == 0.05
 
 
+@pytest.mark.parametrize("hops", [1, 3, 4, 9])
+def test_a_steady_rate_is_given_only_where_the_source_follows_it(hops: int) -> None:
+    """Just below D = 0.5 s the steady interval is that of a series of such RTTs; above, none is."""
+    factor = 4 if hops >= 4 else 1
+    limit = hops * (2 * (0.5 / factor - 8 * 1572 / 11e6) + 8 * (1572 + 112) / 11e6)
+    below = 0.999 * limit
+    (only,) = paced([below], hops)
+    assert only.interval_s == pytest.approx(float(tcp_ap(below, hops).interval_s))
+    assert paced([1.001 * limit], hops)[0].average_delay_s is None
+    with pytest.raises(ParameterError, match="does not follow"):
+        tcp_ap(1.001 * limit, hops)
+
+
 def test_the_two_deviations() -> None:
     values = [1.0, 1.0, 4.0]
     assert coefficient_of_variation(values) == pytest.approx(2**0.5 / 2)

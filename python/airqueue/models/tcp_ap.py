@@ -38,7 +38,7 @@ GAMMA: Final = 0.5
 SAMPLES: Final = 50
 """N, values of D that cov is computed from."""
 LONGEST_S: Final = 0.5
-"""Longer values of t_q and D are taken for errors."""
+"""Longer values of t_q, and D from there on, are taken for errors."""
 INITIAL_INTERVAL_S: Final = 0.05
 DEVIATIONS: Final = ("standard", "absolute")
 
@@ -69,7 +69,8 @@ def tcp_ap(
     """Return t_q, D, I and R for a steady RTT and coefficient of variation (``variation``).
 
     Raises ParameterError, also for an RTT shorter than what the packets take on the route without
-    any queue, t_q < 0.
+    any queue, t_q < 0, and for one so long that D is 0.5 s or more: the source takes such a D for an
+    error and goes on at the pace that it had, which `paced` follows.
 
     >>> float(tcp_ap(30e-3, 4).packet_rate.round(1))
     58.4
@@ -93,6 +94,12 @@ def tcp_ap(
             "longer RTT, fewer hops or a higher bandwidth_bps",
         )
     delay = _interference_delay_s(queueing, h, data_s)
+    if np.any(delay >= LONGEST_S):
+        raise ParameterError(
+            "rtt_s",
+            f"rtt_s is so long that D is {LONGEST_S:g} s or more, which the source takes for an "
+            "error and does not follow; give a shorter RTT, more hops or a higher bandwidth_bps",
+        )
     interval = _interval_s(delay, cov)
     return TcpAp(
         queueing_delay_s=finished("t_q", queueing),
@@ -247,6 +254,7 @@ MODEL = Model(
     example="rtt_s=20ms..60ms:10ms hops=4",
     valid=(
         "The pace that the sender chooses; whether the network carries it is another matter. Equal "
-        "links, and an interference range of four hops from four hops on."
+        "links, and an interference range of four hops from four hops on; below four hops D is that "
+        "of one hop, although all of them interfere. Up to D = 0.5 s."
     ),
 )
