@@ -89,6 +89,16 @@ def test_the_ratio_rises_by_one_at_each_step() -> None:
     assert against["throughput_ratio"] == 1.5
 
 
+def test_one_packet_goes_with_any_limit() -> None:
+    """Also with one that is shorter than its exchange: no least limit is above the one given."""
+    start = {p.name: p.default for p in MODEL.parameters}
+    for txop_s in (0.0, 1e-6, 1e-3):
+        figures = MODEL.evaluate(**{**start, "txop_s": txop_s})
+        assert figures["packets"] == 1
+        assert figures["least_txop_s"] == 0
+        assert figures["next_txop_s"] > txop_s
+
+
 def test_arrays_broadcast() -> None:
     packets = packets_per_txop([0, 3e-3, 6e-3], [[1e-3], [2e-3]], 1e-4, 1e-5)
     assert packets.tolist() == [[1, 2, 5], [1, 1, 2]]

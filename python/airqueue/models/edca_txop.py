@@ -90,7 +90,7 @@ def _evaluate(
         "packets": int(count),
         "step_s": float(step_s(*packet)),
         "throughput_ratio": count / other,
-        "least_txop_s": float(txop_for_packets_s(count, *packet)) if txop_s > 0 else 0.0,
+        "least_txop_s": float(txop_for_packets_s(count, *packet)) if count > 1 else 0.0,
         "next_txop_s": float(txop_for_packets_s(count + 1.0, *packet)),
     }
 
@@ -113,7 +113,7 @@ MODEL = Model(
         Output("packets", "N: packets of one opportunity"),
         Output("step_s", "T_step: what one more packet takes"),
         Output("throughput_ratio", "N over that of the other station, both saturated"),
-        Output("least_txop_s", "least limit that admits as many packets"),
+        Output("least_txop_s", "least limit that admits as many packets; one goes with any"),
         Output("next_txop_s", "least limit that admits one more"),
     ),
     evaluate=_evaluate,
