@@ -147,6 +147,50 @@ def test_the_solved_chain_against_all_combinations(buffers: tuple[int, ...]) -> 
     np.testing.assert_allclose(found.drops, drops, rtol=1e-10)
 
 
+def followed_together(buffers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """π_b and shares of the drops from the Markov chain of all queues at once: no independence."""
+    states = list(product(*(range(b + 1) for b in buffers)))
+    place = {state: i for i, state in enumerate(states)}
+    moves = np.zeros((len(states), len(states)))
+    drops = np.zeros((len(states), len(buffers)))
+    for state, i in place.items():
+        senders = [-1, *(k for k, packets in enumerate(state) if packets)]
+        for sender in senders:
+            after = list(state)
+            if sender >= 0:
+                after[sender] -= 1
+            if sender + 1 < len(buffers):
+                if after[sender + 1] < buffers[sender + 1]:
+                    after[sender + 1] += 1
+                else:
+                    drops[i, sender + 1] += 1 / len(senders)
+            moves[i, place[tuple(after)]] += 1 / len(senders)
+    balance = np.vstack([moves.T - np.eye(len(states)), np.ones(len(states))])
+    chance = np.linalg.lstsq(balance, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+    full = [sum(chance[i] for s, i in place.items() if s[k] == b) for k, b in enumerate(buffers)]
+    lost = chance @ drops
+    return np.array(full), lost / lost.sum()
+
+
+@pytest.mark.parametrize(
+    "buffers", [(1,), (4,), (3, 3), (2, 2, 3), (3, 3, 3, 3), (2, 2, 3, 3), (1, 2, 3, 4)]
+)
+def test_what_independence_costs(buffers: tuple[int, ...]) -> None:
+    """As the model's validity says: nothing for one relay, and else at most so much."""
+    full, shares = followed_together(buffers)
+    found = relay_queues(buffers)
+    room = 1e-9 if len(buffers) == 1 else 0.1
+    assert -1e-9 <= shares[0] - float(found.drop_shares[0]) <= room
+    assert (found.full >= full - 1e-9).all()
+    assert (found.full <= full + min(room, 0.06)).all()
+
+
+def test_the_stated_shares_of_queues_followed_together() -> None:
+    for buffers, together, here in (((3, 3, 3, 3), 0.56, 0.51), ((1, 2, 3, 4), 0.90, 0.82)):
+        assert followed_together(buffers)[1][0] == pytest.approx(together, abs=5e-3)
+        assert float(relay_queues(buffers).drop_shares[0]) == pytest.approx(here, abs=5.5e-3)
+
+
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
 @settings(max_examples=40, deadline=None)
 def test_what_a_node_takes_it_sends(buffers: list[int]) -> None:

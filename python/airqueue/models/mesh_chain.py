@@ -170,8 +170,12 @@ def relay_queues(buffers: Numbers) -> RelayQueues:
         p_1,+(i) = q_{i-1} E[1/(2 + busy others but i-1)]
         π_0(i)   = 1/(1 + p_1,0/p_0 Σ_{k=1}^{b_i} (p_1,+/p_0)^{k-1}),  q_i = 1 - π_0(i)
 
-    Valid for one domain in which all nodes hear each other, losses by overflow only, nodes taken as
-    independent. Raises ParameterError, or ConvergenceError if the iteration does not settle.
+    Valid for one domain in which all nodes hear each other, losses by overflow only. Nodes are taken
+    as independent: of four, the first drops 56 % with three packets each and 90 % with (1, 2, 3, 4)
+    where their queues are followed together, and here 51 % and 82 %; probabilities of full
+    buffers come out high, by up to 0.06.
+
+    Raises ParameterError, or ConvergenceError if the iteration does not settle.
 
     >>> solved = relay_queues([3, 3, 3, 3])
     >>> solved.full.round(3).tolist()
@@ -288,7 +292,8 @@ MODEL = Model(
     example="buffers=2,2,3,3",
     valid=(
         "For nodes that all hear each other and lose packets by overflow only. It shows where drops "
-        "move; shares measured where collisions lose packets too differ. The chain as printed has "
-        "no solution."
+        "move; shares measured where collisions lose packets too differ. Nodes are taken as "
+        "independent, which gives the first up to a tenth too little of the drops. The chain as "
+        "printed has no solution."
     ),
 )
