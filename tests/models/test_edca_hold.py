@@ -164,7 +164,7 @@ def test_stations_that_always_transmit() -> None:
     both = hold_chain(2, 0, 1, 1)
     assert float(both.collision_probability[0]) == 1
     assert float(both.success_per_slot[0]) == 0
-    with pytest.raises(ConvergenceError):
+    with pytest.raises(ConvergenceError, match="every attempt collides"):
         _ = both.success_share
     shut_out = hold_chain([1, 4], [0, 3], [1, 32], [1, 1024])
     assert shut_out.success_share.tolist() == [1, 0]

@@ -31,6 +31,22 @@ def test_beyond_it_the_chain_gives_the_lower_class_too_much(aifs: int) -> None:
     assert "class 1 too much" in trust.note
 
 
+@pytest.mark.parametrize("window", [16, 32, 64])
+@pytest.mark.parametrize("stations", [[1, 1], [1, 5], [5, 1], [5, 5], [10, 10]])
+def test_within_as_far_as_the_model_says(stations: list[int], window: int) -> None:
+    """A third of the window with one favoured station, an eighth with several, to a tenth."""
+    longest = window // (3 if stations[0] == 1 else 8)
+    share = hold_chain(stations, [0, longest], window).success_share
+    run = slots(stations, [0, longest], window, transmissions=600_000)
+    for i, model in enumerate(share.tolist()):
+        real = run.success_share(i)
+        assert abs(model - real.mean) <= 0.1 * model + real.half_width
+
+
+def test_with_several_favoured_stations_a_third_is_too_much() -> None:
+    assert of_chain([5, 5], [0, 21], [64, 64]).share_error[1] > 0.2
+
+
 def test_a_starved_class_transmits_after_collisions_only() -> None:
     """AIFS longer by CW_min - 1 and by more: the chain is off by most of the share."""
     for aifs in (31, 40):
@@ -89,8 +105,28 @@ def test_a_frozen_counter_starves_the_neighbours_of_small_windows() -> None:
 
 def test_a_note_names_the_direction() -> None:
     little = validity([0.2, 0.8], [1, 1], 0, 32)
-    assert "class 0 too little" in little.note
+    assert "class 0 too little, it really gets 2.5 times as much" in little.note
     assert little.share_error[0] == pytest.approx(-1.5, abs=3 * float(little.half_width[0]))
+
+
+@pytest.mark.parametrize("cw_min", [2**16, 2**20])
+def test_a_share_too_small_for_the_run_is_left_open(cw_min: int) -> None:
+    """Some or no successes by chance say nothing against a share of one in a million."""
+    trust = validity([1 - 1e-6, 1e-6], [1, 1], 0, [2, cw_min], 2**20)
+    assert abs(trust.share_error[1]) - trust.half_width[1] <= 0.1
+    assert not trust.within
+    assert "too short to tell" in trust.note
+
+
+def test_a_share_of_nothing_is_compared_too() -> None:
+    """What the chain gives to a class whose AIFS is out of reach vanishes in floating point."""
+    share = hold_chain([1, 1], [0, 1000], [2, 32]).success_share
+    assert share[1] == 0
+    trust = validity(share, [1, 1], [0, 1000], [2, 32])
+    assert "never transmits" in trust.note
+    assert (abs(trust.share_error) <= 1).all()
+    got_some = validity([1.0, 0.0], [1, 1], 0)
+    assert "too little" in got_some.note
 
 
 def test_stations_that_are_not_whole_are_rounded() -> None:
@@ -110,7 +146,7 @@ def test_very_many_stations_take_no_longer() -> None:
     ("arguments", "names"),
     [
         ({"model_share": [0.5]}, "model_share"),
-        ({"model_share": [0.0, 1.0]}, "model_share"),
+        ({"model_share": [-0.1, 1.0]}, "model_share"),
         ({"rule": "legacy"}, "rule"),
         ({"tolerance": 0}, "tolerance"),
         ({"stations": [0, 1]}, "stations"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from airqueue.models.backoff import CW_MAX, CW_MIN, windows
 from airqueue.models.catalogue import Kind, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.errors import ParameterError
+from airqueue.models.errors import ConvergenceError, ParameterError
 
 RETRIES = 7
 """dot11ShortRetryLimit: retransmissions after which a packet is given up."""
@@ -115,11 +115,15 @@ class Shares:
 
     @property
     def success_share(self) -> FloatArray:
-        """Successes of the class among all successes."""
+        """Successes of the class among all successes; raises ConvergenceError if there are none."""
         each = self.success_per_slot
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = each / np.sum(each, axis=-1, keepdims=True)
-        return finished("success share", share)
+        total = np.sum(each, axis=-1, keepdims=True)
+        if np.any(total == 0):
+            raise ConvergenceError(
+                "every attempt collides, so that there are no successes to share; use fewer stations "
+                "or larger windows"
+            )
+        return finished("success share", each / total)
 
     def ratio(self, one: int, other: int) -> FloatArray:
         """Return the successes of a station of class ``one`` for each of one of class ``other``."""

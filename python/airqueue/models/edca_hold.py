@@ -209,8 +209,8 @@ MODEL = Model(
     ),
     evaluate=_evaluate,
     example="stations=1,5 aifs_slots=0,4 cw_min=16,32",
-    valid="Saturated stations that count down by the EDCA rule, and AIFS differences up to about a "
-    "third of the favoured class's window; beyond it, and sooner where one station with a small "
-    "window meets several, the class with the longer AIFS gets less than the chain says. edca-slots "
-    "is exact.",
+    valid="Saturated stations that count down by the EDCA rule, and AIFS differences up to a third "
+    "of the favoured class's window where that class is one station, up to an eighth where it is "
+    "several; beyond it, and sooner where one station with a small window meets several, the class "
+    "with the longer AIFS gets less than the chain says. edca-slots is exact.",
 )

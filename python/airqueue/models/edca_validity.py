@@ -30,6 +30,8 @@ from airqueue.models.errors import ParameterError
 TOLERANCE: Final = 0.1
 """Relative error of a share up to which a model counts as valid: the scatter of measurements."""
 TRANSMISSIONS: Final = 200_000
+_LEAST_SHARE: Final = 1e-12
+"""Smaller ones count as this: no run can tell them from nothing."""
 _LOOKS: Final = 20_000_000
 """Counters to look at in a run, at most: with very many stations it is shorter."""
 
@@ -40,14 +42,16 @@ class Validity:
 
     share_error: FloatArray
     """(model - real) / model of the share of successes; above 0: the model gives the class too much,
-    1: it really gets nothing."""
+    1: it had no success in the run."""
     half_width: FloatArray
-    """Of the 95 % confidence interval of share_error."""
+    """Of the 95 % confidence interval of share_error; where there was no success, what three of them
+    would change (the rule of three)."""
     starved: NDArray[np.bool_]
     locked_out: NDArray[np.bool_]
     """As `strict_priority` has them."""
     within: bool
     """No error is beyond the tolerance, and no class is starved."""
+    tolerance: float
 
     @property
     def note(self) -> str:
@@ -65,12 +69,21 @@ class Validity:
                 f"class {np.argmax(self.starved)} succeeds only after collisions of others, and "
                 f"the model gives it too much; {use}"
             )
-        worst = int(np.argmax(np.abs(self.share_error)))
+        # The largest that no chance explains, if there is one.
+        sure = np.abs(self.share_error) - self.half_width
+        worst = int(np.argmax(sure))
+        if sure[worst] <= self.tolerance:
+            open_ = int(np.argmax(np.abs(self.share_error)))
+            return (
+                f"the run is too short to tell whether the model's share of class {open_} holds; "
+                f"{use}, with many transmissions"
+            )
         error = float(self.share_error[worst])
-        return (
-            f"outside validity: the model gives class {worst} too {'much' if error > 0 else 'little'}"
-            f", by {abs(error):.0%} of its share; {use}"
-        )
+        direction = "much" if error > 0 else "little"
+        by = f"by {abs(error):.0%} of its share"
+        if error < -1.0:
+            by = f"it really gets {1.0 - error:.2g} times as much"
+        return f"outside validity: the model gives class {worst} too {direction}, {by}; {use}"
 
 
 def validity(
@@ -88,10 +101,10 @@ def validity(
 ) -> Validity:
     """Hold a model's shares of successes against a run of the exact process, at one point.
 
-    model_share: of each class. The other parameters are those of `airqueue.models.edca_slots.slots`;
-    rule is that of the real counters. A number of stations that is not whole is rounded for the run.
-    tolerance: relative error of a share up to which `Validity.within` is true. Takes some tens of
-    milliseconds.
+    model_share: of each class, from 0 to 1. The other parameters are those of
+    `airqueue.models.edca_slots.slots`; rule is that of the real counters. A number of stations that
+    is not whole is rounded for the run. tolerance: relative error of a share up to which
+    `Validity.within` is true. Takes some tens of milliseconds.
 
     Raises ParameterError, or ModelError where nobody succeeds in the whole run.
 
@@ -99,7 +112,7 @@ def validity(
     False
     """
     bound = float(numbers("tolerance", tolerance, above=0))
-    share = numbers("model_share", model_share, above=0, at_most=1)
+    share = np.maximum(numbers("model_share", model_share, at_least=0, at_most=1), _LEAST_SHARE)
     given = classes(stations, aifs_slots, cw_min, cw_max, retries)
     if share.shape != given.stations.shape:
         raise ParameterError("model_share", "model_share must have one value for each class")
@@ -116,13 +129,16 @@ def validity(
         seed=seed,
     )
     real = [run.success_share(i) for i in range(len(share))]
-    error = 1.0 - np.array([estimate.mean for estimate in real]) / share
+    mean = np.array([estimate.mean for estimate in real])
+    width = np.array([estimate.half_width for estimate in real])
+    error = 1.0 - mean / share
     return Validity(
         share_error=error,
-        half_width=np.array([estimate.half_width for estimate in real]) / share,
+        half_width=np.where(mean > 0, width, 3.0 / run.successes.sum()) / share,
         starved=starved,
         locked_out=locked_out,
         within=bool(np.all(np.abs(error) <= bound) and not np.any(starved | locked_out)),
+        tolerance=bound,
     )
 
 
