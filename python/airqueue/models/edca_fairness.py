@@ -56,9 +56,9 @@ class Fairness:
     downloads_share: FloatArray
     """Of all downloads together."""
     acks_per_packet: FloatArray
-    """Transmissions that the medium leaves for acknowledgements, for each data packet of an upload;
-    at most what TCP asks for. Less than that means losses of acknowledgements, timeouts and, from
-    three uploads on, flows that starve."""
+    """Transmissions that the medium leaves at most for acknowledgements, for each data packet of an
+    upload; no more than TCP asks for. Less than that means losses of acknowledgements, timeouts and,
+    from three uploads on, flows that starve."""
     jain_index: FloatArray
     """(Σx)²/(n Σx²) of the shares of all flows: 1 for equal ones."""
     min_max_ratio: FloatArray
@@ -89,8 +89,12 @@ def tcp_fairness(
     the scheme. ack_every: 2 with delayed acknowledgements.
 
     Valid where the wireless hop is every flow's bottleneck and packets are of one size and rate.
-    These are means; under "default" individual uploads differ wildly once acknowledgements get lost,
-    which acks_per_packet announces and the shares do not show. Raises ParameterError.
+    Where uploads meet downloads under "default", what the access point wins carries both data and
+    acknowledgements; downloads_share and acks_per_packet each count all of it, so that both are at
+    most what is given. These are means; under "default" individual uploads differ wildly once
+    acknowledgements get lost, which acks_per_packet announces and the shares do not show.
+
+    Raises ParameterError.
 
     >>> float(tcp_fairness(6, 6).downloads_share.round(4))
     0.1429
@@ -179,12 +183,14 @@ MODEL = Model(
         Output("upload_share", "data packets of one upload among all"),
         Output("download_share", "data packets of one download among all"),
         Output("downloads_share", "data packets of all downloads together"),
-        Output("acks_per_packet", "acknowledgements that get through for each upload packet"),
+        Output("acks_per_packet", "acknowledgements that can get through for each upload packet"),
         Output("jain_index", "of the shares of all flows; 1 if equal"),
         Output("min_max_ratio", "smallest share over largest"),
     ),
     evaluate=_evaluate,
     example="uploads=1..12 downloads=6",
     valid="Mean shares of long-lived flows whose bottleneck is the wireless hop, at equal rates. "
-    "Where acks_per_packet is below 1/ack_every, single uploads differ far more than the means say.",
+    "Where acks_per_packet is below 1/ack_every, single uploads differ far more than the means say. "
+    "With scheme=default and both kinds of flows, downloads_share and acks_per_packet are upper "
+    "bounds: they share what the access point wins.",
 )
