@@ -130,6 +130,13 @@ def test_python_packages_keep_their_rows(package: str) -> None:
         assert not used & others, f"{path.relative_to(ROOT)} may not import {used & others}"
 
 
+def test_modules_outside_packages_are_below_all_of_them() -> None:
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    for path in PACKAGE.glob("[!_]*.py"):
+        used = {name.split(".")[0] for name in imported(path)}
+        assert not used & packages, f"{path.name} may not import {used & packages}"
+
+
 def test_the_test_bed_knows_no_estimator() -> None:
     for path in (PACKAGE / "linux").rglob("*.py"):
         assert not any(name.startswith("measure.estimators") for name in imported(path)), path

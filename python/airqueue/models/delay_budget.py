@@ -16,17 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from airqueue.felt import CALL_GOOD_S, CALL_LIMIT_S, GAME_ROUND_TRIP_S
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.voice import CODECS, DEFAULT_CODEC, codec_of, mos, r_factor
 
-GOOD_S, ACCEPTABLE_S = 0.150, 0.400
-"""G.114, one way."""
 G114_CLASSES = ("good", "acceptable", "unacceptable")
 VOICE_DELAY_S, VOICE_JITTER_S = 0.150, 0.030
 """Both are to be undercut (MESH, section 6.2)."""
-GAME_LIMITS_S = {"first-person": 0.100, "third-person": 0.500, "omnipresent": 1.000}
+GAME_LIMITS_S = {"first-person": GAME_ROUND_TRIP_S, "third-person": 0.500, "omnipresent": 1.000}
 """Round trips from which on playing suffers."""
 
 
@@ -39,7 +38,7 @@ def g114_class(one_way_s: Numbers) -> np.ndarray:
     ('good', 'acceptable')
     """
     delay = numbers("one_way_s", one_way_s, at_least=0)
-    index = (delay > GOOD_S).astype(int) + (delay > ACCEPTABLE_S)
+    index = (delay > CALL_GOOD_S).astype(int) + (delay > CALL_LIMIT_S)
     return np.asarray(np.array(G114_CLASSES)[index])
 
 
@@ -250,7 +249,7 @@ MODEL = Model(
         Parameter("codec", "codec", DEFAULT_CODEC, Kind.CHOICE, tuple(CODECS)),
         Parameter("frames_per_packet", "N; not given: the codec's usual number", None, Kind.WHOLE),
         Parameter("dejitter_s", "de-jitter buffer", 0.03, Kind.DURATION),
-        Parameter("allowed_s", "mouth-to-ear delay wanted", GOOD_S, Kind.DURATION),
+        Parameter("allowed_s", "mouth-to-ear delay wanted", CALL_GOOD_S, Kind.DURATION),
         Parameter(
             "base_rtt_s", "a game's round trip; not given: twice rest_s", None, Kind.DURATION
         ),
