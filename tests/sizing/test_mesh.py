@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from airqueue import text
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.models.mesh_file import parse_topology, read_topology
@@ -145,3 +146,35 @@ def test_the_file_in_the_guide_is_one():
 def test_a_rate_that_the_radio_lacks_is_a_sentence():
     with pytest.raises(ModelError, match="54 Mb/s"):
         size_mesh(chain(3, 54e6), "b-ack-11")
+
+
+def test_buffers_longer_than_the_usual_queue_are_not_recommended():
+    topology = read_topology(ROOT / "examples" / "mesh" / "community.toml")
+    whole, shared = (size_mesh(topology, carrying=how) for how in ("link", "share"))
+    refused = advice_for(whole, carrying="link")
+    assert refused.figure("delay_full_s") > refused.figure("usual_delay_s")
+    assert refused.headline.startswith("Do not set")
+    assert "--carrying share" in refused.headline
+    better = advice_for(shared, carrying="share")
+    assert better.figure("delay_full_s") < better.figure("usual_delay_s")
+    assert better.headline.startswith("Let each of 6 nodes")
+    assert not any("--carrying" in other.why for other in better.alternatives)
+    # A satellite behind the mesh needs long buffers whatever the rule, and is not sent in circles.
+    far = replace(
+        topology, flows=tuple(replace(flow, other_delay_s=0.6) for flow in topology.flows)
+    )
+    advice = advice_for(size_mesh(far, carrying="share"), carrying="share")
+    assert advice.figure("delay_full_s") > advice.figure("usual_delay_s")
+    assert "--carrying share" not in advice.headline
+
+
+def test_codels_target_is_raised_only_where_a_packet_takes_long():
+    def said(topology, radio):
+        return advice_for(size_mesh(topology, radio)).alternatives[-1].why
+
+    slow, fast = said(chain(4), "b-ack-11"), said(chain(2, 866.7e6), "ac-80mhz-2ss-sgi")
+    # 1.5 times the 4 exchanges of a packet, and ten times that.
+    target_s = 1.5 * 4 * EXCHANGE_S
+    assert f"target {text.seconds(target_s)}, interval {text.seconds(10 * target_s)}" in slow
+    assert "standing queue" not in fast
+    assert "well below its target of 5.0 ms" in fast

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from textwrap import wrap
 
 import click
@@ -38,8 +39,10 @@ def _show(advice: Advice) -> None:
         "Other answers:", [f"{other.name}: {other.why}" for other in advice.alternatives], console
     )
     _list("Mind:", list(advice.cautions), console)
+    known: set[str] = set()
     for settings in advice.settings:
-        _settings(settings, console)
+        _settings(settings, console, known)
+        known |= set(settings.notes)
 
 
 def _figures(advice: Advice) -> RichTable:
@@ -83,12 +86,13 @@ def _list(heading: str, items: list[str], console: Console) -> None:
     console.print(points)
 
 
-def _settings(settings: Settings, console: Console) -> None:
+def _settings(settings: Settings, console: Console, known: Collection[str]) -> None:
+    """Show settings; notes that stood above, at another node's, are not repeated."""
     console.print()
     console.print(f"# {settings.target}: {settings.place}", style="bold")
     for line in settings.lines:
         # Lines are to be copied: never wrapped, whatever the width of the terminal.
         click.echo(line)
-    for note in settings.notes:
+    for note in (note for note in settings.notes if note not in known):
         for line in wrap(note, console.width - 2):
             click.echo(f"# {line}")

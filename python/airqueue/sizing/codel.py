@@ -12,6 +12,9 @@ INTERVAL_S: Final = 0.1
 """RFC 8289, section 4.4: defaults; the interval is about the longest usual round trip."""
 LEAST_INTERVALS, MOST_INTERVALS = 10, 20
 """RFC 8289, section 4.3: the target is 5 to 10 % of the interval: that is 10 to 20 targets."""
+HOLD: Final = 1.5
+"""Accesses to the link that a packet may wait without a standing queue (RFC 8289, section 4.3, asks
+for at least one packet's time)."""
 LOW_RATE_BPS: Final = 100e6
 LOW_RATE_QUANTUM_BYTES: Final = 300
 QUANTUM_BYTES: Final = 1514
@@ -34,15 +37,15 @@ def codel_for(rate_bps: float, rtt_s: float, packet_s: float) -> Codel:
     """Return parameters for a link of this rate and round trip.
 
     packet_s: time for which one access to the link keeps it: a packet, or an aggregate. The target
-    is never less than 1.5 of that, or packets would be dropped from a queue that merely waits for
-    its turn (RFC 8289, section 4.3, asks for at least one maximum packet).
+    is never less than `HOLD` of that, or packets would be dropped from a queue that merely waits for
+    its turn.
 
     >>> codel_for(25e6, 0.1, 0.0004)
     Codel(limit_packets=1000, target_s=0.005, interval_s=0.1, quantum_bytes=300)
     """
     rate = float(numbers("rate_bps", rate_bps, above=0))
     interval_s = max(INTERVAL_S, float(numbers("rtt_s", rtt_s, above=0)))
-    hold_s = 1.5 * float(numbers("packet_s", packet_s, above=0))
+    hold_s = HOLD * float(numbers("packet_s", packet_s, above=0))
     target_s = max(TARGET_S, interval_s / MOST_INTERVALS, hold_s)
     low = rate < LOW_RATE_BPS
     return Codel(

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from airqueue.models.mesh_allocation import STRATEGIES
 from airqueue.models.mesh_exchange import DEFAULT_PRESET
+from airqueue.models.virtual_queues import CARRYING
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
+from airqueue.sizing.codel import HOLD, TARGET_S, codel_for
 from airqueue.sizing.mesh import USUAL_PACKETS, FlowForecast, MeshForecast
 from airqueue.sizing.settings import linux, openwrt
 from airqueue.text import number, plural, seconds
@@ -39,10 +41,10 @@ def mesh_advice(
     return Advice(
         what="mesh",
         inputs=dict(inputs),
-        headline=_headline(forecast, slowest),
+        headline=_headline(forecast, slowest, inputs),
         figures=_figures(forecast, slowest, inputs),
         tables=(_flows(forecast), _queues(forecast)),
-        alternatives=_alternatives(str(inputs["strategy"]), slowest.packet_s),
+        alternatives=tuple(_alternatives(slowest, inputs)),
         cautions=_CAUTIONS,
         settings=tuple(_settings(forecast, device, phy_device)),
     )
@@ -56,13 +58,25 @@ def _usual_delay_s(flow: FlowForecast) -> float:
     return USUAL_PACKETS * flow.packet_s
 
 
-def _headline(forecast: MeshForecast, slowest: FlowForecast) -> str:
+def _headline(forecast: MeshForecast, slowest: FlowForecast, inputs: Mapping[str, Any]) -> str:
     nodes = forecast.buffers.node_packets(with_ring=False)
-    full, usual = _full_delay_s(slowest), _usual_delay_s(slowest)
+    most, full, usual = max(nodes.values()), _full_delay_s(slowest), _usual_delay_s(slowest)
+    held = f"at most {number_of(most)} {'packet' if most == 1 else 'packets'}"
+    sized = f"with all queues full the slowest flow waits {seconds(full)}"
+    if full < usual:
+        return (
+            f"Let each of {plural(len(nodes), 'node')} hold {held}: {sized}, where one usual "
+            f"queue of {USUAL_PACKETS} packets would cost it {seconds(usual)} at its node alone."
+        )
+    more = f"{sized}, more than the {seconds(usual)} of one usual queue of {USUAL_PACKETS} packets"
+    if inputs.get("carrying", CARRYING[0]) == CARRYING[0]:
+        return (
+            f"Do not set these buffers, {held} at a node: {more}. They are for the rates of the "
+            "links, which no flow reaches here: size again with --carrying share."
+        )
     return (
-        f"Let each of {plural(len(nodes), 'node')} hold at most {number_of(max(nodes.values()))} "
-        f"packets: with all queues full the slowest flow waits {seconds(full)}, where one usual "
-        f"queue of {USUAL_PACKETS} packets would cost it {seconds(usual)} at its node alone."
+        f"Let each of {plural(len(nodes), 'node')} hold {held}: {more}, since the path is so long. "
+        "Hold less where delay matters more than use of the air."
     )
 
 
@@ -186,16 +200,31 @@ def _whole(packets: float) -> float | int:
     return int(packets) if packets == int(packets) else packets
 
 
-def _alternatives(strategy: str, packet_s: float) -> tuple[Alternative, ...]:
-    other = "optimum" if strategy != "optimum" else "ratio"
+def _alternatives(slowest: FlowForecast, inputs: Mapping[str, Any]) -> Iterator[Alternative]:
+    other = "optimum" if inputs["strategy"] != "optimum" else "ratio"
+    if inputs.get("carrying", CARRYING[0]) == CARRYING[0]:
+        yield Alternative(
+            "buffers for what the air gives",
+            "--carrying share: smaller, for flows that are all there at once; a flow that finds the "
+            "others gone may then leave some of the air unused.",
+        )
+    yield Alternative("another division of B", f"--allocation {other}: {STRATEGIES[other]}.")
+    yield Alternative("FQ-CoDel at every node", _flow_queueing(slowest))
+
+
+def _flow_queueing(slowest: FlowForecast) -> str:
+    packet_s, usual = slowest.packet_s, seconds(TARGET_S)
+    if HOLD * packet_s <= TARGET_S:
+        return (
+            "follows changes by itself and needs no topology: a packet takes "
+            f"{seconds(packet_s)} of the slowest flow's path, well below its target of {usual}."
+        )
+    codel = codel_for(8.0 * PACKET_BYTES / packet_s, slowest.rtt_s, packet_s)
     return (
-        Alternative("another division of B", f"--allocation {other}: {STRATEGIES[other]}."),
-        Alternative(
-            "FQ-CoDel at every node",
-            "follows changes by itself and needs no topology, but a packet takes "
-            f"{seconds(packet_s)} of the slowest flow's path here: with its target of 5 ms it would "
-            "take every packet for a standing queue. Give it twice that time as target.",
-        ),
+        "follows changes by itself and needs no topology, but a packet takes "
+        f"{seconds(packet_s)} of the slowest flow's path here: with its target of {usual} it would "
+        f"take every packet for a standing queue. Give it target {seconds(codel.target_s)}, interval "
+        f"{seconds(codel.interval_s)}."
     )
 
 
