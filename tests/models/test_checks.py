@@ -61,15 +61,18 @@ def test_a_probability_includes_its_ends() -> None:
 def test_shapes_that_do_not_fit_are_named() -> None:
     a, b = broadcast(a=numbers("a", [[1], [2]]), b=numbers("b", [3, 4, 5]))
     assert a.shape == b.shape == (2, 3)
-    with pytest.raises(ParameterError, match=r"a \(2,\), b \(3,\)") as raised:
+    with pytest.raises(ParameterError, match="numbers of values .* a 2, b 3; give") as raised:
         broadcast(a=numbers("a", [1, 2]), b=numbers("b", [3, 4, 5]))
     assert raised.value.parameter == "a"
+    with pytest.raises(ParameterError, match=r"shapes .* a \(1, 2\), b \(3,\)"):
+        broadcast(a=numbers("a", [[1, 2]]), b=numbers("b", [3, 4, 5]))
 
 
 def test_results_are_finite_and_scalars_stay_scalars() -> None:
     scalar = finished("y", np.array(2.5))
     assert isinstance(scalar, float)
     assert finished("y", np.array([1.0])).shape == (1,)
+    assert str(finished("y", np.array(-0.0))) == "0.0"
     with pytest.raises(ConvergenceError, match=r"y\[1\] is inf"):
         finished("y", np.array([1.0, np.inf]))
 

@@ -87,9 +87,14 @@ def broadcast(**parameters: FloatArray) -> tuple[FloatArray, ...]:
     try:
         return tuple(np.broadcast_arrays(*parameters.values()))
     except ValueError as error:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
+        flat = all(array.ndim <= 1 for array in parameters.values())
+        sizes = ", ".join(
+            f"{name} {array.size if flat else array.shape}" for name, array in parameters.items()
+        )
         raise ParameterError(
-            next(iter(parameters)), f"the shapes of the parameters do not fit: {shapes}"
+            next(iter(parameters)),
+            f"the {'numbers of values' if flat else 'shapes'} of the parameters do not fit: {sizes}; "
+            "give each a single value or as many as the others have",
         ) from error
 
 
@@ -106,7 +111,7 @@ def finished(name: str, value: FloatArray) -> FloatArray:
             f"{name}{_first(array, good)} for these parameters: they are beyond what floating "
             "point can evaluate; use less extreme ones"
         )
-    scalar_or_array: FloatArray = array[()]
+    scalar_or_array: FloatArray = array[()] + 0.0  # which makes 0 of -0
     return scalar_or_array
 
 
