@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from airqueue.models.file_sizes import mean_segments
-from airqueue.models.http_timing import DOT11B
+from airqueue.models.http_constants import HttpConstants
+from airqueue.models.http_timing import timing_from
 from airqueue.models.tcp_capacity import collision, single_station_bps
 from airqueue.models.tcp_window import tcp_window
 from airqueue.models.web_session import session_delay
@@ -13,7 +12,7 @@ from validation.claim import Claim, Point, simulated
 
 # What ns-2 2.35 does where it differs from Table 1: RTS frames of 20 bytes, and a first backoff of
 # 0..30 slots, which is one value less.
-_NS2 = replace(DOT11B, rts_bits=160, cw_min=31, cw_max=31 * 32)
+_NS2 = timing_from(HttpConstants(rts_bits=160, cw_min=31, cw_max=31 * 32))
 _SEGMENT_BITS = 8000
 
 

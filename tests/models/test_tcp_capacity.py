@@ -8,7 +8,8 @@ import pytest
 from tables import half_unit, rows
 
 from airqueue.models.errors import ConvergenceError, ParameterError
-from airqueue.models.http_timing import DOT11A, DOT11B, HttpTiming, timing_of
+from airqueue.models.http_constants import CONSTANTS_11A, HttpConstants
+from airqueue.models.http_timing import DOT11A, DOT11B, timing_from
 from airqueue.models.tcp_capacity import (
     MODEL,
     collision,
@@ -17,14 +18,6 @@ from airqueue.models.tcp_capacity import (
     single_station_bps,
 )
 from airqueue.models.tcp_window import tcp_window
-
-
-def test_exchange_times() -> None:
-    assert float(DOT11B.data_exchange_s) == pytest.approx(1831.091e-6, abs=5e-10)
-    assert float(DOT11B.ack_exchange_s) == pytest.approx(1103.818e-6, abs=5e-10)
-    assert float(DOT11B.data_exchange_s) == pytest.approx(
-        float(http_reference.exchange(8000)) * 1e-6, rel=1e-14
-    )
 
 
 def test_two_backlogged_stations() -> None:
@@ -123,19 +116,20 @@ def test_few_backlogged_stations_cost_no_collisions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("timing", "equation", "percent", "digit"),
+    ("constants", "equation", "percent", "digit"),
     [
-        (replace(DOT11A, symbol_s=0), 8, 25.2, 0.05),
-        (DOT11A, 8, 25.7, 0.05),
-        (replace(DOT11A, symbol_s=0), 11, 25.2, 0.05),
-        (DOT11A, 11, 25.6, 0.05),
-        (replace(DOT11A, cw_min=32), 11, 26.70, 0.005),
-        (replace(DOT11A, symbol_s=0, rts_cts=False), 8, 24.7, 0.05),
+        (replace(CONSTANTS_11A, symbol_s=0), 8, 25.2, 0.05),
+        (CONSTANTS_11A, 8, 25.7, 0.05),
+        (replace(CONSTANTS_11A, symbol_s=0), 11, 25.2, 0.05),
+        (CONSTANTS_11A, 11, 25.6, 0.05),
+        (replace(CONSTANTS_11A, cw_min=32), 11, 26.70, 0.005),
+        (replace(CONSTANTS_11A, symbol_s=0, rts_cts=False), 8, 24.7, 0.05),
     ],
 )
 def test_gain_of_delayed_ack_for_80211a(
-    timing: HttpTiming, equation: int, percent: float, digit: float
+    constants: HttpConstants, equation: int, percent: float, digit: float
 ) -> None:
+    timing = timing_from(constants)
     if equation == 8:
         one, two = single_station_bps([1, 2], timing)
     else:
@@ -147,55 +141,18 @@ def test_gain_grows_with_the_rate() -> None:
     b, a = single_station_bps([1, 2]), single_station_bps([1, 2], DOT11A)
     assert 100 * (b[1] / b[0] - 1) == pytest.approx(22.4, abs=0.05)
     assert a[1] / a[0] > b[1] / b[0]
-    assert float(single_station_bps(1, replace(DOT11A, symbol_s=0))) == pytest.approx(
-        10.48e6, abs=5e3
-    )
-
-
-def test_symbols_round_up_and_whole_ones_stay() -> None:
-    # 54 Mb/s carries 216 bits per symbol of 4 µs.
-    assert float(DOT11A.frame_s(216 - 22, 54e6)) == pytest.approx(24e-6, rel=1e-12)
-    assert float(DOT11A.frame_s(216 - 21, 54e6)) == pytest.approx(28e-6, rel=1e-12)
+    assert float(
+        single_station_bps(1, timing_from(replace(CONSTANTS_11A, symbol_s=0)))
+    ) == pytest.approx(10.48e6, abs=5e3)
 
 
 def test_constants_may_be_arrays() -> None:
-    timing = HttpTiming(data_rate_bps=[2e6, 11e6], cw_min=[[16], [32]])
+    timing = timing_from(HttpConstants(data_rate_bps=[2e6, 11e6], cw_min=[[16], [32]]))
     both = collision(3, 2, timing).aggregate_bps
     assert both.shape == (2, 2)
     assert both[1, 1] == collision(3, 2).aggregate_bps
     assert single_station_bps(2, timing)[1, 1] == pytest.approx(float(single_station_bps(2)))
     assert tcp_window(3, timing).throughput_bps.shape == (2, 2)
-
-
-def test_timing_of_a_command() -> None:
-    assert timing_of() == DOT11B
-    slow = timing_of(phy="802.11a", data_rate_bps=6e6, access="basic", segment_bytes=500)
-    assert slow.tcp_ack_rate_bps == 6e6
-    assert (slow.tcp_bits, slow.rts_cts, slow.cw_min) == (4000, False, 16)
-    apart = timing_of(data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=512)
-    assert (apart.tcp_ack_rate_bps, apart.cw_max) == (2e6, 512)
-
-
-@pytest.mark.parametrize(
-    ("changes", "names"),
-    [
-        ({"slot_s": 0}, "slot_s"),
-        ({"data_rate_bps": 0}, "data_rate_bps"),
-        ({"sifs_s": -1e-6}, "sifs_s"),
-        ({"tcp_bits": 0}, "tcp_bits"),
-        ({"rts_bits": float("inf")}, "rts_bits"),
-        ({"cw_min": 3}, "cw_min"),
-        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
-        ({"symbol_s": 1e300}, "symbol_s"),
-        ({"symbol_s": [0, 1e-300]}, "symbol_s"),
-        ({"slot_s": [1e-6, 2e-6], "sifs_s": [0, 0, 0]}, "slot_s"),
-        ({"attempts": 0}, "attempts"),
-    ],
-)
-def test_bad_timing_is_named(changes: dict[str, float], names: str) -> None:
-    with pytest.raises(ParameterError) as raised:
-        HttpTiming(**changes)
-    assert raised.value.parameter == names
 
 
 @pytest.mark.parametrize(
@@ -208,7 +165,6 @@ def test_bad_timing_is_named(changes: dict[str, float], names: str) -> None:
         (lambda: contention_time(2, collision_cost="half"), "collision_cost"),
         (lambda: single_station_bps(2, form="wrong"), "form"),
         (lambda: collision([1, 2], [1, 2, 3]), "n_c"),
-        (lambda: timing_of(phy="802.11z"), "phy"),
     ],
 )
 def test_bad_input_is_named(call, names: str) -> None:

@@ -8,7 +8,8 @@ from tables import half_unit, rows
 
 from airqueue.models.errors import ConvergenceError, ParameterError
 from airqueue.models.file_sizes import mean_segments_of
-from airqueue.models.http_timing import DOT11B, HttpTiming
+from airqueue.models.http_constants import HttpConstants
+from airqueue.models.http_timing import DOT11B, timing_from
 from airqueue.models.web_session import (
     MODEL,
     affine_delay_s,
@@ -46,7 +47,7 @@ def test_one_station(row: dict[str, str]) -> None:
 def test_the_papers_delay() -> None:
     assert float(affine_delay_s(BITS)) == pytest.approx(0.10947, abs=5e-6)
     assert float(affine_delay_s(BITS)) == pytest.approx(0.1095, abs=5e-5)
-    standard_rts = HttpTiming(rts_bits=160)
+    standard_rts = timing_from(HttpConstants(rts_bits=160))
     assert float(affine_delay_s(BITS, timing=standard_rts)) == pytest.approx(0.1089, abs=5e-5)
 
 
@@ -133,8 +134,10 @@ def test_elements_do_not_depend_on_their_neighbours() -> None:
     alone = [float(session_delay(*point).mean_s) for point in zip(n, think, bits, d, strict=True)]
     assert together == pytest.approx(alone, rel=1e-11)
     # Also when only the timing has the axis.
-    rates = HttpTiming(data_rate_bps=[2e6, 11e6])
-    windows = session_delay(11, timing=HttpTiming(data_rate_bps=[[2e6], [11e6]], cw_max=[64, 1024]))
+    rates = timing_from(HttpConstants(data_rate_bps=[2e6, 11e6]))
+    windows = session_delay(
+        11, timing=timing_from(HttpConstants(data_rate_bps=[[2e6], [11e6]], cw_max=[64, 1024]))
+    )
     assert windows.mean_s.shape == windows.setup_s.shape == (2, 2)
     assert windows.mean_s[1, 1] == pytest.approx(float(session_delay(11).mean_s), rel=1e-12)
     assert session_delay(11, timing=rates).mean_s[1] == pytest.approx(
@@ -161,7 +164,7 @@ def test_too_many_users_for_the_collision_model() -> None:
         ({"handshake": "none"}, "form"),
         ({"collision_cost": "none"}, "collision_cost"),
         ({"n": [2, 3], "think_s": [1, 2, 3]}, "n"),
-        ({"n": [2, 3], "timing": HttpTiming(slot_s=[1e-6, 2e-6, 3e-6])}, "n"),
+        ({"n": [2, 3], "timing": timing_from(HttpConstants(slot_s=[1e-6, 2e-6, 3e-6]))}, "n"),
     ],
 )
 def test_bad_input_is_named(arguments: dict[str, object], names: str) -> None:

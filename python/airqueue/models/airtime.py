@@ -90,6 +90,19 @@ def _duration_s(
     return finished("duration", (of("overhead_ns") + on_air) / 1e9)
 
 
+def checked_rate(phy: Phy, name: str, rate_bps: Numbers) -> FloatArray:
+    """Return the data rates of a parameter; raises ParameterError for one that the layer has not.
+
+    >>> checked_rate(layer_named("a"), "data_rate_bps", 7e6)
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: data_rate_bps is 7 Mb/s, which a has not; it must be one \
+of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s
+    """
+    rate = numbers(name, rate_bps, above=0)
+    _mode_index(phy.modes, phy.name, name, rate)
+    return rate
+
+
 def _mode_index(
     modes: tuple[Mode, ...], layer: str, name: str, rate_bps: FloatArray
 ) -> NDArray[np.intp]:

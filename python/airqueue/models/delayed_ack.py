@@ -16,7 +16,14 @@ from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.file_sizes import Survival, mean_segments_of, segment_tail
-from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.http_timing import (
+    CAUTION,
+    DOT11B,
+    ONE_FRAME,
+    TIMING_PARAMETERS,
+    HttpTiming,
+    timing_of,
+)
 from airqueue.models.web_session import handshake_s
 
 _LARGEST = 100_000
@@ -175,12 +182,14 @@ def _evaluate(
 ) -> dict[str, Figure]:
     schedule = AckSchedule(tuple(thresholds or ()), d)  # type: ignore[arg-type]
     count = ack_count(segments, schedule)
-    delay = delayed_ack_file_s(count, timing_of(**phy), timer_s=timer_s, handshake=handshake)
+    timing = timing_of(**phy)
+    delay = delayed_ack_file_s(count, timing, timer_s=timer_s, handshake=handshake)
     return {
         "acks": float(count.acks),
         "by_timer": float(count.by_timer),
         "segments_per_ack": float(count.segments / count.acks),
         "delay_s": float(delay),
+        "caution": timing.caution,
     }
 
 
@@ -203,9 +212,10 @@ MODEL = Model(
         Output("by_timer", "of these, sent by the timer"),
         Output("segments_per_ack", "the mean d achieved"),
         Output("delay_s", "time of the file for one station, handshake included"),
+        CAUTION,
     ),
     evaluate=_evaluate,
     example="thresholds=2,5,9 segments=1..40",
     valid="No loss and no reordering; an initial window of at least d; delay_s for one station "
-    "whose window is the batch, so that data and ACKs never contend.",
+    "whose window is the batch, so that data and ACKs never contend. " + ONE_FRAME,
 )

@@ -1,137 +1,90 @@
-"""The constants and frame exchanges of the HTTP paper: Table 1, T_TCP_data and T_TCP_ack.
+"""What the HTTP paper's equations take of MAC and PHY: T_TCP_data, T_TCP_ack, slots and windows.
 
-Any physical layer whose frames cost "preamble and header, then bits over a rate" fits; OFDM's whole
-symbols are an option.
+Made of the paper's constants (`timing_from`) or of any physical layer (`timing_for`, whose frames
+last what `airqueue.models.airtime` says).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import numpy as np
 
-from airqueue.models.backoff import CW_MAX, CW_MIN, windows
-from airqueue.models.catalogue import Kind, Parameter
+from airqueue.models.airtime import (
+    Exchange,
+    ExchangeOptions,
+    checked_rate,
+    exchange,
+    frame_s,
+    mac_overhead_bytes,
+    response_rate_bps,
+    rts_s,
+)
+from airqueue.models.anomaly import TCP_IP_BYTES
+from airqueue.models.backoff import windows
+from airqueue.models.catalogue import Kind, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, number, numbers
+from airqueue.models.errors import ParameterError
+from airqueue.models.http_constants import CONSTANTS_11A, CONSTANTS_11B, HttpConstants
 from airqueue.models.http_contention import ATTEMPTS
+from airqueue.models.phy_names import PHY_HELP
+from airqueue.models.phy_names import phy as layer_named
+from airqueue.models.phys import Phy
 
-_NOISE_DIGITS = 9
-"""Decimals of a number of symbols that count: what lies beyond is rounding, not another symbol."""
-
-
-def _bounds_of(name: str) -> dict[str, Any]:
-    """Return the range of a field, wide but such that no result can overflow."""
-    if name.endswith("_bps"):
-        return {"at_least": 1.0, "at_most": 1e15}
-    if name.startswith("cw_"):
-        return {"above": 3.0, "at_most": 1e9}
-    if name == "slot_s":
-        return {"at_least": 1e-9, "at_most": 10.0}
-    if name.endswith("_s"):
-        return {"at_least": 0.0, "at_most": 10.0}
-    return {"at_least": 1.0 if name == "tcp_bits" else 0.0, "at_most": 1e9}
+SEGMENT_BYTES: Final = 1000
+"""Payload of a segment in the paper."""
+ACCESSES: Final = ("rts-cts", "basic")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpTiming:
-    """One set of MAC and PHY constants (any field but the last two may be an array); 802.11b.
+    """Exchanges, slots and windows, from `timing_from` or `timing_for`; any may be an array.
 
-    ``rts_bits`` is 180 in the paper and 160 in IEEE 802.11; the paper's figures (0.1095 s) need 180.
-    ``mac_bits`` is 34 bytes: the four-address header with FCS that ns-2 gives every frame.
-
-    Raises ParameterError.
-
-    >>> timing = HttpTiming()
+    >>> timing = DOT11B
     >>> float((timing.data_exchange_s * 1e6).round(3)), float((timing.ack_exchange_s * 1e6).round(3))
     (1831.091, 1103.818)
     """
 
-    slot_s: Numbers = 20e-6
+    data: Exchange
+    """DIFS to MAC ACK for a whole segment, without backoff."""
+    ack: Exchange
+    """The same for a TCP ACK."""
+    bare_exchange_s: Numbers
+    """DIFS to MAC ACK for TCP and IP headers without a MAC header or RTS/CTS, as Eq. (13) has it."""
+    collision_s: Numbers
+    """DIFS, the longest frame that collides (RTS or, without RTS/CTS, data or TCP ACK), SIFS."""
+    slot_s: Numbers
     """T_slot"""
-    sifs_s: Numbers = 10e-6
-    """T_SIFS"""
-    difs_s: Numbers = 50e-6
-    """T_DIFS"""
-    preamble_s: Numbers = 144e-6
-    """T_P, the PLCP preamble of every frame"""
-    phy_header_s: Numbers = 48e-6
-    """T_PHY, the PLCP header of every frame"""
-    data_rate_bps: Numbers = 11e6
-    """R_data"""
-    tcp_ack_rate_bps: Numbers | None = None
-    """Rate of the frames that carry TCP ACKs; None: as the data"""
-    control_rate_bps: Numbers = 2e6
-    """R_control, of RTS, CTS and ACK"""
-    tcp_bits: Numbers = 8000.0
+    tcp_bits: Numbers
     """L_TCP, payload of a segment"""
-    ip_header_bits: Numbers = 320.0
-    """L_IPH, the headers of TCP and IP, all that a TCP ACK has"""
-    mac_bits: Numbers = 272.0
-    """L_MAC, MAC header and FCS"""
-    rts_bits: Numbers = 180.0
-    """L_RTS"""
-    cts_bits: Numbers = 112.0
-    """L_CTS"""
-    ack_bits: Numbers = 112.0
-    """L_ACK, the MAC's"""
-    cw_min: Numbers = CW_MIN
+    data_rate_bps: Numbers
+    """R_data"""
+    cw_min: Numbers
     """CW_min, number of values"""
-    cw_max: Numbers = CW_MAX
+    cw_max: Numbers
     """CW_max, number of values"""
-    symbol_s: Numbers = 0.0
-    """Length of an OFDM symbol to which frames are rounded up; 0: no rounding"""
-    symbol_bits: Numbers = 22.0
-    """Bits that OFDM adds to a frame (16 of SERVICE, 6 of tail); used with symbols only"""
     attempts: int = ATTEMPTS
     """m, transmissions before a packet is dropped"""
-    rts_cts: bool = True
-    """Whether RTS and CTS precede every frame, as in the paper"""
-
-    def __post_init__(self) -> None:
-        if self.tcp_ack_rate_bps is None:
-            object.__setattr__(self, "tcp_ack_rate_bps", self.data_rate_bps)
-        for name in _ARRAYS:
-            bounds = _bounds_of(name)
-            object.__setattr__(self, name, numbers(name, getattr(self, name), **bounds)[()])
-        broadcast(**{name: np.asarray(getattr(self, name)) for name in _ARRAYS})
-        windows(self.cw_min, self.cw_max)
-        symbols = np.asarray(self.symbol_s)
-        numbers("symbol_s", symbols[symbols > 0], at_least=1e-9)
-        number("attempts", self.attempts, at_least=1, whole=True)
-
-    def frame_s(self, bits: Numbers, rate_bps: Numbers) -> FloatArray:
-        """Return the time on air of a frame of so many bits, preamble and header included."""
-        size, rate, symbol = np.asarray(bits), np.asarray(rate_bps), np.asarray(self.symbol_s)
-        per_symbol = rate * np.where(symbol > 0, symbol, 1.0)
-        count = np.ceil(np.round((size + self.symbol_bits) / per_symbol, _NOISE_DIGITS))
-        body = np.where(symbol > 0, count * symbol, size / rate)
-        time: FloatArray = np.asarray(self.preamble_s) + np.asarray(self.phy_header_s) + body
-        return time
+    aggregates: bool = False
+    """Whether stations of this layer normally send several packets per access (n, ac, ax)."""
 
     @property
     def ones(self) -> FloatArray:
         """Ones at the shape that all fields share, to check other parameters' shapes against."""
-        values = (np.asarray(getattr(self, name)) for name in _ARRAYS)
-        return np.ones(np.broadcast_shapes(*(value.shape for value in values)))
+        values = [np.asarray(getattr(self, field.name)) for field in fields(self)[2:]]
+        values += [self.data_exchange_s, self.ack_exchange_s]
+        return np.ones(np.broadcast_shapes(*(np.shape(value) for value in values)))
 
     @property
     def data_exchange_s(self) -> FloatArray:
         """T_TCP_data: DIFS to MAC ACK for a whole segment, without backoff."""
-        return self._exchange_s(self.tcp_bits, self.data_rate_bps)
+        return self.data.total_s
 
     @property
     def ack_exchange_s(self) -> FloatArray:
         """T_TCP_ack: DIFS to MAC ACK for a TCP ACK, without backoff."""
-        rate = self.data_rate_bps if self.tcp_ack_rate_bps is None else self.tcp_ack_rate_bps
-        return self._exchange_s(0.0, rate)
-
-    @property
-    def colliding_frame_s(self) -> FloatArray:
-        """Time on air that a collision wastes: an RTS or, without RTS/CTS, the longer data frame."""
-        if self.rts_cts:
-            return self.frame_s(self.rts_bits, self.control_rate_bps)
-        return self._packet_s(self.tcp_bits, self.data_rate_bps)
+        return self.ack.total_s
 
     @property
     def first_backoff_s(self) -> FloatArray:
@@ -145,73 +98,214 @@ class HttpTiming:
         time: FloatArray = self.data_exchange_s + self.ack_exchange_s + 2.0 * self.first_backoff_s
         return time
 
-    def _exchange_s(self, payload_bits: Numbers, rate_bps: Numbers) -> FloatArray:
-        """Return DIFS, RTS and CTS (where used), the frame and its MAC ACK, a SIFS between each."""
-        control, sifs = self.control_rate_bps, np.asarray(self.sifs_s)
-        time: FloatArray = np.asarray(self.difs_s) + self._packet_s(payload_bits, rate_bps)
-        time = time + sifs + self.frame_s(self.ack_bits, control)
-        if self.rts_cts:
-            time = time + self.frame_s(self.rts_bits, control) + sifs
-            time = time + self.frame_s(self.cts_bits, control) + sifs
-        return time
-
-    def _packet_s(self, payload_bits: Numbers, rate_bps: Numbers) -> FloatArray:
-        headers = np.asarray(self.mac_bits) + np.asarray(self.ip_header_bits)
-        return self.frame_s(headers + np.asarray(payload_bits), rate_bps)
+    @property
+    def caution(self) -> str | None:
+        """What to mind about the layer: that it would aggregate; None if there is nothing."""
+        if not self.aggregates:
+            return None
+        return (
+            "one frame per access is modelled: stations of this layer aggregate, so the real goodput "
+            "is higher"
+        )
 
 
-_ARRAYS: Final = tuple(field.name for field in fields(HttpTiming)[:-2])
+def timing_from(constants: HttpConstants) -> HttpTiming:
+    """Return the exchanges of the paper: (DIFS, [RTS, CTS,] frame, ACK) with a SIFS between each.
 
-DOT11B: Final = HttpTiming()
+    >>> timing = timing_from(HttpConstants(rts_bits=160))
+    >>> float((timing.data_exchange_s * 1e6).round(3))
+    1821.091
+    """
+    c = constants
+    sifs, difs, control = np.asarray(c.sifs_s), np.asarray(c.difs_s), c.control_rate_bps
+    rts, cts, mac_ack = (c.frame_s(bits, control) for bits in (c.rts_bits, c.cts_bits, c.ack_bits))
+    protection = rts + sifs + cts + sifs if c.rts_cts else np.zeros(())
+    headers = np.asarray(c.mac_bits) + np.asarray(c.ip_header_bits)
+    ack_rate = c.data_rate_bps if c.tcp_ack_rate_bps is None else c.tcp_ack_rate_bps
+    data_frame = c.frame_s(headers + np.asarray(c.tcp_bits), c.data_rate_bps)
+    ack_frame = c.frame_s(headers, ack_rate)
+    data, ack = (
+        Exchange(
+            *broadcast(
+                difs_s=difs,
+                backoff_s=np.zeros(()),
+                protection_s=protection,
+                frame_s=frame,
+                response_s=sifs + mac_ack,
+            )
+        )
+        for frame in (data_frame, ack_frame)
+    )
+    lost = rts if c.rts_cts else np.maximum(data_frame, ack_frame)
+    return HttpTiming(
+        data,
+        ack,
+        bare_exchange_s=difs + sifs + c.frame_s(c.ip_header_bits, c.data_rate_bps) + mac_ack,
+        collision_s=difs + lost + sifs,
+        slot_s=c.slot_s,
+        tcp_bits=c.tcp_bits,
+        data_rate_bps=c.data_rate_bps,
+        cw_min=c.cw_min,
+        cw_max=c.cw_max,
+        attempts=c.attempts,
+    )
+
+
+def timing_for(
+    phy: Phy,
+    data_rate_bps: Numbers | None = None,
+    control_rate_bps: Numbers | None = None,
+    *,
+    tcp_ack_rate_bps: Numbers | None = None,
+    segment_bytes: Numbers = SEGMENT_BYTES,
+    access: str = "rts-cts",
+    cw_min: Numbers | None = None,
+    cw_max: Numbers | None = None,
+    attempts: int = ATTEMPTS,
+) -> HttpTiming:
+    """Return the exchanges of a physical layer, each frame as long as `airtime.frame_s` says.
+
+    data_rate_bps: the layer's highest if None. tcp_ack_rate_bps: of the frames that carry TCP ACKs;
+    as the data if None. control_rate_bps: of RTS, CTS and ACK, by the rule of
+    `airtime.control_rate_bps` for each of the two if None. segment_bytes: payload of a segment, to
+    which come 40 bytes of TCP and IP and those of `airtime.mac_overhead_bytes`. access: "rts-cts" or
+    "basic". cw_min, cw_max: values of the windows, the layer's if None. attempts: m.
+
+    Valid for one frame per access: n, ac and ax aggregate in practice and carry more. Raises
+    ParameterError, also for a rate that the layer has not.
+
+    >>> timing = timing_for(layer_named("g"), segment_bytes=1460, access="basic")
+    >>> float((timing.data_exchange_s * 1e6).round(3)), float((timing.ack_exchange_s * 1e6).round(3))
+    (326.0, 110.0)
+    """
+    protection = "rts" if choice("access", access, ACCESSES) == "rts-cts" else "none"
+    headers = mac_overhead_bytes(phy) + TCP_IP_BYTES
+    most = phy.max_psdu_bytes - headers
+    highest = phy.rates_bps[-1]
+    rate = checked_rate(phy, "data_rate_bps", _either(data_rate_bps, highest))
+    ack_rate = checked_rate(phy, "tcp_ack_rate_bps", _either(tcp_ack_rate_bps, rate))
+    segment = numbers("segment_bytes", segment_bytes, at_least=1, at_most=most)
+    low = numbers("cw_min", _either(cw_min, phy.cw_min), above=3, at_most=1e9)
+    high = numbers("cw_max", _either(cw_max, phy.cw_max), above=3, at_most=1e9)
+    windows(low, high)
+    broadcast(
+        data_rate_bps=rate,
+        tcp_ack_rate_bps=ack_rate,
+        control_rate_bps=numbers("control_rate_bps", _either(control_rate_bps, highest)),
+        segment_bytes=segment,
+        cw_min=low,
+        cw_max=high,
+    )
+    options: ExchangeOptions = {
+        "control_rate_bps": control_rate_bps,
+        "backoff_slots": 0.0,
+        "protection": protection,
+    }
+    data = exchange(phy, headers + segment, rate, **options)
+    ack = exchange(phy, headers, ack_rate, **options)
+    lost = [data.frame_s, ack.frame_s]
+    if protection == "rts":
+        lost = [rts_s(phy, response_rate_bps(phy, r, options)) for r in (rate, ack_rate)]
+    return HttpTiming(
+        data,
+        ack,
+        bare_exchange_s=phy.difs_s + frame_s(phy, TCP_IP_BYTES, rate) + data.response_s,
+        collision_s=phy.difs_s + np.maximum(*lost) + phy.sifs_s,
+        slot_s=phy.slot_s,
+        tcp_bits=8.0 * segment,
+        data_rate_bps=rate,
+        cw_min=low,
+        cw_max=high,
+        attempts=int(number("attempts", attempts, at_least=1, whole=True)),
+        aggregates=phy.max_mpdus > 1,
+    )
+
+
+def _either(given: Numbers | None, otherwise: Numbers) -> Numbers:
+    return otherwise if given is None else given
+
+
+DOT11B: Final = timing_from(CONSTANTS_11B)
 """802.11b as in Table 1."""
 
-DOT11A: Final = HttpTiming(
-    slot_s=9e-6,
-    sifs_s=16e-6,
-    difs_s=34e-6,
-    preamble_s=16e-6,
-    phy_header_s=4e-6,
-    data_rate_bps=54e6,
-    control_rate_bps=6e6,
-    cw_min=16,
-    symbol_s=4e-6,
-)
-"""802.11a: 54 Mb/s for both directions of TCP, control frames at 6 Mb/s, whole symbols. The paper
-names these two rates and no other parameter; the rest is IEEE 802.11's."""
+DOT11A: Final = timing_from(CONSTANTS_11A)
+"""802.11a with the rates that the paper names."""
 
-_PHYS: Final = {"802.11b": DOT11B, "802.11a": DOT11A}
+_PAPER: Final = {"802.11b": CONSTANTS_11B, "802.11a": CONSTANTS_11A}
 
 TIMING_PARAMETERS: Final = (
-    Parameter("phy", "constants: 802.11b is Table 1", "802.11b", Kind.CHOICE, tuple(_PHYS)),
-    Parameter("data_rate_bps", "R_data; none: the PHY's", None, Kind.RATE),
+    Parameter(
+        "phy",
+        f"{' or '.join(_PAPER)}, the paper's constants (Table 1); or as it is: {PHY_HELP}",
+        "802.11b",
+        Kind.TEXT,
+    ),
+    Parameter("data_rate_bps", "R_data; none: the paper's or the layer's highest", None, Kind.RATE),
     Parameter("tcp_ack_rate_bps", "rate of TCP ACKs; none: R_data", None, Kind.RATE),
-    Parameter("control_rate_bps", "R_control; none: the PHY's", None, Kind.RATE),
-    Parameter("segment_bytes", "payload of a TCP segment", 1000, Kind.SIZE),
+    Parameter(
+        "control_rate_bps",
+        "R_control; none: the paper's or by the standard's rule",
+        None,
+        Kind.RATE,
+    ),
+    Parameter("segment_bytes", "payload of a TCP segment", SEGMENT_BYTES, Kind.SIZE),
     Parameter("cw_min", "values of the smallest window; none: the PHY's", None),
     Parameter("cw_max", "values of the largest window; none: the PHY's", None),
-    Parameter("access", "what precedes each frame", "rts-cts", Kind.CHOICE, ("rts-cts", "basic")),
+    Parameter("access", "what precedes each frame", "rts-cts", Kind.CHOICE, ACCESSES),
 )
 """The parameters of every model that needs the timing; `timing_of` reads them."""
+
+CAUTION: Final = Output("caution", "what the physical layer does that is not modelled")
+"""The output of every such model for `HttpTiming.caution`."""
+
+ONE_FRAME: Final = (
+    "One frame per access: with aggregation (802.11n, ac, ax) the real goodput is higher."
+)
+"""Where every such model holds."""
+
+
+class TimingChanges(TypedDict, total=False):
+    """Those of `TIMING_PARAMETERS` that change a value of the PHY; None is as if not given."""
+
+    data_rate_bps: Numbers | None
+    tcp_ack_rate_bps: Numbers | None
+    control_rate_bps: Numbers | None
+    cw_min: Numbers | None
+    cw_max: Numbers | None
 
 
 def timing_of(
     *,
     phy: str = "802.11b",
-    segment_bytes: float = 1000,
+    segment_bytes: float = SEGMENT_BYTES,
     access: str = "rts-cts",
-    **changes: float | None,
+    **changes: Unpack[TimingChanges],
 ) -> HttpTiming:
     """Return the timing that `TIMING_PARAMETERS` describe; a change of None leaves the PHY's value.
 
+    phy: "802.11b" or "802.11a" for the paper's constants, or a name of `airqueue.models.phy_names`.
+
     Raises ParameterError.
 
-    >>> float(timing_of(phy="802.11a", cw_min=32).cw_min)
-    32.0
+    >>> float(timing_of(phy="802.11a", cw_min=32).cw_min), float(timing_of(phy="g").slot_s)
+    (32.0, 9e-06)
     """
-    base = _PHYS[choice("phy", phy, tuple(_PHYS))]
+    if phy not in _PAPER:
+        return timing_for(_layer(phy), segment_bytes=segment_bytes, access=access, **changes)
     given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     if "data_rate_bps" in given:
         # Otherwise the TCP ACKs would keep the rate that they took from the PHY's data.
         given.setdefault("tcp_ack_rate_bps", None)
-    rts_cts = choice("access", access, ("rts-cts", "basic")) == "rts-cts"
-    return replace(base, tcp_bits=8.0 * segment_bytes, rts_cts=rts_cts, **given)
+    rts_cts = choice("access", access, ACCESSES) == "rts-cts"
+    bits = 8.0 * number("segment_bytes", segment_bytes, at_least=1, at_most=1e9 / 8)
+    return timing_from(replace(_PAPER[phy], tcp_bits=bits, rts_cts=rts_cts, **given))
+
+
+def _layer(name: str) -> Phy:
+    try:
+        return layer_named(name)
+    except ParameterError as error:
+        if error.parameter != "phy":  # An option's value, such as a width that there is not.
+            raise
+        paper = " or ".join(_PAPER)
+        raise ParameterError("phy", f"{error}; or {paper}, the paper's constants") from error

@@ -15,7 +15,14 @@ import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.http_timing import (
+    CAUTION,
+    DOT11B,
+    ONE_FRAME,
+    TIMING_PARAMETERS,
+    HttpTiming,
+    timing_of,
+)
 from airqueue.models.tcp_capacity import COSTS, collision
 from airqueue.models.web_session import session_delay
 
@@ -138,12 +145,13 @@ def _evaluate(
     collision_cost: str,
     **phy: Any,
 ) -> dict[str, Figure]:
+    timing = timing_of(**phy)
     page = page_time(
         users,
         page_bytes,
         think_s,
         d,
-        timing_of(**phy),
+        timing,
         rtt_s=rtt_s,
         round_trips=round_trips,
         timer_s=timer_s,
@@ -152,7 +160,7 @@ def _evaluate(
     figures: dict[str, Figure] = {
         field.name: float(getattr(page, field.name)) for field in fields(page)
     }
-    return figures | {"reason": reason(page)}
+    return figures | {"reason": reason(page), "caution": timing.caution}
 
 
 MODEL = Model(
@@ -181,9 +189,10 @@ MODEL = Model(
         Output("busy", "fraction of time in which someone downloads"),
         Output("active_users", "mean number who download"),
         Output("reason", "what most of the time goes into"),
+        CAUTION,
     ),
     evaluate=_evaluate,
     example="users=1..50",
     valid="One connection per user, even sharing, no loss; slow start over a long path is not in "
-    "it, nor a path slower than the cell.",
+    "it, nor a path slower than the cell. " + ONE_FRAME,
 )

@@ -14,7 +14,14 @@ import numpy as np
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.http_contention import contention
-from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.http_timing import (
+    CAUTION,
+    DOT11B,
+    ONE_FRAME,
+    TIMING_PARAMETERS,
+    HttpTiming,
+    timing_of,
+)
 
 COSTS = ("printed", "corrected")
 MOST_CONNECTIONS = 1e6
@@ -85,7 +92,7 @@ def contention_time(
     broadcast(n_b=stations, timing=timing.ones)
     solved = contention(stations, timing.cw_min, timing.cw_max, timing.attempts)
     p, backoff = np.asarray(solved.collision_probability), np.asarray(solved.mean_backoff_slots)
-    wasted = timing.difs_s + timing.colliding_frame_s + np.asarray(timing.sifs_s)
+    wasted = np.asarray(timing.collision_s)
     if collision_cost == "printed":
         wasted, per_success = wasted + backoff * slot, p / (1.0 - p)
     else:
@@ -215,6 +222,7 @@ def _evaluate(
         "per_connection_bps": float(contended.per_connection_bps),
         "single_station_bps": float(both[1]),
         "delayed_ack_gain": float(both[1] / both[0] - 1.0),
+        "caution": timing.caution,
     }
 
 
@@ -242,10 +250,11 @@ MODEL = Model(
         Output("per_connection_bps", "one of them, collision model"),
         Output("single_station_bps", "one connection with a large window, Eqs (7), (8)"),
         Output("delayed_ack_gain", "S(1, d)/S(1, 1) - 1"),
+        CAUTION,
     ),
     evaluate=_evaluate,
     example="n_c=1..40",
     valid="Long downloads without loss, all from one access point; the collision model for a few "
     "connections, the collision-free one as a bound. One collision of Eq. (3) is dearer "
-    "than in a simulation by about a fifth; collision_cost=corrected counts it once.",
+    "than in a simulation by about a fifth; collision_cost=corrected counts it once. " + ONE_FRAME,
 )

@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
-from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.http_timing import (
+    CAUTION,
+    DOT11B,
+    ONE_FRAME,
+    TIMING_PARAMETERS,
+    HttpTiming,
+    timing_of,
+)
 from airqueue.models.tcp_capacity import FORM_PARAMETERS, contention_time
 
 EQUATIONS = ("20", "19-corrected", "19-printed")
@@ -89,12 +96,13 @@ def tcp_window(
 
 def _evaluate(
     window: float, equation: str, collision_cost: str, form: str, **phy: Any
-) -> dict[str, float]:
+) -> dict[str, Figure]:
     timing = timing_of(**phy)
     solved = tcp_window(window, timing, equation=equation, collision_cost=collision_cost, form=form)
     return {
         "contention_s": float(solved.contention_s),
         "throughput_bps": float(solved.throughput_bps),
+        "caution": timing.caution,
     }
 
 
@@ -111,9 +119,10 @@ MODEL = Model(
     outputs=(
         Output("contention_s", "φ(W*): backoff and collisions per segment and its ACK"),
         Output("throughput_bps", "S: payload of TCP"),
+        CAUTION,
     ),
     evaluate=_evaluate,
     example="window=1..20",
     valid="One station, an ACK for every segment, no loss; the chain takes each success for a "
-    "renewal, which DCF is only nearly.",
+    "renewal, which DCF is only nearly. " + ONE_FRAME,
 )

@@ -11,7 +11,14 @@ from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.engset import engset
 from airqueue.models.file_sizes import DISTRIBUTIONS, PARETO_SHAPE, mean_segments
-from airqueue.models.http_timing import DOT11B, TIMING_PARAMETERS, HttpTiming, timing_of
+from airqueue.models.http_timing import (
+    CAUTION,
+    DOT11B,
+    ONE_FRAME,
+    TIMING_PARAMETERS,
+    HttpTiming,
+    timing_of,
+)
 from airqueue.models.tcp_capacity import COSTS, MOST_PER_ACK, collision, collision_free
 
 CURVES = ("collision", "collision-free")
@@ -50,10 +57,7 @@ def handshake_s(timing: HttpTiming = DOT11B, form: str = "corrected") -> FloatAr
     """
     if choice("form", form, FORMS) == "corrected":
         return finished("T_setup", 2.0 * (timing.ack_exchange_s + timing.first_backoff_s))
-    frame = timing.frame_s(timing.ip_header_bits, timing.data_rate_bps)
-    ack = timing.frame_s(timing.ack_bits, timing.control_rate_bps)
-    spaces = np.asarray(timing.difs_s) + np.asarray(timing.sifs_s)
-    return finished("T_setup", 2.0 * (spaces + timing.first_backoff_s + frame + ack))
+    return finished("T_setup", 2.0 * (timing.bare_exchange_s + timing.first_backoff_s))
 
 
 def file_delay_s(
@@ -256,6 +260,7 @@ def _evaluate(
         "busy": float(delay.busy),
         "affine_s": float(affine_delay_s(bits, d, timing, timer_s=timer_s, handshake=handshake)),
         "alone_s": float(alone),
+        "caution": timing.caution,
     }
 
 
@@ -290,10 +295,11 @@ MODEL = Model(
         Output("busy", "fraction of time with a download in progress"),
         Output("affine_s", "one station alone, affine, Eq. (15)"),
         Output("alone_s", "one station alone, exact mean of Eq. (14), an ACK per segment"),
+        CAUTION,
     ),
     evaluate=_evaluate,
     example="n=2..51",
     valid="Small windows (W* = d) or a fair queue, so that users share evenly; no loss; the "
     "server next to the access point. Large windows over one FIFO are slower for heavy- "
-    "tailed sizes.",
+    "tailed sizes. " + ONE_FRAME,
 )
