@@ -251,7 +251,7 @@ def test_a_layer_that_aggregates_is_said_to(name: str) -> None:
     for layer in ("802.11b", "802.11a", "b-short", "g", "a"):
         assert model.evaluate(**given, phy=layer)["caution"] is None
     for layer in ("n", "ac-80mhz-2ss", "ax-2.4"):
-        assert "aggregate" in str(model.evaluate(**given, phy=layer)["caution"])
+        assert "aggregation" in str(model.evaluate(**given, phy=layer)["caution"])
     assert "aggregation" in model.valid
 
 

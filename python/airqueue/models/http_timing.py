@@ -103,10 +103,7 @@ class HttpTiming:
         """What to mind about the layer: that it would aggregate; None if there is nothing."""
         if not self.aggregates:
             return None
-        return (
-            "one frame per access is modelled: stations of this layer aggregate, so the real goodput "
-            "is higher"
-        )
+        return "one frame per access is modelled; with aggregation the real goodput is higher"
 
 
 def timing_from(constants: HttpConstants) -> HttpTiming:
