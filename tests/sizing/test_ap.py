@@ -252,3 +252,24 @@ def test_a_slow_line_is_the_bottleneck_and_said_first():
     assert "bottleneck is the line" not in fast.headline
     # Whoever does not give the line is told what the numbers are for.
     assert "24.88 Mb/s" in fast.cautions[0]
+
+
+def test_a_first_window_fits_where_the_delay_allows_it():
+    short = ap_queue([54e6], 0.001, 1)
+    assert short.packets == 10
+    reason = next(f.reason for f in advice_for(short).figures if f.name == "queue_packets")
+    assert "burst" in reason
+    assert ap_queue([54e6], 0.001, 1, delay_target_s=0.001).packets == 2
+
+
+def test_cubics_small_windows_are_forecast_as_the_line_they_follow():
+    # Ten packets a flow at 100 ms: RFC 9438's line of Reno, f = 0.7, not the cubic.
+    small = ap_queue([54e6], 0.1, 20, control="cubic")
+    m = 1 + float(small.tooth.full_delay_s) / 0.1
+    assert float(small.tooth.utilisation) == pytest.approx(0.51 * m**2 / (m**2 + 1 - 1.4 * m))
+    # One flow of thousands of packets follows the cubic: v1 is where the window falls to the path.
+    large = ap_queue([866.7e6], 0.2, 1, phy="ac-80mhz-2ss-sgi", control="cubic")
+    m = 1 + float(large.tooth.full_delay_s) / 0.2
+    v1 = ((1 - 1 / m) / 0.3) ** (1 / 3)
+    by_hand = v1 + m * ((1 - v1) - 0.3 * (1 - v1**4) / 4)
+    assert float(large.tooth.utilisation) == pytest.approx(by_hand)

@@ -50,6 +50,7 @@ BAD = {
                                  "wlan0"),
     "device with a space": (["size", "ap", "--rate", "54mbit", "--rtt", "1s", "--phy-device", "a b"],
                             "name"),
+    "device that is an option": ("size ap --rate 54mbit --rtt 1s --device -d", "wlan0"),
     "no file": ("size mesh nowhere.toml", "nowhere.toml"),
     "a directory": ("size mesh .", "directory"),
     "broken TOML": ("size mesh broken.toml", "broken.toml"),

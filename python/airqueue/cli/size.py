@@ -54,7 +54,12 @@ packet_option = click.option(
 
 def _name(value: str) -> str:
     """Return a device name, refusing what no device is called: the name goes into commands."""
-    if not (0 < len(value) < 16) or any(c.isspace() or c in "/'\"\\;|&$`<>(){}#" for c in value):
+    if (
+        not (0 < len(value) < 16)
+        or value.startswith("-")
+        or not value.isprintable()
+        or any(c.isspace() or c in "/'\"\\;|&$`<>(){}#" for c in value)
+    ):
         raise click.BadParameter(f"{value!r} is no name of a device; write for example wlan0")
     return value
 

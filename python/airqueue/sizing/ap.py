@@ -14,11 +14,13 @@ from typing import Final
 from airqueue.models.buffer_rules import desynchronised_utilisation
 from airqueue.models.checks import numbers
 from airqueue.models.flow_adapted import FlowAdapted, flow_adapted
-from airqueue.models.sawtooth import Sawtooth, sawtooth
+from airqueue.models.sawtooth import Sawtooth, cubic_region, sawtooth
 from airqueue.sizing.cell import Cell, cell
 
 DELAY_TARGET_S: Final = 0.020
 """If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
+FIRST_WINDOW: Final = 10
+"""RFC 6928: packets that a new connection sends in one burst."""
 MUCH: Final = 0.05
 """Utilisation that a delay target may cost before a FIFO is the wrong thing to have."""
 
@@ -34,6 +36,8 @@ class ApQueue:
     """What the delay target leaves room for, at least 1."""
     packets: int
     """The recommendation: the smaller of the two."""
+    control: str
+    """Whose saw tooth the forecast is: "reno-friendly" for CUBIC where its windows are small."""
     tooth: Sawtooth
     """Of the recommendation, all flows in step."""
     utilisation_at_least: float
@@ -65,7 +69,7 @@ def ap_queue(
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
 ) -> ApQueue:
-    """Size one drop-tail queue for n long downloads; with aggregation at least for full aggregates.
+    """Size one drop-tail queue for n long downloads, at least for a first window and full aggregates.
 
     rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. rtt_s:
     mean round trip without queue. delay_target_s: longest delay of the full queue; one packet is
@@ -79,20 +83,40 @@ def ap_queue(
     """
     air = cell(rates_bps, phy, packet_bytes)
     target_s = float(numbers("delay_target_s", delay_target_s, above=0, at_most=1e6))
-    wanted = flow_adapted(
-        air.capacity_bps,
-        rtt_s,
-        flows,
-        packet_bytes=packet_bytes,
-        control=control,
-        least_packets=max(1, air.aggregated_packets),
-    )
+
+    def needed(control: str) -> FlowAdapted:
+        return flow_adapted(
+            air.capacity_bps,
+            rtt_s,
+            flows,
+            packet_bytes=packet_bytes,
+            control=control,
+            least_packets=max(FIRST_WINDOW, air.aggregated_packets),
+        )
+
+    wanted = needed(control)
     target_packets = max(1, math.floor(target_s / air.packet_s * (1 + 1e-12)))
     packets = min(int(wanted.capacity_packets), target_packets)
+    followed = _followed(control, rtt_s + packets * air.packet_s, flows, air.packet_s)
+    if followed != control:
+        # The cut and with it the capacity is the same, what it does for the air is not.
+        control, wanted = followed, needed(followed)
     buffer = packets * air.packet_bytes
     tooth = sawtooth(buffer, air.capacity_bps, rtt_s, control)
     utilisation = float(tooth.utilisation)
     if control == "reno":
         independent = desynchronised_utilisation(buffer, air.capacity_bps, rtt_s, flows)
         utilisation = max(utilisation, float(independent))
-    return ApQueue(air, wanted, target_packets, packets, tooth, utilisation)
+    return ApQueue(air, wanted, target_packets, packets, control, tooth, utilisation)
+
+
+def _followed(control: str, full_rtt_s: float, flows: float, packet_s: float) -> str:
+    """Return the control whose saw tooth senders follow: CUBIC's small windows grow as Reno's do.
+
+    full_rtt_s: round trip with the queue full. Where both take turns the Reno-friendly tooth is the
+    lower bound.
+    """
+    if control != "cubic":
+        return control
+    window = full_rtt_s / packet_s / flows
+    return control if cubic_region(window, full_rtt_s) == "cubic" else "reno-friendly"

@@ -9,7 +9,7 @@ from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
 from airqueue.models.voice import mos, r_factor
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
-from airqueue.sizing.ap import ApQueue
+from airqueue.sizing.ap import FIRST_WINDOW, ApQueue
 from airqueue.sizing.cell import ACK_EVERY, lone_packet_s
 from airqueue.sizing.codel import Codel, codel_for
 from airqueue.sizing.settings import linux, openwrt
@@ -30,7 +30,8 @@ _WHY: Final[Mapping[str, str]] = {
     "flows halve their windows at different times",
     "recover": "so many flows that the path holds fewer than 4 packets of each; the queue holds the "
     "rest, or losses would end in timeouts",
-    "least": "the path holds hardly a packet: one in the queue is enough",
+    "least": "the path holds few packets, but a new connection sends its first 10 in one burst (RFC "
+    "6928), and a shorter queue would lose some of them",
     "aggregates": "TCP alone needs less, but the rate counts on a full aggregate for every station, "
     "and packets must wait to be sent as one",
 }
@@ -70,7 +71,7 @@ def ap_advice(
         inputs=inputs,
         headline=_line(sized, line_bps) + _headline(sized, flows, delay_target_s),
         figures=_figures(sized, delay_target_s, rtt_s),
-        tables=(_rules(sized, rtt_s, flows, delay_target_s, control),),
+        tables=(_rules(sized, rtt_s, flows, delay_target_s),),
         alternatives=_alternatives(sized, codel, delay_target_s),
         cautions=_cautions(sized),
         settings=_settings(sized, codel, device, phy_device),
@@ -110,7 +111,7 @@ def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
 
 
 def _flows(flows: float) -> str:
-    return f"{flows:g} long downloads keep" if flows != 1 else "one long download keeps"
+    return f"{flows:,.7g} long downloads keep" if flows != 1 else "one long download keeps"
 
 
 def _busy(sized: ApQueue) -> str:
@@ -184,7 +185,8 @@ def _why_goodput(sized: ApQueue) -> str:
 def _why_limit(sized: ApQueue, delay_target_s: float) -> str:
     if not sized.limited:
         decided = str(sized.wanted.decided_by)
-        return _WHY["aggregates" if decided == "least" and sized.cell.mpdus else decided]
+        aggregates = sized.cell.aggregated_packets > FIRST_WINDOW
+        return _WHY["aggregates" if decided == "least" and aggregates else decided]
     if float(sized.tooth.full_delay_s) > delay_target_s:
         return f"the least there is: one packet alone takes longer than {seconds(delay_target_s)}"
     return (
@@ -193,17 +195,15 @@ def _why_limit(sized: ApQueue, delay_target_s: float) -> str:
     )
 
 
-def _rules(
-    sized: ApQueue, rtt_s: float, flows: float, delay_target_s: float, control: str
-) -> Table:
+def _rules(sized: ApQueue, rtt_s: float, flows: float, delay_target_s: float) -> Table:
     air = sized.cell
 
     def row(name: str, packets: float, utilisation: float | None) -> tuple[Value, ...]:
         size = round(packets * (air.packet_bytes + linux.ETHERNET_BYTES))
         return (name, round(packets), size, packets * air.packet_s, utilisation)
 
-    thumb = rule(air.capacity_bps, rtt_s, 1.0, control, air.packet_bytes)
-    many = rule(air.capacity_bps, rtt_s, flows, control, air.packet_bytes)
+    thumb = rule(air.capacity_bps, rtt_s, 1.0, sized.control, air.packet_bytes)
+    many = rule(air.capacity_bps, rtt_s, flows, sized.control, air.packet_bytes)
     return Table(
         "rules",
         "Rules of thumb",
