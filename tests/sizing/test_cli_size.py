@@ -123,6 +123,16 @@ def test_settings_are_printed_only_when_asked_for(name):
     assert {entry["target"] for entry in only} == {"openwrt"}
 
 
+def test_a_note_for_several_nodes_is_printed_once(here):
+    command = f"{GOOD['mesh']} --for tc"
+    words = re.sub(r"[\s#]+", " ", invoke(command).output)
+    settings = json.loads(invoke(f"{command} --json -").stdout)["settings"]
+    notes = [note for entry in settings for note in entry["notes"]]
+    assert len(notes) > len(set(notes))
+    for note in set(notes):
+        assert words.count(note) == 1, note
+
+
 def test_json_goes_to_a_file_beside_the_text(here):
     result = invoke(f"{GOOD['ap']} --json out.json")
     assert "queue limit" in result.output
