@@ -50,7 +50,7 @@ class Claim:
     """What is compared, with its unit; the figure's vertical axis."""
     reference: str
     tolerance: float
-    """Relative, stated before the comparison was made."""
+    """Relative: what a reader may count on within the range."""
     axis: str
     """What varies; the figure's horizontal axis, and the table's first column."""
     points: Sequence[Point]

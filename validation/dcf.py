@@ -29,6 +29,7 @@ def claims(transmissions: int) -> list[Claim]:
         _collisions("freeze", 32, "legacy stations", runs["freeze", 32]),
         _collisions("edca", 32, "EDCA stations", runs["edca", 32]),
         _collisions("edca", 16, "EDCA stations, small windows", runs["edca", 16]),
+        _small_windows(transmissions),
         _throughput(runs["freeze", 32]),
         _ns2_collisions(),
         _ns2_throughput(),
@@ -59,6 +60,29 @@ def _collisions(rule: str, cw_min: int, who: str, runs: list[Slots]) -> Claim:
         axis="saturated stations",
         points=points,
         figure=cw_min != 16,
+    )
+
+
+def _small_windows(transmissions: int) -> Claim:
+    points = []
+    for cw_min in (2, 4, 8, 16, 32, 64):
+        real = _run(5, "freeze", cw_min, transmissions).collision_probability(0)
+        model = float(bianchi(5, cw_min, 1024, _RETRIES).collision_probability)
+        points.append(
+            Point(f"{cw_min}", cw_min, model, real.mean, real.half_width / _T95, cw_min >= 16)
+        )
+    return Claim(
+        name="collisions-freeze-windows",
+        title="Collisions of legacy stations, other windows",
+        statement=f"`bianchi` with {_RETRIES} retries and CW_max 1024 for five stations, from CW_min "
+        "16 on. A frozen counter does not move in the slots in which others transmit. With small "
+        "windows these are most slots, and the winner often goes on alone.",
+        quantity="collision probability",
+        reference="Monte Carlo, DCF freeze",
+        tolerance=0.05,
+        axis="CW_min",
+        points=points,
+        figure=False,
     )
 
 

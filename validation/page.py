@@ -16,6 +16,10 @@ standard errors of the reference. Settings outside the range are shown too (grey
 brackets in the tables): they are where a wider claim would have failed. A range says where the model
 has been found to hold, not where it must.
 
+Models that are not on this page (those of meshes, mixed rates, buffers, voice) have no independent
+simulator to be held against here: tests hold them against worked numbers, exact evaluations and
+laws. `airqueue model NAME --help` says of each model where it is valid.
+
 """
 
 

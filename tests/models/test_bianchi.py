@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tables import half_unit, rows
 
 from airqueue.models.bianchi import MODEL, bianchi
+from airqueue.models.edca_slots import slots
 from airqueue.models.errors import ParameterError
 from airqueue.models.saturation import AccessTimings, saturation
 
@@ -224,3 +225,26 @@ def test_bad_input_is_named(arguments: dict[str, float], names: str) -> None:
     with pytest.raises(ParameterError) as raised:
         bianchi(**arguments)
     assert raised.value.parameter == names
+
+
+def simulated(n: int, cw_min: int, rule: str, retries: int = 7) -> tuple[float, float]:
+    """p and the half width of its confidence interval, slot by slot."""
+    run = slots(n, 0, cw_min, retries=retries, rule=rule, transmissions=300_000)
+    estimate = run.collision_probability(0)
+    return estimate.mean, estimate.half_width
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 20, 50])
+@pytest.mark.parametrize(
+    ("rule", "cw_min", "error"),
+    [("freeze", 16, 0.06), ("freeze", 32, 0.06), ("edca", 4, 0.1), ("edca", 8, 0.1)],
+)
+def test_it_holds_as_far_as_it_says(n: int, rule: str, cw_min: int, error: float) -> None:
+    real, half_width = simulated(n, cw_min, rule)
+    model = float(bianchi(n, cw_min, retries=7).collision_probability)
+    assert abs(model - real) <= error * real + half_width
+
+
+def test_frozen_counters_with_small_windows_meet_less_often_than_it_says() -> None:
+    real, _ = simulated(2, 4, "freeze")
+    assert float(bianchi(2, 4, retries=7).collision_probability) > 1.5 * real

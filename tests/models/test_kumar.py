@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from airqueue.models.bianchi import bianchi
 from airqueue.models.dcf_conventions import MODEL as CONVENTIONS
+from airqueue.models.edca_slots import slots
 from airqueue.models.errors import ParameterError
 from airqueue.models.kumar import MODEL, kumar, kumar_backoffs, kumar_fixed_points
 from airqueue.models.tay_chua import tay_chua
@@ -181,3 +182,21 @@ def test_the_command_s_figures() -> None:
     assert listed["collision_probability"] == pytest.approx(
         float(kumar(10, 32, 256, 3).collision_probability)
     )
+
+
+@pytest.mark.parametrize("rule", ["freeze", "edca"])
+@pytest.mark.parametrize("cw_min", [16, 32])
+def test_two_real_stations_lie_between_two_counts(cw_min: int, rule: str) -> None:
+    run = slots(2, 0, cw_min, retries=6, rule=rule, transmissions=1_000_000)
+    real = run.collision_probability(0)
+    low, high = (
+        float(kumar(2, cw_min, convention=c).collision_probability) for c in ("tay-chua", "http")
+    )
+    assert low - real.half_width <= real.mean <= high + real.half_width
+
+
+def test_with_small_windows_frozen_counters_lie_below_them_all() -> None:
+    real = slots(2, 0, 4, retries=6, rule="freeze", transmissions=300_000).collision_probability(0)
+    for convention in ("bianchi", "tay-chua", "http"):
+        model = float(kumar(2, 4, convention=convention).collision_probability)
+        assert model > 1.4 * real.mean

@@ -45,6 +45,7 @@ MODEL = Model(
     example="n=2..50",
     valid=(
         "As the models compared: saturated stations that all hear each other. The truth of a slotted "
-        "cell lies between tay-chua and http for two stations."
+        "cell lies between tay-chua and http for two stations from cw_min 16 on; with smaller "
+        "windows all three are too high where counters freeze."
     ),
 )

@@ -72,8 +72,9 @@ def kumar(
       Altman's HTTP model, who however leave out a factor 1/(1-p^(K+1)), which matters above p = 0.3.
 
     As the windows do not shrink, G does not increase in p and the solution is unique. Valid for
-    saturated stations that all hear each other. A slot-by-slot simulation lies between "tay-chua"
-    and "http" for two stations.
+    saturated stations that all hear each other. A slot-by-slot simulation of two stations lies
+    between "tay-chua" and "http" from cw_min 16 on; with smaller windows all three are too high where
+    counters freeze, as `bianchi` says.
 
     Raises ParameterError; cw_min must be such that every b_k is at least one slot: 1, 2 and 3.
 
