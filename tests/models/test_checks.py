@@ -61,7 +61,7 @@ def test_a_probability_includes_its_ends() -> None:
 def test_shapes_that_do_not_fit_are_named() -> None:
     a, b = broadcast(a=numbers("a", [[1], [2]]), b=numbers("b", [3, 4, 5]))
     assert a.shape == b.shape == (2, 3)
-    with pytest.raises(ParameterError, match="numbers of values .* a 2, b 3; give") as raised:
+    with pytest.raises(ParameterError, match=r"numbers of values .* a 2, b 3; give") as raised:
         broadcast(a=numbers("a", [1, 2]), b=numbers("b", [3, 4, 5]))
     assert raised.value.parameter == "a"
     with pytest.raises(ParameterError, match=r"shapes .* a \(1, 2\), b \(3,\)"):
