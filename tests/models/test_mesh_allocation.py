@@ -63,6 +63,16 @@ def test_the_papers_buffers(total: int, nodes: int, buffers: list[int]) -> None:
     assert allocate(total, nodes).packets.tolist() == buffers
 
 
+def test_the_papers_buffers_from_what_its_equation_gives() -> None:
+    """B = 10.16 packets, not 10: whole packets cannot add up to it, but do to the nearest number."""
+    for rounding in ("nearest", "largest-remainder"):
+        found = allocate(10.16, 4, rounding=rounding)
+        assert found.packets.sum() == 10
+        assert found.sum_holds
+    assert allocate(10.16, 4, "optimum", "best").sum_holds
+    assert not allocate(85.27, 4).sum_holds
+
+
 def test_the_papers_comparison_splits_equally() -> None:
     assert allocate(12, 4, "equal").packets.tolist() == [3, 3, 3, 3]
 
@@ -212,11 +222,14 @@ def test_every_relay_keeps_the_minimum(strategy: str, rounding: str) -> None:
         with pytest.raises(ParameterError):
             allocate(5, 4, strategy, rounding, airtimes_s=[1, 1, 1, 1])
         return
-    for total in (0, 0.2, 3, 5, 30):
+    for total in (0, 0.2, 3, 5, 30, 30.4):
         found = allocate(total, 4, strategy, rounding, minimum_packets=1, airtimes_s=[1, 2, 3, 4])
         assert (found.packets >= 1).all()
         # It holds where it can be kept, and is said not to hold where it is not.
-        assert found.sum_holds == (abs(found.packets.sum() - total) < 1e-6)
+        goal = total if rounding == "none" else round(total)
+        assert found.sum_holds == (abs(found.packets.sum() - goal) < 1e-6)
+        if total > 5 and strategy != "printed" and rounding != "nearest":
+            assert found.sum_holds
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -40,7 +40,7 @@ class Allocation:
     packets: FloatArray
     """b_i; the last axis is the nodes."""
     total_packets: FloatArray
-    """B."""
+    """B, to the nearest whole packet where the buffers are whole."""
 
     @property
     def sum_holds(self) -> bool:
@@ -326,21 +326,21 @@ def allocate(
     least = float(numbers("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
     if rounding != "none":
         least = math.ceil(least)
+    goal = packets if rounding == "none" else np.floor(packets + 0.5)
     costs = _strategy_costs(strategy, nodes, airtimes_s)
+    if rounding == "best" and _EXACT[strategy] is not continuous_optimum:
+        raise ParameterError(
+            "rounding", f"rounding best is not for {strategy}; use nearest or largest-remainder"
+        )
     if packets < least * len(costs):
-        return Allocation(np.full(len(costs), float(least)), packets)
+        return Allocation(np.full(len(costs), float(least)), goal)
     if rounding == "best":
-        if strategy not in ("optimum", "airtime", "airtime-path"):
-            raise ParameterError(
-                "rounding", f"rounding best is not for {strategy}; use nearest or largest-remainder"
-            )
-        goal = np.floor(packets + 0.5)
         return Allocation(integer_optimum(float(goal), costs, int(least)), goal)
     exact = _EXACT[strategy](packets, costs, least)
     if rounding != "none":
         exact = np.maximum(exact, 0.0)
         exact = to_nearest(exact) if rounding == "nearest" else largest_remainder(exact)
-    return Allocation(np.maximum(exact, least), packets)
+    return Allocation(np.maximum(exact, least), goal)
 
 
 def _strategy_costs(
@@ -410,7 +410,7 @@ MODEL = Model(
     outputs=(
         Output("buffers_packets", "b_i of each node from the source"),
         Output("sum_packets", "Σ b_i"),
-        Output("sum_holds", "whether that is B"),
+        Output("sum_holds", "whether that is B, in whole packets if they are"),
         Output("drop_cost", "f(b): Σ cost/(b_i + 1), to compare strategies of the same cost"),
     ),
     evaluate=_evaluate,
