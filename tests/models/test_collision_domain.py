@@ -161,6 +161,31 @@ def test_given_rates_choose_the_busiest_domain() -> None:
     assert not lot.bottlenecks([1e3, 1e3])[0].saturated
 
 
+@pytest.mark.parametrize(("used", "saturated"), [(0.85, False), (0.91, True)])
+def test_measured_domains_are_saturated_from_nine_tenths_on(used: float, saturated: bool) -> None:
+    (found,) = CollisionDomains(chain(4)).bottlenecks([used * 11e6 / 4])
+    assert found.utilisation == pytest.approx(used)
+    assert found.saturated == saturated
+
+
+def test_a_full_domain_with_a_faster_flow_is_no_bottleneck() -> None:
+    """Both ends of a long flow are full: the far one because of its three neighbours, which are as
+    slow as it is; the near one because one neighbour takes all that it leaves."""
+    mesh = chain(10)
+    route = mesh.flows[0].route
+    flows = (
+        Flow("long", route),
+        Flow("near", route[:2]),
+        *(Flow(f"far {i}", route[-2:]) for i in range(3)),
+    )
+    domains = CollisionDomains(Topology(mesh.nodes, mesh.links, flows))
+    long, near, *far = domains.bottlenecks()
+    assert [each.rate_bps for each in (long, *far)] == pytest.approx([11e6 / 8] * 4)
+    assert near.rate_bps == pytest.approx(11e6 * 3 / 8)
+    assert long.hops == (6, 7, 8, 9, 10)
+    assert near.centre.sender in ("n0", "n1", "n2")
+
+
 def test_a_met_demand_leaves_the_rest_to_others() -> None:
     mesh = parking_lot((4, 5))
     flows = (Flow("small", mesh.flows[0].route, 100e3), mesh.flows[1])

@@ -7,7 +7,7 @@ import pytest
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import MeshExchange, mesh_exchange
 from airqueue.models.mesh_file import read_topology
-from airqueue.models.mesh_topology import Flow, Topology, chain, cross, parking_lot
+from airqueue.models.mesh_topology import Flow, Link, Topology, chain, cross, parking_lot
 from airqueue.models.virtual_queues import MODEL, virtual_queues
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mesh"
@@ -55,6 +55,47 @@ def test_nodes_outside_the_bottleneck_follow_their_neighbours() -> None:
     packets = [queue.packets for queue in flow.queues]
     assert set(packets[:first]) <= {packets[first]}
     assert set(packets[last + 1 :]) == {packets[last]}
+
+
+def test_nodes_before_the_bottleneck_get_what_its_first_has() -> None:
+    """Three flows on the last hop put the bottleneck of a ten-hop flow on its last five."""
+    mesh = chain(10)
+    route = mesh.flows[0].route
+    flows = (mesh.flows[0], *(Flow(f"far {i}", route[-2:]) for i in range(3)))
+    sized = virtual_queues(Topology(mesh.nodes, mesh.links, flows)).flows[0]
+    assert [queue.in_bottleneck for queue in sized.queues] == [False] * 5 + [True] * 5
+    packets = [queue.packets for queue in sized.queues]
+    assert packets[:5] == [packets[5]] * 5
+    assert packets[5] < packets[-1]
+
+
+def test_a_slow_link_gets_more_where_its_air_time_counts() -> None:
+    fast = chain(3)
+    links = tuple(Link(a, b, 1e6 if a == "n1" else 11e6) for a, b in fast.flows[0].hops)
+    mesh = Topology(fast.nodes, links, (Flow("f", fast.flows[0].route, None, 0.5),))
+    by_airtime, by_hops = (
+        virtual_queues(mesh, strategy=strategy).flows[0].allocation.packets
+        for strategy in ("airtime", "optimum")
+    )
+    assert by_airtime[1] > by_hops[1]
+    assert by_airtime[1] > by_airtime[2]
+
+
+def test_rts_makes_every_exchange_longer() -> None:
+    mesh = chain(2)
+    with_rts = Topology(mesh.nodes, mesh.links, mesh.flows, rts=True)
+    (flow,) = virtual_queues(with_rts).flows
+    hop = float(mesh_exchange("b-ack-11", rts=True).round_trip_s)
+    assert float(flow.buffer.rtt_s) == pytest.approx(2 * hop)
+
+
+def test_a_radio_that_is_asked_for_times_all_links() -> None:
+    links = tuple(Link(a, b, 11e6, radio="b-ack-2") for a, b in (("x", "y"), ("y", "z")))
+    mesh = Topology(("x", "y", "z"), links, (Flow("f", ("x", "y", "z")),), radio="b-short-ack-2")
+    for radio, times in ((None, "b-ack-2"), ("b-ack-1", "b-ack-1")):
+        (flow,) = virtual_queues(mesh, radio).flows
+        expected = 2 * float(mesh_exchange(times).round_trip_s)
+        assert float(flow.buffer.rtt_s) == pytest.approx(expected)
 
 
 def test_explicit_timing_and_delay() -> None:

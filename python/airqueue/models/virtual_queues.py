@@ -120,8 +120,8 @@ def virtual_queues(
 ) -> MeshBuffers:
     """Size the queue of every flow at every node of a mesh.
 
-    radio: name of a preset or physical layer (`airqueue.models.mesh_exchange.preset`); the topology's
-    if not given, and `DEFAULT_PRESET` if it has none. exchanges: explicit timing of links, instead.
+    radio: name of a preset or physical layer (`airqueue.models.mesh_exchange.preset`) for all links;
+    if not given, each link's own, else the topology's, else `DEFAULT_PRESET`. exchanges: explicit timing of links, instead.
     rates_bps: measured end-to-end rates of the flows; max-min fair rates if not given. strategy,
     rounding, minimum_packets: as in `airqueue.models.mesh_allocation.allocate`; 1 keeps every relay
     able to pass something on. tie: as in `CollisionDomains.bottlenecks`. carrying: what the flow can
@@ -212,11 +212,11 @@ def _queues(
     flow: Flow, route: list[Link], bottleneck: Bottleneck, allocation: Allocation
 ) -> tuple[Queue, ...]:
     limits = dict(zip(bottleneck.hops, allocation.packets.tolist(), strict=True))
-    first, last = bottleneck.hops[0], bottleneck.hops[-1]
+    first = bottleneck.hops[0]
     queues = []
     for hop, link in enumerate(route, start=1):
         # Outside, and in a gap of a route that leaves the domain and comes back: the one before.
-        nearest = max((h for h in bottleneck.hops if h <= min(hop, last)), default=first)
+        nearest = max((h for h in bottleneck.hops if h <= hop), default=first)
         queues.append(
             Queue(link.sender, link, flow.name, hop, limits[nearest], in_bottleneck=hop in limits)
         )
