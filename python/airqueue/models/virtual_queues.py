@@ -121,12 +121,13 @@ def virtual_queues(
     """Size the queue of every flow at every node of a mesh.
 
     radio: name of a preset or physical layer (`airqueue.models.mesh_exchange.preset`) for all links;
-    if not given, each link's own, else the topology's, else `DEFAULT_PRESET`. exchanges: explicit timing of links, instead.
-    rates_bps: measured end-to-end rates of the flows; max-min fair rates if not given. strategy,
-    rounding, minimum_packets: as in `airqueue.models.mesh_allocation.allocate`; 1 keeps every relay
-    able to pass something on. tie: as in `CollisionDomains.bottlenecks`. carrying: what the flow can
-    reach at most, λ: the rate of its slowest "link" in the bottleneck, as in the paper (or its demand
-    if that is less), or its "share" of the domain, max-min fair or measured.
+    if not given, each link's own, else the topology's, else `DEFAULT_PRESET`. exchanges: explicit
+    timing of links, instead. rates_bps: measured end-to-end rates of the flows; max-min fair rates if
+    not given. strategy, rounding, minimum_packets: as in `airqueue.models.mesh_allocation.allocate`;
+    1 keeps every relay able to pass something on. tie: as in `CollisionDomains.bottlenecks`.
+    carrying: what the flow can reach at most, λ: the rate of its slowest "link" in the bottleneck, as
+    in the paper (or its demand if that is less), or its "share" of the domain, max-min fair or
+    measured.
 
     Raises ParameterError, among others for a link rate that the radio has not.
 
