@@ -1,0 +1,54 @@
+//! What an engine pays for the duration of a frame, and what of that is saved by not dividing.
+//!
+//! `cargo bench -p airqueue-wifi --bench phy`; the items are frames.
+
+use airqueue_wifi::phy::{Conventions, Phy, Preamble, RateIndex, Slot, dsss, erp};
+use divan::counter::ItemsCount;
+use std::hint::black_box;
+
+fn main() {
+    divan::main();
+}
+
+/// Rates and sizes without a pattern that a branch predictor could learn.
+fn frames(phy: &Phy) -> Vec<(RateIndex, u32)> {
+    let rates: Vec<RateIndex> = phy.rates().map(|(index, _)| index).collect();
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize
+    };
+    (0..10_000).map(|_| (rates[next() % rates.len()], 40 + (next() % 1_500) as u32)).collect()
+}
+
+const LAYERS: [&str; 3] = ["b", "b as ns-2", "g"];
+
+fn layer(name: &str) -> Phy {
+    match name {
+        "b" => dsss(Preamble::Long, Conventions::STANDARD),
+        "b as ns-2" => dsss(Preamble::Long, Conventions::NS2),
+        _ => erp(Slot::Short, Preamble::Short, Conventions::STANDARD),
+    }
+}
+
+#[divan::bench(args = LAYERS)]
+fn airtime(bencher: divan::Bencher, name: &str) {
+    let phy = layer(name);
+    let frames = frames(&phy);
+    bencher.counter(ItemsCount::new(frames.len())).bench_local(|| {
+        let durations = frames.iter().map(|&(rate, bytes)| phy.airtime(rate, bytes).as_nanos());
+        black_box(durations.fold(0, |sum, ns| black_box(sum + ns)))
+    });
+}
+
+/// Bits over rate alone, which is less than a frame's duration, with a division.
+#[divan::bench(args = LAYERS)]
+fn bits_over_rate(bencher: divan::Bencher, name: &str) {
+    let phy = layer(name);
+    let frames = frames(&phy);
+    bencher.counter(ItemsCount::new(frames.len())).bench_local(|| {
+        let durations =
+            frames.iter().map(|&(rate, bytes)| phy.rate(rate).time_for(bytes).as_nanos());
+        black_box(durations.fold(0, |sum, ns| black_box(sum + ns)))
+    });
+}

@@ -1,0 +1,93 @@
+//! Where simulators and the standard disagree on a number, as choices that are written down.
+
+/// How a layer's times are counted. [`STANDARD`](Conventions::STANDARD), [`NS3`](Conventions::NS3)
+/// and [`NS2`](Conventions::NS2) are the usual combinations:
+///
+/// | | `STANDARD` | `NS3` | `NS2` |
+/// |---|---|---|---|
+/// | DSSS frame | up to a whole µs | up to a whole µs | as it comes |
+/// | response's time-out | must start | must start | must end |
+/// | Duration/ID | up to a whole µs | up to a whole µs | nearest µs |
+/// | ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
+///
+/// ns-2 always sends 192 µs of preamble and header, so that [`Preamble::Long`](super::Preamble::Long)
+/// belongs to it; it sends all control frames at one rate, see
+/// [`Phy::with_control_rate`](super::Phy::with_control_rate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conventions {
+    /// The duration of a DSSS or HR/DSSS frame.
+    pub dsss_txtime: DsssTxTime,
+    /// How long a station waits for an ACK or a CTS.
+    pub response_timeout: ResponseTimeout,
+    /// How a frame announces the time that follows it.
+    pub duration_field: DurationField,
+    /// The ACK for which EIFS leaves room.
+    pub eifs_ack: EifsAck,
+}
+
+/// TXTIME of DSSS and HR/DSSS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DsssTxTime {
+    /// Rounded up to whole microseconds (IEEE 802.11-2016, 16.3.4).
+    WholeMicroseconds,
+    /// Bits over rate, as in ns-2. At 5.5 and 11 Mb/s that is no whole number of nanoseconds; it is
+    /// rounded up to the next, hence less than 1 ns too long for a frame of any size.
+    Exact,
+}
+
+/// What has to happen before the time-out that begins with the end of an RTS or a data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseTimeout {
+    /// The response's preamble and PHY header have been received: SIFS + slot + aRxPHYStartDelay
+    /// (IEEE 802.11-2016, 10.3.2.7 for CTS, 10.3.2.9 for ACK). The response itself may last longer.
+    Start,
+    /// The response has been received: SIFS + its duration + twice 2 µs for propagation, without a
+    /// slot (ns-2).
+    End,
+}
+
+/// The Duration/ID field, in whole microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DurationField {
+    /// Rounded up (IEEE 802.11-2016, 9.2.5.1).
+    RoundedUp,
+    /// Rounded to the nearest, halves up (ns-2). The NAV of bystanders may so end up to 500 ns before
+    /// the exchange.
+    Nearest,
+}
+
+/// The rate of the ACK in EIFS = SIFS + ACK + DIFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EifsAck {
+    /// The lowest of the basic rates.
+    LowestBasicRate,
+    /// The lowest rate that the layer has, which is mandatory for all stations: 1 Mb/s in 802.11b and
+    /// g, 6 in a, whatever the basic rates are.
+    LowestRate,
+}
+
+impl Conventions {
+    /// IEEE 802.11-2016.
+    pub const STANDARD: Conventions = Conventions {
+        dsss_txtime: DsssTxTime::WholeMicroseconds,
+        response_timeout: ResponseTimeout::Start,
+        duration_field: DurationField::RoundedUp,
+        eifs_ack: EifsAck::LowestBasicRate,
+    };
+    /// ns-3.
+    pub const NS3: Conventions =
+        Conventions { eifs_ack: EifsAck::LowestRate, ..Conventions::STANDARD };
+    /// `Mac/802_11` of ns-2.
+    pub const NS2: Conventions = Conventions {
+        dsss_txtime: DsssTxTime::Exact,
+        response_timeout: ResponseTimeout::End,
+        duration_field: DurationField::Nearest,
+        eifs_ack: EifsAck::LowestRate,
+    };
+}
+
+impl Default for Conventions {
+    fn default() -> Conventions {
+        Conventions::STANDARD
+    }
+}

@@ -1,0 +1,128 @@
+//! One rate of a layer, and the closed formula for the duration of a frame at it.
+
+use airqueue_core::{DataRate, Span};
+
+/// Families of modulation between which no response crosses (IEEE 802.11-2016, 10.7.6.5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModulationClass {
+    /// DSSS and HR/DSSS: 1, 2, 5.5, 11 Mb/s.
+    Dsss,
+    /// OFDM and ERP-OFDM: 6 to 54 Mb/s.
+    Ofdm,
+}
+
+/// What a layer says of one of its rates.
+#[derive(Clone, Debug)]
+pub(super) struct Mode {
+    pub(super) rate: DataRate,
+    /// Of the response to a frame at this rate.
+    pub(super) class: ModulationClass,
+    /// Rate that the response's may not exceed: the rate itself, or from 802.11n on the non-HT
+    /// reference rate of the same modulation and coding (table 10-8).
+    pub(super) reference: DataRate,
+    /// Whether control frames may be sent at it: not in the formats of 802.11n and later.
+    pub(super) control: bool,
+    /// Whether every station of the layer knows it.
+    pub(super) mandatory: bool,
+    /// Preamble and PHY header, after which a receiver knows of the frame.
+    pub(super) preamble: Span,
+    /// Silence behind the last symbol that belongs to the frame.
+    pub(super) extension: Span,
+    pub(super) coding: Coding,
+}
+
+/// How bytes become time:
+///
+/// ```text
+/// symbols = ceil((fixed_units + units_per_byte · L) / units_per_symbol)
+/// on air  = ceil(symbols · symbol / boundary) · boundary
+/// ```
+///
+/// A unit is a bit, or a fraction of one where the bits of a symbol are no whole number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coding {
+    pub(super) fixed_units: u32,
+    pub(super) units_per_byte: u32,
+    /// At least 2.
+    pub(super) units_per_symbol: u32,
+    pub(super) symbol: Span,
+    /// What the frame's end is rounded up to: 4 µs with short guard intervals; `symbol` for others.
+    pub(super) boundary: Span,
+}
+
+/// The formula of a [`Mode`], ready for the inner loop: two multiplications and no division, except
+/// where a boundary is longer than a symbol.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Airtime {
+    around: i64,
+    /// units_per_symbol - 1 more than the fixed units, so that rounding down rounds up.
+    fixed: u64,
+    per_byte: u64,
+    reciprocal: u64,
+    symbol: u64,
+    boundary: u64,
+}
+
+impl Mode {
+    pub(super) fn airtime(&self) -> Airtime {
+        let Coding { fixed_units, units_per_byte, units_per_symbol, symbol, boundary } =
+            self.coding;
+        Airtime {
+            around: self.preamble.as_nanos() + self.extension.as_nanos(),
+            fixed: u64::from(fixed_units) + u64::from(units_per_symbol) - 1,
+            per_byte: units_per_byte.into(),
+            reciprocal: reciprocal(units_per_symbol),
+            symbol: symbol.as_nanos() as u64,
+            boundary: boundary.as_nanos() as u64,
+        }
+    }
+}
+
+impl Airtime {
+    /// Duration of a frame whose PSDU has `bytes` bytes, exact for any number of them.
+    #[inline]
+    pub(super) fn of(&self, bytes: u32) -> Span {
+        let symbols = quotient(self.fixed + self.per_byte * u64::from(bytes), self.reciprocal);
+        let mut on_air = symbols * self.symbol;
+        if self.boundary != self.symbol {
+            on_air = on_air.next_multiple_of(self.boundary);
+        }
+        Span::from_nanos(self.around + on_air as i64)
+    }
+}
+
+/// `2^64 / divisor`, rounded up; for `divisor >= 2`.
+const fn reciprocal(divisor: u32) -> u64 {
+    debug_assert!(divisor >= 2, "the reciprocal of 1 has 65 bits");
+    u64::MAX / divisor as u64 + 1
+}
+
+/// `n / divisor`, rounded down. The reciprocal is less than 1 too large, the product hence less than
+/// n: too little to reach the next whole number as long as n · divisor < 2^64. It is: n has at most 46
+/// bits (2^32 bytes of 16 000 units), a divisor at most 17 (802.11ax's largest symbol).
+#[inline]
+const fn quotient(n: u64, reciprocal: u64) -> u64 {
+    ((n as u128 * reciprocal as u128) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn multiplying_by_the_reciprocal_divides(n in 0u64..1 << 46, divisor in 2u32..1 << 18) {
+            prop_assert_eq!(quotient(n, reciprocal(divisor)), n / u64::from(divisor));
+        }
+
+        /// Where an error would show first: at multiples of the divisor and next to them.
+        #[test]
+        fn also_at_the_edges(k in 1u64..1 << 28, divisor in 2u32..1 << 18) {
+            let multiple = k * u64::from(divisor);
+            for n in [multiple - 1, multiple, multiple + 1] {
+                prop_assert_eq!(quotient(n, reciprocal(divisor)), n / u64::from(divisor));
+            }
+        }
+    }
+}
