@@ -129,7 +129,9 @@ def test_frames_of_many_sizes_at_once() -> None:
     alone = AccessTimings(payload_bits=2000, data_rate_bps=2e6).slot_times("rts-cts")
     assert np.shape(times.success_s) == (2, 2)
     assert np.asarray(times.success_s)[1, 1] == alone.success_s
-    with pytest.raises(ParameterError, match="shapes"):
+    with pytest.raises(
+        ParameterError, match="payload_bits 2, sifs_s 3, collision_payload_bits 2; give"
+    ):
         AccessTimings(payload_bits=[1, 2], sifs_s=[1, 2, 3]).slot_times()
 
 

@@ -89,7 +89,9 @@ def broadcast(**parameters: FloatArray) -> tuple[FloatArray, ...]:
     except ValueError as error:
         flat = all(array.ndim <= 1 for array in parameters.values())
         sizes = ", ".join(
-            f"{name} {array.size if flat else array.shape}" for name, array in parameters.items()
+            f"{name} {array.size if flat else array.shape}"
+            for name, array in parameters.items()
+            if array.size != 1
         )
         raise ParameterError(
             next(iter(parameters)),
