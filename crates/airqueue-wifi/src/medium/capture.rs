@@ -1,0 +1,377 @@
+//! One station's receiver: which of the frames that reach it survive.
+
+use super::error::positive;
+use super::{MediumError, Signal, from_db};
+use airqueue_core::Time;
+use std::cmp::Ordering;
+
+/// A transmission, by a number of the engine's choice that no other has while it is on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(pub u64);
+
+/// When a frame is on the air: from `begins` up to, but not including, `ends`, which is later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Air {
+    /// Its first instant.
+    pub begins: Time,
+    /// The first instant after it.
+    pub ends: Time,
+}
+
+/// What decides between frames that overlap at a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Capture {
+    /// Any overlap destroys all frames in it. Frames below [`super::Level::Sensed`] do not count.
+    None,
+    /// As ns-2's `Mac/802_11` (`mac/mac-802_11.cc`, functions `recv`, `capture`, `collision`).
+    /// The receiver takes the first frame that it senses, decodable or not. A later one is ignored
+    /// if the first is at least `margin_db` stronger than it, and destroys both otherwise, however
+    /// strong it is. Of frames that collided the receiver stays with the one that ends last, and
+    /// compares later ones with that. Interference does not add up, and an ignored frame is forgotten:
+    /// it does not disturb what begins after the first has ended.
+    ///
+    /// Frames that begin at the same instant are taken as ns-2 would with its propagation
+    /// delays: the strongest comes from nearest and is the first.
+    Ns2 {
+        /// How much stronger, in dB; 10 in ns-2 (`CPThresh_`, there as a ratio).
+        margin_db: f64,
+    },
+    /// The receiver takes a decodable frame if at its beginning the power is at least `threshold_db`
+    /// above noise plus the sum of all others, and loses it if this ever fails before its end. It
+    /// stays with a frame to its end, lost or not. Of several that begin together it takes
+    /// the strongest. Frames that it does not take leave it free for the next one.
+    Sinr {
+        /// Least ratio of signal to interference plus noise, in dB.
+        threshold_db: f64,
+        /// Noise in the receiver's bandwidth, in watts ([`super::thermal_noise_w`]).
+        noise_w: f64,
+    },
+}
+
+impl Capture {
+    /// ns-2's defaults.
+    pub const NS2: Capture = Capture::Ns2 { margin_db: 10.0 };
+}
+
+/// What became of a frame at one receiver. Bit errors come after this, for frames that survived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Decoded; nothing that counts overlapped it.
+    Received,
+    /// Decoded although others overlapped it.
+    Captured,
+    /// Lost to frames that overlapped it.
+    Collided,
+    /// Lost because the receiver was with another frame, to which this one did no harm or which
+    /// came first.
+    Overpowered,
+    /// Too weak to be decoded, alone or not.
+    Undecodable,
+    /// Lost because the station itself transmitted during it.
+    Deaf,
+}
+
+impl Outcome {
+    /// True if the frame survived.
+    pub fn decoded(self) -> bool {
+        matches!(self, Outcome::Received | Outcome::Captured)
+    }
+}
+
+/// The end of a frame at one receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// What became of the frame.
+    pub outcome: Outcome,
+    /// True if the receiver was with this frame to its end: a reception ends here, in an error if the
+    /// frame is not [`Outcome::decoded`], and EIFS is for such errors. Of frames that collided under
+    /// [`Capture::None`] and [`Capture::Ns2`] this is the last one alone. False while the station
+    /// itself transmits.
+    pub engaged: bool,
+    /// The largest sum of the other frames' powers during it, in watts, for the frame that the
+    /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
+    pub interference_w: f64,
+}
+
+/// The rule with its ratios as plain numbers.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// An infinite ratio: no capture.
+    First {
+        ratio: f64,
+    },
+    Sinr {
+        ratio: f64,
+        noise_w: f64,
+    },
+}
+
+/// What the receiver has decided about a frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It was free and took this one.
+    Taken,
+    /// In a collision from its beginning.
+    Collided,
+    /// It was with another one and stayed there.
+    Passed,
+    /// Too weak to matter.
+    Faint,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug)]
+struct Airing {
+    frame: FrameId,
+    air: Air,
+    signal: Signal,
+    standing: Standing,
+    deaf: bool,
+}
+
+/// The frame that the receiver is with.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    frame: FrameId,
+    ends: Time,
+    power_w: f64,
+    collided: bool,
+    overlapped: bool,
+    interference_w: f64,
+}
+
+impl Hold {
+    fn of(airing: &Airing, interference_w: f64) -> Hold {
+        Hold {
+            frame: airing.frame,
+            ends: airing.air.ends,
+            power_w: airing.signal.power_w,
+            collided: false,
+            overlapped: interference_w > 0.0,
+            interference_w,
+        }
+    }
+}
+
+/// The receiver of one station (see the [module](super) for how it is driven).
+///
+/// Frames that begin at one instant are judged as a set, so that it does not matter which is
+/// reported first. It allocates only when more frames overlap than ever before.
+#[derive(Clone, Debug)]
+pub struct Reception {
+    rule: Rule,
+    /// End of the station's own last transmission.
+    deaf_until: Time,
+    /// The frame on the air if it is the only one and has been so from its beginning: by far the
+    /// most are, and nothing has to be decided about them. `airing` is then empty.
+    lone: Option<Airing>,
+    /// All frames on the air, if there is more than that. By beginning, those of one beginning by
+    /// falling power: sums and verdicts do not depend on the order of the calls.
+    airing: Vec<Airing>,
+    hold: Option<Hold>,
+    /// The hold as it was before any frame of the instant `since` began.
+    before: Option<Hold>,
+    since: Time,
+}
+
+impl Reception {
+    /// A receiver that hears nothing yet. [`super::Reach::receptions`] makes one for each station
+    /// and also checks that the rule has the powers it needs.
+    pub fn new(capture: Capture) -> Result<Reception, MediumError> {
+        let finite = |name, value: f64| {
+            let wrong = MediumError::NotFinite { name, value };
+            if value.is_finite() { Ok(from_db(value)) } else { Err(wrong) }
+        };
+        let rule = match capture {
+            Capture::None => Rule::First { ratio: f64::INFINITY },
+            Capture::Ns2 { margin_db } => {
+                Rule::First { ratio: finite("the capture margin in dB", margin_db)? }
+            }
+            Capture::Sinr { threshold_db, noise_w } => Rule::Sinr {
+                ratio: finite("the SINR threshold in dB", threshold_db)?,
+                noise_w: positive("the noise in W", noise_w)?,
+            },
+        };
+        let never = Time::from_nanos(i64::MIN);
+        let airing = Vec::with_capacity(4);
+        let (lone, hold, before) = (None, None, None);
+        Ok(Reception { rule, deaf_until: never, lone, airing, hold, before, since: never })
+    }
+
+    /// A frame begins to be heard. All frames that end at or before `air.begins` have been reported.
+    #[inline]
+    pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
+        debug_assert!(air.begins < air.ends, "a frame takes time");
+        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.on_air().all(|a| a.frame != frame), "one frame, one id");
+        let deaf = air.begins < self.deaf_until;
+        let new = Airing { frame, air, signal, standing: Standing::Faint, deaf };
+        if self.lone.is_none() && self.airing.is_empty() {
+            self.lone = Some(new);
+        } else {
+            if let Some(lone) = self.lone.take() {
+                self.join(lone);
+            }
+            self.join(new);
+        }
+    }
+
+    /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
+    /// for [`Self::on_begin`], ends come first.
+    #[inline]
+    pub fn on_transmit(&mut self, air: Air) {
+        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
+        self.deaf_until = self.deaf_until.max(air.ends);
+        for airing in self.lone.iter_mut().chain(&mut self.airing) {
+            airing.deaf = true;
+        }
+        if let Rule::Sinr { .. } = self.rule {
+            self.hold = None;
+            self.before = None;
+        }
+    }
+
+    /// A frame ends. `None` if it never began here.
+    #[inline]
+    pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
+        if let Some(lone) = self.lone.take_if(|lone| lone.frame == frame) {
+            return Some(self.end_of_lone(&lone));
+        }
+        let at = self.airing.iter().position(|a| a.frame == frame)?;
+        let airing = self.airing.remove(at);
+        let hold = self.hold.take_if(|hold| hold.frame == frame);
+        let outcome = match (airing.standing, hold) {
+            _ if airing.deaf => Outcome::Deaf,
+            (Standing::Faint, _) => Outcome::Undecodable,
+            (Standing::Passed, _) => Outcome::Overpowered,
+            // Taken, but in a collision that a later frame outlasted.
+            (Standing::Collided, _) | (Standing::Taken, None) => Outcome::Collided,
+            (Standing::Taken, Some(hold)) if hold.collided => Outcome::Collided,
+            _ if !airing.signal.decodable() => Outcome::Undecodable,
+            (Standing::Taken, Some(hold)) if hold.overlapped => Outcome::Captured,
+            (Standing::Taken, Some(_)) => Outcome::Received,
+        };
+        Some(End {
+            outcome,
+            engaged: hold.is_some() && airing.air.ends >= self.deaf_until,
+            interference_w: hold.map_or(0.0, |hold| hold.interference_w),
+        })
+    }
+
+    /// What the rules come to for a frame that no other met.
+    #[inline]
+    fn end_of_lone(&self, lone: &Airing) -> End {
+        let decodable = lone.signal.decodable();
+        let (taken, decoded) = match self.rule {
+            Rule::First { .. } => (lone.signal.sensed(), decodable),
+            Rule::Sinr { ratio, noise_w } => {
+                let decoded = decodable && lone.signal.power_w >= ratio * noise_w;
+                (decoded && !lone.deaf, decoded)
+            }
+        };
+        let outcome = match decoded {
+            _ if lone.deaf => Outcome::Deaf,
+            true => Outcome::Received,
+            false => Outcome::Undecodable,
+        };
+        let engaged = taken && lone.air.ends >= self.deaf_until;
+        End { outcome, engaged, interference_w: 0.0 }
+    }
+
+    fn on_air(&self) -> impl Iterator<Item = &Airing> {
+        self.lone.iter().chain(&self.airing)
+    }
+
+    /// True if a frame is on the air that makes the medium busy for this station.
+    pub fn senses(&self) -> bool {
+        self.on_air().any(|airing| airing.signal.sensed())
+    }
+
+    /// Adds a frame that is not alone, and decides about all that begin when it does.
+    fn join(&mut self, new: Airing) {
+        if new.air.begins != self.since {
+            self.since = new.air.begins;
+            self.before = self.hold;
+        }
+        let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
+        self.airing.insert(at, new);
+        let group = self.airing.partition_point(|a| a.air.begins < self.since);
+        self.hold = self.before;
+        match self.rule {
+            Rule::First { ratio } => self.meet_first(group, ratio),
+            Rule::Sinr { ratio, noise_w } => self.meet_all(group, ratio, noise_w),
+        }
+    }
+
+    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in the order of their
+    /// power. With an infinite ratio it is [`Capture::None`]: all that overlap collide.
+    fn meet_first(&mut self, group: usize, ratio: f64) {
+        for new in &mut self.airing[group..] {
+            if !new.signal.sensed() {
+                new.standing = Standing::Faint;
+                continue;
+            }
+            new.standing = match &mut self.hold {
+                None => {
+                    self.hold = Some(Hold::of(new, 0.0));
+                    Standing::Taken
+                }
+                Some(hold) if ratio * new.signal.power_w <= hold.power_w => {
+                    hold.overlapped = true;
+                    Standing::Passed
+                }
+                Some(hold) => {
+                    if new.air.ends > hold.ends {
+                        *hold = Hold::of(new, 0.0);
+                    }
+                    hold.collided = true;
+                    Standing::Collided
+                }
+            };
+        }
+    }
+
+    /// [`Capture::Sinr`], for the frames from `group` on, which begin now.
+    fn meet_all(&mut self, group: usize, ratio: f64, noise_w: f64) {
+        let audible = |a: &Airing| a.signal.decodable() && a.signal.power_w >= ratio * noise_w;
+        let standing = if let Some(hold) = &mut self.hold {
+            let others_w = others_w(&self.airing, hold.frame);
+            hold.overlapped = true;
+            hold.interference_w = hold.interference_w.max(others_w);
+            hold.collided |= hold.power_w < ratio * (noise_w + others_w);
+            Standing::Passed
+        } else {
+            Standing::Collided
+        };
+        for new in &mut self.airing[group..] {
+            new.standing = if audible(new) { standing } else { Standing::Faint };
+        }
+        if self.hold.is_none()
+            && let Some(first) = self.airing[group..].iter().position(|a| audible(a) && !a.deaf)
+        {
+            let candidate = self.airing[group + first];
+            let others_w = others_w(&self.airing, candidate.frame);
+            if candidate.signal.power_w >= ratio * (noise_w + others_w) {
+                self.hold = Some(Hold::of(&candidate, others_w));
+                for new in &mut self.airing[group..] {
+                    if new.standing == Standing::Collided {
+                        new.standing = Standing::Passed;
+                    }
+                }
+                self.airing[group + first].standing = Standing::Taken;
+            }
+        }
+    }
+}
+
+/// The order of [`Reception::airing`].
+fn by_beginning(a: &Airing, b: &Airing) -> Ordering {
+    (a.air.begins.cmp(&b.air.begins))
+        .then(b.signal.power_w.total_cmp(&a.signal.power_w))
+        .then(a.frame.cmp(&b.frame))
+}
+
+/// The power of all frames but one; in the order of the list, so that it is one and the same sum.
+fn others_w(airing: &[Airing], but: FrameId) -> f64 {
+    airing.iter().filter(|a| a.frame != but).map(|a| a.signal.power_w).sum()
+}

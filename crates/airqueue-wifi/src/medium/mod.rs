@@ -1,0 +1,73 @@
+//! The medium: who hears whom, and which frame survives.
+//!
+//! Three pieces, none of which knows the time, an event loop or the others' existence:
+//!
+//! * [`Reach`] is built once from positions and a [`Propagation`], or from a table of links, and then
+//!   never changes. [`Reach::hearers`] is a slice of those who hear a station, with the power and
+//!   the [`Level`] at which they do.
+//! * [`Reception`] is one station's receiver. It is told when frames begin and end and says of each
+//!   what became of it under the [`Capture`] rule.
+//! * [`FrameErrors`] gives the probability that a frame which survived is lost to bit errors.
+//!
+//! # How an engine drives it
+//!
+//! ```
+//! use airqueue_core::Time;
+//! use airqueue_wifi::medium::{
+//!     Air, Capture, FrameId, Outcome, Place, Propagation, Reach, StationId,
+//! };
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let place = |id, x_m| Place::new(StationId(id), x_m, 0.0);
+//! let reach = Reach::from_places(&[place(0, 0.0), place(1, 200.0)], &Propagation::ns2())?;
+//! let mut receptions = reach.receptions(Capture::NS2)?;
+//!
+//! // Station 0 transmits for 1 ms: its own receiver is deaf, all who hear it are told.
+//! let air = Air { begins: Time::ZERO, ends: Time::from_nanos(1_000_000) };
+//! receptions[0].on_transmit(air);
+//! for hearer in reach.hearers(StationId(0)) {
+//!     receptions[hearer.station.index()].on_begin(FrameId(7), air, hearer.signal());
+//! }
+//! // At the end of the frame, before anything begins at that instant:
+//! for hearer in reach.hearers(StationId(0)) {
+//!     let end = receptions[hearer.station.index()].on_end(FrameId(7)).expect("it began");
+//!     assert_eq!(end.outcome, Outcome::Received);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A frame is on the air from its beginning up to, but not including, its end: two that touch do
+//! not overlap. The engine therefore reports all ends of an instant before the beginnings. The order
+//! of the beginnings among themselves, and of a station's own transmission among them, is free:
+//! every permutation gives the same outcomes.
+//!
+//! Propagation takes no time here; frames that begin together reach everyone together.
+
+mod capture;
+mod error;
+mod frame_errors;
+mod grid;
+mod propagation;
+mod reach;
+
+pub use capture::{Air, Capture, End, FrameId, Outcome, Reception};
+pub use error::MediumError;
+pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
+pub use propagation::{PathLoss, Propagation, Thresholds};
+pub use reach::{Hearer, Level, Link, Place, Reach, Signal};
+
+/// A station of the network: an index, from 0 and without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StationId(pub u32);
+
+impl StationId {
+    /// The index into whatever the engine keeps for each station.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// 10^(`db` / 10), the same on every machine.
+fn from_db(db: f64) -> f64 {
+    libm::pow(10.0, db / 10.0)
+}

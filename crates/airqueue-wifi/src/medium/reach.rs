@@ -1,0 +1,302 @@
+//! Who hears whom: one compact table, built once.
+
+use super::grid::Grid;
+use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
+
+/// What a frame suffices for where it is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// It disturbs others and does nothing else.
+    Interference,
+    /// The medium is found busy, but nothing can be decoded.
+    Sensed,
+    /// It can be decoded.
+    Decodable,
+}
+
+/// How one station is heard by another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signal {
+    /// Received power in watts; [`Signal::NOMINAL_W`] where only ranges or bare links are known.
+    pub power_w: f64,
+    /// What that suffices for.
+    pub level: Level,
+}
+
+impl Signal {
+    /// Stands for a power that nobody gave: the same for all, so that none captures another.
+    pub const NOMINAL_W: f64 = 1.0;
+
+    /// True if the frame can be decoded.
+    pub fn decodable(self) -> bool {
+        self.level == Level::Decodable
+    }
+
+    /// True if the frame makes the medium busy.
+    pub fn sensed(self) -> bool {
+        self.level >= Level::Sensed
+    }
+}
+
+/// A station that hears another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hearer {
+    /// Who.
+    pub station: StationId,
+    /// What the other's frames suffice for there.
+    pub level: Level,
+    /// Received power in watts.
+    pub power_w: f64,
+}
+
+impl Hearer {
+    fn new(station: StationId, Signal { power_w, level }: Signal) -> Hearer {
+        Hearer { station, level, power_w }
+    }
+
+    /// How well.
+    pub fn signal(&self) -> Signal {
+        Signal { power_w: self.power_w, level: self.level }
+    }
+}
+
+/// A station in the plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Which station.
+    pub id: StationId,
+    /// Position in metres, at most [`Reach::FARTHEST_M`] from the origin along either axis.
+    pub x_m: f64,
+    /// Position in metres.
+    pub y_m: f64,
+    /// Radiated power in watts.
+    pub transmit_w: f64,
+}
+
+impl Place {
+    /// A station at a position in metres that transmits with ns-2's power.
+    pub const fn new(id: StationId, x_m: f64, y_m: f64) -> Place {
+        Place { id, x_m, y_m, transmit_w: Propagation::NS2_TRANSMIT_POWER_W }
+    }
+}
+
+/// One direction of a pair: `to` hears `from`. The other direction is a link of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// The transmitter.
+    pub from: StationId,
+    /// Who hears it.
+    pub to: StationId,
+    /// What its frames suffice for.
+    pub level: Level,
+    /// Received power in watts; given for all links or for none.
+    pub power_w: Option<f64>,
+}
+
+/// Who hears whom, and how: for each station a slice of those who hear it. Immutable; 16 bytes for
+/// each pair and 8 for each station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// Where the hearers of each station begin in `hearers`, and the end of the last.
+    offsets: Vec<usize>,
+    /// By transmitter, and for one transmitter by rising id.
+    hearers: Vec<Hearer>,
+    powers_known: bool,
+    examined: u64,
+}
+
+impl Reach {
+    /// The most pairs: 2 GiB of memory.
+    pub const MOST_LINKS: usize = 1 << 27;
+    /// The largest coordinate of a position, in metres.
+    pub const FARTHEST_M: f64 = 1e9;
+
+    /// Everyone hears those whose signal suffices over the distance. The ids are 0 to n - 1 in any
+    /// order. Looks only at pairs that are near enough to matter ([`Self::pairs_examined`]).
+    pub fn from_places(places: &[Place], propagation: &Propagation) -> Result<Reach, MediumError> {
+        propagation.check()?;
+        let places = check_places(places)?;
+        let ranges: Vec<f64> = places.iter().map(|p| propagation.range_m(p.transmit_w)).collect();
+        let points: Vec<(f64, f64)> = places.iter().map(|p| (p.x_m, p.y_m)).collect();
+        let grid = Grid::new(&points, side_for(&ranges));
+        let powers_known = matches!(propagation, Propagation::Loss { .. });
+        let mut reach = Reach::empty(places.len(), powers_known);
+        for (from, &range) in places.iter().zip(&ranges) {
+            let begin = reach.hearers.len();
+            grid.near((from.x_m, from.y_m), range, |to| {
+                reach.examine(from, &places[to as usize], propagation);
+            });
+            if reach.links() > Self::MOST_LINKS {
+                return Err(MediumError::TooManyLinks);
+            }
+            reach.hearers[begin..].sort_unstable_by_key(|hearer| hearer.station);
+            reach.offsets.push(reach.links());
+        }
+        reach.hearers.shrink_to_fit();
+        Ok(reach)
+    }
+
+    /// Adds `to` to the hearers of the last station, `from`, if it is one.
+    fn examine(&mut self, from: &Place, to: &Place, propagation: &Propagation) {
+        // One more than the limit shows that it is passed, and takes no memory beyond.
+        if to.id == from.id || self.links() > Self::MOST_LINKS {
+            return;
+        }
+        self.examined += 1;
+        let (dx, dy) = (to.x_m - from.x_m, to.y_m - from.y_m);
+        let distance_m = (dx * dx + dy * dy).sqrt();
+        if let Some(signal) = propagation.signal(from.transmit_w, distance_m) {
+            self.hearers.push(Hearer::new(to.id, signal));
+        }
+    }
+
+    /// Exactly the given links between the stations 0 to `stations` - 1.
+    pub fn from_links(stations: usize, links: &[Link]) -> Result<Reach, MediumError> {
+        let count = check_count(stations)?;
+        if links.len() > Self::MOST_LINKS {
+            return Err(MediumError::TooManyLinks);
+        }
+        for link in links {
+            check_link(link, count)?;
+        }
+        let with_power = links.iter().filter(|link| link.power_w.is_some()).count();
+        if with_power != 0 && with_power != links.len() {
+            return Err(MediumError::SomePowers);
+        }
+        let mut sorted = links.to_vec();
+        sorted.sort_unstable_by_key(|link| (link.from, link.to));
+        for (link, next) in sorted.iter().zip(sorted.iter().skip(1)) {
+            if (link.from, link.to) == (next.from, next.to) {
+                return Err(MediumError::DuplicateLink { from: link.from, to: link.to });
+            }
+        }
+        let mut reach = Reach::empty(stations, with_power > 0);
+        reach.examined = links.len() as u64;
+        let hearer = |link: &Link| {
+            let power_w = link.power_w.unwrap_or(Signal::NOMINAL_W);
+            Hearer { station: link.to, level: link.level, power_w }
+        };
+        reach.hearers = sorted.iter().map(hearer).collect();
+        for id in 0..count {
+            reach.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
+        }
+        Ok(reach)
+    }
+
+    fn empty(stations: usize, powers_known: bool) -> Reach {
+        let mut offsets = Vec::with_capacity(stations + 1);
+        offsets.push(0);
+        Reach { offsets, hearers: Vec::new(), powers_known, examined: 0 }
+    }
+
+    /// Number of stations.
+    pub fn stations(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of pairs of which the second hears the first.
+    pub fn links(&self) -> usize {
+        self.hearers.len()
+    }
+
+    /// Those who hear `from`, by rising id. Panics if there is no such station.
+    pub fn hearers(&self, from: StationId) -> &[Hearer] {
+        let at = from.index();
+        &self.hearers[self.offsets[at]..self.offsets[at + 1]]
+    }
+
+    /// How `to` hears `from`; `None`: not at all. Panics if there is no station `from`.
+    pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
+        let hearers = self.hearers(from);
+        let at = hearers.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
+        Some(hearers[at].signal())
+    }
+
+    /// False if the description had no powers, so that all are [`Signal::NOMINAL_W`].
+    pub fn powers_known(&self) -> bool {
+        self.powers_known
+    }
+
+    /// Pairs looked at while this was built: what building cost.
+    pub fn pairs_examined(&self) -> u64 {
+        self.examined
+    }
+
+    /// A receiver for each station, in the order of their ids.
+    pub fn receptions(&self, capture: Capture) -> Result<Vec<Reception>, MediumError> {
+        if matches!(capture, Capture::Sinr { .. }) && !self.powers_known {
+            return Err(MediumError::NoPowers("capture by SINR"));
+        }
+        (0..self.stations()).map(|_| Reception::new(capture)).collect()
+    }
+
+    /// `errors` if they are well formed and this medium tells what they need.
+    pub fn frame_errors(&self, errors: FrameErrors) -> Result<FrameErrors, MediumError> {
+        if errors == FrameErrors::BySnr && !self.powers_known {
+            return Err(MediumError::NoPowers("frame errors by SNR"));
+        }
+        errors.checked()
+    }
+}
+
+fn check_count(stations: usize) -> Result<u32, MediumError> {
+    match u32::try_from(stations) {
+        Ok(0) => Err(MediumError::NoStations),
+        Ok(count) => Ok(count),
+        Err(_) => Err(MediumError::TooManyStations(stations)),
+    }
+}
+
+/// The places by rising id, which is then their index.
+fn check_places(places: &[Place]) -> Result<Vec<Place>, MediumError> {
+    let stations = check_count(places.len())?;
+    let mut sorted = places.to_vec();
+    sorted.sort_by_key(|place| place.id);
+    for (place, next) in sorted.iter().zip(sorted.iter().skip(1)) {
+        if place.id == next.id {
+            return Err(MediumError::DuplicateStation(place.id));
+        }
+    }
+    sorted.iter().try_for_each(|place| check_place(place, stations))?;
+    Ok(sorted)
+}
+
+fn check_place(place: &Place, stations: u32) -> Result<(), MediumError> {
+    let Place { id, x_m, y_m, transmit_w } = *place;
+    if id.0 >= stations {
+        return Err(MediumError::UnknownStation { id, stations });
+    }
+    // Not a number is in no range.
+    let within = -Reach::FARTHEST_M..=Reach::FARTHEST_M;
+    if !within.contains(&x_m) || !within.contains(&y_m) {
+        return Err(MediumError::Position { id, x_m, y_m });
+    }
+    if !(transmit_w > 0.0 && transmit_w.is_finite()) {
+        return Err(MediumError::TransmitPower { id, value: transmit_w });
+    }
+    Ok(())
+}
+
+fn check_link(link: &Link, stations: u32) -> Result<(), MediumError> {
+    for id in [link.from, link.to] {
+        if id.0 >= stations {
+            return Err(MediumError::UnknownStation { id, stations });
+        }
+    }
+    if link.from == link.to {
+        return Err(MediumError::SelfLink(link.from));
+    }
+    match link.power_w {
+        Some(value) if !(value > 0.0 && value.is_finite()) => {
+            Err(MediumError::LinkPower { from: link.from, to: link.to, value })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A width of cells that suits most stations: the median of their ranges.
+fn side_for(ranges: &[f64]) -> f64 {
+    let mut sorted = ranges.to_vec();
+    let (_, median, _) = sorted.select_nth_unstable_by(ranges.len() / 2, f64::total_cmp);
+    if *median > 0.0 && median.is_finite() { *median } else { 1.0 }
+}
