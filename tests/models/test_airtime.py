@@ -88,14 +88,46 @@ def test_an_exchange_is_the_sum_of_its_parts(name: str, protection: str) -> None
     response = control_rate_bps(layer, rate)
     sifs, ack = layer.sifs_s, airtime.ack_s(layer, response)
     around = layer.aifs_s(3) + airtime.mean_backoff_s(layer) + sifs + ack
+    # Where 802.11b stations may be about, OFDM is announced in what they understand: 11 Mb/s.
+    in_ofdm = ~np.isin(rate, [1e6, 2e6, 5.5e6, 11e6])
+    announced = np.where(in_ofdm & (layer.band == "2.4"), 11e6, response)
     front = {
         "none": 0,
-        "cts-to-self": airtime.cts_s(layer, response) + sifs,
-        "rts": airtime.rts_s(layer, response) + airtime.cts_s(layer, response) + 2 * sifs,
+        "cts-to-self": airtime.cts_s(layer, announced) + sifs,
+        "rts": airtime.rts_s(layer, announced) + airtime.cts_s(layer, announced) + 2 * sifs,
     }[protection]
     frame = airtime.frame_s(layer, [[100], [1500]], rate)
     assert parts.total_s == pytest.approx(around + front + frame)
     assert parts.total_s.shape == (2, len(rate))
+
+
+@pytest.mark.parametrize("name", ["g", "g-long-slot", "n-2.4", "ax-2.4"])
+def test_protection_is_in_a_rate_of_the_stations_that_it_is_for(name: str) -> None:
+    layer = PHYS[name]
+    highest = layer.rates_bps[-1]
+    for protection in ("rts", "cts-to-self"):
+        plain = exchange(layer, 1500, highest, protection=protection)
+        given = exchange(layer, 1500, highest, protection=protection, protection_rate_bps=11e6)
+        assert plain.protection_s == given.protection_s
+        # The acknowledgement stays in OFDM.
+        assert plain.response_s == exchange(layer, 1500, highest).response_s
+    slow = replace(layer, basic_rates_bps=(1e6, 2e6, *layer.basic_rates_bps))
+    assert airtime.protection_rate_bps(slow, highest, {}) == 2e6
+    # RTS for stations that hear one end only may have the rate of the acknowledgement.
+    fast = exchange(layer, 1500, highest, protection="rts", protection_rate_bps=24e6)
+    both = airtime.rts_s(layer, 24e6) + airtime.cts_s(layer, 24e6)
+    assert fast.protection_s == pytest.approx(both + 2 * layer.sifs_s)
+
+
+@pytest.mark.parametrize("name", ["b-long", "a", "ac"])
+def test_protection_has_the_rate_of_the_response_where_all_understand_it(name: str) -> None:
+    layer = PHYS[name]
+    rates = layer.rates_bps
+    found = airtime.protection_rate_bps(layer, rates, {})
+    assert found.tolist() == control_rate_bps(layer, rates).tolist()
+    lowest = min(layer.basic_rates_bps)
+    given = airtime.protection_rate_bps(layer, rates, {"control_rate_bps": lowest})
+    assert np.all(given == lowest)
 
 
 def test_options_of_an_exchange() -> None:
@@ -158,6 +190,8 @@ def test_a_rate_that_the_layer_has_not_lists_those_it_has() -> None:
         ({"protection": "rts", "protection_rate_bps": 54e6}, "control_rate_bps"),
         ({"control_rate_bps": 0}, "control_rate_bps"),
         ({"aifsn": [1, 2], "backoff_slots": [1, 2, 3]}, "aifsn"),
+        ({"protection": "rts", "protection_rate_bps": 0}, "protection_rate_bps"),
+        ({"protection": "rts", "control_rate_bps": [1e6, 2e6], "aifsn": [1, 2, 3]}, "aifsn"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], names: str) -> None:

@@ -44,6 +44,13 @@ def test_rts_adds_itself_cts_and_two_sifs_to_both_frames() -> None:
     assert float(with_rts.ack_s - plain.ack_s) == pytest.approx(extra)
 
 
+def test_rts_of_a_mesh_has_the_rate_of_its_acknowledgements() -> None:
+    """802.11g: hidden nodes of the same mesh understand OFDM; 6 µs of signal extension a frame."""
+    plain, with_rts = (mesh_exchange("g-long-slot-ack-6", rts=rts) for rts in (False, True))
+    rts_s, cts_s = ((20 + 4 * -(-(22 + 8 * size) // 24) + 6) * 1e-6 for size in (20, 14))
+    assert float(with_rts.data_s - plain.data_s) == pytest.approx(rts_s + cts_s + 20e-6)
+
+
 def test_explicit_timing_is_a_changed_preset() -> None:
     """The upper end of the range for short preambles: ACKs at 1 Mb/s with one, which no radio has."""
     radio = PRESETS["b-short-ack-11"]

@@ -19,7 +19,7 @@ from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finis
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import MAX_NON_HT_BYTES, Mode, Phy, rates_text
+from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Mode, Phy, rates_text
 from airqueue.models.phys_ht import MAX_HE_BYTES
 
 HEADER_BYTES: Final = 24
@@ -231,7 +231,7 @@ class ExchangeOptions(TypedDict, total=False):
     protection: str
     """Frames in front: "none", "rts" (RTS and CTS) or "cts-to-self"."""
     protection_rate_bps: Numbers | None
-    """Of RTS and CTS; that of the acknowledgement if not given."""
+    """Of RTS and CTS; by the rule of `protection_rate_bps` if not given."""
 
 
 def exchange(
@@ -253,14 +253,11 @@ def exchange(
             f"{phy.name} it may take {MAX_PPDU_S * 1e3:g} ms: use a smaller one or a higher rate",
         )
     response_bps = response_rate_bps(phy, rate_bps, options)
-    protection_bps = options.get("protection_rate_bps")
-    if protection_bps is None:
-        protection_bps = response_bps
     aifsn = options.get("aifsn")
     parts = broadcast(
         aifsn=phy.aifs_s(2 if aifsn is None else aifsn),
         backoff_slots=_backoff_s(phy, options.get("backoff_slots")),
-        protection_rate_bps=_protection_s(phy, options.get("protection", "none"), protection_bps),
+        protection_rate_bps=_protection_s(phy, rate_bps, options),
         mpdu_bytes=frame,
         control_rate_bps=phy.sifs_s + ack_s(phy, response_bps),
     )
@@ -286,6 +283,31 @@ def response_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> 
     return numbers("control_rate_bps", given_bps, above=0)[()]
 
 
+def protection_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> FloatArray:
+    """Return the rate of RTS and CTS, given in the options or so that they protect.
+
+    A frame in OFDM is protected from 802.11b stations, which understand DSSS only (IEEE 802.11-2016,
+    10.7.6): the highest DSSS rate among the basic ones, or if none is, of the layer. A frame in DSSS,
+    and one of a layer without DSSS, has the rate of its acknowledgement; where there are no 802.11b
+    stations and RTS is for stations that hear only one end, give that rate.
+
+    >>> protection_rate_bps(layer_named("g"), [2e6, 54e6], {}).tolist()
+    [2000000.0, 11000000.0]
+    """
+    given_bps = options.get("protection_rate_bps")
+    if given_bps is not None:
+        return numbers("protection_rate_bps", given_bps, above=0)[()]
+    response_bps = response_rate_bps(phy, rate_bps, options)
+    dsss = [mode.rate_bps for mode in phy.control_modes if mode.modulation_class == DSSS]
+    if not dsss:
+        return response_bps
+    understood_bps = max([rate for rate in dsss if rate in phy.basic_rates_bps] or dsss)
+    index = _mode_index(phy.modes, phy.name, "rate_bps", numbers("rate_bps", rate_bps, above=0))
+    is_dsss = np.array([mode.modulation_class == DSSS for mode in phy.modes])[index]
+    is_dsss, response_bps = broadcast(rate_bps=is_dsss, control_rate_bps=response_bps)
+    return finished("protection rate", np.where(is_dsss, response_bps, understood_bps))
+
+
 def mac_overhead_bytes(phy: Phy) -> int:
     """Return what a frame adds to an IP packet: header (with QoS control for HT and later), LLC, FCS.
 
@@ -302,12 +324,13 @@ def _backoff_s(phy: Phy, slots: Numbers | None) -> FloatArray:
     return numbers("backoff_slots", slots, at_least=0, at_most=1e9)[()] * phy.slot_s
 
 
-def _protection_s(phy: Phy, protection: str, rate_bps: Numbers) -> FloatArray:
-    choice("protection", protection, PROTECTIONS)
+def _protection_s(phy: Phy, data_rate_bps: Numbers, options: ExchangeOptions) -> FloatArray:
+    protection = choice("protection", options.get("protection", "none"), PROTECTIONS)
     if protection == "none":
         return np.zeros(())[()]
-    cts = cts_s(phy, rate_bps) + phy.sifs_s
-    return cts if protection == "cts-to-self" else cts + rts_s(phy, rate_bps) + phy.sifs_s
+    rate = protection_rate_bps(phy, data_rate_bps, options)
+    cts = cts_s(phy, rate) + phy.sifs_s
+    return cts if protection == "cts-to-self" else cts + rts_s(phy, rate) + phy.sifs_s
 
 
 def _evaluate(
@@ -337,7 +360,11 @@ EXCHANGE_PARAMETERS: Final = (
     ),
     Parameter("protection", "frames in front", "none", Kind.CHOICE, PROTECTIONS),
     Parameter(
-        "protection_rate_bps", "rate of RTS and CTS; the ACK's if not given", None, Kind.RATE
+        "protection_rate_bps",
+        "rate of RTS and CTS; if not given, the highest that 802.11b stations understand where the "
+        "layer has such rates (g: 11 Mb/s), else the ACK's",
+        None,
+        Kind.RATE,
     ),
     Parameter("aifsn", "slots after SIFS; 2, which is DIFS, if not given", None),
     Parameter("backoff_slots", "mean backoff; (CW_min - 1)/2 if not given", None),

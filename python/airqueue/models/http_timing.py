@@ -13,7 +13,6 @@ import numpy as np
 
 from airqueue.models.airtime import (
     Exchange,
-    ExchangeOptions,
     checked_rate,
     exchange,
     frame_s,
@@ -193,16 +192,26 @@ def timing_for(
         cw_min=low,
         cw_max=high,
     )
-    options: ExchangeOptions = {
-        "control_rate_bps": control_rate_bps,
-        "backoff_slots": 0.0,
-        "protection": protection,
-    }
-    data = exchange(phy, headers + segment, rate, **options)
-    ack = exchange(phy, headers, ack_rate, **options)
+    # R_control is that of RTS, CTS and ACK: RTS precedes every frame, not for 802.11b's sake.
+    control = [
+        response_rate_bps(phy, r, {"control_rate_bps": control_rate_bps}) for r in (rate, ack_rate)
+    ]
+
+    def sent(size: Numbers, at_bps: Numbers, control_bps: Numbers) -> Exchange:
+        return exchange(
+            phy,
+            size,
+            at_bps,
+            control_rate_bps=control_bps,
+            backoff_slots=0.0,
+            protection=protection,
+            protection_rate_bps=control_bps,
+        )
+
+    data, ack = sent(headers + segment, rate, control[0]), sent(headers, ack_rate, control[1])
     lost = [data.frame_s, ack.frame_s]
     if protection == "rts":
-        lost = [rts_s(phy, response_rate_bps(phy, r, options)) for r in (rate, ack_rate)]
+        lost = [rts_s(phy, control_bps) for control_bps in control]
     return HttpTiming(
         data,
         ack,

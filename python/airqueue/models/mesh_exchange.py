@@ -167,12 +167,15 @@ def mesh_exchange(
     chosen = preset(radio) if isinstance(radio, str) else radio
     size = numbers("segment_bytes", segment_bytes, at_least=1, at_most=MAX_SEGMENT_BYTES)
     extra = TCP_IP_BYTES + chosen.overhead_bytes
+    rate = chosen.rate_bps if rate_bps is None else rate_bps
     data, ack = (
         exchange_s(
             chosen.phy,
             mpdu_bytes,
-            chosen.rate_bps if rate_bps is None else rate_bps,
+            rate,
             protection="rts" if rts else "none",
+            # RTS is for hidden nodes of the same mesh, which understand what the ACK is sent in.
+            protection_rate_bps=control_rate_bps(chosen.phy, rate),
         )
         for mpdu_bytes in (size + extra, extra)
     )
