@@ -18,6 +18,7 @@ from airqueue.models.sawtooth import (
     cubic_region,
     full_use_share,
     sawtooth,
+    window_packets,
 )
 
 RATE_BPS, RTT_S = 12e6, 0.1
@@ -174,6 +175,20 @@ def test_the_region_of_any_window() -> None:
     assert cubic_region(1e9, 1.7e308) == "cubic"
     with pytest.raises(ParameterError, match="window_packets is a list"):
         cubic_region([1, 2], 0.1)  # type: ignore[arg-type]
+
+
+def test_a_window_of_less_than_two_packets_is_refused() -> None:
+    # 56 kbit/s and 10 ms are 70 bytes.
+    given = {"rate_bps": 56e3, "rtt_s": 0.01, "packet_bytes": 1500.0}
+    with pytest.raises(
+        ParameterError, match=r"hold 0.0467 packets.* larger buffer_bytes"
+    ) as raised:
+        MODEL.evaluate(buffer_bytes=0.0, **given, control="reno")
+    assert raised.value.parameter == "buffer_bytes"
+    with pytest.raises(ParameterError, match=r"hold 1.05 packets"):
+        window_packets([9000, 1500], **given)
+    assert float(window_packets(2930, **given)) == 2.0
+    assert MODEL.evaluate(buffer_bytes=2930.0, **given, control="reno")["utilisation"] == 1.0
 
 
 def test_the_command_s_figures() -> None:

@@ -116,7 +116,11 @@ def test_every_advice_keeps_its_promises(layer, rtt_s, flows, target_s, sender):
     )
     full_s = float(sized.tooth.full_delay_s)
     assert sized.packets >= 1
-    assert full_s <= target_s * (1 + 1e-9) or sized.packets == 1
+    # No window is smaller than 2 packets, whatever the target.
+    path = rtt_s * sized.cell.capacity_bps / 8 / packet
+    assert sized.packets + path >= 2 - 1e-9
+    least = sized.packets == 1 or sized.packets - 1 + path < 2
+    assert full_s <= target_s * (1 + 1e-9) or least
     assert sized.packets <= sized.wanted.capacity_packets
     # One packet more would break the delay, or TCP has no use for it.
     assert sized.packets == sized.wanted.capacity_packets or (
@@ -171,6 +175,37 @@ def test_a_packet_longer_than_the_target_is_still_let_in():
         f.reason for f in advice_for(sized, delay_target_s=0.001).figures if "limit" in f.label
     )
     assert "one packet alone" in reason
+
+
+def test_a_path_of_less_than_a_packet_gets_two_and_the_reason():
+    # A packet takes 14 ms: the path of 1 ms holds a fourteenth, and one of 20 ms more than one.
+    sized = ap_queue([1e6], 0.001, 1)
+    assert (sized.target_packets, sized.packets) == (1, 2)
+    assert sized.path_packets == pytest.approx(0.001 / sized.cell.packet_s)
+    advice = advice_for(sized, rtt_s=0.001, flows=1)
+    reason = next(f.reason for f in advice.figures if f.name == "queue_packets")
+    assert "20 ms or not" in reason
+    assert "fewer than 2" in reason
+    # The rules that leave less than a window promise nothing.
+    rules = advice.to_json()["tables"][0]["rows"]
+    assert [row["utilisation_fraction"] for row in rules[:2]] == [None, None]
+    assert ap_queue([1e6], 0.02, 1).packets == 1
+
+
+def test_windows_too_small_to_mend_a_loss_are_said():
+    # 30 flows on 11 Mb/s: the path holds 10 packets, 20 ms leave room for 9.
+    crowd = ap_queue([11e6], 0.02, 30)
+    assert crowd.timeouts
+    assert crowd.torn
+    assert crowd.flow_packets == pytest.approx((crowd.path_packets + crowd.packets) / 30)
+    advice = advice_for(crowd, rtt_s=0.02, flows=30)
+    assert "timeouts apart" in advice.headline
+    assert any("0.62 packets of each flow" in caution for caution in advice.cautions)
+    # With what TCP wants there are four of each.
+    served = ap_queue([11e6], 0.02, 30, delay_target_s=10)
+    assert served.flow_packets >= 4 - 1e-9
+    assert not served.timeouts
+    assert not any("timeout" in caution for caution in advice_for(served).cautions)
 
 
 def test_commands_carry_the_numbers():

@@ -31,6 +31,7 @@ import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
+from airqueue.models.errors import ParameterError
 
 DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
 """f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
@@ -41,6 +42,9 @@ CUBIC_C = 0.4
 FRIENDLY_ALPHA = 3.0 * (1.0 - 0.7) / (1.0 + 0.7)
 """RFC 9438, section 4.3: packets per round trip in the Reno-friendly region."""
 REGIONS = ("reno-friendly", "mixed", "cubic")
+
+LEAST_WINDOW_PACKETS = 2.0
+"""A window that is cut to half must leave a whole packet; below it there is no saw tooth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ def sawtooth(
 
     Valid for one flow, or for flows of one round-trip time that all lose at once, which is the worst
     case of several; with drop-tail, no limit by the receiver's window, a window of many packets (at
-    few, whole packets matter) and losses by overflow only. Fluid: no burst, no timeout, and the cut
+    few, whole packets matter; `window_packets` refuses what is none) and losses by overflow only.
+    Fluid: no burst, no timeout, and the cut
     takes effect at once. Delayed ACKs stretch a tooth and change nothing here. Raises ParameterError.
 
     >>> float(sawtooth(0, 18e6, 0.2).utilisation)
@@ -104,6 +109,37 @@ def sawtooth(
                 "least_delay_s", np.maximum(0.0, left * (1.0 + share) - 1.0) * rtt
             ),
         )
+
+
+def window_packets(
+    buffer_bytes: Numbers, rate_bps: Numbers, rtt_s: Numbers, packet_bytes: Numbers
+) -> FloatArray:
+    """Return the window at the loss, ``D + B``, in packets.
+
+    Parameters as of `sawtooth`; packet_bytes: IP packets. Raises ParameterError, also for a window of
+    less than `LEAST_WINDOW_PACKETS`, of which the saw tooth knows nothing: senders then wait for
+    timeouts, and the link for them.
+
+    >>> float(window_packets(450_000, 18e6, 0.2, 1500))
+    600.0
+    """
+    buffer, rate, rtt, packet = broadcast(
+        buffer_bytes=numbers("buffer_bytes", buffer_bytes, at_least=0),
+        rate_bps=numbers("rate_bps", rate_bps, above=0),
+        rtt_s=numbers("rtt_s", rtt_s, above=0),
+        packet_bytes=numbers("packet_bytes", packet_bytes, above=0),
+    )
+    with np.errstate(over="ignore"):
+        window = np.asarray(finished("window_packets", (rate * rtt / 8.0 + buffer) / packet))
+    # The last place apart.
+    if np.any(window < LEAST_WINDOW_PACKETS * (1.0 - 1e-12)):
+        raise ParameterError(
+            "buffer_bytes",
+            f"path and buffer together hold {float(window.min()):.3g} packets, and the saw tooth "
+            f"needs a window of {LEAST_WINDOW_PACKETS:g} or more; use a larger buffer_bytes, or a "
+            "smaller packet_bytes",
+        )
+    return window[()]
 
 
 def cubic_region(window_packets: float, rtt_s: float) -> str:
@@ -157,10 +193,7 @@ def _evaluate(
     *, buffer_bytes: float, rate_bps: float, rtt_s: float, control: str, packet_bytes: float
 ) -> dict[str, float | str | None]:
     tooth = sawtooth(buffer_bytes, rate_bps, rtt_s, control)
-    packet = numbers("packet_bytes", packet_bytes, above=0)
-    path_bytes = rate_bps * rtt_s / 8.0
-    with np.errstate(over="ignore"):
-        window = finished("window_packets", (path_bytes + buffer_bytes) / packet)
+    window = window_packets(buffer_bytes, rate_bps, rtt_s, packet_bytes)
     full_rtt_s = rtt_s + float(tooth.full_delay_s)
     return {
         "utilisation": float(tooth.utilisation),
@@ -168,7 +201,7 @@ def _evaluate(
         "mean_delay_s": float(tooth.mean_delay_s),
         "least_delay_s": float(tooth.least_delay_s),
         "window_packets": float(window),
-        "full_use_bytes": full_use_share(control) * path_bytes,
+        "full_use_bytes": full_use_share(control) * rate_bps * rtt_s / 8.0,
         "cubic_region": None if control == "reno" else cubic_region(float(window), full_rtt_s),
     }
 
@@ -195,5 +228,5 @@ MODEL = Model(
     evaluate=_evaluate,
     example="buffer_bytes=150000 control=cubic",
     valid="One long flow, or several of one round-trip time that lose together; drop-tail; windows "
-    "of many packets; no receiver's limit, no loss in the air.",
+    "of many packets (fewer than 2 are refused); no receiver's limit, no loss in the air.",
 )

@@ -13,8 +13,8 @@ from typing import Final
 
 from airqueue.models.buffer_rules import desynchronised_utilisation
 from airqueue.models.checks import numbers
-from airqueue.models.flow_adapted import FlowAdapted, flow_adapted
-from airqueue.models.sawtooth import Sawtooth, cubic_region, sawtooth
+from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
+from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region, sawtooth
 from airqueue.sizing.cell import Cell, cell
 
 DELAY_TARGET_S: Final = 0.020
@@ -23,6 +23,8 @@ FIRST_WINDOW: Final = 10
 """RFC 6928: packets that a new connection sends in one burst."""
 MUCH: Final = 0.05
 """Utilisation that a delay target may cost before a FIFO is the wrong thing to have."""
+RECOVERED_PACKETS: Final = RECOVERY_WINDOW["fast-retransmit"]
+"""Of a flow, at a loss: with fewer it ends in a timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,11 @@ class ApQueue:
     target_packets: int
     """What the delay target leaves room for, at least 1."""
     packets: int
-    """The recommendation: the smaller of the two."""
+    """The recommendation: the smaller of the two, and with the path enough for a window at all."""
+    path_packets: float
+    """D: on the way without any queue."""
+    flow_packets: float
+    """(D + B)/n: window of a flow when the queue is full."""
     control: str
     """Whose saw tooth the forecast is: "reno-friendly" for CUBIC where its windows are small."""
     tooth: Sawtooth
@@ -53,10 +59,15 @@ class ApQueue:
         return self.packets < self.cell.aggregated_packets
 
     @property
+    def timeouts(self) -> bool:
+        """Whether flows have too few packets to mend a loss, which the utilisation leaves out."""
+        return self.flow_packets < RECOVERED_PACKETS * (1 - 1e-9)
+
+    @property
     def torn(self) -> bool:
         """Whether no length suits both: the target costs much, or leaves flows to timeouts."""
         lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
-        return self.limited and (lost > MUCH or str(self.wanted.decided_by) == "recover")
+        return self.limited and (lost > MUCH or self.timeouts)
 
 
 def ap_queue(
@@ -73,7 +84,8 @@ def ap_queue(
 
     rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. rtt_s:
     mean round trip without queue. delay_target_s: longest delay of the full queue; one packet is
-    allowed even where it takes longer. control: as in `airqueue.models.sawtooth`.
+    allowed even where it takes longer, and two where the path holds less than one, since no window is
+    smaller. control: as in `airqueue.models.sawtooth`.
 
     Raises ParameterError.
 
@@ -96,7 +108,9 @@ def ap_queue(
 
     wanted = needed(control)
     target_packets = max(1, math.floor(target_s / air.packet_s * (1 + 1e-12)))
-    packets = min(int(wanted.capacity_packets), target_packets)
+    path_packets = rtt_s / air.packet_s
+    least = math.ceil((LEAST_WINDOW_PACKETS - path_packets) * (1 - 1e-12))
+    packets = min(int(wanted.capacity_packets), max(target_packets, least))
     followed = _followed(control, rtt_s + packets * air.packet_s, flows, air.packet_s)
     if followed != control:
         # The cut and with it the capacity is the same, what it does for the air is not.
@@ -107,7 +121,17 @@ def ap_queue(
     if control == "reno":
         independent = desynchronised_utilisation(buffer, air.capacity_bps, rtt_s, flows)
         utilisation = max(utilisation, float(independent))
-    return ApQueue(air, wanted, target_packets, packets, control, tooth, utilisation)
+    return ApQueue(
+        air,
+        wanted,
+        target_packets,
+        packets,
+        path_packets,
+        (path_packets + packets) / flows,
+        control,
+        tooth,
+        utilisation,
+    )
 
 
 def _followed(control: str, full_rtt_s: float, flows: float, packet_s: float) -> str:

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
+from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS
 from airqueue.models.voice import mos, r_factor
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
-from airqueue.sizing.ap import FIRST_WINDOW, ApQueue
+from airqueue.sizing.ap import FIRST_WINDOW, RECOVERED_PACKETS, ApQueue
 from airqueue.sizing.cell import ACK_EVERY, lone_packet_s
 from airqueue.sizing.codel import Codel, codel_for
 from airqueue.sizing.settings import linux, openwrt
@@ -70,7 +71,7 @@ def ap_advice(
         what="ap",
         inputs=inputs,
         headline=_line(sized, line_bps) + _headline(sized, flows, delay_target_s),
-        figures=_figures(sized, delay_target_s, rtt_s),
+        figures=_figures(sized, delay_target_s),
         tables=(_rules(sized, rtt_s, flows, delay_target_s),),
         alternatives=_alternatives(sized, codel, delay_target_s),
         cautions=_cautions(sized),
@@ -118,14 +119,15 @@ def _busy(sized: ApQueue) -> str:
     """Return the least use of the air, and of two the one that assumes nothing of the flows."""
     in_step = float(sized.tooth.utilisation)
     at_least = percent(sized.utilisation_at_least)
+    if sized.timeouts:
+        return f"{at_least} of the time, timeouts apart"
     if sized.utilisation_at_least <= in_step:
         return f"{at_least} of the time"
     return f"{at_least} of the time if they lose at different times, {percent(in_step)} if together"
 
 
-def _figures(sized: ApQueue, delay_target_s: float, rtt_s: float) -> tuple[Figure, ...]:
+def _figures(sized: ApQueue, delay_target_s: float) -> tuple[Figure, ...]:
     air, full_s = sized.cell, float(sized.tooth.full_delay_s)
-    path = air.capacity_bps * rtt_s / (8 * air.packet_bytes)
     voice = float(mos(r_factor(full_s + CODEC_S)))
     return (
         Figure("goodput_bps", "what TCP gets", air.goodput_bps, _why_goodput(sized)),
@@ -135,7 +137,12 @@ def _figures(sized: ApQueue, delay_target_s: float, rtt_s: float) -> tuple[Figur
             air.capacity_bps,
             "the same with TCP and IP headers: what empties the queue",
         ),
-        Figure("path_packets", "the path holds", path, "RTT·C, on the way without any queue"),
+        Figure(
+            "path_packets",
+            "the path holds",
+            sized.path_packets,
+            "RTT·C, on the way without any queue",
+        ),
         Figure("queue_packets", "queue limit", sized.packets, _why_limit(sized, delay_target_s)),
         Figure(
             "queue_bytes",
@@ -187,6 +194,12 @@ def _why_limit(sized: ApQueue, delay_target_s: float) -> str:
         decided = str(sized.wanted.decided_by)
         aggregates = sized.cell.aggregated_packets > FIRST_WINDOW
         return _WHY["aggregates" if decided == "least" and aggregates else decided]
+    if sized.packets > sized.target_packets:
+        return (
+            f"the least there is, {seconds(delay_target_s)} or not: the path holds "
+            f"{sized.path_packets:.2g} packets, and with fewer than {LEAST_WINDOW_PACKETS:g} in path "
+            "and queue TCP cannot send one while it waits for the acknowledgement of another"
+        )
     if float(sized.tooth.full_delay_s) > delay_target_s:
         return f"the least there is: one packet alone takes longer than {seconds(delay_target_s)}"
     return (
@@ -200,6 +213,8 @@ def _rules(sized: ApQueue, rtt_s: float, flows: float, delay_target_s: float) ->
 
     def row(name: str, packets: float, utilisation: float | None) -> tuple[Value, ...]:
         size = round(packets * (air.packet_bytes + linux.ETHERNET_BYTES))
+        if sized.path_packets + packets < LEAST_WINDOW_PACKETS:
+            utilisation = None
         return (name, round(packets), size, packets * air.packet_s, utilisation)
 
     thumb = rule(air.capacity_bps, rtt_s, 1.0, sized.control, air.packet_bytes)
@@ -272,6 +287,12 @@ def _cautions(sized: ApQueue) -> tuple[str, ...]:
         "The driver's ring holds more packets behind this queue (40 in a device of the APQ paper); "
         "they add to the delay.",
     ]
+    if sized.timeouts:
+        said.append(
+            f"Path and full queue hold {sized.flow_packets:.2g} packets of each flow. With fewer "
+            f"than {RECOVERED_PACKETS:g} a loss ends in a timeout, of 0.2 s or more: the flow stands "
+            "still, and the air idles if the others do not fill it, which the forecast leaves out."
+        )
     if sized.slower:
         said.append(
             f"C counts on full aggregates, {plural(air.aggregated_packets, 'packet')} waiting for "
