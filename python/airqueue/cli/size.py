@@ -13,6 +13,7 @@ from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.mesh_file import read_topology
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS
 from airqueue.models.virtual_queues import CARRYING, RING_PACKETS
 from airqueue.sizing.advice import Advice, wanted
@@ -45,7 +46,7 @@ packet_option = click.option(
     "--packet",
     "packet_bytes",
     type=click.IntRange(68, MAX_PACKET_BYTES),
-    default=1500,
+    default=PACKET_BYTES,
     show_default=True,
     metavar="BYTES",
     help="IP packets of the downloads.",

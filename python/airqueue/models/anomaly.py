@@ -12,12 +12,11 @@ from typing import Final, Unpack
 from airqueue.models.airtime import MAX_FRAME_BYTES, ExchangeOptions, exchange_s
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy, dsss
 
-TCP_IP_BYTES: Final = 40
-"""Headers of TCP and IPv4 without options; also an acknowledgement without data."""
 _B_SHORT: Final = dsss("short")
 
 
@@ -118,7 +117,7 @@ def anomaly_tcp_bps(
     n: Numbers,
     slow_rate_bps: Numbers,
     fast_rate_bps: Numbers = 11e6,
-    segment_bytes: Numbers = 1460,
+    segment_bytes: Numbers = SEGMENT_BYTES,
     *,
     segments_per_ack: Numbers = 1,
     overhead_bytes: Numbers = 36,

@@ -28,6 +28,7 @@ import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS, full_use_share, sawtooth
 
 ENOUGH_FLOWS = 250
@@ -35,7 +36,6 @@ ENOUGH_FLOWS = 250
 TINY_PACKETS = (10, 20)
 TINY_UTILISATION = (0.85, 0.90)
 """What the tiny-buffer papers report from simulation; the theorem's own promise is ρ θ."""
-PACKET_BYTES = 1500.0
 
 
 def bandwidth_delay_bytes(rate_bps: Numbers, rtt_s: Numbers) -> FloatArray:

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from airqueue.models.buffer_rules import (
-    PACKET_BYTES,
     bandwidth_delay_bytes,
     desynchronised_utilisation,
     packets_of,
@@ -35,6 +34,7 @@ from airqueue.models.buffer_rules import (
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS, full_use_share, sawtooth
 
 RECOVERY_WINDOW = {"fast-retransmit": 4.0, "limited-transmit": 2.0}

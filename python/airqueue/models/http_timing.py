@@ -20,13 +20,13 @@ from airqueue.models.airtime import (
     response_rate_bps,
     rts_s,
 )
-from airqueue.models.anomaly import TCP_IP_BYTES
 from airqueue.models.backoff import windows
 from airqueue.models.catalogue import Kind, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.http_constants import CONSTANTS_11A, CONSTANTS_11B, HttpConstants
 from airqueue.models.http_contention import ATTEMPTS
+from airqueue.models.packets import TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy

@@ -18,7 +18,8 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.errors import ParameterError
-from airqueue.models.mesh_exchange import DEFAULT_PRESET, SEGMENT_BYTES, mesh_exchange, preset
+from airqueue.models.mesh_exchange import DEFAULT_PRESET, mesh_exchange, preset
+from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.text import plural, seconds
 from airqueue.text import rate as rate_text
 

@@ -25,12 +25,10 @@ from airqueue.models.airtime import (
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, finished, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import phy
 from airqueue.models.phys import Phy
 
-SEGMENT_BYTES: Final = 1460
-"""TCP payload of the paper's simulations."""
-TCP_IP_BYTES: Final = 40
 MESH_CONTROL_BYTES: Final = 6
 MESH_OVERHEAD_BYTES: Final = (
     FOUR_ADDRESS_QOS_HEADER_BYTES + MESH_CONTROL_BYTES + LLC_SNAP_BYTES + FCS_BYTES

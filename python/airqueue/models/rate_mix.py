@@ -18,10 +18,10 @@ from airqueue.models.airtime import (
     exchange_s,
     mac_overhead_bytes,
 )
-from airqueue.models.anomaly import TCP_IP_BYTES
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy
@@ -107,7 +107,7 @@ def _mix(share: FloatArray, cycle: FloatArray, packet: FloatArray, count: FloatA
 def tcp_cycle_s(
     phy: Phy,
     rate_bps: Numbers,
-    segment_bytes: Numbers = 1460,
+    segment_bytes: Numbers = SEGMENT_BYTES,
     *,
     segments_per_ack: Numbers = 1,
     overhead_bytes: Numbers | None = None,
@@ -171,7 +171,7 @@ def _evaluate(
 
 CYCLE_PARAMETERS: Final = (
     Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
-    Parameter("segment_bytes", "TCP segment without headers", 1460, Kind.SIZE),
+    Parameter("segment_bytes", "TCP segment without headers", SEGMENT_BYTES, Kind.SIZE),
     Parameter("segments_per_ack", "d: 2 with delayed acknowledgements", 1),
     Parameter(
         "overhead_bytes",

@@ -32,6 +32,7 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import PACKET_BYTES
 
 DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
 """f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
@@ -214,7 +215,7 @@ MODEL = Model(
         Parameter("rate_bps", "C, rate of the link", 18e6, Kind.RATE),
         Parameter("rtt_s", "round-trip time without queue", 0.2, Kind.DURATION),
         Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS),
-        Parameter("packet_bytes", "IP packets", 1500.0, Kind.SIZE),
+        Parameter("packet_bytes", "IP packets", PACKET_BYTES, Kind.SIZE),
     ),
     outputs=(
         Output("utilisation", "share of the time that the link is busy"),

@@ -18,6 +18,7 @@ from airqueue.models.ampdu import aggregate_exchange, largest_aggregate
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy
@@ -38,7 +39,7 @@ class SingleStation:
 
 def single_station(
     phy: Phy,
-    packet_bytes: Numbers = 1500,
+    packet_bytes: Numbers = PACKET_BYTES,
     rate_bps: Numbers | None = None,
     *,
     mpdus: Numbers | None = None,
@@ -126,7 +127,7 @@ MODEL = Model(
     summary="UDP throughput of one saturated station, with or without A-MPDU aggregation.",
     parameters=(
         Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
-        Parameter("packet_bytes", "L: IP packet", 1500, Kind.SIZE),
+        Parameter("packet_bytes", "L: IP packet", PACKET_BYTES, Kind.SIZE),
         Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
         Parameter("mpdus", "packets in an aggregate, 0: no aggregation; most if not given", None),
         Parameter(

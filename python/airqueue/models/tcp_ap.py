@@ -24,10 +24,10 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import SEGMENT_BYTES
 
 OVERHEAD_BYTES: Final = 112
 """TCP, IP, MAC and PHY headers of a packet; the whole of an acknowledgement."""
-SEGMENT_BYTES: Final = 1460
 BANDWIDTH_BPS: Final = 11e6
 SPATIAL_HOPS: Final = 4
 """Hops after which a packet no longer disturbs the next: ranges of 250 m and 550 m."""

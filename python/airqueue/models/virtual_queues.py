@@ -29,12 +29,12 @@ from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES, Allocation, a
 from airqueue.models.mesh_buffer import NeighbourhoodBuffer, path_buffer
 from airqueue.models.mesh_exchange import (
     DEFAULT_PRESET,
-    SEGMENT_BYTES,
     MeshExchange,
     mesh_exchange,
     preset,
 )
 from airqueue.models.mesh_topology import Flow, Link, Topology
+from airqueue.models.packets import SEGMENT_BYTES
 
 RING_PACKETS: Final = 3
 """What the driver's ring holds at each node below the queues, on the paper's testbed (5.2.3)."""

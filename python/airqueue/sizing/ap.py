@@ -14,6 +14,7 @@ from typing import Final
 from airqueue.models.buffer_rules import desynchronised_utilisation
 from airqueue.models.checks import numbers
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region, sawtooth
 from airqueue.sizing.cell import Cell, cell
 
@@ -76,7 +77,7 @@ def ap_queue(
     flows: float,
     *,
     phy: str | None = None,
-    packet_bytes: float = 1500.0,
+    packet_bytes: float = PACKET_BYTES,
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
 ) -> ApQueue:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from airqueue.models.airtime import mac_overhead_bytes
-from airqueue.models.anomaly import TCP_IP_BYTES
 from airqueue.models.checks import numbers
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import PACKET_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy
 from airqueue.models.rate_mix import airtime_fair, packet_fair, tcp_cycle_s
@@ -87,7 +87,7 @@ def guess_phy(rates_bps: Sequence[float]) -> str:
 def cell(
     rates_bps: Sequence[float],
     phy: str | None = None,
-    packet_bytes: float = 1500.0,
+    packet_bytes: float = PACKET_BYTES,
     *,
     aggregate: bool = True,
 ) -> Cell:

@@ -18,6 +18,7 @@ from airqueue.models.checks import numbers
 from airqueue.models.edca_fairness import AccessClass, Fairness, tcp_fairness
 from airqueue.models.edca_txop import packets_per_txop, step_s, txop_for_packets_s
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy
 from airqueue.sizing.cell import ACK_EVERY, Cell, cell
@@ -82,7 +83,7 @@ def size_edca(
     *,
     phy: str = "b-short",
     rate_bps: float | None = None,
-    packet_bytes: float = 1500.0,
+    packet_bytes: float = PACKET_BYTES,
 ) -> EdcaSizing:
     """Return the settings for n_u uploads and n_d downloads, one station each.
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from airqueue.models.checks import numbers
 from airqueue.models.collision_domain import CollisionDomains
-from airqueue.models.mesh_exchange import SEGMENT_BYTES, MeshExchange
+from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_topology import Link, Topology
+from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.models.sawtooth import Sawtooth, sawtooth
 from airqueue.models.virtual_queues import (
     RING_PACKETS,

@@ -7,15 +7,13 @@ from typing import Any, Final
 
 from airqueue.models.mesh_allocation import STRATEGIES
 from airqueue.models.mesh_exchange import DEFAULT_PRESET
+from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.virtual_queues import CARRYING
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.codel import HOLD, TARGET_S, codel_for
 from airqueue.sizing.mesh import USUAL_PACKETS, FlowForecast, MeshForecast
 from airqueue.sizing.settings import linux, openwrt
 from airqueue.text import number, plural, seconds
-
-PACKET_BYTES: Final = 1500
-"""IP packets, for queues that are counted in bytes."""
 
 _CAUTIONS: Final = (
     "B is an upper bound: it takes the PHY's rate for the flow's, and with --carrying link each flow "

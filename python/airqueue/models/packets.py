@@ -1,0 +1,12 @@
+"""Packets as TCP over Ethernet makes them: what models take where nothing else is given."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PACKET_BYTES: Final = 1500
+"""An IP packet as large as Ethernet carries it."""
+TCP_IP_BYTES: Final = 40
+"""Headers of TCP and IPv4 without options; also an acknowledgement without data."""
+SEGMENT_BYTES: Final = PACKET_BYTES - TCP_IP_BYTES
+"""TCP payload of such a packet."""
