@@ -354,10 +354,14 @@ def _evaluate(
     }
 
 
+RATE_PARAMETER: Final = Parameter(
+    "rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE
+)
+CONTROL_RATE_PARAMETER: Final = Parameter(
+    "control_rate_bps", "rate of the ACK; by the standard's rule if not given", None, Kind.RATE
+)
 EXCHANGE_PARAMETERS: Final = (
-    Parameter(
-        "control_rate_bps", "rate of the ACK; by the standard's rule if not given", None, Kind.RATE
-    ),
+    CONTROL_RATE_PARAMETER,
     Parameter("protection", "frames in front", "none", Kind.CHOICE, PROTECTIONS),
     Parameter(
         "protection_rate_bps",
@@ -377,7 +381,7 @@ MODEL = Model(
     parameters=(
         Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
         Parameter("mpdu_bytes", "L: frame with MAC header and FCS", 1536, Kind.SIZE),
-        Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
+        RATE_PARAMETER,
         *EXCHANGE_PARAMETERS,
     ),
     outputs=(

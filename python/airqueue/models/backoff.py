@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue.models.catalogue import Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, numbers
 from airqueue.models.errors import ParameterError
 
@@ -124,3 +125,10 @@ def drop_probability(p: FloatArray, retries: FloatArray) -> FloatArray:
 def _doublings(cw_min: FloatArray, cw_max: FloatArray) -> int:
     """Return after how many doublings no window grows any more."""
     return math.ceil(math.log2(float(np.max(cw_max / cw_min, initial=1.0))))
+
+
+WINDOW_PARAMETERS: Final = (
+    Parameter("cw_min", "values of the smallest contention window", CW_MIN),
+    Parameter("cw_max", "values of the largest contention window", CW_MAX),
+)
+"""Of every model of one class of stations."""

@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
-from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
+from airqueue.models.catalogue import Figure, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, finished
-from airqueue.models.edca_classes import RETRIES, Classes, Shares, classes
+from airqueue.models.edca_classes import RETRIES, RETRIES_PARAMETER, Classes, Shares, classes
 from airqueue.models.edca_solver import attempts_fixed_point
 from airqueue.models.edca_validity import (
     RULE_PARAMETER,
@@ -146,7 +146,7 @@ MODEL = Model(
         Parameter("cw_min_high", "values of the high class's smallest window", CW_MIN),
         Parameter("cw_min_low", "values of the low class's smallest window", CW_MIN),
         Parameter("cw_max", "values of the largest window", CW_MAX),
-        Parameter("retries", "retransmissions before a packet is given up", RETRIES, Kind.WHOLE),
+        RETRIES_PARAMETER,
         RULE_PARAMETER,
     ),
     outputs=(

@@ -28,8 +28,8 @@ import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.packets import PACKET_BYTES
-from airqueue.models.sawtooth import CONTROLS, full_use_share, sawtooth
+from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
+from airqueue.models.sawtooth import CONTROL_PARAMETER, full_use_share, sawtooth
 
 ENOUGH_FLOWS = 250
 """From so many flows on, APQ quotes ``RTT C / √n`` as valid (its reference [1])."""
@@ -246,8 +246,8 @@ MODEL = Model(
         Parameter("rate_bps", "C, what the link really carries", 18e6, Kind.RATE),
         Parameter("rtt_s", "mean round-trip time without queue", 0.2, Kind.DURATION),
         Parameter("flows", "n, long flows that lose independently", 1.0),
-        Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS),
-        Parameter("packet_bytes", "IP packets", PACKET_BYTES, Kind.SIZE),
+        CONTROL_PARAMETER,
+        PACKET_PARAMETER,
         Parameter("window_packets", "W, largest window of a flow, for the log W rule", 64.0),
         Parameter("load", "ρ, load offered by paced flows, for the log W rule", 0.9),
         Parameter("effective_utilisation", "θ, share of that load carried", 0.95),

@@ -7,13 +7,13 @@ that a small window at the begin does not wait for the timer. HTTP paper, sectio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, finished, number, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.file_sizes import Survival, mean_segments_of, segment_tail
 from airqueue.models.http_timing import (
@@ -24,7 +24,7 @@ from airqueue.models.http_timing import (
     HttpTiming,
     timing_of,
 )
-from airqueue.models.web_session import handshake_s
+from airqueue.models.web_session import HANDSHAKE_PARAMETER, TIMER_PARAMETER, handshake_s
 
 _LARGEST = 100_000
 _MOST_SEGMENTS = 1e12
@@ -203,8 +203,8 @@ MODEL = Model(
         Parameter(
             "thresholds", "segments at which d grows by one; 2,5,9: dynamic", None, Kind.NUMBERS
         ),
-        Parameter("timer_s", "delayed-ACK timer of the receiver", 0.04, Kind.DURATION),
-        Parameter("handshake", "form of Eq. (13)", "corrected", Kind.CHOICE, FORMS),
+        replace(TIMER_PARAMETER, default=0.04),
+        HANDSHAKE_PARAMETER,
         *TIMING_PARAMETERS,
     ),
     outputs=(

@@ -133,11 +133,14 @@ class Shares:
         return finished("ratio", value)
 
 
+RETRIES_PARAMETER = Parameter(
+    "retries", "retransmissions before a packet is given up", RETRIES, Kind.WHOLE
+)
 CLASS_PARAMETERS = (
     Parameter("stations", "saturated stations of each class", (1.0, 1.0), Kind.NUMBERS),
     Parameter("aifs_slots", "D_i, AIFS in slots; differences matter", (0.0, 4.0), Kind.NUMBERS),
     Parameter("cw_min", "values of the smallest window, of each or all", (CW_MIN,), Kind.NUMBERS),
     Parameter("cw_max", "values of the largest window, of each or all", (CW_MAX,), Kind.NUMBERS),
-    Parameter("retries", "retransmissions before a packet is given up", RETRIES, Kind.WHOLE),
+    RETRIES_PARAMETER,
 )
 """Of every model that has any number of classes."""

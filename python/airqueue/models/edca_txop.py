@@ -11,7 +11,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from airqueue.models.airtime import ExchangeOptions, exchange, mac_overhead_bytes
+from airqueue.models.airtime import (
+    CONTROL_RATE_PARAMETER,
+    RATE_PARAMETER,
+    ExchangeOptions,
+    exchange,
+    mac_overhead_bytes,
+)
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.phy_names import PHY_HELP
@@ -104,10 +110,8 @@ MODEL = Model(
         Parameter("other_txop_s", "TXOP limit of the station to compare with", 0.0, Kind.DURATION),
         Parameter("ip_bytes", "IP packet with its headers", 1428, Kind.SIZE),
         Parameter("phy", PHY_HELP, "b-short", Kind.TEXT),
-        Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
-        Parameter(
-            "control_rate_bps", "rate of ACKs; by the standard's rule if not given", None, Kind.RATE
-        ),
+        RATE_PARAMETER,
+        CONTROL_RATE_PARAMETER,
     ),
     outputs=(
         Output("packets", "N: packets of one opportunity"),

@@ -187,14 +187,23 @@ def _evaluate(
     }
 
 
+THINK_S = 10.0
+SIZE_BYTES = 30_000
+"""Mean think time and page of people who browse, where nothing else is given."""
+
+SESSION_PARAMETERS = (
+    Parameter("n", "nodes, access point included: n-1 users", kind=Kind.WHOLE),
+    Parameter("think_s", "mean think time 1/λ", THINK_S, Kind.DURATION),
+    Parameter("size_bytes", "mean size E[X]", SIZE_BYTES, Kind.SIZE),
+)
+"""Of every model in which users think between transfers."""
+
 MODEL = Model(
     name="engset",
     summary="Delay of users who think, then share a capacity that depends on how many are active "
     "(HTTP paper, Eqs 16-17).",
     parameters=(
-        Parameter("n", "nodes, access point included: n-1 users", kind=Kind.WHOLE),
-        Parameter("think_s", "mean think time 1/λ", 10.0, Kind.DURATION),
-        Parameter("size_bytes", "mean size E[X]", 30_000, Kind.SIZE),
+        *SESSION_PARAMETERS,
         Parameter(
             "capacity_bps", "C_1, C_2, ...; the last holds for all beyond", (2.25e6,), Kind.RATES
         ),

@@ -34,8 +34,8 @@ from airqueue.models.buffer_rules import (
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
-from airqueue.models.packets import PACKET_BYTES
-from airqueue.models.sawtooth import CONTROLS, full_use_share, sawtooth
+from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
+from airqueue.models.sawtooth import CONTROL_PARAMETER, full_use_share, sawtooth
 
 RECOVERY_WINDOW = {"fast-retransmit": 4.0, "limited-transmit": 2.0}
 """Least window at a loss, in packets, that brings three duplicate ACKs. RFC 5681, section 3.2: three
@@ -258,8 +258,8 @@ MODEL = Model(
         Parameter("rtts_s", "round-trip times without queue", (0.2,), Kind.DURATIONS),
         Parameter("flows", "n, long TCP flows", 1.0),
         Parameter("shares", "how flows of other RTTs share", SHARES[0], Kind.CHOICE, SHARES),
-        Parameter("packet_bytes", "IP packets", PACKET_BYTES, Kind.SIZE),
-        Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS),
+        PACKET_PARAMETER,
+        CONTROL_PARAMETER,
         Parameter("together", "g, flows that lose at the same overflow", 1.0),
         Parameter(
             "recovery",

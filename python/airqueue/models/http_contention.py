@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff, windows
+from airqueue.models.backoff import CW_MAX, CW_MIN, WINDOW_PARAMETERS, attempts_and_backoff, windows
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ConvergenceError
@@ -195,8 +195,7 @@ MODEL = Model(
     "(HTTP paper, Eqs 1-2).",
     parameters=(
         Parameter("n_b", "backlogged stations, access point included, may be fractional"),
-        Parameter("cw_min", "values of the smallest contention window", CW_MIN),
-        Parameter("cw_max", "values of the largest contention window", CW_MAX),
+        *WINDOW_PARAMETERS,
         Parameter("attempts", "m: transmissions before a packet is dropped", ATTEMPTS, Kind.WHOLE),
     ),
     outputs=(

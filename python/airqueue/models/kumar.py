@@ -17,6 +17,7 @@ from airqueue.models.backoff import (
     CW_MAX,
     CW_MIN,
     EXTRA_SLOTS,
+    WINDOW_PARAMETERS,
     attempt_probability,
     drop_probability,
     retry_limit,
@@ -212,8 +213,7 @@ MODEL = Model(
             None,
             Kind.NUMBERS,
         ),
-        Parameter("cw_min", "values of the smallest contention window", CW_MIN),
-        Parameter("cw_max", "values of the largest contention window", CW_MAX),
+        *WINDOW_PARAMETERS,
         Parameter(
             "retries", "K, retransmissions before giving up; none: never", RETRIES, Kind.WHOLE
         ),

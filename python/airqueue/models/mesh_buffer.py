@@ -19,7 +19,7 @@ from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import DEFAULT_PRESET, mesh_exchange, preset
-from airqueue.models.packets import SEGMENT_BYTES
+from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 from airqueue.text import plural, seconds
 from airqueue.text import rate as rate_text
 
@@ -156,7 +156,7 @@ MODEL = Model(
         ),
         Parameter("hops", "M: hops in the bottleneck, all at the preset's rate", 4, Kind.WHOLE),
         Parameter("rates_bps", "instead of hops: the rate of each hop", None, Kind.RATES),
-        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        SEGMENT_PARAMETER,
         Parameter(
             "packet_bytes", "bytes per packet in λ; the segment if not given", None, Kind.SIZE
         ),

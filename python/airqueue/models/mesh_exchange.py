@@ -25,7 +25,7 @@ from airqueue.models.airtime import (
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, finished, numbers
 from airqueue.models.errors import ParameterError
-from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
+from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER, TCP_IP_BYTES
 from airqueue.models.phy_names import phy
 from airqueue.models.phys import Phy
 
@@ -202,7 +202,7 @@ MODEL = Model(
             "radio", f"preset or physical layer: {', '.join(PRESETS)}", DEFAULT_PRESET, Kind.TEXT
         ),
         Parameter("rate_bps", "data rate; the preset's highest if not given", None, Kind.RATE),
-        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        SEGMENT_PARAMETER,
         Parameter("rts", "RTS and CTS before each frame", "no", Kind.CHOICE, ("no", "yes")),
     ),
     outputs=(

@@ -8,13 +8,14 @@ solution stays exact with the pause ``think + round trips``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.engset import SIZE_BYTES, THINK_S
 from airqueue.models.http_timing import (
     CAUTION,
     DOT11B,
@@ -23,8 +24,8 @@ from airqueue.models.http_timing import (
     HttpTiming,
     timing_of,
 )
-from airqueue.models.tcp_capacity import COSTS, collision
-from airqueue.models.web_session import session_delay
+from airqueue.models.tcp_capacity import COST_PARAMETER, D_PARAMETER, collision
+from airqueue.models.web_session import TIMER_PARAMETER, session_delay
 
 ROUND_TRIPS = 2.0
 """TCP handshake, then request and first byte."""
@@ -169,15 +170,13 @@ MODEL = Model(
     "(HTTP paper, Eq. 17).",
     parameters=(
         Parameter("users", "people who browse in the cell", kind=Kind.WHOLE),
-        Parameter("page_bytes", "mean size of a page", 30_000, Kind.SIZE),
-        Parameter("think_s", "mean time between page and next click", 10.0, Kind.DURATION),
-        Parameter("d", "segments per TCP ACK", 1.0),
+        Parameter("page_bytes", "mean size of a page", SIZE_BYTES, Kind.SIZE),
+        Parameter("think_s", "mean time between page and next click", THINK_S, Kind.DURATION),
+        D_PARAMETER,
         Parameter("rtt_s", "round trip from access point to server", 0.0, Kind.DURATION),
         Parameter("round_trips", "round trips before the page flows", ROUND_TRIPS),
-        Parameter("timer_s", "delayed-ACK timer of the receiver", 0.0, Kind.DURATION),
-        Parameter(
-            "collision_cost", "Eq. (3) counted once or as printed", "corrected", Kind.CHOICE, COSTS
-        ),
+        TIMER_PARAMETER,
+        replace(COST_PARAMETER, default="corrected"),
         *TIMING_PARAMETERS,
     ),
     outputs=(

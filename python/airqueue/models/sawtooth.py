@@ -32,7 +32,7 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
-from airqueue.models.packets import PACKET_BYTES
+from airqueue.models.packets import PACKET_PARAMETER
 
 DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
 """f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
@@ -207,6 +207,8 @@ def _evaluate(
     }
 
 
+CONTROL_PARAMETER = Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS)
+
 MODEL = Model(
     name="sawtooth",
     summary="Utilisation and delay of a drop-tail buffer under one TCP flow, Reno or CUBIC.",
@@ -214,8 +216,8 @@ MODEL = Model(
         Parameter("buffer_bytes", "B, what the buffer holds", kind=Kind.SIZE),
         Parameter("rate_bps", "C, rate of the link", 18e6, Kind.RATE),
         Parameter("rtt_s", "round-trip time without queue", 0.2, Kind.DURATION),
-        Parameter("control", "congestion control", "reno", Kind.CHOICE, CONTROLS),
-        Parameter("packet_bytes", "IP packets", PACKET_BYTES, Kind.SIZE),
+        CONTROL_PARAMETER,
+        PACKET_PARAMETER,
     ),
     outputs=(
         Output("utilisation", "share of the time that the link is busy"),

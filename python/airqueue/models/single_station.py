@@ -10,6 +10,7 @@ import numpy as np
 from airqueue.models.airtime import (
     EXCHANGE_PARAMETERS,
     MAX_FRAME_BYTES,
+    RATE_PARAMETER,
     ExchangeOptions,
     exchange_s,
     mac_overhead_bytes,
@@ -128,7 +129,7 @@ MODEL = Model(
     parameters=(
         Parameter("phy", PHY_HELP, "b-long", Kind.TEXT),
         Parameter("packet_bytes", "L: IP packet", PACKET_BYTES, Kind.SIZE),
-        Parameter("rate_bps", "data rate; the layer's highest if not given", None, Kind.RATE),
+        RATE_PARAMETER,
         Parameter("mpdus", "packets in an aggregate, 0: no aggregation; most if not given", None),
         Parameter(
             "overhead_bytes",

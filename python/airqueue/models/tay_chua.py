@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airqueue.models.backoff import CW_MAX, CW_MIN, EXTRA_SLOTS, attempts_and_backoff, windows
+from airqueue.models.backoff import (
+    CW_MAX,
+    CW_MIN,
+    EXTRA_SLOTS,
+    WINDOW_PARAMETERS,
+    attempts_and_backoff,
+    windows,
+)
 from airqueue.models.catalogue import Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.fixed_point import collision_probability
@@ -69,8 +76,7 @@ MODEL = Model(
     summary="Collision probability of n saturated stations, by mean backoffs (Tay and Chua 2001).",
     parameters=(
         Parameter("n", "saturated stations, may be fractional"),
-        Parameter("cw_min", "values of the smallest contention window", CW_MIN),
-        Parameter("cw_max", "values of the largest contention window", CW_MAX),
+        *WINDOW_PARAMETERS,
     ),
     outputs=(
         Output("collision_probability", "p: an attempt collides"),

@@ -24,7 +24,7 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
-from airqueue.models.packets import SEGMENT_BYTES
+from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 
 OVERHEAD_BYTES: Final = 112
 """TCP, IP, MAC and PHY headers of a packet; the whole of an acknowledgement."""
@@ -237,7 +237,7 @@ MODEL = Model(
         Parameter("rtt_s", "round-trip time", kind=Kind.DURATION),
         Parameter("hops", "h: hops of the route", 4, Kind.WHOLE),
         Parameter("bandwidth_bps", "b: rate of the links", BANDWIDTH_BPS, Kind.RATE),
-        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        SEGMENT_PARAMETER,
         Parameter(
             "overhead_bytes", "headers, all of an acknowledgement", OVERHEAD_BYTES, Kind.SIZE
         ),

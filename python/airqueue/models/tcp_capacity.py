@@ -226,10 +226,12 @@ def _evaluate(
     }
 
 
+D_PARAMETER = Parameter("d", "segments per TCP ACK", 1.0)
+COST_PARAMETER = Parameter(
+    "collision_cost", "Eq. (3) as printed or counted once", "printed", Kind.CHOICE, COSTS
+)
 FORM_PARAMETERS = (
-    Parameter(
-        "collision_cost", "Eq. (3) as printed or counted once", "printed", Kind.CHOICE, COSTS
-    ),
+    COST_PARAMETER,
     Parameter(
         "form", "printed: without T_slot, to reproduce errors", "corrected", Kind.CHOICE, FORMS
     ),
@@ -240,7 +242,7 @@ MODEL = Model(
     summary="Goodput of long TCP downloads in one cell, with delayed ACK (HTTP paper, Eqs 3-12).",
     parameters=(
         Parameter("n_c", "connections"),
-        Parameter("d", "segments per TCP ACK", 1.0),
+        D_PARAMETER,
         *FORM_PARAMETERS,
         *TIMING_PARAMETERS,
     ),

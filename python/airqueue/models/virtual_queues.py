@@ -34,7 +34,7 @@ from airqueue.models.mesh_exchange import (
     preset,
 )
 from airqueue.models.mesh_topology import Flow, Link, Topology
-from airqueue.models.packets import SEGMENT_BYTES
+from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 
 RING_PACKETS: Final = 3
 """What the driver's ring holds at each node below the queues, on the paper's testbed (5.2.3)."""
@@ -269,7 +269,7 @@ MODEL = Model(
             "radio", "preset or physical layer, as in mesh-exchange", DEFAULT_PRESET, Kind.TEXT
         ),
         Parameter("rate_bps", "of every link; the preset's highest if not given", None, Kind.RATE),
-        Parameter("segment_bytes", "TCP payload of a packet", SEGMENT_BYTES, Kind.SIZE),
+        SEGMENT_PARAMETER,
         Parameter("strategy", "how B is divided", "ratio", Kind.CHOICE, tuple(STRATEGIES)),
         Parameter("rounding", "to whole packets", "nearest", Kind.CHOICE, ROUNDINGS),
         Parameter("minimum_packets", "least queue of a flow at a node", 1.0),

@@ -9,7 +9,7 @@ import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
-from airqueue.models.engset import engset
+from airqueue.models.engset import SESSION_PARAMETERS, engset
 from airqueue.models.file_sizes import DISTRIBUTIONS, PARETO_SHAPE, mean_segments
 from airqueue.models.http_timing import (
     CAUTION,
@@ -19,7 +19,13 @@ from airqueue.models.http_timing import (
     HttpTiming,
     timing_of,
 )
-from airqueue.models.tcp_capacity import COSTS, MOST_PER_ACK, collision, collision_free
+from airqueue.models.tcp_capacity import (
+    COST_PARAMETER,
+    D_PARAMETER,
+    MOST_PER_ACK,
+    collision,
+    collision_free,
+)
 
 CURVES = ("collision", "collision-free")
 _MOST_BITS = 1e18
@@ -264,25 +270,24 @@ def _evaluate(
     }
 
 
+TIMER_PARAMETER = Parameter("timer_s", "delayed-ACK timer of the receiver", 0.0, Kind.DURATION)
+HANDSHAKE_PARAMETER = Parameter("handshake", "form of Eq. (13)", "corrected", Kind.CHOICE, FORMS)
+
 MODEL = Model(
     name="web-session",
     summary="Mean time of a download among n-1 users who think between downloads "
     "(HTTP paper, Eqs 13-17).",
     parameters=(
-        Parameter("n", "nodes, access point included: n-1 users", kind=Kind.WHOLE),
-        Parameter("think_s", "mean think time", 10.0, Kind.DURATION),
-        Parameter("size_bytes", "mean size E[X]", 30_000, Kind.SIZE),
-        Parameter("d", "segments per TCP ACK", 1.0),
-        Parameter("timer_s", "delayed-ACK timer of the receiver", 0.0, Kind.DURATION),
+        *SESSION_PARAMETERS,
+        D_PARAMETER,
+        TIMER_PARAMETER,
         Parameter("curve", "capacity of k downloads", "collision", Kind.CHOICE, CURVES),
         Parameter(
             "distribution", "of sizes, for alone_s", "exponential", Kind.CHOICE, DISTRIBUTIONS
         ),
         Parameter("shape", "of Pareto sizes", PARETO_SHAPE),
-        Parameter("handshake", "form of Eq. (13)", "corrected", Kind.CHOICE, FORMS),
-        Parameter(
-            "collision_cost", "Eq. (3) as printed or counted once", "printed", Kind.CHOICE, COSTS
-        ),
+        HANDSHAKE_PARAMETER,
+        COST_PARAMETER,
         *TIMING_PARAMETERS,
     ),
     outputs=(
