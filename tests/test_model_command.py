@@ -258,7 +258,7 @@ def test_too_many_outputs_for_a_plot(invoke, monkeypatch):
     ("arguments", "message"),
     [
         (["fake", "n=13"], "Error: n is 13; it must be another."),
-        (["fake", "n=12..20"], "Error: at n=13: n is 13; it must be another."),
+        (["fake", "n=12..20"], "Error: stopped after 1 of 9 points: at n=13: n is 13;"),
         (["fake", "n=1", "--json", "missing/a.json"], "no directory"),
         (["fake", "n=1..2", "--plot", "missing/a.svg"], "no directory"),
         (["fake", "n=1", "--csv", "."], "Is a directory"),
@@ -295,6 +295,24 @@ def test_an_interrupt_keeps_what_was_finished(invoke, tmp_path):
     assert content["complete"] is False
     assert len(content["rows"]) == 2
     assert (tmp_path / "a.svg").exists()
+
+
+def test_a_point_without_an_answer_keeps_what_was_finished(invoke, tmp_path):
+    result = invoke("fake", "form=new,old", "n=11..14", "--json", "a.json", "--csv", "a.csv")
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "Error: stopped after 2 of 8 points: at form=new, n=13: n is 13; it must be another.\n"
+    )
+    assert re.search(r"│ +new │ 12 │", result.stdout)
+    content = json.loads((tmp_path / "a.json").read_text())
+    jsonschema.validate(content, sweep.schema("sweep"))
+    assert content["complete"] is False
+    assert [row["n"] for row in content["rows"]] == [11, 12]
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 3
+    first = invoke("fake", "n=13..15", "--json", "b.json")
+    assert first.exit_code == 1
+    assert first.stderr == "Error: at n=13: n is 13; it must be another.\n"
+    assert not (tmp_path / "b.json").exists()
 
 
 def test_an_interrupt_at_once_writes_nothing(invoke, tmp_path):

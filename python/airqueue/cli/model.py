@@ -217,12 +217,16 @@ def _evaluate(
         raise click.UsageError(sentence(error)) from error
     files = _Files(json_path, csv_path, picture)
     files.check()
-    evaluated, interrupted = _rows(request)
+    evaluated, ended = _rows(request)
     if evaluated:
         _emit(request, outputs, evaluated, files)
-    if interrupted:
-        click.echo(f"Interrupted after {len(evaluated)} of {request.points} points.", err=True)
+    after = f"after {len(evaluated)} of {request.points} points"
+    if isinstance(ended, KeyboardInterrupt):
+        click.echo(f"Interrupted {after}.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+    if ended is not None:
+        said = sentence(ended)
+        raise click.ClickException(f"stopped {after}: {said}" if evaluated else said) from ended
 
 
 def _picture(request: Request, outputs: Sequence[Output], path: str) -> Picture:
@@ -248,8 +252,8 @@ class _Files:
             check_writable(self.picture.path)
 
 
-def _rows(request: Request) -> tuple[list[sweep.Row], bool]:
-    """Return the rows that were evaluated, and whether Ctrl-C ended it before the last."""
+def _rows(request: Request) -> tuple[list[sweep.Row], KeyboardInterrupt | ModelError | None]:
+    """Return the rows that were evaluated, and what ended it before the last: Ctrl-C or an error."""
     evaluated: list[sweep.Row] = []
     began = shown = time.monotonic()
     display = None
@@ -262,9 +266,9 @@ def _rows(request: Request) -> tuple[list[sweep.Row], bool]:
                     display = display or stack.enter_context(Display())
                     display.on_event(_event(request, len(evaluated), now - began))
                     shown = now
-        except KeyboardInterrupt:
-            return evaluated, True
-    return evaluated, False
+        except (KeyboardInterrupt, ModelError) as ended:
+            return evaluated, ended
+    return evaluated, None
 
 
 def _event(request: Request, done: int, elapsed_s: float) -> Event:
