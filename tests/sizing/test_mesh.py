@@ -168,6 +168,38 @@ def test_buffers_longer_than_the_usual_queue_are_not_recommended():
     assert "--carrying share" not in advice.headline
 
 
+def test_the_default_is_the_papers_rule_where_it_is_not_too_long_and_else_the_share():
+    for topology in MESHES.values():
+        sized = size_mesh(topology)
+        by_link = size_mesh(topology, carrying="link")
+        assert sized.buffers.node_packets() == by_link.buffers.node_packets()
+        assert (sized.carrying, sized.too_long, sized.link_delay_s) == ("link", False, None)
+        assert advice_for(sized).figure("carrying") == "link"
+    topology = read_topology(ROOT / "examples" / "mesh" / "community.toml")
+    whole, shared = (size_mesh(topology, carrying=how) for how in ("link", "share"))
+    sized = size_mesh(topology)
+    assert sized.carrying == "share"
+    assert sized.buffers.node_packets() == shared.buffers.node_packets()
+    assert sized.link_delay_s == max(flow.full_delay_s for flow in whole.flows)
+    advice = advice_for(sized, carrying="auto")
+    jsonschema.validate(advice.to_json(), schema())
+    assert advice.headline.startswith("Let each of 6 nodes hold at most 41 packets")
+    assert advice.headline.endswith(f"the slowest would wait {text.seconds(sized.link_delay_s)}.")
+    assert "--carrying link" in advice.alternatives[0].why
+    # Behind a satellite both are too long: the shorter one, and why.
+    far = replace(
+        topology, flows=tuple(replace(flow, other_delay_s=0.6) for flow in topology.flows)
+    )
+    long = size_mesh(far)
+    assert long.too_long
+    said = advice_for(long, carrying="auto").headline
+    assert "since the path is so long" in said
+    assert "Do not set" not in said
+    assert "sized for the rates of the links" in said
+    with pytest.raises(ModelError, match="auto, link, share"):
+        size_mesh(topology, carrying="all")
+
+
 def test_codels_target_is_raised_only_where_a_packet_takes_long():
     def said(topology, radio):
         return advice_for(size_mesh(topology, radio)).alternatives[-1].why

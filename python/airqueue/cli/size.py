@@ -15,14 +15,14 @@ from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.mesh_file import read_topology
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS
-from airqueue.models.virtual_queues import CARRYING, RING_PACKETS
+from airqueue.models.virtual_queues import RING_PACKETS
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
 from airqueue.sizing.ap_advice import ap_advice
 from airqueue.sizing.cell import MAX_PACKET_BYTES
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
 from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
-from airqueue.sizing.mesh import size_mesh
+from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -213,11 +213,12 @@ def ap(
 )
 @click.option(
     "--carrying",
-    type=click.Choice(CARRYING),
-    default="link",
+    type=click.Choice(RULES),
+    default=RULES[0],
     show_default=True,
     help="What a flow can reach: the rate of its slowest link, as in the paper, or its share of the "
-    "air beside the other flows, which makes smaller buffers.",
+    "air beside the other flows, which makes smaller buffers; auto: link, or share where link would "
+    "wait longer than a usual queue.",
 )
 @click.option(
     "--ring",

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from airqueue.models.checks import numbers
+from airqueue.models.checks import choice, numbers
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_topology import Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.models.sawtooth import Sawtooth, sawtooth
 from airqueue.models.virtual_queues import (
+    CARRYING,
     RING_PACKETS,
     FlowBuffers,
     MeshBuffers,
@@ -27,6 +28,7 @@ from airqueue.models.virtual_queues import (
 
 USUAL_PACKETS = 50
 """A mesh node's queue as it usually is, with which MESH compares."""
+RULES = ("auto", *CARRYING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,16 @@ class FlowForecast:
         """Σ b_i of all nodes of the route."""
         return sum(queue.packets for queue in self.buffers.queues)
 
+    @property
+    def full_delay_s(self) -> float:
+        """Wait with every queue of the route full at once."""
+        return self.route_packets * self.packet_s
+
+    @property
+    def usual_delay_s(self) -> float:
+        """Wait with the usual queue, full at one node."""
+        return USUAL_PACKETS * self.packet_s
+
 
 @dataclass(frozen=True, slots=True)
 class MeshForecast:
@@ -60,6 +72,20 @@ class MeshForecast:
 
     buffers: MeshBuffers
     flows: tuple[FlowForecast, ...]
+    carrying: str
+    """The rule by which they were sized, one of `CARRYING`."""
+    link_delay_s: float | None = None
+    """What the slowest flow would wait by the rule "link", where that was too long to be taken."""
+
+    @property
+    def slowest(self) -> FlowForecast:
+        """The flow that waits longest with all queues full."""
+        return max(self.flows, key=lambda flow: flow.full_delay_s)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether that flow would wait no longer with one usual queue."""
+        return self.slowest.full_delay_s >= self.slowest.usual_delay_s
 
 
 def size_mesh(
@@ -69,15 +95,17 @@ def size_mesh(
     segment_bytes: float = SEGMENT_BYTES,
     strategy: str = "ratio",
     rounding: str = "nearest",
-    carrying: str = "link",
+    carrying: str = "auto",
     ring_packets: int = RING_PACKETS,
     control: str = "reno",
 ) -> MeshForecast:
     """Size the queues of a mesh and say what to expect.
 
     Parameters as of `airqueue.models.virtual_queues.virtual_queues` and
-    `airqueue.models.sawtooth.sawtooth`. Raises ParameterError, also for radios that lack a link's
-    rate.
+    `airqueue.models.sawtooth.sawtooth`. carrying: also "auto", which sizes by "link", as the paper
+    does, unless the slowest flow would then wait longer than with one usual queue: fast links that
+    are shared, of which no flow gets the rate. Then it sizes by "share". Raises ParameterError, also
+    for radios that lack a link's rate.
 
     Valid where packets arrive at the first attempt and are sent one at a time (no aggregation), and
     where flows share the air max-min fairly, as fair queueing at the relays aims at.
@@ -87,16 +115,41 @@ def size_mesh(
     >>> flow.route_packets, round(flow.goodput_bps / 1e6, 2)
     (10.0, 1.08)
     """
-    sized = virtual_queues(
-        topology,
-        radio,
-        segment_bytes=segment_bytes,
-        strategy=strategy,
-        rounding=rounding,
-        carrying=carrying,
-        ring_packets=ring_packets,
-    )
+    choice("carrying", carrying, RULES)
     times = link_exchanges(topology, topology.links, radio, segment_bytes)
+    rates = _rates_bps(topology, times, segment_bytes)
+
+    def sized(rule: str) -> MeshForecast:
+        buffers = virtual_queues(
+            topology,
+            radio,
+            segment_bytes=segment_bytes,
+            strategy=strategy,
+            rounding=rounding,
+            carrying=rule,
+            ring_packets=ring_packets,
+        )
+        flows = (
+            _forecast(each, *of_flow, times=times, segment_bytes=segment_bytes, control=control)
+            for each, of_flow in zip(buffers.flows, rates, strict=True)
+        )
+        return MeshForecast(buffers, tuple(flows), rule)
+
+    if carrying != "auto":
+        return sized(carrying)
+    whole = sized("link")
+    if not whole.too_long:
+        return whole
+    return replace(sized("share"), link_delay_s=whole.slowest.full_delay_s)
+
+
+def _rates_bps(
+    topology: Topology, times: Mapping[Link, MeshExchange], segment_bytes: float
+) -> list[tuple[float, float]]:
+    """Return of each flow what it gets, and at what rate its queue empties.
+
+    The queue of a flow that wants less than it could get empties at what it could get.
+    """
     slowed = replace(
         topology,
         links=tuple(
@@ -106,21 +159,10 @@ def size_mesh(
     )
     greedy = replace(slowed, flows=tuple(replace(flow, demand_bps=None) for flow in topology.flows))
     goodputs, most = (CollisionDomains(mesh).max_min_rates_bps() for mesh in (slowed, greedy))
-    return MeshForecast(
-        sized,
-        tuple(
-            _forecast(
-                each,
-                float(goodput),
-                # The queue of a flow that wants less than it could get empties at what it could get.
-                float(goodput if each.flow.demand_bps is None else all_greedy),
-                times=times,
-                segment_bytes=segment_bytes,
-                control=control,
-            )
-            for each, goodput, all_greedy in zip(sized.flows, goodputs, most, strict=True)
-        ),
-    )
+    return [
+        (float(goodput), float(goodput if flow.demand_bps is None else all_greedy))
+        for flow, goodput, all_greedy in zip(topology.flows, goodputs, most, strict=True)
+    ]
 
 
 def _effective_bps(exchange: MeshExchange, segment_bytes: float) -> float:

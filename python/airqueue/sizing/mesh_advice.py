@@ -8,16 +8,24 @@ from typing import Any, Final
 from airqueue.models.mesh_allocation import STRATEGIES
 from airqueue.models.mesh_exchange import DEFAULT_PRESET
 from airqueue.models.packets import PACKET_BYTES
-from airqueue.models.virtual_queues import CARRYING
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.codel import HOLD, TARGET_S, codel_for
 from airqueue.sizing.mesh import USUAL_PACKETS, FlowForecast, MeshForecast
 from airqueue.sizing.settings import linux, openwrt
 from airqueue.text import number, plural, seconds
 
+_BOUND: Final[Mapping[str, str]] = {
+    "link": "B is an upper bound: it takes the PHY's rate for the flow's, and each flow is sized as "
+    "if it were alone, so a relay of several flows holds more than it needs at once.",
+    "share": "B takes the flows' shares of the PHY's rate, without overhead: more than they need "
+    "together. One that finds the others gone may leave some of the air unused.",
+}
+"""Of the buffers, by the rule that they were sized by."""
+_CARRIED: Final[Mapping[str, str]] = {
+    "link": "λ is the rate of a flow's slowest link in its bottleneck, as in the paper",
+    "share": "λ is what the air gives a flow beside the others",
+}
 _CAUTIONS: Final = (
-    "B is an upper bound: it takes the PHY's rate for the flow's, and with --carrying link each flow "
-    "is sized as if it were alone, so a relay of several flows holds more than it needs at once.",
     "Forecasts are for packets that arrive at the first attempt, sent one at a time, with air shared "
     "max-min fairly. Losses, aggregation and hidden nodes are not in them.",
     "Routes and rates of a mesh change: size again when they do, or every 10 s as the paper does.",
@@ -35,46 +43,49 @@ def mesh_advice(
 
     inputs: what was given: the file, and ``strategy`` and ``rounding`` among others.
     """
-    slowest = max(forecast.flows, key=_full_delay_s)
+    slowest = forecast.slowest
     return Advice(
         what="mesh",
         inputs=dict(inputs),
-        headline=_headline(forecast, slowest, inputs),
+        headline=_headline(forecast, slowest),
         figures=_figures(forecast, slowest, inputs),
         tables=(_flows(forecast), _queues(forecast)),
-        alternatives=tuple(_alternatives(slowest, inputs)),
-        cautions=_CAUTIONS,
+        alternatives=tuple(_alternatives(forecast, inputs)),
+        cautions=(_BOUND[forecast.carrying], *_CAUTIONS),
         settings=tuple(_settings(forecast, device, phy_device)),
     )
 
 
-def _full_delay_s(flow: FlowForecast) -> float:
-    return flow.route_packets * flow.packet_s
-
-
-def _usual_delay_s(flow: FlowForecast) -> float:
-    return USUAL_PACKETS * flow.packet_s
-
-
-def _headline(forecast: MeshForecast, slowest: FlowForecast, inputs: Mapping[str, Any]) -> str:
+def _headline(forecast: MeshForecast, slowest: FlowForecast) -> str:
     nodes = forecast.buffers.node_packets(with_ring=False)
-    most, full, usual = max(nodes.values()), _full_delay_s(slowest), _usual_delay_s(slowest)
+    most, full, usual = max(nodes.values()), slowest.full_delay_s, slowest.usual_delay_s
     held = f"at most {number_of(most)} {'packet' if most == 1 else 'packets'}"
     sized = f"with all queues full the slowest flow waits {seconds(full)}"
-    if full < usual:
+    if not forecast.too_long:
         return (
             f"Let each of {plural(len(nodes), 'node')} hold {held}: {sized}, where one usual "
             f"queue of {USUAL_PACKETS} packets would cost it {seconds(usual)} at its node alone."
+            f"{_not_by_link(forecast)}"
         )
     more = f"{sized}, more than the {seconds(usual)} of one usual queue of {USUAL_PACKETS} packets"
-    if inputs.get("carrying", CARRYING[0]) == CARRYING[0]:
+    if forecast.carrying == "link":
         return (
             f"Do not set these buffers, {held} at a node: {more}. They are for the rates of the "
             "links, which no flow reaches here: size again with --carrying share."
         )
     return (
         f"Let each of {plural(len(nodes), 'node')} hold {held}: {more}, since the path is so long. "
-        "Hold less where delay matters more than use of the air."
+        f"Hold less where delay matters more than use of the air.{_not_by_link(forecast)}"
+    )
+
+
+def _not_by_link(forecast: MeshForecast) -> str:
+    """Return why the buffers are not those of the paper, where they are not."""
+    if forecast.link_delay_s is None:
+        return ""
+    return (
+        " They are for the flows' shares of the air: sized for the rates of the links, as in the "
+        f"paper, which no flow reaches here, the slowest would wait {seconds(forecast.link_delay_s)}."
     )
 
 
@@ -98,6 +109,7 @@ def _figures(
             _whole(total),
             f"divided by {strategy}: {STRATEGIES[strategy]}",
         ),
+        Figure("carrying", "sized for", forecast.carrying, _CARRIED[forecast.carrying]),
         Figure(
             "ring_packets",
             "driver's ring",
@@ -107,14 +119,14 @@ def _figures(
         Figure(
             "delay_full_s",
             "longest wait",
-            _full_delay_s(slowest),
+            slowest.full_delay_s,
             f"flow {slowest.buffers.flow.name}: all its queues full, "
             f"{number_of(slowest.route_packets)} packets at one in {seconds(slowest.packet_s)}",
         ),
         Figure(
             "usual_delay_s",
             f"with {USUAL_PACKETS} packets",
-            _usual_delay_s(slowest),
+            slowest.usual_delay_s,
             "the same flow, the usual queue full at one node",
         ),
         Figure(
@@ -140,7 +152,7 @@ def _flows(forecast: MeshForecast) -> Table:
             flow.goodput_bps,
             flow.rtt_s,
             flow.rtt_s + float(flow.tooth.mean_delay_s),
-            flow.rtt_s + _full_delay_s(flow),
+            flow.rtt_s + flow.full_delay_s,
         )
 
     return Table(
@@ -198,16 +210,21 @@ def _whole(packets: float) -> float | int:
     return int(packets) if packets == int(packets) else packets
 
 
-def _alternatives(slowest: FlowForecast, inputs: Mapping[str, Any]) -> Iterator[Alternative]:
+def _alternatives(forecast: MeshForecast, inputs: Mapping[str, Any]) -> Iterator[Alternative]:
     other = "optimum" if inputs["strategy"] != "optimum" else "ratio"
-    if inputs.get("carrying", CARRYING[0]) == CARRYING[0]:
+    if forecast.carrying == "link":
         yield Alternative(
             "buffers for what the air gives",
             "--carrying share: smaller, for flows that are all there at once; a flow that finds the "
             "others gone may then leave some of the air unused.",
         )
+    elif forecast.link_delay_s is not None:
+        yield Alternative(
+            "the paper's buffers",
+            "--carrying link: for flows that are there one at a time and shall use all of the air.",
+        )
     yield Alternative("another division of B", f"--allocation {other}: {STRATEGIES[other]}.")
-    yield Alternative("FQ-CoDel at every node", _flow_queueing(slowest))
+    yield Alternative("FQ-CoDel at every node", _flow_queueing(forecast.slowest))
 
 
 def _flow_queueing(slowest: FlowForecast) -> str:
