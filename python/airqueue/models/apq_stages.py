@@ -227,15 +227,7 @@ def predict(
     size, baseline, phase, saving, drift, *sent = broadcast(**given)
     service = _service_times(stages, size)
     offered = sent[0] if sent else _found_rate_pps(stages, service, size)
-    with np.errstate(over="ignore"):
-        gap = 1.0 / offered
-    wait, held, missed, last_gap = _fill(stages, service, size, gap)
-    if not np.all(held.sum(axis=0) + (last_gap > gap) > 0):
-        raise ParameterError(
-            "offered_pps",
-            f"a flood of {float(np.min(offered)):g} packets/s fills no stage; it must be above "
-            f"{float(np.max(1.0 / service.max(axis=0))):g}",
-        )
+    gap, (wait, held, missed, last_gap) = _flooded(stages, service, size, offered)
     rate = 1.0 / last_gap
     flood_rate = rate * (1.0 - np.minimum(1.0, phase * baseline * gap))
     full_delay = wait.sum(axis=0)
@@ -312,6 +304,23 @@ def _found_rate_pps(stages: Sequence[Stage], service: FloatArray, size: FloatArr
     """What Algorithm 1 finds: its steps overload any stage that can be overloaded."""
     _, held, _, last_gap = _fill(stages, service, size, np.zeros_like(size))
     return np.asarray(saturation_rate_pps(1.0 / last_gap, held.sum(axis=0)))
+
+
+def _flooded(
+    stages: Sequence[Stage], service: FloatArray, size: FloatArray, offered_pps: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """Return the flood's gap and what `_fill` makes of it; raises ParameterError if nothing fills."""
+    with np.errstate(over="ignore"):
+        gap = 1.0 / offered_pps
+    filled = _fill(stages, service, size, gap)
+    _, held, _, last_gap = filled
+    if not np.all(held.sum(axis=0) + (last_gap > gap) > 0):
+        raise ParameterError(
+            "offered_pps",
+            f"a flood of {float(np.min(offered_pps)):g} packets/s fills no stage; it must be above "
+            f"{float(np.max(1.0 / service.max(axis=0))):g}",
+        )
+    return gap, filled
 
 
 @np.errstate(over="ignore")

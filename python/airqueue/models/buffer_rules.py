@@ -29,7 +29,7 @@ import scipy
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
-from airqueue.models.sawtooth import CONTROL_PARAMETER, full_use_share, sawtooth
+from airqueue.models.sawtooth import CONTROL_PARAMETER, Sawtooth, full_use_share, sawtooth
 
 ENOUGH_FLOWS = 250
 """From so many flows on, APQ quotes ``RTT C / √n`` as valid (its reference [1])."""
@@ -202,12 +202,26 @@ def rule(
     size = finished("buffer", full_use_share(control) * many_flows_bytes(rate_bps, rtt_s, flows))
     packets = packets_of(size, packet_bytes)
     buffer = packets * numbers("packet_bytes", packet_bytes, above=0)
-    tooth = sawtooth(buffer, rate_bps, rtt_s, control)
-    utilisation = tooth.utilisation
-    if control == "reno":
-        independent = desynchronised_utilisation(buffer, rate_bps, rtt_s, flows)
-        utilisation = finished("utilisation", np.maximum(utilisation, independent))
+    tooth, utilisation = tooth_and_bound(buffer, rate_bps, rtt_s, flows, control)
     return Rule(size, packets, tooth.full_delay_s, utilisation)
+
+
+def tooth_and_bound(
+    buffer_bytes: Numbers, rate_bps: Numbers, rtt_s: Numbers, flows: Numbers, control: str
+) -> tuple[Sawtooth, FloatArray]:
+    """Return the saw tooth of all flows in step, and the lower bound of the utilisation of `rule`.
+
+    Raises ParameterError.
+
+    >>> tooth, bound = tooth_and_bound(102_000, 18e6, 0.2, 20, "reno")
+    >>> float(tooth.utilisation.round(3)), float(bound.round(3))
+    (0.883, 0.968)
+    """
+    tooth = sawtooth(buffer_bytes, rate_bps, rtt_s, control)
+    if control != "reno":
+        return tooth, tooth.utilisation
+    independent = desynchronised_utilisation(buffer_bytes, rate_bps, rtt_s, flows)
+    return tooth, finished("utilisation", np.maximum(tooth.utilisation, independent))
 
 
 def _evaluate(

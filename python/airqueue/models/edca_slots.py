@@ -270,6 +270,11 @@ def _evaluate(
         transmissions=transmissions,
         seed=seed,
     )
+    return _figures(done)
+
+
+def _figures(done: Slots) -> dict[str, Figure]:
+    """Return the outputs of the command."""
     each = range(len(done.stations))
     shares = [done.success_share(i) for i in each]
     attempts, total = done.attempts.sum(axis=0), done.transmissions.sum()

@@ -27,15 +27,15 @@ import numpy as np
 
 from airqueue.models.buffer_rules import (
     bandwidth_delay_bytes,
-    desynchronised_utilisation,
     packets_of,
     single_flow_bytes,
+    tooth_and_bound,
 )
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
-from airqueue.models.sawtooth import CONTROL_PARAMETER, full_use_share, sawtooth
+from airqueue.models.sawtooth import CONTROL_PARAMETER, full_use_share
 
 RECOVERY_WINDOW = {"fast-retransmit": 4.0, "limited-transmit": 2.0}
 """Least window at a loss, in packets, that brings three duplicate ACKs. RFC 5681, section 3.2: three
@@ -130,15 +130,9 @@ def flow_adapted(
         keep = packets_of(single_flow_bytes(rate, rtt, control) / np.sqrt(groups), packet)
         recover = _whole(count * wanted - path)
         bound = np.maximum(_whole(count * limit[0] - path), least) if limit else np.inf
-        needs = np.stack([keep, recover, least])
-        capacity = np.asarray(finished("capacity", np.minimum(needs.max(axis=0), bound)))
-        decided = np.where(capacity < needs.max(axis=0), 3, needs.argmax(axis=0))
+        capacity, decided = _capacity(np.stack([keep, recover, least]), bound)
         buffer = np.asarray(finished("buffer", capacity * packet))
-    tooth = sawtooth(buffer, rate, rtt, control)
-    utilisation = np.asarray(tooth.utilisation)
-    if control == "reno":
-        independent = desynchronised_utilisation(buffer, rate, rtt, groups)
-        utilisation = np.maximum(utilisation, independent)
+    tooth, utilisation = tooth_and_bound(buffer, rate, rtt, groups, control)
     window = (path + capacity) / count
     if limit:
         utilisation, window = _held_by_receivers(utilisation, window, path / count, limit[0])
@@ -147,7 +141,7 @@ def flow_adapted(
         full_delay_s=tooth.full_delay_s,
         window_packets=finished("window", window),
         utilisation_at_least=finished("utilisation", utilisation),
-        decided_by=np.array(NEEDS)[decided],
+        decided_by=decided,
     )
 
 
@@ -199,6 +193,13 @@ def _held_by_receivers(
     """
     carried = limit / np.maximum(limit, path)
     return np.where(limit <= window, carried, utilisation), np.minimum(window, limit)
+
+
+def _capacity(needs: FloatArray, bound: FloatArray | float) -> tuple[FloatArray, np.ndarray]:
+    """Return the largest of the first three `NEEDS`, within the bound, and which it was."""
+    most = needs.max(axis=0)
+    capacity = np.asarray(finished("capacity", np.minimum(most, bound)))
+    return capacity, np.array(NEEDS)[np.where(capacity < most, 3, needs.argmax(axis=0))]
 
 
 def _whole(packets: FloatArray) -> FloatArray:

@@ -196,19 +196,8 @@ def timing_for(
     control = [
         response_rate_bps(phy, r, {"control_rate_bps": control_rate_bps}) for r in (rate, ack_rate)
     ]
-
-    def sent(size: Numbers, at_bps: Numbers, control_bps: Numbers) -> Exchange:
-        return exchange(
-            phy,
-            size,
-            at_bps,
-            control_rate_bps=control_bps,
-            backoff_slots=0.0,
-            protection=protection,
-            protection_rate_bps=control_bps,
-        )
-
-    data, ack = sent(headers + segment, rate, control[0]), sent(headers, ack_rate, control[1])
+    data = _exchange(phy, protection, headers + segment, rate, control[0])
+    ack = _exchange(phy, protection, headers, ack_rate, control[1])
     lost = [data.frame_s, ack.frame_s]
     if protection == "rts":
         lost = [rts_s(phy, control_bps) for control_bps in control]
@@ -224,6 +213,20 @@ def timing_for(
         cw_max=high,
         attempts=int(number("attempts", attempts, at_least=1, whole=True)),
         aggregates=phy.max_mpdus > 1,
+    )
+
+
+def _exchange(
+    phy: Phy, protection: str, mpdu_bytes: Numbers, rate_bps: Numbers, control_bps: Numbers
+) -> Exchange:
+    return exchange(
+        phy,
+        mpdu_bytes,
+        rate_bps,
+        control_rate_bps=control_bps,
+        backoff_slots=0.0,
+        protection=protection,
+        protection_rate_bps=control_bps,
     )
 
 

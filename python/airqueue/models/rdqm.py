@@ -7,7 +7,7 @@ share of the buffer is proportional to their product. Flows that report nothing 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Unpack
 
@@ -191,24 +191,33 @@ def _evaluate(
         **options,
     )
     flows = np.ones(parts.limits_frames.shape)
-    capped = predicted_throughput(
-        cycle_s, segment_bytes, parts.limits_frames, rtts_s, queueing_s=queueing_s
-    )
-    fair = airtime_fair(cycle_s, segment_bytes, flows)
-    equal = packet_fair(cycle_s, segment_bytes, flows)
+    throughputs = {
+        "capped": predicted_throughput(
+            cycle_s, segment_bytes, parts.limits_frames, rtts_s, queueing_s=queueing_s
+        ),
+        "airtime_fair": airtime_fair(cycle_s, segment_bytes, flows),
+        "drop_tail": packet_fair(cycle_s, segment_bytes, flows),
+    }
+    return _buffers(parts, admission) | _throughputs(throughputs)
+
+
+def _buffers(parts: Partition, admission: str) -> dict[str, float | list[float]]:
+    """Return the outputs that are numbers of frames."""
     return {
         "limits_frames": parts.limits_frames.tolist(),
         "admitted_frames": admitted_frames(parts.limits_frames, admission).tolist(),
         "total_frames": float(parts.total_frames),
         "rdqm_frames": float(parts.rdqm_frames),
         "legacy_frames": float(parts.legacy_frames),
-        "capped_bps": capped.throughput_bps.tolist(),
-        "capped_total_bps": float(capped.total_bps),
-        "airtime_fair_bps": fair.throughput_bps.tolist(),
-        "airtime_fair_total_bps": float(fair.total_bps),
-        "drop_tail_bps": equal.throughput_bps.tolist(),
-        "drop_tail_total_bps": float(equal.total_bps),
     }
+
+
+def _throughputs(mixes: Mapping[str, RateMix]) -> dict[str, float | list[float]]:
+    """Return the outputs that are rates: of each flow, and of all."""
+    each: dict[str, float | list[float]] = {
+        f"{name}_bps": mix.throughput_bps.tolist() for name, mix in mixes.items()
+    }
+    return each | {f"{name}_total_bps": float(mix.total_bps) for name, mix in mixes.items()}
 
 
 MODEL = Model(

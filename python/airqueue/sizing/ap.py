@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from airqueue.models.buffer_rules import desynchronised_utilisation
+from airqueue.models.buffer_rules import tooth_and_bound
 from airqueue.models.checks import numbers
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
 from airqueue.models.packets import PACKET_BYTES
-from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region, sawtooth
+from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region
 from airqueue.sizing.cell import Cell, cell
 
 DELAY_TARGET_S: Final = 0.020
@@ -117,11 +117,7 @@ def ap_queue(
         # The cut and with it the capacity is the same, what it does for the air is not.
         control, wanted = followed, needed(followed)
     buffer = packets * air.packet_bytes
-    tooth = sawtooth(buffer, air.capacity_bps, rtt_s, control)
-    utilisation = float(tooth.utilisation)
-    if control == "reno":
-        independent = desynchronised_utilisation(buffer, air.capacity_bps, rtt_s, flows)
-        utilisation = max(utilisation, float(independent))
+    tooth, utilisation = tooth_and_bound(buffer, air.capacity_bps, rtt_s, flows, control)
     return ApQueue(
         air,
         wanted,
@@ -131,7 +127,7 @@ def ap_queue(
         (path_packets + packets) / flows,
         control,
         tooth,
-        utilisation,
+        float(utilisation),
     )
 
 

@@ -127,8 +127,7 @@ def _busy(sized: ApQueue) -> str:
 
 
 def _figures(sized: ApQueue, delay_target_s: float) -> tuple[Figure, ...]:
-    air, full_s = sized.cell, float(sized.tooth.full_delay_s)
-    voice = float(mos(r_factor(full_s + CODEC_S)))
+    air = sized.cell
     return (
         Figure("goodput_bps", "what TCP gets", air.goodput_bps, _why_goodput(sized)),
         Figure(
@@ -150,6 +149,15 @@ def _figures(sized: ApQueue, delay_target_s: float) -> tuple[Figure, ...]:
             _size_bytes(sized),
             "for a queue counted in bytes: packets and Ethernet headers",
         ),
+        *_effects(sized),
+    )
+
+
+def _effects(sized: ApQueue) -> tuple[Figure, ...]:
+    """Return what the queue does to delay and to the air's use."""
+    full_s = float(sized.tooth.full_delay_s)
+    voice = float(mos(r_factor(full_s + CODEC_S)))
+    return (
         Figure("delay_full_s", "delay when full", full_s, "what the last packet in waits, 8·B/C"),
         Figure(
             "delay_mean_s",

@@ -113,30 +113,10 @@ def _aggregates(sized: EdcaSizing) -> bool:
 
 
 def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
-    txop, flows = sized.txop, sized.uploads + sized.downloads
+    flows = sized.uploads + sized.downloads
     acks = edca_fairness.AP_ACKS
     return (
-        Figure("txop_packets", "packets of a TXOP", txop.packets, "one for each download"),
-        Figure(
-            "step_us",
-            "one packet in it",
-            txop.step_s * 1e6,
-            f"frame, SIFS, acknowledgement, SIFS: {sized.cell.packet_bytes:g} bytes at "
-            f"{rate(sized.cell.rates_bps[0])}, {sized.cell.phy.name}",
-        ),
-        Figure(
-            "txop_us",
-            "TXOP needed",
-            txop.need_s * 1e6,
-            "N times that, without the last SIFS; 0 means one packet",
-        ),
-        Figure(
-            "txop_units",
-            "in units of 32 µs",
-            round(txop.set_s / TXOP_UNIT_S),
-            f"what hostapd makes of burst={hostapd.burst(txop.need_s)} (ms): "
-            f"room for {plural(txop.admitted, 'packet')}",
-        ),
+        *_txop_figures(sized),
         Figure(
             "data_aifs_slots",
             "AIFS of data, in slots",
@@ -161,6 +141,33 @@ def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
             "Jain's index",
             round(float(sized.scheme.jain_index), 3),
             f"of all flows' shares; {float(sized.default.jain_index):.3f} with plain 802.11",
+        ),
+    )
+
+
+def _txop_figures(sized: EdcaSizing) -> tuple[Figure, ...]:
+    txop = sized.txop
+    return (
+        Figure("txop_packets", "packets of a TXOP", txop.packets, "one for each download"),
+        Figure(
+            "step_us",
+            "one packet in it",
+            txop.step_s * 1e6,
+            f"frame, SIFS, acknowledgement, SIFS: {sized.cell.packet_bytes:g} bytes at "
+            f"{rate(sized.cell.rates_bps[0])}, {sized.cell.phy.name}",
+        ),
+        Figure(
+            "txop_us",
+            "TXOP needed",
+            txop.need_s * 1e6,
+            "N times that, without the last SIFS; 0 means one packet",
+        ),
+        Figure(
+            "txop_units",
+            "in units of 32 µs",
+            round(txop.set_s / TXOP_UNIT_S),
+            f"what hostapd makes of burst={hostapd.burst(txop.need_s)} (ms): "
+            f"room for {plural(txop.admitted, 'packet')}",
         ),
     )
 
