@@ -90,8 +90,8 @@ def _headline(sized: EdcaSizing) -> str:
             f"Leave EDCA at its defaults: {shared} already, and lets all acknowledgements through."
         )
     return (
-        f"Let acknowledgements pass first: {shared} already, but lets only {percent(through)} of the "
-        "uploads' acknowledgements through, which holds back uploads with small windows."
+        f"Let acknowledgements pass first: {shared} already, but lets at most {percent(through)} of "
+        "the uploads' acknowledgements through, which holds back uploads with small windows."
     )
 
 
@@ -232,7 +232,8 @@ def _shares(sized: EdcaSizing) -> Table:
         (name, value(sized.default, field), value(sized.scheme, field)) for name, field in _SHARES
     ]
     through = [ACK_EVERY * value(fair, "acks_per_packet") for fair in (sized.default, sized.scheme)]
-    rows.append(("upload ACKs that get through", *through))
+    # At most: the access point's wins are all counted for them, although its downloads need some.
+    rows.append(("upload ACKs through, at most", *through))
     rows.append(
         ("least over most", *(value(f, "min_max_ratio") for f in (sized.default, sized.scheme)))
     )
