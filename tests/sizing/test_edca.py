@@ -174,7 +174,7 @@ def test_what_plain_80211_shares_equally_is_left_alone():
     # Six uploads have three acknowledgements to send when the access point sends one packet.
     crowd = advice_for(size_edca(6, 1)).headline
     assert crowd.startswith("Let acknowledgements pass first")
-    assert "only 33.3 %" in crowd
+    assert "at most 33.3 %" in crowd
 
 
 def test_limits_of_the_regulatory_rules_are_said_at_5_ghz():
