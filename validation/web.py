@@ -46,29 +46,42 @@ def _one_station() -> Claim:
 
 def _several() -> Claim:
     alone = float(tcp_window(1, _NS2, collision_cost="corrected").throughput_bps) / 1e6
-    ten = {
-        d: float(collision(10, d, _NS2, collision_cost="corrected").aggregate_bps) / 1e6
-        for d in (1, 3)
-    }
-    printed = float(collision(10, 1, _NS2, collision_cost="printed").aggregate_bps) / 1e6
+    points = [_point("1, W* = 1", 1, alone, "tcp-nc1-d1-w1")]
+    points += [
+        _point(f"{n}, W* = 1", n, _all_stations(n, 1, "corrected"), f"tcp-nc{n}-d1-w1")
+        for n in (2, 5, 10, 20, 40)
+    ]
+    points += [
+        _point(
+            f"{n}, W* = 1, printed cost",
+            n,
+            _all_stations(n, 1, "printed"),
+            f"tcp-nc{n}-d1-w1",
+            inside=False,
+        )
+        for n in (10, 20, 40)
+    ]
+    several_per_ack = _all_stations(10, 3, "corrected")
+    points.append(_point("10, W* = d = 3", 10, several_per_ack, "tcp-nc10-d3-w3", inside=False))
     return Claim(
         name="tcp-small-windows",
         title="TCP downloads with small windows",
-        statement="`tcp-window` at W* = 1, and `tcp-capacity`, Eq. (10), for ten stations with "
-        "W* = 1. The collision model holds while every segment is acknowledged. With delayed ACKs "
-        "and W* = d it promises too much. The printed cost of a collision promises too little.",
+        statement="`tcp-window` at W* = 1 for one station, and `tcp-capacity`, Eq. (10) with the "
+        "collision counted once, for several. The model holds while every segment is acknowledged; "
+        "with delayed ACKs and W* = d it promises too much. The cost of a collision as printed lets "
+        "the capacity fall with the number of stations, which it does not do.",
         quantity="TCP goodput of all, Mb/s",
         reference="ns-2 2.35",
         tolerance=0.05,
         axis="stations",
         figure=False,
-        points=[
-            _point("1, W* = 1", 1, alone, "tcp-nc1-d1-w1"),
-            _point("10, W* = 1", 10, ten[1], "tcp-nc10-d1-w1"),
-            _point("10, W* = 1, printed cost", 10, printed, "tcp-nc10-d1-w1", inside=False),
-            _point("10, W* = d = 3", 10, ten[3], "tcp-nc10-d3-w3", inside=False),
-        ],
+        points=points,
     )
+
+
+def _all_stations(n: int, d: int, cost: str) -> float:
+    """Return the goodput of n stations together in Mb/s, with the constants of ns-2."""
+    return float(collision(n, d, _NS2, collision_cost=cost).aggregate_bps) / 1e6
 
 
 def _sessions() -> Claim:

@@ -9,9 +9,10 @@ from tables import half_unit, rows
 
 from airqueue.models.errors import ConvergenceError, ParameterError
 from airqueue.models.http_constants import CONSTANTS_11A, HttpConstants
-from airqueue.models.http_timing import DOT11A, DOT11B, timing_from
+from airqueue.models.http_timing import DOT11A, DOT11B, timing_from, timing_of
 from airqueue.models.tcp_capacity import (
     MODEL,
+    caution,
     collision,
     collision_free,
     contention_time,
@@ -184,3 +185,15 @@ def test_the_command_s_figures() -> None:
     assert set(figures) == {output.name for output in MODEL.outputs}
     assert figures["collision_bps"] == pytest.approx(2.9371e6, abs=50)
     assert figures["delayed_ack_gain"] == pytest.approx(0.224, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_c", "cost", "warned"),
+    [(2, "printed", False), (20, "printed", True), (20, "corrected", False)],
+)
+def test_the_printed_cost_is_warned_of_where_it_shows(n_c: int, cost: str, warned: bool) -> None:
+    assert ("too little" in str(caution(DOT11B, cost, n_c))) == warned
+    layer = timing_of(phy="n", access="basic")
+    both = str(caution(layer, cost, n_c))
+    assert "aggregation" in both
+    assert ("too little" in both) == warned

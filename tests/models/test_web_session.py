@@ -190,3 +190,12 @@ def test_the_command_s_figures() -> None:
     assert figures["mean_s"] == pytest.approx(0.1153, abs=5e-5)
     assert figures["alone_s"] == pytest.approx(0.11092, abs=5e-6)
     assert figures["affine_s"] == pytest.approx(0.10947, abs=5e-6)
+
+
+def test_a_busy_cell_is_warned_of_the_printed_cost() -> None:
+    given = {parameter.name: parameter.default for parameter in MODEL.parameters}
+    busy, quiet = given | {"n": 101, "think_s": 5.0}, given | {"n": 11}
+    assert MODEL.evaluate(**quiet)["caution"] is None
+    assert "too little" in str(MODEL.evaluate(**busy)["caution"])
+    assert MODEL.evaluate(**busy | {"curve": "collision-free"})["caution"] is None
+    assert MODEL.evaluate(**busy | {"collision_cost": "corrected"})["caution"] is None

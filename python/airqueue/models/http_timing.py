@@ -264,8 +264,8 @@ TIMING_PARAMETERS: Final = (
 )
 """The parameters of every model that needs the timing; `timing_of` reads them."""
 
-CAUTION: Final = Output("caution", "what the physical layer does that is not modelled")
-"""The output of every such model for `HttpTiming.caution`."""
+CAUTION: Final = Output("caution", "what is known to be wrong with the answer, or left out of it")
+"""The output of every model on this timing: `HttpTiming.caution`, and the model's own."""
 
 ONE_FRAME: Final = (
     "One frame per access: with aggregation (802.11n, ac, ax) the real goodput is higher."

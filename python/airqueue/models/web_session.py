@@ -23,6 +23,7 @@ from airqueue.models.tcp_capacity import (
     COST_PARAMETER,
     D_PARAMETER,
     MOST_PER_ACK,
+    caution,
     collision,
     collision_free,
 )
@@ -256,6 +257,8 @@ def _evaluate(
     alone = mean_file_delay_s(
         bits, timing, distribution=distribution, shape=shape, handshake=handshake
     )
+    # The collision-free curve has no collisions to count.
+    cost = collision_cost if curve == "collision" else "corrected"
     return {
         "mean_s": float(delay.mean_s),
         "setup_s": float(delay.setup_s),
@@ -266,7 +269,7 @@ def _evaluate(
         "busy": float(delay.busy),
         "affine_s": float(affine_delay_s(bits, d, timing, timer_s=timer_s, handshake=handshake)),
         "alone_s": float(alone),
-        "caution": timing.caution,
+        "caution": caution(timing, cost, float(delay.mean_active)),
     }
 
 
