@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from airqueue.models.edca_slots import Estimate
+
 REFERENCES = Path(__file__).parent / "references.csv"
 
 
@@ -89,3 +91,21 @@ def simulated(name: str) -> Simulated:
     row = rows[name]
     spread = float(row["std"] or 0) / math.sqrt(int(row["seeds"] or 1))
     return Simulated(float(row["mean"]), spread)
+
+
+def against_simulator(
+    setting: str, x: float, model: float, name: str, *, inside: bool = True
+) -> Point:
+    """Return the model's figure beside the row ``name`` of references.csv."""
+    reference = simulated(name)
+    return Point(setting, x, model, reference.value, reference.standard_error, inside)
+
+
+def against_estimate(
+    setting: str, x: float, model: float, real: Estimate, *, inside: bool = True
+) -> Point:
+    """Return the model's figure beside a Monte Carlo estimate.
+
+    Half of a 95 % interval is taken for two standard errors, of which it is slightly more.
+    """
+    return Point(setting, x, model, real.mean, real.half_width / 2.0, inside)

@@ -6,11 +6,10 @@ from airqueue.models.bianchi import bianchi
 from airqueue.models.edca_slots import Slots, slots
 from airqueue.models.kumar import kumar_backoffs
 from airqueue.models.saturation import SlotTimes, saturation
-from validation.claim import Claim, Point, simulated
+from validation.claim import Claim, Point, against_estimate, against_simulator
 
 _STATIONS = (2, 3, 5, 10, 20, 30, 40, 50)
 _RETRIES = 7
-_T95 = 2.0
 
 # 802.11b, 1500-byte IP packets with 34 bytes of MAC, long preambles, ACKs at 2 Mb/s, no RTS. A
 # collision lasts a frame, and the others then wait EIFS (364 µs) and not DIFS.
@@ -47,7 +46,7 @@ def _collisions(rule: str, cw_min: int, who: str, runs: list[Slots]) -> Claim:
     for n, run in zip(_STATIONS, runs, strict=True):
         real = run.collision_probability(0)
         model = float(bianchi(n, cw_min, 1024, _RETRIES).collision_probability)
-        points.append(Point(f"{n}", n, model, real.mean, real.half_width / _T95, n >= 3))
+        points.append(against_estimate(f"{n}", n, model, real, inside=n >= 3))
     return Claim(
         name=f"collisions-{rule}-{cw_min}",
         title=f"Collisions of {who}",
@@ -68,9 +67,7 @@ def _small_windows(transmissions: int) -> Claim:
     for cw_min in (2, 4, 8, 16, 32, 64):
         real = _run(5, "freeze", cw_min, transmissions).collision_probability(0)
         model = float(bianchi(5, cw_min, 1024, _RETRIES).collision_probability)
-        points.append(
-            Point(f"{cw_min}", cw_min, model, real.mean, real.half_width / _T95, cw_min >= 16)
-        )
+        points.append(against_estimate(f"{cw_min}", cw_min, model, real, inside=cw_min >= 16))
     return Claim(
         name="collisions-freeze-windows",
         title="Collisions of legacy stations, other windows",
@@ -121,10 +118,9 @@ def _ns2(n: int) -> tuple[float, float]:
 
 
 def _ns2_collisions() -> Claim:
-    points = []
-    for n in (2, 5, 10, 20):
-        reference = simulated(f"collisions-b-n{n}")
-        points.append(Point(f"{n}", n, _ns2(n)[0], reference.value, reference.standard_error))
+    points = [
+        against_simulator(f"{n}", n, _ns2(n)[0], f"collisions-b-n{n}") for n in (2, 5, 10, 20)
+    ]
     return Claim(
         name="collisions-ns2",
         title="Collisions in a simulator",
@@ -144,9 +140,8 @@ def _ns2_throughput() -> Claim:
     payload_bits = (1500 - 28) * 8
     points = []
     for n in (1, 5, 20):
-        reference = simulated(f"saturated-b-1500-n{n}")
         model = float(saturation(n, _ns2(n)[1], times, payload_bits).throughput_bps) / 1e6
-        points.append(Point(f"{n}", n, model, reference.value, reference.standard_error))
+        points.append(against_simulator(f"{n}", n, model, f"saturated-b-1500-n{n}"))
     return Claim(
         name="saturation-ns2",
         title="Throughput in a simulator",

@@ -7,10 +7,7 @@ from collections.abc import Iterable
 from airqueue.models.edca_compare import Comparison, Point, aifs_points, compare, window_points
 from airqueue.models.edca_hold import hold_chain
 from validation import claim
-from validation.claim import Claim, simulated
-
-_T95 = 2.0
-"""Half widths of 95 % intervals to standard errors, as the pages' rule of agreement has them."""
+from validation.claim import Claim, against_estimate, against_simulator
 
 
 def claims(transmissions: int) -> list[Claim]:
@@ -116,8 +113,7 @@ def _ns3() -> Claim:
     points = []
     for x, (setting, name, aifs_slots, cw_min) in enumerate(settings):
         model = 1.0 / float(hold_chain((1, 1), aifs_slots, cw_min).ratio(0, 1))
-        reference = simulated(name)
-        points.append(claim.Point(setting, x, model, reference.value, reference.standard_error))
+        points.append(against_simulator(setting, x, model, name))
     return Claim(
         name="edca-ns3",
         title="EDCA of two stations in a simulator",
@@ -147,5 +143,4 @@ def _points(
 def _point(setting: str, x: float, compared: Comparison, *, inside: bool) -> claim.Point:
     if compared.real_ratio is None:
         raise RuntimeError(f"{setting}: one class had no success; leave the setting out")
-    real = compared.real_ratio
-    return claim.Point(setting, x, compared.model_ratio, real.mean, real.half_width / _T95, inside)
+    return against_estimate(setting, x, compared.model_ratio, compared.real_ratio, inside=inside)

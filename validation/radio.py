@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airqueue.models.phy_names import phy
 from airqueue.models.single_station import single_station
-from validation.claim import Claim, Point, simulated
+from validation.claim import Claim, against_simulator
 
 _SETTINGS = (
     ("802.11b, 11 Mb/s, control frames at 1 Mb/s", "single-b-long", "b-long", 11e6, None, 1e6),
@@ -17,19 +17,10 @@ def claims() -> list[Claim]:
     """Return the claim that a lone station's throughput follows from airtimes alone."""
     points = []
     for x, (setting, name, layer, rate_bps, mpdus, control_bps) in enumerate(_SETTINGS):
-        reference = simulated(name)
         model = single_station(
             phy(layer), 1500, rate_bps, mpdus=mpdus, control_rate_bps=control_bps
         )
-        points.append(
-            Point(
-                setting,
-                x,
-                float(model.throughput_bps) / 1e6,
-                reference.value,
-                reference.standard_error,
-            )
-        )
+        points.append(against_simulator(setting, x, float(model.throughput_bps) / 1e6, name))
     return [
         Claim(
             name="single-station",

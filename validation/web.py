@@ -8,7 +8,7 @@ from airqueue.models.http_timing import timing_from
 from airqueue.models.tcp_capacity import collision, single_station_bps
 from airqueue.models.tcp_window import tcp_window
 from airqueue.models.web_session import session_delay
-from validation.claim import Claim, Point, simulated
+from validation.claim import Claim, against_simulator
 
 # What ns-2 2.35 does where it differs from Table 1: RTS frames of 20 bytes, and a first backoff of
 # 0..30 slots, which is one value less.
@@ -23,7 +23,7 @@ def claims() -> list[Claim]:
 
 def _one_station() -> Claim:
     points = [
-        _point(
+        against_simulator(
             f"{d}",
             d,
             float(single_station_bps(d, _NS2, collision_cost="corrected")) / 1e6,
@@ -46,13 +46,13 @@ def _one_station() -> Claim:
 
 def _several() -> Claim:
     alone = float(tcp_window(1, _NS2, collision_cost="corrected").throughput_bps) / 1e6
-    points = [_point("1, W* = 1", 1, alone, "tcp-nc1-d1-w1")]
+    points = [against_simulator("1, W* = 1", 1, alone, "tcp-nc1-d1-w1")]
     points += [
-        _point(f"{n}, W* = 1", n, _all_stations(n, 1, "corrected"), f"tcp-nc{n}-d1-w1")
+        against_simulator(f"{n}, W* = 1", n, _all_stations(n, 1, "corrected"), f"tcp-nc{n}-d1-w1")
         for n in (2, 5, 10, 20, 40)
     ]
     points += [
-        _point(
+        against_simulator(
             f"{n}, W* = 1, printed cost",
             n,
             _all_stations(n, 1, "printed"),
@@ -62,7 +62,9 @@ def _several() -> Claim:
         for n in (10, 20, 40)
     ]
     several_per_ack = _all_stations(10, 3, "corrected")
-    points.append(_point("10, W* = d = 3", 10, several_per_ack, "tcp-nc10-d3-w3", inside=False))
+    points.append(
+        against_simulator("10, W* = d = 3", 10, several_per_ack, "tcp-nc10-d3-w3", inside=False)
+    )
     return Claim(
         name="tcp-small-windows",
         title="TCP downloads with small windows",
@@ -92,7 +94,9 @@ def _sessions() -> Claim:
     bits = float(mean_segments(240_000, _SEGMENT_BITS, "exponential")) * _SEGMENT_BITS
     delay = session_delay(11, 10, bits, timing=_NS2, collision_cost="corrected")
     for x, window in enumerate((1, 1000)):
-        points.append(_point(f"{window}", x, float(delay.mean_s), f"session-n11-w{window}"))
+        points.append(
+            against_simulator(f"{window}", x, float(delay.mean_s), f"session-n11-w{window}")
+        )
     return Claim(
         name="web-sessions",
         title="Web sessions of ten users",
@@ -106,8 +110,3 @@ def _sessions() -> Claim:
         points=points,
         figure=False,
     )
-
-
-def _point(setting: str, x: float, model: float, name: str, *, inside: bool = True) -> Point:
-    reference = simulated(name)
-    return Point(setting, x, model, reference.value, reference.standard_error, inside)
