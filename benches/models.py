@@ -21,7 +21,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -123,73 +123,73 @@ def plain_loop(cells: Cells, extra_slots: float, *, finite: bool) -> Callable[[i
     return solve
 
 
+def fixed_points(
+    name: str,
+    what: str,
+    cells: Cells,
+    solve: Callable[[], NDArray[np.float64]],
+    extra_slots: float,
+    *,
+    finite: bool,
+) -> Bench:
+    """A million collision probabilities, against the plain loop with the same convention."""
+    return Bench(
+        name=name,
+        what=f"n 1..50, {what}",
+        count=MILLION,
+        run=solve,
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain_loop(cells, extra_slots, finite=finite),
+    )
+
+
 def bianchi_endless() -> Bench:
     cells = random_cells()
-    return Bench(
-        name="bianchi",
-        what="n 1..50, 6 windows, never given up",
-        count=MILLION,
-        run=lambda: bianchi(cells.n, cells.cw_min, cells.cw_max).collision_probability,
-        target_s=FIXED_POINT_TARGET_S,
-        peer=plain_loop(cells, 1.0, finite=False),
-    )
+
+    def solve() -> NDArray[np.float64]:
+        return bianchi(cells.n, cells.cw_min, cells.cw_max).collision_probability
+
+    return fixed_points("bianchi", "6 windows, never given up", cells, solve, 1.0, finite=False)
 
 
 def bianchi_retries() -> Bench:
     cells = random_cells()
-    return Bench(
-        name="bianchi, retries",
-        what="n 1..50, 6 windows, 3, 6 or 10 retries",
-        count=MILLION,
-        run=lambda: (
-            bianchi(cells.n, cells.cw_min, cells.cw_max, cells.retries).collision_probability
-        ),
-        target_s=FIXED_POINT_TARGET_S,
-        peer=plain_loop(cells, 1.0, finite=True),
-    )
+
+    def solve() -> NDArray[np.float64]:
+        return bianchi(cells.n, cells.cw_min, cells.cw_max, cells.retries).collision_probability
+
+    what = "6 windows, 3, 6 or 10 retries"
+    return fixed_points("bianchi, retries", what, cells, solve, 1.0, finite=True)
 
 
 def tay_chua_endless() -> Bench:
     cells = random_cells()
-    return Bench(
-        name="tay-chua",
-        what="n 1..50, 6 windows, never given up",
-        count=MILLION,
-        run=lambda: tay_chua(cells.n, cells.cw_min, cells.cw_max).collision_probability,
-        target_s=FIXED_POINT_TARGET_S,
-        peer=plain_loop(cells, 0.0, finite=False),
-    )
+
+    def solve() -> NDArray[np.float64]:
+        return tay_chua(cells.n, cells.cw_min, cells.cw_max).collision_probability
+
+    return fixed_points("tay-chua", "6 windows, never given up", cells, solve, 0.0, finite=False)
 
 
 def kumar_windows() -> Bench:
     cells = random_cells()
-    return Bench(
-        name="kumar",
-        what="n 1..50, 6 windows, 3, 6 or 10 retries, http",
-        count=MILLION,
-        run=lambda: (
-            kumar(
-                cells.n, cells.cw_min, cells.cw_max, cells.retries, convention="http"
-            ).collision_probability
-        ),
-        target_s=FIXED_POINT_TARGET_S,
-        peer=plain_loop(cells, -1.0, finite=True),
-    )
+
+    def solve() -> NDArray[np.float64]:
+        windows = (cells.n, cells.cw_min, cells.cw_max, cells.retries)
+        return kumar(*windows, convention="http").collision_probability
+
+    what = "6 windows, 3, 6 or 10 retries, http"
+    return fixed_points("kumar", what, cells, solve, -1.0, finite=True)
 
 
 def kumar_list() -> Bench:
-    cells = random_cells()
-    stages = np.arange(7.0)
-    windows = np.minimum(2.0**stages * cells.cw_min[:, None], cells.cw_max[:, None])
-    cells = Cells(cells.n, cells.cw_min, cells.cw_max, np.full(MILLION, 6.0))
-    return Bench(
-        name="kumar, backoffs",
-        what="n 1..50, 7 mean backoffs given",
-        count=MILLION,
-        run=lambda: kumar_backoffs(cells.n, (windows + 1.0) / 2.0).collision_probability,
-        target_s=FIXED_POINT_TARGET_S,
-        peer=plain_loop(cells, 1.0, finite=True),
-    )
+    cells = replace(random_cells(), retries=np.full(MILLION, 6.0))
+    windows = np.minimum(2.0 ** np.arange(7.0) * cells.cw_min[:, None], cells.cw_max[:, None])
+
+    def solve() -> NDArray[np.float64]:
+        return kumar_backoffs(cells.n, (windows + 1.0) / 2.0).collision_probability
+
+    return fixed_points("kumar, backoffs", "7 mean backoffs given", cells, solve, 1.0, finite=True)
 
 
 DOT11B_DATA_S, DOT11B_ACK_S = (
