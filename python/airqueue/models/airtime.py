@@ -25,7 +25,6 @@ from airqueue.models.phys_ht import MAX_HE_BYTES
 HEADER_BYTES: Final = 24
 """MAC header of a data frame with three addresses."""
 QOS_HEADER_BYTES: Final = 26
-FOUR_ADDRESS_HEADER_BYTES: Final = 30
 FOUR_ADDRESS_QOS_HEADER_BYTES: Final = 32
 """Between access points or mesh nodes; a mesh control field adds 6 bytes, or 12 or 18."""
 FCS_BYTES: Final = 4
@@ -35,12 +34,10 @@ NS2_OVERHEAD_BYTES: Final = 34
 RTS_BYTES: Final = 20
 CTS_BYTES: Final = 14
 ACK_BYTES: Final = 14
-BLOCK_ACK_REQUEST_BYTES: Final = 24
 BLOCK_ACK_BYTES: Final = 32
 """Compressed, for up to 64 MPDUs."""
 BLOCK_ACK_256_BYTES: Final = 56
 """HE, for up to 256 MPDUs."""
-BASIC_BLOCK_ACK_BYTES: Final = 152
 MAX_FRAME_BYTES: Final = MAX_HE_BYTES
 """The largest frame of any layer."""
 
