@@ -1,0 +1,109 @@
+"""Gets the simulators and builds their programs, each once; says what is not to be had."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+BUILD = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute() / "peers"
+PEERS = ("ns2", "ns3-wheel", "ns3-debian")
+NS3_SOURCE = HERE / "ns3" / "cell.cc"
+NS3_MODULES = ("core", "network", "internet", "mobility", "traffic-control", "wifi", "propagation")
+
+
+class UnavailableError(Exception):
+    """A peer that cannot be had on this machine, and why."""
+
+
+def install(peer: str) -> Path:
+    """The program that runs a cell in ``peer``, installed and compiled if it was not yet."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    if peer == "ns2":
+        return install_ns2()
+    if peer == "ns3-wheel":
+        return install_ns3_wheel()
+    if peer == "ns3-debian":
+        return install_ns3_debian()
+    raise UnavailableError(f"{peer} is none of {', '.join(PEERS)}")
+
+
+def install_ns2() -> Path:
+    if shutil.which("ns") is None:
+        apt_install("ns2")
+    found = shutil.which("ns")
+    if found is None:
+        raise UnavailableError("ns2 is installed, but there is no command `ns`")
+    return Path(found)
+
+
+def install_ns3_wheel() -> Path:
+    """The `ns3` package in a virtual environment of its own; its libraries are linked by path."""
+    venv = BUILD / "ns3-wheel"
+    if not list(venv.glob("lib/python*/site-packages/ns3")):
+        checked([sys.executable, "-m", "venv", str(venv)], "a virtual environment")
+        checked([str(venv / "bin/pip"), "install", "--quiet", "ns3"], "the package ns3")
+    package = next(venv.glob("lib/python*/site-packages/ns3"))
+    libraries = package / "lib64"
+    version = next(libraries.glob("libns3.*-core.so")).name.split("ns")[1].split("-")[0]
+    return compile_ns3(
+        BUILD / "ns3-wheel-cell",
+        version,
+        [f"-I{package / 'include'}", f"-L{libraries}", f"-Wl,-rpath,{libraries}"],
+        [f"-lns{version}-{module}" for module in NS3_MODULES],
+    )
+
+
+def install_ns3_debian() -> Path:
+    header = Path("/usr/include/ns3/core-module.h")
+    if not header.exists():
+        apt_install("libns3-dev")
+    version = checked(["pkg-config", "--modversion", "ns3-core"], "the version of libns3-dev")
+    return compile_ns3(
+        BUILD / "ns3-debian-cell", version.strip(), [], [f"-lns3-{m}" for m in NS3_MODULES]
+    )
+
+
+def compile_ns3(program: Path, version: str, paths: list[str], libraries: list[str]) -> Path:
+    """In the language that the release was written in: headers of 3.37 are no C++20."""
+    if program.exists() and program.stat().st_mtime > NS3_SOURCE.stat().st_mtime:
+        return program
+    define = f'-DNS3_VERSION="{version}"'
+    language = "c++17" if version < "3.42" else "c++20"
+    command = [
+        "g++",
+        f"-std={language}",
+        "-O3",
+        define,
+        *paths,
+        str(NS3_SOURCE),
+        "-o",
+        str(program),
+    ]
+    checked(command + libraries, f"compiling {NS3_SOURCE.name} against ns-{version}")
+    return program
+
+
+def apt_install(package: str) -> None:
+    if shutil.which("apt-get") is None:
+        raise UnavailableError(f"{package} is a Debian package and there is no apt-get here")
+    if os.geteuid() != 0:
+        raise UnavailableError(f"{package} is missing: sudo apt-get install {package}")
+    checked(["apt-get", "-qq", "update"], "apt-get update")
+    checked(["apt-get", "-qq", "install", "--no-install-recommends", "-y", package], package)
+
+
+def checked(command: list[str], what: str) -> str:
+    """Standard output of a command; if it fails, the end of its complaints."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise UnavailableError(f"{what}: there is no {command[0]}") from error
+    if done.returncode:
+        last = " ".join(done.stderr.split())[-400:]
+        raise UnavailableError(f"{what}: {command[0]} ended with code {done.returncode}: {last}")
+    return done.stdout

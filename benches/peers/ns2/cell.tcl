@@ -1,0 +1,106 @@
+# One saturated single-receiver cell of 802.11b in ns-2.35; prints one line of JSON.
+#
+#   ns cell.tcl STATIONS IP_BYTES DATA_MBPS CONTROL_MBPS PREAMBLE RTS SECONDS WARM_UP SEED TRACE
+#
+# PREAMBLE is long or short; RTS and TRACE are 0 or 1. Stations stand on a circle of 10 m around the
+# receiver. With TRACE the MAC's trace goes to standard error, from which the caller counts attempts;
+# without it nothing is traced and cpu_s is what the simulation alone costs.
+
+foreach {name index} {
+    stations 0 ip_bytes 1 data_mbps 2 control_mbps 3 preamble 4 rts 5 seconds 6 warm_up 7 seed 8 trace 9
+} { set $name [lindex $argv $index] }
+ns-random $seed
+
+# Preamble and header are always sent at PLCPDataRate_. The short preamble's header is 48 bits at
+# 2 Mb/s (802.11-2020, 16.2.2.3), which is as long as 24 bits at 1 Mb/s.
+if {$preamble eq "long"} { set plcp {144 48} } else { set plcp {72 24} }
+foreach {parameter value} [list \
+    CWMin_ 31 CWMax_ 1023 SlotTime_ 0.000020 SIFS_ 0.000010 PLCPDataRate_ 1.0e6 \
+    PreambleLength_ [lindex $plcp 0] PLCPHeaderLength_ [lindex $plcp 1] \
+    RTSThreshold_ [expr {$rts ? 0 : 3000}] ShortRetryLimit_ 7 LongRetryLimit_ 4 \
+    dataRate_ ${data_mbps}Mb basicRate_ ${control_mbps}Mb \
+] { Mac/802_11 set $parameter $value }
+
+set ns [new Simulator]
+set field [new Topography]
+$field load_flatgrid 500 500
+create-god [expr $stations + 1]
+$ns trace-all [expr {$trace ? "stderr" : [open /dev/null w]}]
+$ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail \
+    -ifqLen 100000 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
+    -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $field \
+    -agentTrace OFF -routerTrace OFF -macTrace [expr {$trace ? "ON" : "OFF"}] -movementTrace OFF
+
+proc place {node x y} { $node set X_ $x; $node set Y_ $y; $node set Z_ 0; $node random-motion 0 }
+
+set receiver [$ns node]
+place $receiver 250 250
+for {set i 0} {$i < $stations} {incr i} {
+    set angle [expr 2 * acos(-1) * $i / $stations]
+    set station [$ns node]
+    place $station [expr 250 + 10 * cos($angle)] [expr 250 + 10 * sin($angle)]
+    set source($i) [new Agent/UDP]
+    $source($i) set packetSize_ $ip_bytes
+    set sink($i) [new Agent/LossMonitor]
+    $ns attach-agent $station $source($i)
+    $ns attach-agent $receiver $sink($i)
+    $ns connect $source($i) $sink($i)
+    set sent($i) 0
+    # One packet ahead of the others: the link layer looks the receiver's address up with it.
+    $ns at [expr 0.01 * ($i + 1)] "supply $i 1"
+}
+
+proc supply {i packets} {
+    global source sent ip_bytes
+    if {$packets > 0} { $source($i) send [expr $packets * $ip_bytes]; incr sent($i) $packets }
+}
+
+# Keeps every queue from running dry at no cost to speak of: five times a second each queue is filled
+# to what its station could send in that time if it had the channel alone. Nothing ever overflows, so
+# what a sink misses was given up by the MAC.
+set refill 0.2
+set exchange [expr ([lindex $plcp 0] + [lindex $plcp 1]) * 2e-6 + 8e-6 * $ip_bytes / $data_mbps]
+set backlog [expr int($refill / $exchange) + 20]
+proc fill {} {
+    global ns stations sink sent backlog refill
+    for {set i 0} {$i < $stations} {incr i} {
+        supply $i [expr $backlog - ($sent($i) - int([$sink($i) set npkts_]) - int([$sink($i) set nlost_]))]
+    }
+    $ns at [expr [$ns now] + $refill] fill
+}
+$ns at [expr 0.01 * ($stations + 2)] fill
+
+proc delivered {} {
+    global stations sink
+    set counts {}
+    for {set i 0} {$i < $stations} {incr i} { lappend counts [expr int([$sink($i) set npkts_])] }
+    return $counts
+}
+
+# CPU time of this process in seconds, user and system, from the scheduler's own account.
+proc cpu_s {} {
+    set file [open /proc/self/schedstat]
+    set spent [lindex [gets $file] 0]
+    close $file
+    return [expr $spent * 1e-9]
+}
+
+proc report {} {
+    global before begun stations ip_bytes seconds warm_up
+    set cpu [expr [cpu_s] - $begun]
+    set total 0
+    set each {}
+    foreach then $before now [delivered] {
+        incr total [expr $now - $then]
+        lappend each [expr ($now - $then) * 8.0 * $ip_bytes / $seconds]
+    }
+    puts [format {{"simulator": "ns-2.35", "ip_throughput_bps": %.1f, "udp_payload_bps": %.1f, "station_ip_bps": [%s], "attempts": null, "failed_attempts": null, "failed_fraction": null, "cpu_s": %.6f, "simulated_s": %g}} \
+        [expr $total * 8.0 * $ip_bytes / $seconds] [expr $total * 8.0 * ($ip_bytes - 28) / $seconds] \
+        [join $each ", "] $cpu [expr $warm_up + $seconds]]
+    exit 0
+}
+
+$ns at $warm_up {set before [delivered]}
+$ns at [expr $warm_up + $seconds] report
+set begun [cpu_s]
+$ns run

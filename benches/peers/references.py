@@ -1,0 +1,211 @@
+"""Reference values of saturated cells from ns-2 and ns-3: validation/references_mac.csv.
+
+Each point is run with seeds 1, 2, ... until the standard error of each of its quantities is a third
+of the tolerance with which models and engine are compared with it, or the point has had its share of
+CPU time; the file says which error was reached. At least `FEWEST_RUNS` seeds are run, however small
+the error. A fraction or ratio is that of the sums over all runs, and its error that of a ratio
+estimator (Cochran, Sampling Techniques, 2.11), so that short runs bring no bias.
+
+Points that the file has already are not run again: to make it anew, delete it.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .install import ROOT
+from .run import run
+from .scenario import Cell, Edca, Result
+
+FILE = ROOT / "validation" / "references_mac.csv"
+BUDGET_S = 3600.0
+FEWEST_RUNS = 6
+EDCA_STATIONS = 2
+EDCA_COLUMNS = ("aifsn", "cw_min", "cw_max", "txop_us")
+SCENARIO_COLUMNS = (
+    *("simulator", "standard", "stations", "ip_bytes", "data_mbps", "control_mbps", "preamble"),
+    *("rts", "layout"),
+    *(f"{name}_{i}" for i in range(1, EDCA_STATIONS + 1) for name in EDCA_COLUMNS),
+)
+COLUMNS = (
+    *SCENARIO_COLUMNS,
+    *("quantity", "value", "standard_error", "unit", "runs", "seconds_each"),
+)
+SIMULATORS = {"ns2": "ns-2.35", "ns3-wheel": "ns-3.44"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A ratio of two sums over runs; its error is to be at most ``tolerance`` / 3 of its value."""
+
+    name: str
+    unit: str
+    above: Callable[[Result], float]
+    below: Callable[[Result], float]
+
+    def estimate(self, results: Sequence[Result]) -> tuple[float, float]:
+        """Value and standard error."""
+        above = [self.above(r) for r in results]
+        below = [self.below(r) for r in results]
+        total = sum(below)
+        value = sum(above) / total if total else math.nan
+        squares = sum((a - value * b) ** 2 for a, b in zip(above, below, strict=True))
+        runs = len(results)
+        return value, math.sqrt(squares * runs / (runs - 1)) / total if total else math.nan
+
+
+THROUGHPUT = Quantity(
+    "aggregate IP throughput", "b/s", lambda r: r.ip_throughput_bps, lambda r: 1.0
+)
+FAILED = Quantity(
+    "collided fraction of attempts",
+    "1",
+    lambda r: float(r.failed_attempts or 0),
+    lambda r: float(r.attempts or 0),
+)
+SHARE = Quantity(
+    "throughput ratio of the second station to the first",
+    "1",
+    lambda r: r.station_ip_bps[1],
+    lambda r: r.station_ip_bps[0],
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scenario in one simulator; ``cell.seconds`` is the length of each run."""
+
+    peer: str
+    cell: Cell
+    quantities: tuple[Quantity, ...]
+    tolerance: float
+    cpu_limit_s: float
+
+    def key(self) -> tuple[str, ...]:
+        """What stands in `SCENARIO_COLUMNS`."""
+        c = self.cell
+        stations: list[str] = []
+        for i in range(EDCA_STATIONS):
+            values = (
+                [str(getattr(c.edca[i], name)) for name in EDCA_COLUMNS] if c.edca else [""] * 4
+            )
+            stations += values
+        return (
+            *(SIMULATORS[self.peer], c.standard, str(c.stations), str(c.ip_bytes)),
+            *(f"{c.data_mbps:g}", f"{c.control_mbps:g}", c.preamble, "on" if c.rts else "off"),
+            *(c.layout, *stations),
+        )
+
+    def settled(self, results: Sequence[Result]) -> bool:
+        if len(results) < FEWEST_RUNS:
+            return False
+        estimates = [quantity.estimate(results) for quantity in self.quantities]
+        return all(error <= value * self.tolerance / 3 for value, error in estimates)
+
+
+def saturated_b(stations: Iterable[int]) -> Iterator[Point]:
+    for n in stations:
+        for rts in (False, True):
+            for size in (1500, 1000):
+                for control in (1.0, 2.0):
+                    cell = Cell(stations=n, ip_bytes=size, control_mbps=control, rts=rts)
+                    yield dcf_point("ns2", replace(cell, seconds=60.0), 0.015, 30.0)
+                    yield dcf_point("ns3-wheel", replace(cell, seconds=20.0), 0.015, 50.0)
+
+
+def saturated_ofdm() -> Iterator[Point]:
+    for n in (1, 10, 2, 5, 20):
+        for standard, rates in (("a", (54.0, 24.0, 6.0)), ("g", (54.0, 24.0))):
+            for rate in rates:
+                control = min(rate, 24.0)
+                seconds = 5.0 if rate > 6 else 20.0
+                cell = Cell(standard, n, 1500, rate, control, seconds=seconds)
+                yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
+
+
+def saturated_at_one_point() -> Iterator[Point]:
+    """Where no bystander detects the preamble of a collision."""
+    for n in (10, 50, 20, 5):
+        cell = Cell(stations=n, layout="point", seconds=20.0)
+        yield dcf_point("ns3-wheel", cell, 0.015, 50.0)
+    for n in (10, 5, 20):
+        cell = Cell("g", n, 1500, 54.0, 24.0, layout="point", seconds=5.0)
+        yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
+
+
+def dcf_point(peer: str, cell: Cell, tolerance: float, cpu_limit_s: float) -> Point:
+    return Point(peer, cell, (THROUGHPUT, FAILED), tolerance, cpu_limit_s)
+
+
+def two_stations() -> Iterator[Point]:
+    """1400 bytes of UDP payload in 802.11b; the first station has AIFSN 2, CW 31..1023, no TXOP."""
+    seconds = [Edca(aifsn=2 + offset) for offset in range(0, 21, 2)]
+    seconds += [Edca(cw_min=cw) for cw in (3, 7, 15, 63, 127, 255, 511, 1023)]
+    seconds += [Edca(txop_us=txop_us(packets)) for packets in range(1, 11)]
+    for second in seconds:
+        cell = Cell("b", 2, 1428, 11.0, 1.0, edca=(Edca(), second), seconds=40.0)
+        yield Point("ns3-wheel", cell, (SHARE,), 0.02, 60.0)
+
+
+def txop_us(packets: int) -> int:
+    """Enough for so many of these packets, in the TXOP limit's unit of 32 us, and not for one more.
+
+    Long preambles: 1466 bytes with the QoS header, FCS and LLC, SIFS, ACK at 1 Mb/s, SIFS.
+    """
+    sifs, preamble = 10, 192
+    step = preamble + math.ceil(8 * 1466 / 11) + sifs + preamble + 8 * 14 + sifs
+    return math.ceil((packets * step - sifs) / 32) * 32
+
+
+def points() -> Iterator[Point]:
+    """The more important first."""
+    yield from saturated_b((1, 10, 50))
+    yield from two_stations()
+    yield from saturated_ofdm()
+    yield from saturated_b((5, 20, 2))
+    yield from saturated_at_one_point()
+
+
+def make_references(budget_s: float, file: Path = FILE) -> None:
+    """Appends what ``file`` does not have yet, point by point, while CPU time lasts."""
+    have: set[tuple[str, ...]] = set()
+    if file.exists():
+        with file.open(encoding="utf-8", newline="") as stream:
+            have = {tuple(row[c] for c in SCENARIO_COLUMNS) for row in csv.DictReader(stream)}
+    else:
+        file.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    spent = 0.0
+    for point in points():
+        if point.key() in have:
+            continue
+        if spent >= budget_s:
+            print(f"{budget_s:g} CPU seconds are used up; call again to go on")
+            return
+        results = run_point(point)
+        spent += sum(r.cpu_s for r in results)
+        with file.open("a", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerows(rows(point, results))
+        print(f"{spent:7.0f} s  {point.peer} {point.cell}", flush=True)
+
+
+def run_point(point: Point) -> list[Result]:
+    results: list[Result] = []
+    spent = 0.0
+    while not point.settled(results):
+        if len(results) >= FEWEST_RUNS and spent >= point.cpu_limit_s:
+            break
+        cell = replace(point.cell, seed=len(results) + 1)
+        results.append(run(point.peer, cell, attempts=True))
+        spent += results[-1].cpu_s
+    return results
+
+
+def rows(point: Point, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+    for quantity in point.quantities:
+        value, error = quantity.estimate(results)
+        counts = (str(len(results)), f"{point.cell.seconds:g}")
+        yield (*point.key(), quantity.name, f"{value:.6g}", f"{error:.2g}", quantity.unit, *counts)
