@@ -19,7 +19,14 @@ MAY_USE = {
     "airqueue-qdisc": {"airqueue-core"},
     "airqueue-probe": {"airqueue-core"},
     "airqueue-wifi": {"airqueue-core"},
-    "airqueue-sim": {"airqueue-core", "airqueue-qdisc", "airqueue-probe"},
+    "airqueue-transport": {"airqueue-core"},
+    "airqueue-sim": {
+        "airqueue-core",
+        "airqueue-qdisc",
+        "airqueue-probe",
+        "airqueue-transport",
+        "airqueue-wifi",
+    },
     "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-sim"},
     "airqueue-python": {
         "airqueue-core",

@@ -10,3 +10,5 @@ pub mod event;
 pub mod line;
 pub mod path;
 pub mod run_loop;
+pub mod stages;
+pub mod wlan;

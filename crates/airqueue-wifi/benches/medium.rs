@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p airqueue-wifi --bench medium`; the items are pairs of stations.
 
-use airqueue_core::{Seed, Time};
+use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::medium::{Air, Capture, FrameId, Place, Propagation, Reach, StationId};
 use divan::counter::ItemsCount;
 
@@ -41,8 +41,11 @@ fn iterate(bencher: divan::Bencher, n: u32) {
     });
 }
 
-const RULES: [Capture; 3] =
-    [Capture::None, Capture::NS2, Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13 }];
+const RULES: [Capture; 3] = [
+    Capture::None,
+    Capture::NS2,
+    Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13, window: Span::ZERO },
+];
 
 /// A cell in which all hear each other, and a field in which each hears some 10 of 1000.
 #[divan::bench(args = RULES, consts = [1, 3])]

@@ -1,6 +1,7 @@
 //! 802.11 as state machines and exact processes, without a clock of its own.
 
 pub mod contention;
+pub mod mac;
 pub mod medium;
 pub mod phy;
 

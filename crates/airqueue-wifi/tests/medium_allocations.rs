@@ -1,6 +1,6 @@
 //! A receiver allocates nothing once it has seen as many frames overlap as ever will.
 
-use airqueue_core::{Seed, Stream, Time};
+use airqueue_core::{Seed, Span, Stream, Time};
 use airqueue_wifi::medium::{Air, Capture, FrameId, Place, Propagation, Reach, StationId};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -67,7 +67,7 @@ fn no_allocation_in_steady_state() {
     let place = |id| Place::new(StationId(id), f64::from(id), 0.0);
     let places: Vec<Place> = (0..STATIONS).map(place).collect();
     let reach = Reach::from_places(&places, &Propagation::ns2()).expect("valid");
-    let sinr = Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13 };
+    let sinr = Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13, window: Span::ZERO };
     let start = ALLOCATIONS.with(Cell::get);
     for rule in [Capture::None, Capture::NS2, sinr] {
         assert_eq!(rounds(&reach, rule, 1000), 0, "{rule:?}");

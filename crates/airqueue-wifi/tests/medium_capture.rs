@@ -1,6 +1,6 @@
 //! The receiver: truth tables of the capture rules, and each rule against a plain restatement of it.
 
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{
     Air, Capture, End, FrameId, Level, Link, MediumError, Outcome, Outcome::*, Reach, Reception,
     Signal, StationId,
@@ -70,7 +70,7 @@ fn check(capture: Capture, frames: &[Heard], own: &[(i64, i64)], expected: &[(Ou
     assert_eq!(found, expected, "{capture:?}, {frames:?}");
 }
 
-const SINR: Capture = Capture::Sinr { threshold_db: 10.0, noise_w: 1.0 };
+const SINR: Capture = Capture::Sinr { threshold_db: 10.0, noise_w: 1.0, window: Span::ZERO };
 const RULES: [Capture; 3] = [Capture::None, Capture::NS2, SINR];
 
 #[test]
@@ -184,10 +184,14 @@ fn the_worst_interference_is_reported() {
 fn refused_rules() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(Reception::new(Capture::Ns2 { margin_db: bad }).is_err());
-        assert!(Reception::new(Capture::Sinr { threshold_db: bad, noise_w: 1.0 }).is_err());
+        assert!(
+            Reception::new(Capture::Sinr { threshold_db: bad, noise_w: 1.0, window: Span::ZERO })
+                .is_err()
+        );
     }
     for noise_w in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = Reception::new(Capture::Sinr { threshold_db: 10.0, noise_w });
+        let refused =
+            Reception::new(Capture::Sinr { threshold_db: 10.0, noise_w, window: Span::ZERO });
         assert!(matches!(refused, Err(MediumError::NotPositive { .. })), "{noise_w}");
     }
     let link =

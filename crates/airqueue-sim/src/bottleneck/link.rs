@@ -1,7 +1,7 @@
 //! A server that serialises packets: a link, or a radio whose transmissions carry several.
 
-use super::Framing;
-use super::stages::Stages;
+use crate::stages::Framing;
+use crate::stages::Stages;
 use airqueue_core::rate::work_for;
 use airqueue_core::{DataRate, Packet, Span, Stream, Time};
 

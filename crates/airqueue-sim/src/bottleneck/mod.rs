@@ -9,18 +9,18 @@ pub mod conditions;
 mod exit;
 pub mod link;
 mod spec;
-pub mod stages;
 
+pub use crate::stages::Framing;
 pub use exit::{Books, Outcome};
-pub use spec::{DeviceSpec, Framing, ServerSpec};
+pub use spec::{DeviceSpec, ServerSpec};
 
+use crate::stages::{BoxedQueue, Stages};
 use airqueue_core::rate::work_for;
 use airqueue_core::{DropReason, Packet, Seed, Time};
 use airqueue_qdisc::Account;
 use conditions::{Change, Cue, Programme, Speed};
 use exit::Exit;
 use spec::Server;
-use stages::{BoxedQueue, Stages};
 
 /// The device at work.
 ///
@@ -157,11 +157,9 @@ impl Bottleneck {
             Server::Shaper(_) => self.pass_tokens(now),
             Server::Policer(_) => {}
         }
-        let mut drops = std::mem::take(&mut self.stages.drops);
-        for drop in drops.drain() {
+        for drop in self.stages.drops().drain() {
             self.exit.drop(drop.packet, drop.reason);
         }
-        self.stages.drops = drops;
     }
 
     /// Lets the head of the queue go as long as there are tokens for it.

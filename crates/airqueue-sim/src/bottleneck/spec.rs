@@ -3,19 +3,10 @@
 use super::bucket::TokenBucket;
 use super::conditions::Change;
 use super::link::{Link, LinkSpec};
-use super::stages::BoxedQueue;
+use crate::stages::{BoxedQueue, Framing};
 use airqueue_core::rate::work_for;
-use airqueue_core::{DataRate, Limit, Packet, Seed, Span};
+use airqueue_core::{DataRate, Limit, Seed, Span};
 use airqueue_qdisc::{DropFrom, DropTail, PerFlow};
-
-/// How the device counts a packet's bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Framing {
-    /// Link-layer bytes on top of each IP packet.
-    pub link_layer: u32,
-    /// Minimum packet unit: what a shorter packet costs the rate.
-    pub mpu: u32,
-}
 
 /// What serves the stages.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,18 +57,6 @@ pub(super) enum Server {
     Link(Link),
     Shaper(TokenBucket),
     Policer(TokenBucket),
-}
-
-impl Framing {
-    /// Bytes that a byte limit counts.
-    pub fn bytes(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + u64::from(self.link_layer)
-    }
-
-    /// Bytes that the rate is charged with.
-    pub fn charged(&self, packet: &Packet) -> u32 {
-        packet.size.saturating_add(self.link_layer).max(self.mpu)
-    }
 }
 
 impl DeviceSpec {

@@ -2,7 +2,7 @@
 
 use super::error::positive;
 use super::{MediumError, Signal, from_db};
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 use std::cmp::Ordering;
 
 /// A transmission, by a number of the engine's choice that no other has while it is on the air.
@@ -45,6 +45,9 @@ pub enum Capture {
         threshold_db: f64,
         /// Noise in the receiver's bandwidth, in watts ([`super::thermal_noise_w`]).
         noise_w: f64,
+        /// Frames that begin within this of the first of them count as beginning together: the
+        /// receiver has not found its preamble yet.
+        window: Span,
     },
 }
 
@@ -103,6 +106,7 @@ enum Rule {
     Sinr {
         ratio: f64,
         noise_w: f64,
+        window: Span,
     },
 }
 
@@ -169,7 +173,7 @@ pub struct Reception {
     /// falling power: sums and verdicts do not depend on the order of the calls.
     airing: Vec<Airing>,
     hold: Option<Hold>,
-    /// The hold as it was before any frame of the instant `since` began.
+    /// The hold as it was before any frame began of those that begin together with one at `since`.
     before: Option<Hold>,
     since: Time,
 }
@@ -187,9 +191,10 @@ impl Reception {
             Capture::Ns2 { margin_db } => {
                 Rule::First { ratio: finite("the capture margin in dB", margin_db)? }
             }
-            Capture::Sinr { threshold_db, noise_w } => Rule::Sinr {
+            Capture::Sinr { threshold_db, noise_w, window } => Rule::Sinr {
                 ratio: finite("the SINR threshold in dB", threshold_db)?,
                 noise_w: positive("the noise in W", noise_w)?,
+                window,
             },
         };
         let never = Time::from_nanos(i64::MIN);
@@ -240,6 +245,7 @@ impl Reception {
         let at = self.airing.iter().position(|a| a.frame == frame)?;
         let airing = self.airing.remove(at);
         let hold = self.hold.take_if(|hold| hold.frame == frame);
+        self.before.take_if(|hold| hold.frame == frame);
         let outcome = match (airing.standing, hold) {
             _ if airing.deaf => Outcome::Deaf,
             (Standing::Faint, _) => Outcome::Undecodable,
@@ -264,7 +270,7 @@ impl Reception {
         let decodable = lone.signal.decodable();
         let (taken, decoded) = match self.rule {
             Rule::First { .. } => (lone.signal.sensed(), decodable),
-            Rule::Sinr { ratio, noise_w } => {
+            Rule::Sinr { ratio, noise_w, .. } => {
                 let decoded = decodable && lone.signal.power_w >= ratio * noise_w;
                 (decoded && !lone.deaf, decoded)
             }
@@ -282,6 +288,16 @@ impl Reception {
         self.lone.iter().chain(&self.airing)
     }
 
+    /// True if the receiver is with a frame that it may yet decode.
+    pub fn receiving(&self) -> bool {
+        let hopeful = |a: &Airing| a.signal.decodable() && !a.deaf;
+        match (&self.lone, &self.hold) {
+            (Some(lone), _) => hopeful(lone),
+            (None, Some(hold)) => self.airing.iter().any(|a| a.frame == hold.frame && hopeful(a)),
+            (None, None) => false,
+        }
+    }
+
     /// True if a frame is on the air that makes the medium busy for this station.
     pub fn senses(&self) -> bool {
         self.on_air().any(|airing| airing.signal.sensed())
@@ -289,7 +305,11 @@ impl Reception {
 
     /// Adds a frame that is not alone, and decides about all that begin when it does.
     fn join(&mut self, new: Airing) {
-        if new.air.begins != self.since {
+        let window = match self.rule {
+            Rule::First { .. } => Span::ZERO,
+            Rule::Sinr { window, .. } => window,
+        };
+        if new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
         }
@@ -299,7 +319,7 @@ impl Reception {
         self.hold = self.before;
         match self.rule {
             Rule::First { ratio } => self.meet_first(group, ratio),
-            Rule::Sinr { ratio, noise_w } => self.meet_all(group, ratio, noise_w),
+            Rule::Sinr { ratio, noise_w, .. } => self.meet_all(group, ratio, noise_w),
         }
     }
 
@@ -347,7 +367,7 @@ impl Reception {
             new.standing = if audible(new) { standing } else { Standing::Faint };
         }
         if self.hold.is_none()
-            && let Some(first) = self.airing[group..].iter().position(|a| audible(a) && !a.deaf)
+            && let Some(first) = strongest(&self.airing[group..], |a| audible(a) && !a.deaf)
         {
             let candidate = self.airing[group + first];
             let others_w = others_w(&self.airing, candidate.frame);
@@ -362,6 +382,16 @@ impl Reception {
             }
         }
     }
+}
+
+/// Where the strongest of those frames is that may be taken, the first of equals.
+fn strongest(airing: &[Airing], may: impl Fn(&Airing) -> bool) -> Option<usize> {
+    let candidates = airing.iter().enumerate().filter(|(_, a)| may(a));
+    let stronger = |best: (usize, f64), (at, a): (usize, &Airing)| {
+        if a.signal.power_w > best.1 { (at, a.signal.power_w) } else { best }
+    };
+    let none = (usize::MAX, f64::NEG_INFINITY);
+    Some(candidates.fold(none, stronger).0).filter(|&at| at < airing.len())
 }
 
 /// The order of [`Reception::airing`].

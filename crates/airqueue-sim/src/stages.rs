@@ -1,6 +1,5 @@
 //! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
 
-use super::Framing;
 use airqueue_core::{Drops, Limit, Packet, QueueDisc, Time};
 use airqueue_qdisc::{Account, Accounted};
 use std::collections::VecDeque;
@@ -8,6 +7,27 @@ use std::fmt;
 
 /// Any queue discipline; it can move between threads with the simulation it belongs to.
 pub type BoxedQueue = Box<dyn QueueDisc + Send + Sync>;
+
+/// How a device counts a packet's bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Framing {
+    /// Link-layer bytes on top of each IP packet.
+    pub link_layer: u32,
+    /// Minimum packet unit: what a shorter packet costs the rate.
+    pub mpu: u32,
+}
+
+impl Framing {
+    /// Bytes that a byte limit counts.
+    pub fn bytes(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// Bytes that the rate is charged with.
+    pub fn charged(&self, packet: &Packet) -> u32 {
+        packet.size.saturating_add(self.link_layer).max(self.mpu)
+    }
+}
 
 /// The waiting stages of a device. The ring pulls packets out of the queue as soon as it has room
 /// (Linux drivers do, and so does the Host AP of the APQ paper's Fig. 5), so that a queue of N
@@ -18,7 +38,7 @@ pub struct Stages {
     ring_limit: usize,
     ring_bytes: u64,
     framing: Framing,
-    pub(super) drops: Drops,
+    drops: Drops,
 }
 
 impl fmt::Debug for Stages {
@@ -93,6 +113,11 @@ impl Stages {
     pub fn waiting(&self) -> (u64, u64) {
         let packets = self.queue.len_packets() + self.ring.len();
         (packets as u64, self.queue.len_bytes() + self.ring_bytes)
+    }
+
+    /// What the queue discipline has dropped, for the caller to empty.
+    pub fn drops(&mut self) -> &mut Drops {
+        &mut self.drops
     }
 
     /// The books of the queue discipline.

@@ -1,0 +1,400 @@
+//! The network at work.
+
+use super::air::Airings;
+use super::errors::BitErrors;
+use super::flow::Flow;
+use super::grants::Grants;
+use super::interface::Interface;
+use super::record::StationTally;
+use super::spec::{WlanError, WlanSpec};
+use crate::alarm::Alarm;
+use crate::event::{EventQueue, Phase};
+use crate::run_loop::{Model, Simulation};
+use airqueue_core::{Packet, Payload, Seed, Time};
+use airqueue_transport::traffic::Source;
+use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Mac, Msdu, Network, Reaction};
+use airqueue_wifi::medium::{Air, Reach, Reception, StationId};
+
+/// Frames end.
+const END: Phase = Phase(0);
+/// Timers go off, packets arrive.
+const INPUT: Phase = Phase(1);
+/// Stations whose backoff ends say what they send.
+const GRANT: Phase = Phase(2);
+
+/// What happens in a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A frame ends.
+    End(u32),
+    /// A station's timer goes off.
+    Timer(u32),
+    /// A source makes a packet.
+    Arrival(u32),
+    /// A saturated source begins.
+    Start(u32),
+    /// A queue wants to be asked again.
+    Wakeup(u32),
+    /// A backoff ends.
+    Grant,
+    /// Counting begins anew.
+    WarmedUp,
+}
+
+/// A network of stations (see the [module](super)).
+#[derive(Debug)]
+pub struct Wlan {
+    pub(super) net: Network,
+    reach: Reach,
+    pub(super) macs: Vec<Mac>,
+    receptions: Vec<Reception>,
+    errors: BitErrors,
+    /// The queues of all stations, one station's after the other's.
+    pub(super) interfaces: Vec<Interface>,
+    /// Each station's first queue, and the end.
+    pub(super) first_queue: Vec<usize>,
+    pub(super) flows: Vec<Flow>,
+    airings: Airings,
+    grants: Grants,
+    grant_alarm: Alarm<Event>,
+    /// When that alarm is set to go off.
+    armed: Time,
+    timers: Vec<Alarm<Event>>,
+    wakeups: Vec<Alarm<Event>>,
+    /// Frames that begin when nothing else is left to happen at this instant.
+    beginning: Vec<Frame>,
+    /// Stations in which a frame that ended has changed more than their view of the medium.
+    touched: Vec<u32>,
+    delivered: Vec<Packet>,
+    pub(super) stations: Vec<StationTally>,
+    next_packet: u64,
+    pub(super) warm: super::results::Baseline,
+}
+
+impl Wlan {
+    /// A silent network at time zero, and its first events. Its streams of chance are those of the
+    /// MACs (`wifi/backoff/STATION`), `wifi/errors`, and `traffic/FLOW`.
+    pub fn new(spec: &WlanSpec, seed: Seed) -> Result<Simulation<Wlan>, WlanError> {
+        spec.check()?;
+        let net = spec.network.clone();
+        let (mut macs, mut interfaces, mut first_queue) = (Vec::new(), Vec::new(), vec![0]);
+        for (id, station) in spec.stations.iter().enumerate() {
+            let mac = Mac::new(StationId(id as u32), station.mac.clone(), &net, seed);
+            let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
+            macs.push(mac.map_err(wrong)?);
+            let queues = station.queues.iter().enumerate();
+            interfaces.extend(queues.map(|(category, spec)| Interface::new(spec, id, category)));
+            first_queue.push(interfaces.len());
+        }
+        let stations = macs.len();
+        let receptions = match spec.capture {
+            Some(capture) => spec.reach.receptions(capture)?,
+            None => vec![Reception::new(net.rules.capture)?; stations],
+        };
+        let errors = spec.reach.frame_errors(spec.errors)?;
+        let timer = |at| Alarm::new(Event::Timer(at as u32), INPUT);
+        let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);
+        let mut wlan = Wlan {
+            errors: BitErrors::new(errors, spec.noise_w, &net.phy, seed),
+            reach: spec.reach.clone(),
+            receptions,
+            wakeups: (0..interfaces.len()).map(wakeup).collect(),
+            interfaces,
+            first_queue,
+            flows: Vec::with_capacity(spec.flows.len()),
+            airings: Airings::default(),
+            grants: Grants::new(stations),
+            grant_alarm: Alarm::new(Event::Grant, GRANT),
+            armed: Time::MAX,
+            timers: (0..stations).map(timer).collect(),
+            beginning: Vec::new(),
+            touched: Vec::new(),
+            delivered: Vec::new(),
+            stations: vec![StationTally::default(); stations],
+            next_packet: 0,
+            warm: super::results::Baseline::new(stations),
+            macs,
+            net,
+        };
+        let mut queue = EventQueue::new();
+        if spec.warm_up > Time::ZERO {
+            queue.schedule(spec.warm_up, GRANT, Event::WarmedUp);
+        }
+        wlan.add_flows(spec, seed, &mut queue)?;
+        Ok(Simulation::new(wlan, queue))
+    }
+
+    fn add_flows(
+        &mut self,
+        spec: &WlanSpec,
+        seed: Seed,
+        queue: &mut EventQueue<Event>,
+    ) -> Result<(), WlanError> {
+        for (id, flow) in spec.flows.iter().enumerate() {
+            let chance = seed.stream(&format!("traffic/{id}"));
+            let wrong = |error| WlanError::Source { flow: flow.name.clone(), error };
+            let source = Source::new(flow.source, chance).map_err(wrong)?;
+            let interface = self.first_queue[flow.from.index()] + flow.queue;
+            if let Some(first) = source.next_emission() {
+                queue.schedule(first, INPUT, Event::Arrival(id as u32));
+            } else if source.is_saturated(source.start()) {
+                self.interfaces[interface].saturated.push(id as u32);
+                queue.schedule(source.start(), INPUT, Event::Start(interface as u32));
+            }
+            self.flows.push(Flow::new(source, flow, interface));
+        }
+        Ok(())
+    }
+
+    /// Offers a packet from outside to the queue of a flow, now.
+    pub fn offer(&mut self, flow: u32, size: u32, payload: Payload, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
+        self.next_packet += 1;
+        let packet = Packet { payload, ..Packet::new(self.next_packet, flow, size, now) };
+        self.enqueue(packet, now);
+        self.feed(self.flows[flow as usize].interface, now, queue);
+        self.conclude(queue);
+    }
+
+    /// The packets of collected flows that were delivered since the last call.
+    pub fn deliveries(&mut self) -> impl Iterator<Item = Packet> + '_ {
+        self.delivered.drain(..)
+    }
+
+    fn emit(&mut self, flow: u32, now: Time) {
+        self.next_packet += 1;
+        let size = self.flows[flow as usize].source.size_bytes();
+        self.enqueue(Packet::new(self.next_packet, flow, size, now), now);
+    }
+
+    fn enqueue(&mut self, packet: Packet, now: Time) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.tally.offered.add(&packet);
+        flow.waiting += 1;
+        let interface = flow.interface;
+        self.interfaces[interface].enqueue(packet, now);
+        self.account_drops(interface);
+    }
+
+    fn account_drops(&mut self, interface: usize) {
+        let Interface { stages, tally, .. } = &mut self.interfaces[interface];
+        for drop in stages.drops().drain() {
+            tally.dropped.add(&drop.packet);
+            let flow = &mut self.flows[drop.packet.flow as usize];
+            flow.tally.dropped.add(&drop.packet);
+            flow.waiting -= 1;
+        }
+    }
+
+    /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
+    /// back is asked again when it says.
+    fn take(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) -> Option<Msdu> {
+        let packet = self.interfaces[interface].take(now);
+        self.account_drops(interface);
+        let msdu = packet.map(|packet| {
+            let flow = &mut self.flows[packet.flow as usize];
+            flow.waiting -= 1;
+            flow.msdu(packet)
+        });
+        self.top_up(interface, now);
+        if msdu.is_none() {
+            let at = self.interfaces[interface].stages.next_wakeup(now);
+            self.wakeups[interface].set(at, queue);
+        }
+        msdu
+    }
+
+    /// Every saturated flow keeps a packet waiting.
+    fn top_up(&mut self, interface: usize, now: Time) {
+        for at in 0..self.interfaces[interface].saturated.len() {
+            let id = self.interfaces[interface].saturated[at];
+            let flow = &self.flows[id as usize];
+            if flow.waiting == 0 && flow.source.is_saturated(now) {
+                self.emit(id, now);
+            }
+        }
+    }
+
+    /// Gives the MAC a packet of a queue of which it holds none.
+    fn feed(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) {
+        let Interface { station, category, .. } = self.interfaces[interface];
+        if self.macs[station].held(category).is_none()
+            && let Some(msdu) = self.take(interface, now, queue)
+        {
+            self.macs[station].on_packet(category, msdu, now, &self.net);
+            self.settle(station, now);
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, station: usize, now: Time) {
+        let mac = &mut self.macs[station];
+        mac.settle(now, &self.net);
+        self.grants.set(station, mac.next_grant());
+    }
+
+    /// Follows up on whatever changed a station's own state.
+    fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
+        while let Some(finished) = self.macs[station].poll_finished() {
+            self.account_finished(&finished);
+            let interface = self.first_queue[station] + finished.queue;
+            let next = self.take(interface, now, queue);
+            self.macs[station].on_next(finished.queue, next, now, &self.net);
+        }
+        self.settle(station, now);
+        let at = self.macs[station].next_timer();
+        self.timers[station].set((at < Time::MAX).then_some(at), queue);
+    }
+
+    fn account_finished(&mut self, finished: &Finished) {
+        if finished.fate == (Fate::GivenUp { received: false }) {
+            let packet = &finished.msdu.packet;
+            self.flows[packet.flow as usize].tally.given_up.add(packet);
+        }
+    }
+
+    fn on_grants(&mut self, now: Time, queue: &mut EventQueue<Event>) {
+        self.armed = Time::MAX;
+        while let Some(station) = self.grants.due(now) {
+            let frame = self.macs[station].on_grant(now, &self.net);
+            self.beginning.push(frame);
+            self.follow_up(station, now, queue);
+        }
+    }
+
+    fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
+        let receiving = self.receptions[station].receiving();
+        let frame = self.macs[station].on_timer(now, receiving, &self.net);
+        self.beginning.extend(frame);
+        self.follow_up(station, now, queue);
+    }
+
+    fn begin(&mut self, frame: Frame, now: Time, queue: &mut EventQueue<Event>) {
+        let from = frame.from.index();
+        let air = Air { begins: now, ends: now + self.net.phy.airtime(frame.rate, frame.bytes) };
+        let (place, id) = self.airings.begin(frame, air);
+        queue.schedule(air.ends, END, Event::End(place));
+        self.receptions[from].on_transmit(air);
+        self.macs[from].on_transmit(now);
+        self.settle(from, now);
+        for hearer in self.reach.hearers(frame.from) {
+            let at = hearer.station.index();
+            let signal = hearer.signal();
+            self.receptions[at].on_begin(id, air, signal);
+            if signal.sensed() && self.macs[at].on_sensed_begin(now, &self.net) {
+                self.macs[at].settle(now, &self.net);
+                self.grants.set(at, self.macs[at].next_grant());
+            }
+        }
+    }
+
+    fn on_end(&mut self, place: u32, now: Time, queue: &mut EventQueue<Event>) {
+        let on_air = self.airings.end(place);
+        let frame = on_air.frame;
+        let (from, time) = (frame.from.index(), now - on_air.begins);
+        self.macs[from].on_transmitted(&frame, now, &self.net);
+        self.stations[from].on_sent(frame.kind, time);
+        for at in 0..self.reach.hearers(frame.from).len() {
+            let hearer = self.reach.hearers(frame.from)[at];
+            let (station, signal) = (hearer.station.index(), hearer.signal());
+            let Some(end) = self.receptions[station].on_end(on_air.id) else { continue };
+            let mac = &mut self.macs[station];
+            let idle = signal.sensed() && mac.on_sensed_end(now);
+            let survived = end.outcome.decoded();
+            let bit_error = survived && self.errors.lose(&frame, signal, &end);
+            let touched = if survived && !bit_error {
+                mac.on_frame(&frame, now, &self.net) == Reaction::Mine
+            } else if end.engaged {
+                mac.on_error(end.outcome, now, &self.net) == Reaction::Mine
+            } else {
+                false
+            };
+            if touched {
+                self.touched.push(station as u32);
+            } else if idle {
+                mac.settle(now, &self.net);
+                self.grants.set(station, mac.next_grant());
+            }
+            if hearer.station == frame.to {
+                let lost = !survived || bit_error;
+                self.stations[from].on_outcome(&frame, end.outcome, lost, time);
+                if frame.kind == FrameKind::Data && !lost {
+                    self.deliver(from, frame.queue.into(), now);
+                }
+            }
+        }
+        self.follow_up(from, now, queue);
+        while let Some(station) = self.touched.pop() {
+            self.follow_up(station as usize, now, queue);
+        }
+    }
+
+    /// The receiver has decoded the data frame of a station's queue.
+    fn deliver(&mut self, from: usize, category: usize, now: Time) {
+        let mac = &mut self.macs[from];
+        let Some(&Msdu { packet, .. }) = mac.held(category) else { return };
+        if !mac.on_received_by_peer(category) {
+            return;
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.tally.on_delivery(&packet, now);
+        if flow.collected {
+            self.delivered.push(packet);
+        }
+    }
+
+    /// Closes an event: the alarm of the grants is brought forward if it must be, and if nothing is left to
+    /// happen at this instant its frames begin.
+    #[inline]
+    fn conclude(&mut self, queue: &mut EventQueue<Event>) {
+        self.arm(queue);
+        let now = queue.now();
+        if self.beginning.is_empty() || queue.next_at() == Some(now) {
+            return;
+        }
+        let mut beginning = std::mem::take(&mut self.beginning);
+        for frame in beginning.drain(..) {
+            self.begin(frame, now, queue);
+        }
+        self.beginning = beginning;
+    }
+
+    /// A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
+    fn arm(&mut self, queue: &mut EventQueue<Event>) {
+        let first = self.grants.first();
+        if first < self.armed {
+            self.armed = first;
+            self.grant_alarm.set(Some(first), queue);
+        }
+    }
+}
+
+impl Model for Wlan {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
+        match event {
+            Event::End(place) => self.on_end(place, now, queue),
+            Event::Timer(station) => self.on_timer(station as usize, now, queue),
+            Event::Grant => self.on_grants(now, queue),
+            Event::Arrival(flow) => {
+                self.emit(flow, now);
+                let flow = &mut self.flows[flow as usize];
+                flow.source.on_emission();
+                let (interface, next) = (flow.interface, flow.source.next_emission());
+                if let Some(next) = next {
+                    queue.schedule(next, INPUT, event);
+                }
+                self.feed(interface, now, queue);
+            }
+            Event::Start(interface) => {
+                self.top_up(interface as usize, now);
+                self.feed(interface as usize, now, queue);
+            }
+            Event::Wakeup(interface) => self.feed(interface as usize, now, queue),
+            Event::WarmedUp => self.start_counting(now),
+        }
+        self.conclude(queue);
+    }
+}

@@ -1,0 +1,74 @@
+//! Frames lost to bit errors.
+
+use airqueue_core::{DataRate, Seed, Stream};
+use airqueue_wifi::mac::Frame;
+use airqueue_wifi::medium::{End, FrameErrors, Modulation, Signal};
+use airqueue_wifi::phy::Phy;
+
+/// Decides for each decoded frame whether its bits arrived, with a stream of its own.
+#[derive(Clone, Debug)]
+pub(super) struct BitErrors {
+    errors: FrameErrors,
+    noise_w: f64,
+    /// The modulation of each rate.
+    modulations: Vec<Modulation>,
+    /// Bit hazards that were computed before: without interference there is one for each power and rate,
+    /// and a network has few powers.
+    known: Vec<Known>,
+    chance: Stream,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    power_w: f64,
+    rate: usize,
+    hazard: f64,
+}
+
+/// Places of the table of known hazards.
+const KNOWN: usize = 1 << 12;
+
+impl BitErrors {
+    pub(super) fn new(errors: FrameErrors, noise_w: f64, phy: &Phy, seed: Seed) -> BitErrors {
+        let modulation = |rate: DataRate| Modulation::at(rate).unwrap_or(Modulation::Dbpsk1);
+        let by_snr = errors == FrameErrors::BySnr;
+        let nothing = Known { power_w: f64::NAN, rate: 0, hazard: 0.0 };
+        BitErrors {
+            errors,
+            noise_w,
+            modulations: phy.rates().map(|(_, rate)| modulation(rate)).collect(),
+            known: if by_snr { vec![nothing; KNOWN] } else { Vec::new() },
+            chance: seed.stream("wifi/errors"),
+        }
+    }
+
+    /// True if the frame, which no other destroyed, is lost all the same.
+    #[inline]
+    pub(super) fn lose(&mut self, frame: &Frame, signal: Signal, end: &End) -> bool {
+        if self.errors == FrameErrors::None {
+            return false;
+        }
+        let loss = self.loss(frame, signal, end);
+        self.chance.chance(loss)
+    }
+
+    fn loss(&mut self, frame: &Frame, signal: Signal, end: &End) -> f64 {
+        let rate = frame.rate.as_usize();
+        let modulation = self.modulations[rate];
+        if self.errors != FrameErrors::BySnr {
+            return self.errors.loss(modulation, 0.0, frame.bytes);
+        }
+        let noise_w = self.noise_w + end.interference_w;
+        if end.interference_w > 0.0 {
+            return self.errors.loss(modulation, signal.power_w / noise_w, frame.bytes);
+        }
+        let place =
+            (signal.power_w.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let known = &mut self.known[(place >> 52) as usize];
+        if known.power_w != signal.power_w || known.rate != rate {
+            let hazard = modulation.bit_hazard(signal.power_w / noise_w);
+            *known = Known { power_w: signal.power_w, rate, hazard };
+        }
+        FrameErrors::loss_of(known.hazard, frame.bytes)
+    }
+}

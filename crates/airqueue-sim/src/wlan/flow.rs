@@ -1,0 +1,44 @@
+//! A flow at work.
+
+use super::record::FlowTally;
+use super::spec::FlowSpec;
+use airqueue_core::Packet;
+use airqueue_transport::traffic::Source;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::Msdu;
+use airqueue_wifi::medium::StationId;
+
+/// A source, the way its packets take, and the books on them.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) source: Source,
+    to: StationId,
+    rate: RateIndex,
+    overhead_bytes: u32,
+    /// The queue that it feeds, among all of the network.
+    pub(super) interface: usize,
+    /// Its packets in that queue.
+    pub(super) waiting: u64,
+    pub(super) tally: FlowTally,
+    pub(super) collected: bool,
+}
+
+impl Flow {
+    pub(super) fn new(source: Source, spec: &FlowSpec, interface: usize) -> Flow {
+        Flow {
+            source,
+            to: spec.to,
+            rate: spec.rate,
+            overhead_bytes: spec.overhead_bytes,
+            interface,
+            waiting: 0,
+            tally: FlowTally::default(),
+            collected: spec.collected,
+        }
+    }
+
+    /// The packet as the MAC takes it.
+    pub(super) fn msdu(&self, packet: Packet) -> Msdu {
+        Msdu { to: self.to, rate: self.rate, psdu_bytes: packet.size + self.overhead_bytes, packet }
+    }
+}

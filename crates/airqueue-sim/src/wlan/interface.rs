@@ -1,0 +1,64 @@
+//! One queue of a station: where its packets wait for the MAC.
+
+use super::record::QueueTally;
+use super::spec::QueueSpec;
+use crate::stages::{Framing, Stages};
+use airqueue_core::{Packet, Time};
+
+/// Queue discipline, ring, and the books on them.
+#[derive(Debug)]
+pub(super) struct Interface {
+    /// Whose it is, and which of that station's queues.
+    pub(super) station: usize,
+    pub(super) category: usize,
+    pub(super) stages: Stages,
+    /// The saturated flows that feed it.
+    pub(super) saturated: Vec<u32>,
+    pub(super) tally: QueueTally,
+    changed: Time,
+}
+
+impl Interface {
+    pub(super) fn new(spec: &QueueSpec, station: usize, category: usize) -> Interface {
+        let framing = Framing { link_layer: spec.link_layer_bytes, mpu: 0 };
+        Interface {
+            station,
+            category,
+            stages: Stages::new(spec.make(), spec.ring_packets, framing),
+            saturated: Vec::new(),
+            tally: QueueTally::default(),
+            changed: Time::ZERO,
+        }
+    }
+
+    /// A packet comes. What that cost is in the stages' drops.
+    pub(super) fn enqueue(&mut self, packet: Packet, now: Time) {
+        self.pass(now);
+        self.tally.offered.add(&packet);
+        self.stages.enqueue(packet, now);
+        self.count();
+    }
+
+    /// The next packet for the MAC.
+    pub(super) fn take(&mut self, now: Time) -> Option<Packet> {
+        self.pass(now);
+        let packet = self.stages.take(now);
+        self.count();
+        if let Some(packet) = &packet {
+            self.tally.taken.add(packet);
+            self.tally.waited.add(now - packet.created);
+        }
+        packet
+    }
+
+    /// Lets time pass to `now` with the queue as long as it is.
+    pub(super) fn pass(&mut self, now: Time) {
+        let length = self.stages.waiting().0;
+        self.tally.packet_time += i128::from(length) * i128::from((now - self.changed).as_nanos());
+        self.changed = now;
+    }
+
+    fn count(&mut self) {
+        self.tally.longest = self.tally.longest.max(self.stages.waiting().0);
+    }
+}

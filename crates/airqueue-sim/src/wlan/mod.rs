@@ -1,0 +1,34 @@
+//! A network of 802.11 stations on the event loop.
+//!
+//! [`WlanSpec`] says what is in it, [`Wlan`] is the network at work, a [`Model`](crate::run_loop::Model)
+//! like any other. Each station has a [`Mac`](airqueue_wifi::mac::Mac), a
+//! [`Reception`](airqueue_wifi::medium::Reception) and, for each access category, an interface: a
+//! queue discipline, and a driver ring behind it if it has one.
+//!
+//! # One instant
+//!
+//! Frames end first; then timers go off and packets arrive; then all stations whose backoff ends are
+//! asked what they send; then all frames of that instant begin, together. Whoever is asked first has
+//! no advantage, and stations whose counters end at the same boundary collide.
+//!
+//! # What an event costs
+//!
+//! A frame costs two events, its end and the grant or the timer that made it begin, whoever hears it. Each
+//! station in range is touched when it begins and when it ends, and nobody else. When the next backoff
+//! ends is found in [`grants::Grants`], not in the event queue: a medium that turns busy and idle again
+//! moves no event.
+
+mod air;
+mod engine;
+mod errors;
+mod flow;
+pub mod grants;
+pub mod histogram;
+mod interface;
+mod record;
+mod results;
+mod spec;
+
+pub use engine::{Event, Wlan};
+pub use record::{AirTally, Durations, FlowTally, QueueTally, StationTally};
+pub use spec::{FlowSpec, QueueSpec, StationSpec, WlanError, WlanSpec};

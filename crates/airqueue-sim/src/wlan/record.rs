@@ -1,0 +1,151 @@
+//! What a network counts while it runs. Counting begins anew at the end of the warm-up.
+
+use super::histogram::Histogram;
+use airqueue_core::{Packet, Span, Time};
+use airqueue_qdisc::Tally;
+use airqueue_wifi::mac::{Frame, FrameKind};
+use airqueue_wifi::medium::Outcome;
+
+/// A number of lengths of time, their sum and the greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    /// How many.
+    pub count: u64,
+    /// Their sum in nanoseconds.
+    pub sum_ns: i128,
+    /// The greatest.
+    pub greatest: Span,
+}
+
+impl Durations {
+    /// Adds one.
+    #[inline]
+    pub fn add(&mut self, span: Span) {
+        self.count += 1;
+        self.sum_ns += i128::from(span.as_nanos());
+        self.greatest = self.greatest.max(span);
+    }
+
+    /// Their mean in seconds, if there is one.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
+    }
+}
+
+/// What became of a flow's packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowTally {
+    /// Made by the source.
+    pub offered: Tally,
+    /// Dropped by a queue.
+    pub dropped: Tally,
+    /// Given up by the MAC.
+    pub given_up: Tally,
+    /// Decoded by the destination, each once.
+    pub delivered: Tally,
+    /// From the source to the destination, of those delivered.
+    pub delay: Durations,
+    /// The same, for quantiles.
+    pub delays: Histogram,
+}
+
+/// What happened in a queue: discipline and ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueTally {
+    /// Offered to the discipline.
+    pub offered: Tally,
+    /// Dropped by it.
+    pub dropped: Tally,
+    /// Taken by the MAC.
+    pub taken: Tally,
+    /// From the source to the MAC, of those taken.
+    pub waited: Durations,
+    /// Packets waiting, summed over time in nanoseconds.
+    pub packet_time: i128,
+    /// The most packets that waited.
+    pub longest: u64,
+}
+
+/// Frames and their time on the air.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirTally {
+    /// Frames.
+    pub frames: u64,
+    /// Their time on the air.
+    pub time: Span,
+}
+
+/// What a station did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationTally {
+    /// RTS, CTS, data and ACK that it sent, in this order.
+    pub sent: [AirTally; 4],
+    /// Of its data frames those that their receiver did not decode.
+    pub data_lost: AirTally,
+    /// Of the first frames of its exchanges (RTS, or data without RTS) those that were destroyed where they
+    /// were to be received: by others, or because the receiver was busy with another or transmitted.
+    pub collided: u64,
+    /// The same, lost to noise.
+    pub bit_errors: u64,
+}
+
+impl FlowTally {
+    #[inline]
+    pub(super) fn on_delivery(&mut self, packet: &Packet, now: Time) {
+        let delay = now - packet.created;
+        self.delivered.add(packet);
+        self.delay.add(delay);
+        self.delays.add(delay);
+    }
+
+    pub(super) fn clear(&mut self) {
+        let mut delays = std::mem::take(&mut self.delays);
+        delays.clear();
+        *self = FlowTally { delays, ..FlowTally::default() };
+    }
+}
+
+fn place(kind: FrameKind) -> usize {
+    match kind {
+        FrameKind::Rts => 0,
+        FrameKind::Cts => 1,
+        FrameKind::Data => 2,
+        FrameKind::Ack => 3,
+    }
+}
+
+impl AirTally {
+    #[inline]
+    fn add(&mut self, time: Span) {
+        self.frames += 1;
+        self.time = self.time + time;
+    }
+}
+
+impl StationTally {
+    /// A frame has been sent.
+    #[inline]
+    pub(super) fn on_sent(&mut self, kind: FrameKind, time: Span) {
+        self.sent[place(kind)].add(time);
+    }
+
+    /// What became of one of its frames at its receiver; `lost`: it was not decoded.
+    #[inline]
+    pub(super) fn on_outcome(&mut self, frame: &Frame, outcome: Outcome, lost: bool, time: Span) {
+        if !lost {
+            return;
+        }
+        if frame.kind == FrameKind::Data {
+            self.data_lost.add(time);
+        }
+        if frame.opens {
+            self.collided += u64::from(!outcome.decoded());
+            self.bit_errors += u64::from(outcome.decoded());
+        }
+    }
+
+    /// Frames of a kind.
+    pub fn sent_of(&self, kind: FrameKind) -> AirTally {
+        self.sent[place(kind)]
+    }
+}

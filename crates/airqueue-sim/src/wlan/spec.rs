@@ -1,0 +1,159 @@
+//! What a network is made of, and what is checked before it runs.
+
+use airqueue_core::{Limit, Time};
+use airqueue_qdisc::{DropFrom, DropTail};
+use airqueue_transport::traffic::{SourceError, SourceSpec};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{MacConfig, MacError, Network};
+use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
+use thiserror::Error;
+
+use crate::stages::BoxedQueue;
+
+/// An interface of a station: the queue of one access category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSpec {
+    /// The hard limit.
+    pub limit: Limit,
+    /// What a full queue drops.
+    pub drop_from: DropFrom,
+    /// Bytes that a byte limit counts on top of each IP packet.
+    pub link_layer_bytes: u32,
+    /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
+    pub ring_packets: usize,
+}
+
+/// A station.
+#[derive(Clone, Debug)]
+pub struct StationSpec {
+    /// What it is called.
+    pub name: String,
+    /// Its channel access.
+    pub mac: MacConfig,
+    /// The interface of each of the MAC's queues.
+    pub queues: Vec<QueueSpec>,
+}
+
+/// A flow of packets from one station to another that hears it.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// What it is called.
+    pub name: String,
+    /// Where packets come from.
+    pub from: StationId,
+    /// Where they go.
+    pub to: StationId,
+    /// Which of the sender's queues they take.
+    pub queue: usize,
+    /// The rate of their frames.
+    pub rate: RateIndex,
+    /// What a frame adds to an IP packet: LLC/SNAP, MAC header, FCS.
+    pub overhead_bytes: u32,
+    /// How packets are made.
+    pub source: SourceSpec,
+    /// Delivered packets are collected for whoever runs the network ([`super::Wlan::deliveries`]).
+    pub collected: bool,
+}
+
+/// A network.
+#[derive(Clone, Debug)]
+pub struct WlanSpec {
+    /// The layer and the stations' behaviour.
+    pub network: Network,
+    /// Who hears whom.
+    pub reach: Reach,
+    /// What happens to frames that overlap; `None`: what the behaviour says.
+    pub capture: Option<Capture>,
+    /// What else loses frames.
+    pub errors: FrameErrors,
+    /// Noise for [`FrameErrors::BySnr`], in watts.
+    pub noise_w: f64,
+    /// The stations, in the order of their ids.
+    pub stations: Vec<StationSpec>,
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+    /// When counting begins.
+    pub warm_up: Time,
+}
+
+/// What no network can be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum WlanError {
+    #[error("station {station}: {error}")]
+    Mac { station: String, error: MacError },
+    #[error("{0}")]
+    Medium(#[from] MediumError),
+    #[error("flow {flow}: {error}")]
+    Source { flow: String, error: SourceError },
+    #[error("there are {described} stations, but the medium has {known}")]
+    Count { described: usize, known: usize },
+    #[error("station {station} has {queues} queues, but its MAC has {categories}")]
+    Queues { station: String, queues: usize, categories: usize },
+    #[error("flow {flow}: there is no station {id}")]
+    NoStation { flow: String, id: u32 },
+    #[error("flow {flow}: from and to are the same station, {station}")]
+    ToItself { flow: String, station: String },
+    #[error("flow {flow}: {from} and {to} cannot decode each other's frames")]
+    OutOfReach { flow: String, from: String, to: String },
+    #[error("flow {flow}: station {station} has no queue {queue}")]
+    NoQueue { flow: String, station: String, queue: usize },
+    #[error("flow {flow}: {bytes} bytes are too many for a frame; the layer's longest has {most}")]
+    TooLong { flow: String, bytes: u32, most: u32 },
+}
+
+impl QueueSpec {
+    /// A drop-tail queue without a ring.
+    pub fn new(limit: Limit) -> QueueSpec {
+        QueueSpec { limit, drop_from: DropFrom::Tail, link_layer_bytes: 0, ring_packets: 0 }
+    }
+
+    pub(super) fn make(&self) -> BoxedQueue {
+        let queue = DropTail::new(self.limit).dropping_from(self.drop_from);
+        Box::new(queue.with_link_layer(self.link_layer_bytes))
+    }
+}
+
+impl WlanSpec {
+    /// Finds what cannot be simulated, besides what the parts find when they are built.
+    pub(super) fn check(&self) -> Result<(), WlanError> {
+        let (described, known) = (self.stations.len(), self.reach.stations());
+        if described != known {
+            return Err(WlanError::Count { described, known });
+        }
+        for station in &self.stations {
+            let (queues, categories) = (station.queues.len(), station.mac.categories.len());
+            if queues != categories {
+                let station = station.name.clone();
+                return Err(WlanError::Queues { station, queues, categories });
+            }
+        }
+        self.flows.iter().try_for_each(|flow| self.check_flow(flow))
+    }
+
+    fn check_flow(&self, spec: &FlowSpec) -> Result<(), WlanError> {
+        let flow = spec.name.clone();
+        if let Some(id) = [spec.from, spec.to].iter().find(|id| id.index() >= self.stations.len()) {
+            return Err(WlanError::NoStation { flow, id: id.0 });
+        }
+        let name = |id: StationId| self.stations[id.index()].name.clone();
+        if spec.from == spec.to {
+            return Err(WlanError::ToItself { flow, station: name(spec.from) });
+        }
+        let decodes = |from, to| self.reach.signal(from, to).is_some_and(|s| s.decodable());
+        if !decodes(spec.from, spec.to) || !decodes(spec.to, spec.from) {
+            let (from, to) = (name(spec.from), name(spec.to));
+            return Err(WlanError::OutOfReach { flow, from, to });
+        }
+        if spec.queue >= self.stations[spec.from.index()].queues.len() {
+            let station = name(spec.from);
+            return Err(WlanError::NoQueue { flow, station, queue: spec.queue });
+        }
+        let bytes = spec.source.size_bytes.saturating_add(spec.overhead_bytes);
+        let most = self.network.phy.max_psdu_bytes();
+        if bytes > most {
+            return Err(WlanError::TooLong { flow, bytes, most });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,3 @@
+//! What end systems do: where packets come from, as state machines without a clock.
+
+pub mod traffic;

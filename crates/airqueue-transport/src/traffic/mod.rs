@@ -1,0 +1,193 @@
+//! Traffic sources: when packets are made, and how large they are.
+//!
+//! A source with a schedule says when its next packet comes ([`Source::next_emission`]) and makes it
+//! when called then ([`Source::on_emission`]). A saturated source has no schedule: it always has a packet
+//! when its queue asks for one. One that is fed from outside makes none by itself.
+
+use airqueue_core::{DataRate, Serializer, Span, Stream, Time};
+use thiserror::Error;
+
+/// When packets come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// As soon as there is room for one.
+    Saturated,
+    /// At a constant IP bit rate, without drift.
+    Constant(DataRate),
+    /// Poisson, at this mean IP bit rate.
+    Poisson(DataRate),
+    /// From outside the simulation.
+    External,
+}
+
+/// A source of packets of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SourceSpec {
+    /// When packets come.
+    pub arrivals: Arrivals,
+    /// IP bytes of each.
+    pub size_bytes: u32,
+    /// The first packet comes no earlier.
+    pub start: Time,
+    /// No packet comes at or after this.
+    pub stop: Time,
+}
+
+/// What no source can be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs)] // the messages say it
+pub enum SourceError {
+    #[error("packets of {0} bytes; an IP packet has 20 to 65535")]
+    Size(u32),
+    #[error("the source stops at {stop}, which is not after its start, {start}")]
+    Times { start: Time, stop: Time },
+    #[error("{0} with packets of {1} bytes is more than one packet a nanosecond")]
+    TooFast(DataRate, u32),
+}
+
+/// A source at work.
+#[derive(Clone, Debug)]
+pub struct Source {
+    spec: SourceSpec,
+    pace: Pace,
+    next: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+enum Pace {
+    None,
+    Constant(Serializer),
+    Poisson { mean: Span, chance: Stream },
+}
+
+impl Source {
+    /// A source whose draws come from `chance`.
+    pub fn new(spec: SourceSpec, mut chance: Stream) -> Result<Source, SourceError> {
+        if !(20..=65_535).contains(&spec.size_bytes) {
+            return Err(SourceError::Size(spec.size_bytes));
+        }
+        if spec.stop <= spec.start {
+            return Err(SourceError::Times { start: spec.start, stop: spec.stop });
+        }
+        let mean = |rate: DataRate| match rate.time_for(spec.size_bytes) {
+            mean if mean > Span::from_nanos(1) => Ok(mean),
+            _ => Err(SourceError::TooFast(rate, spec.size_bytes)),
+        };
+        let (pace, next) = match spec.arrivals {
+            Arrivals::Saturated | Arrivals::External => (Pace::None, None),
+            Arrivals::Constant(rate) => {
+                mean(rate)?;
+                (Pace::Constant(Serializer::new(rate)), Some(spec.start))
+            }
+            Arrivals::Poisson(rate) => {
+                let mean = mean(rate)?;
+                let first = spec.start + chance.exponential(mean);
+                (Pace::Poisson { mean, chance }, Some(first))
+            }
+        };
+        Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
+    }
+
+    /// IP bytes of its packets.
+    pub fn size_bytes(&self) -> u32 {
+        self.spec.size_bytes
+    }
+
+    /// Whether it has a packet at `now` whenever it is asked.
+    pub fn is_saturated(&self, now: Time) -> bool {
+        self.spec.arrivals == Arrivals::Saturated
+            && (self.spec.start..self.spec.stop).contains(&now)
+    }
+
+    /// When a saturated source begins.
+    pub fn start(&self) -> Time {
+        self.spec.start
+    }
+
+    /// When its next packet comes; `None`: none does by itself.
+    pub fn next_emission(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// Makes the packet that is due.
+    pub fn on_emission(&mut self) {
+        let Some(at) = self.next else { return };
+        let gap = match &mut self.pace {
+            Pace::None => return,
+            Pace::Constant(line) => line.send(self.spec.size_bytes),
+            Pace::Poisson { mean, chance } => chance.exponential(*mean),
+        };
+        self.next = Some(at + gap).filter(|&next| next < self.spec.stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::Seed;
+    use proptest::prelude::*;
+
+    fn source(arrivals: Arrivals, start_ms: i64, stop_ms: i64) -> Result<Source, SourceError> {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let spec =
+            SourceSpec { arrivals, size_bytes: 1000, start: at(start_ms), stop: at(stop_ms) };
+        Source::new(spec, Seed(1).stream("source"))
+    }
+
+    fn times(mut source: Source) -> Vec<Time> {
+        std::iter::from_fn(|| {
+            let at = source.next_emission();
+            source.on_emission();
+            at
+        })
+        .collect()
+    }
+
+    fn rate(bps: u64) -> DataRate {
+        DataRate::from_bps(bps).unwrap()
+    }
+
+    #[test]
+    fn a_constant_rate_starts_at_the_start_and_stops_before_the_stop() {
+        let at = times(source(Arrivals::Constant(rate(8_000_000)), 5, 9).unwrap());
+        let ms: Vec<i64> = at.iter().map(|t| t.as_nanos() / 1_000_000).collect();
+        assert_eq!(ms, [5, 6, 7, 8]);
+    }
+
+    /// The number of arrivals in 100 s is Poisson with mean 100 000: five standard deviations.
+    #[test]
+    fn a_poisson_source_keeps_its_rate() {
+        let n = times(source(Arrivals::Poisson(rate(8_000_000)), 0, 100_000).unwrap()).len() as f64;
+        assert!((n - 1e5).abs() < 5.0 * 1e5f64.sqrt(), "{n}");
+    }
+
+    #[test]
+    fn saturated_and_external_sources_have_no_schedule() {
+        for arrivals in [Arrivals::Saturated, Arrivals::External] {
+            let s = source(arrivals, 1, 2).unwrap();
+            assert_eq!(s.next_emission(), None);
+            let at = |us| Time::ZERO + Span::from_micros(us);
+            let asked = [999, 1000, 1999, 2000].map(|us| s.is_saturated(at(us)));
+            let saturated = arrivals == Arrivals::Saturated;
+            assert_eq!(asked, [false, saturated, saturated, false]);
+        }
+    }
+
+    #[test]
+    fn impossible_sources_are_refused() {
+        assert!(matches!(source(Arrivals::Saturated, 2, 2), Err(SourceError::Times { .. })));
+        let fast = Arrivals::Constant(rate(u64::MAX));
+        assert!(matches!(source(fast, 0, 1), Err(SourceError::TooFast(..))));
+    }
+
+    proptest! {
+        #[test]
+        fn a_constant_rate_never_drifts(bps in 1_000u64..1_000_000_000) {
+            let at = times(source(Arrivals::Constant(rate(bps)), 0, 50).unwrap());
+            for (n, at) in at.iter().enumerate() {
+                let exact = (n as u128 * 8_000 * 1_000_000_000 / u128::from(bps)) as i64;
+                prop_assert_eq!(at.as_nanos(), exact);
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a station's MAC is told when it is built.
+
+use crate::contention::CountdownRule;
+use crate::phy::{EdcaParameters, Phy, Protection, RateIndex};
+use airqueue_core::Span;
+use thiserror::Error;
+
+/// How long a queue that has won the medium may keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Txop {
+    /// For one frame exchange.
+    One,
+    /// For as many as end within this time, the first in any case (IEEE 802.11-2016, 10.22.2.8).
+    Time(Span),
+    /// For so many packets, at least one.
+    Packets(u32),
+}
+
+/// Channel access of one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CategoryConfig {
+    /// AIFS is SIFS and this many slots; 2 makes it DIFS.
+    pub aifsn: u32,
+    /// Values of the smallest contention window: backoff from 0 to one less.
+    pub cw_min: u32,
+    /// Values of the largest.
+    pub cw_max: u32,
+    /// How long it keeps the medium.
+    pub txop: Txop,
+    /// How its counter moves.
+    pub countdown: CountdownRule,
+}
+
+/// A station's MAC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MacConfig {
+    /// Its queues by rising priority: one for DCF, four for EDCA.
+    pub categories: Vec<CategoryConfig>,
+    /// The standard's bounds on AIFSN and windows do not hold.
+    pub experimental: bool,
+    /// RTS and CTS precede data frames of more bytes than this; `u32::MAX`: none.
+    pub rts_threshold_bytes: u32,
+    /// What precedes the others.
+    pub protection: Protection,
+    /// The rate of RTS and of CTS to oneself; none: that of responses.
+    pub protection_rate: Option<RateIndex>,
+    /// Most transmissions of an RTS, or of a data frame without RTS (dot11ShortRetryLimit).
+    pub short_retry_limit: u32,
+    /// Most transmissions of a data frame behind RTS and CTS (dot11LongRetryLimit).
+    pub long_retry_limit: u32,
+}
+
+/// What no MAC can be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs)] // the messages say it
+pub enum MacError {
+    #[error("a station has {0} queues; it must have 1 (DCF) to 4 (EDCA)")]
+    Queues(usize),
+    #[error("aifsn is {value}; it must be from 1 to {most}{}", hint(*most))]
+    Aifsn { value: u32, most: u32 },
+    #[error("cw_min is {value}; it must be from {least} to {most}{}", hint(*most))]
+    CwMin { value: u32, least: u32, most: u32 },
+    #[error(
+        "cw_min is {0}; windows must be powers of two, unless experimental settings are allowed"
+    )]
+    NotAPower(u32),
+    #[error("cw_max is {value}; it must be from cw_min, {low}, to {most}{}", hint(*most))]
+    CwMax { value: u32, low: u32, most: u32 },
+    #[error("a TXOP of {0} packets; it must have at least one")]
+    NoPackets(u32),
+    #[error("a TXOP limit of {0}; it must be positive and at most 8160 us")]
+    TxopLimit(Span),
+    #[error("a retry limit is 0; a frame must be sent at least once")]
+    NoAttempt,
+}
+
+fn hint(most: u32) -> &'static str {
+    if most == CategoryConfig::LONGEST { "" } else { ", unless experimental settings are allowed" }
+}
+
+impl CategoryConfig {
+    /// The longest window and AIFSN that can be simulated.
+    pub const LONGEST: u32 = 1 << 20;
+    /// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (9.4.2.29).
+    const MOST_AIFSN: u32 = 15;
+    const MOST_CW: u32 = 1 << 15;
+    /// The TXOP limit's 16 bits count 32 µs; the standard allows up to 8160 µs (9.4.2.29).
+    const LONGEST_TXOP: Span = Span::from_micros(8_160);
+
+    /// DCF on a layer: DIFS, the layer's windows, one frame at a time.
+    pub fn dcf(phy: &Phy) -> CategoryConfig {
+        CategoryConfig {
+            aifsn: 2,
+            cw_min: phy.cw_min(),
+            cw_max: phy.cw_max(),
+            txop: Txop::One,
+            countdown: CountdownRule::Freeze,
+        }
+    }
+
+    fn check(&self, experimental: bool) -> Result<(), MacError> {
+        let most = |usual| if experimental { Self::LONGEST } else { usual };
+        let aifsn = most(Self::MOST_AIFSN);
+        if !(1..=aifsn).contains(&self.aifsn) {
+            return Err(MacError::Aifsn { value: self.aifsn, most: aifsn });
+        }
+        let windows = most(Self::MOST_CW);
+        if !(1..=windows).contains(&self.cw_min) {
+            return Err(MacError::CwMin { value: self.cw_min, least: 1, most: windows });
+        }
+        if !(self.cw_min..=windows).contains(&self.cw_max) {
+            return Err(MacError::CwMax { value: self.cw_max, low: self.cw_min, most: windows });
+        }
+        if !experimental {
+            for cw in [self.cw_min, self.cw_max] {
+                if !cw.is_power_of_two() {
+                    return Err(MacError::NotAPower(cw));
+                }
+            }
+        }
+        match self.txop {
+            Txop::Packets(0) => Err(MacError::NoPackets(0)),
+            Txop::Time(limit) if limit <= Span::ZERO || limit > Self::LONGEST_TXOP => {
+                Err(MacError::TxopLimit(limit))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<EdcaParameters> for CategoryConfig {
+    fn from(edca: EdcaParameters) -> CategoryConfig {
+        CategoryConfig {
+            aifsn: edca.aifsn,
+            cw_min: edca.cw_min,
+            cw_max: edca.cw_max,
+            txop: if edca.txop == Span::ZERO { Txop::One } else { Txop::Time(edca.txop) },
+            countdown: CountdownRule::Edca,
+        }
+    }
+}
+
+impl MacConfig {
+    /// A station with these queues, without RTS and protection, with the standard's retry limits.
+    pub fn new(categories: Vec<CategoryConfig>) -> MacConfig {
+        MacConfig {
+            categories,
+            experimental: false,
+            rts_threshold_bytes: u32::MAX,
+            protection: Protection::None,
+            protection_rate: None,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+        }
+    }
+
+    /// Itself, if it can be.
+    pub(super) fn check(&self) -> Result<(), MacError> {
+        if !(1..=4).contains(&self.categories.len()) {
+            return Err(MacError::Queues(self.categories.len()));
+        }
+        if self.short_retry_limit == 0 || self.long_retry_limit == 0 {
+            return Err(MacError::NoAttempt);
+        }
+        self.categories.iter().try_for_each(|category| category.check(self.experimental))
+    }
+}

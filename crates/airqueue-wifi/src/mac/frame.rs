@@ -1,0 +1,54 @@
+//! What goes on the air, and what it is made from.
+
+use crate::medium::StationId;
+use crate::phy::RateIndex;
+use airqueue_core::{Packet, Span};
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// Request to send.
+    Rts,
+    /// Clear to send: an answer, or to oneself if `to` is `from`.
+    Cts,
+    /// Data, which an ACK answers.
+    Data,
+    /// Acknowledgement.
+    Ack,
+}
+
+/// A frame as it is on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What for.
+    pub kind: FrameKind,
+    /// Who sends it.
+    pub from: StationId,
+    /// Whom it is for.
+    pub to: StationId,
+    /// At which rate.
+    pub rate: RateIndex,
+    /// The PSDU with MAC header and FCS.
+    pub bytes: u32,
+    /// Duration/ID: the NAV that it sets, counted from its end.
+    pub nav: Span,
+    /// Which of the sender's queues it belongs to; 0 for responses.
+    pub queue: u8,
+    /// Whether it begins an exchange: what a collision hits.
+    pub opens: bool,
+    /// Whether it was sent before.
+    pub retry: bool,
+}
+
+/// A packet on its way through the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Msdu {
+    /// The packet.
+    pub packet: Packet,
+    /// The next station.
+    pub to: StationId,
+    /// The rate of its data frames.
+    pub rate: RateIndex,
+    /// The PSDU that carries it: packet, LLC/SNAP, MAC header, FCS.
+    pub psdu_bytes: u32,
+}
