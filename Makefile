@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench validation demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers validation demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -93,6 +93,9 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 	cargo bench --quiet -p airqueue-wifi
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
+
+bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures and CPU time
+	$(BIN)/python -m benches.peers compare --json $(TARGET)/peers.json
 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs

@@ -50,20 +50,28 @@ def count_attempts(trace: Iterable[str], cell: Cell) -> tuple[int, int, str]:
     """First frames of exchanges after the warm-up, those unanswered, and lines that are no trace.
 
     A line of the MAC's trace is "s 1.99 _7_ MAC --- 0 RTS 44 [...": event, time, node, layer,
-    reason, packet number, type, size. The receiver answers an RTS with CTS and data with ACK.
+    reason, packet number, type, size. An attempt counts once its outcome is known: its station has
+    heard the answer, or tries again.
     """
     first, answer = ("RTS", "CTS") if cell.rts else ("udp", "ACK")
-    sent = answered = 0
+    sent = failed = 0
+    pending: set[str] = set()
     rest: list[str] = []
     for line in trace:
         words = line.split(maxsplit=7)
         if len(words) < 8 or words[3] != "MAC":
             rest.append(line)
-        elif words[0] == "s" and float(words[1]) >= cell.warm_up_s:
-            sent += words[6] == first
-            answered += words[6] == answer
-    # One exchange may have begun before the warm-up ended, and one not be over at the end.
-    return sent, max(sent - answered, 0), "".join(rest)
+            continue
+        event, time, station, kind = words[0], words[1], words[2], words[6]
+        if event == "s" and kind == first and float(time) >= cell.warm_up_s:
+            if station in pending:
+                sent += 1
+                failed += 1
+            pending.add(station)
+        elif event == "r" and kind == answer and station in pending:
+            sent += 1
+            pending.remove(station)
+    return sent, failed, "".join(rest)
 
 
 def run_ns3(peer: str, cell: Cell) -> Result:
@@ -81,8 +89,10 @@ def run_ns3(peer: str, cell: Cell) -> Result:
         "seconds": f"{cell.seconds:g}",
         "warm-up": f"{cell.warm_up_s:g}",
         "seed": cell.seed,
-        "edca": ",".join(f"{e.aifsn}:{e.cw_min}:{e.cw_max}:{e.txop_us}" for e in cell.edca),
     }
+    if cell.edca:
+        stations = (f"{e.aifsn}:{e.cw_min}:{e.cw_max}:{e.txop_us}" for e in cell.edca)
+        options["edca"] = ",".join(stations)
     command = [str(install(peer)), *(f"--{key}={value}" for key, value in options.items())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return Result.from_json(json_line(done.stdout, done.stderr, done.returncode))
