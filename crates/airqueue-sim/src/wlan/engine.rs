@@ -7,13 +7,14 @@ use super::grants::Grants;
 use super::interface::Interface;
 use super::record::StationTally;
 use super::spec::{WlanError, WlanSpec};
+use super::tap::{Heard, Socket, Tap};
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::run_loop::{Model, Simulation};
 use airqueue_core::{Packet, Payload, Seed, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Mac, Msdu, Network, Reaction};
-use airqueue_wifi::medium::{Air, Reach, Reception, StationId};
+use airqueue_wifi::medium::{Air, End, Reach, Reception, StationId};
 
 /// Frames end.
 const END: Phase = Phase(0);
@@ -66,6 +67,7 @@ pub struct Wlan {
     /// Stations in which a frame that ended has changed more than their view of the medium.
     touched: Vec<u32>,
     delivered: Vec<Packet>,
+    tap: Socket,
     pub(super) stations: Vec<StationTally>,
     next_packet: u64,
     pub(super) warm: super::results::Baseline,
@@ -110,6 +112,7 @@ impl Wlan {
             beginning: Vec::new(),
             touched: Vec::new(),
             delivered: Vec::new(),
+            tap: Socket::default(),
             stations: vec![StationTally::default(); stations],
             next_packet: 0,
             warm: super::results::Baseline::new(stations),
@@ -159,6 +162,16 @@ impl Wlan {
     /// The packets of collected flows that were delivered since the last call.
     pub fn deliveries(&mut self) -> impl Iterator<Item = Packet> + '_ {
         self.delivered.drain(..)
+    }
+
+    /// From now on `tap` is told of every frame that ends, in the place of any other.
+    pub fn plug(&mut self, tap: Box<dyn Tap>) {
+        self.tap.plug(tap);
+    }
+
+    /// Takes the tap out again, if there is one of this type.
+    pub fn unplug<T: Tap>(&mut self) -> Option<T> {
+        self.tap.unplug()
     }
 
     fn emit(&mut self, flow: u32, now: Time) {
@@ -288,7 +301,8 @@ impl Wlan {
         }
     }
 
-    fn on_end(&mut self, place: u32, now: Time, queue: &mut EventQueue<Event>) {
+    /// `TAPPED`: what became of the frame is also told to the tap.
+    fn on_end<const TAPPED: bool>(&mut self, place: u32, now: Time, queue: &mut EventQueue<Event>) {
         let on_air = self.airings.end(place);
         let frame = on_air.frame;
         let (from, time) = (frame.from.index(), now - on_air.begins);
@@ -302,6 +316,10 @@ impl Wlan {
             let idle = signal.sensed() && mac.on_sensed_end(now);
             let survived = end.outcome.decoded();
             let bit_error = survived && self.errors.lose(&frame, signal, &end);
+            if TAPPED {
+                let (station, End { outcome, engaged, .. }) = (hearer.station, end);
+                self.tap.hear(Heard { station, outcome, engaged, bit_error });
+            }
             let touched = if survived && !bit_error {
                 mac.on_frame(&frame, now, &self.net) == Reaction::Mine
             } else if end.engaged {
@@ -322,6 +340,11 @@ impl Wlan {
                     self.deliver(from, frame.queue.into(), now);
                 }
             }
+        }
+        if TAPPED {
+            let held = self.macs[from].held(frame.queue.into());
+            let data = held.filter(|_| frame.kind == FrameKind::Data);
+            self.tap.tell(frame, data.map(|msdu| msdu.packet), on_air.begins, now);
         }
         self.follow_up(from, now, queue);
         while let Some(station) = self.touched.pop() {
@@ -375,7 +398,8 @@ impl Model for Wlan {
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         match event {
-            Event::End(place) => self.on_end(place, now, queue),
+            Event::End(place) if self.tap.is_used() => self.on_end::<true>(place, now, queue),
+            Event::End(place) => self.on_end::<false>(place, now, queue),
             Event::Timer(station) => self.on_timer(station as usize, now, queue),
             Event::Grant => self.on_grants(now, queue),
             Event::Arrival(flow) => {

@@ -28,6 +28,7 @@ mod interface;
 mod record;
 mod results;
 mod spec;
+pub mod tap;
 
 pub use engine::{Event, Wlan};
 pub use record::{AirTally, Durations, FlowTally, QueueTally, StationTally};

@@ -1,0 +1,107 @@
+//! Watching a network: whoever wants to be told of every frame.
+
+use airqueue_core::{Packet, Time};
+use airqueue_wifi::mac::Frame;
+use airqueue_wifi::medium::{Outcome, StationId};
+use std::any::Any;
+use std::fmt::Debug;
+
+/// What became of a frame at a station that it reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Who.
+    pub station: StationId,
+    /// What the frames beside it left of it.
+    pub outcome: Outcome,
+    /// Whether the receiver was with this frame to its end.
+    pub engaged: bool,
+    /// Whether it survived and was lost to noise all the same.
+    pub bit_error: bool,
+}
+
+impl Heard {
+    /// Whether the station has understood it.
+    pub fn decoded(&self) -> bool {
+        self.outcome.decoded() && !self.bit_error
+    }
+}
+
+/// A frame that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aired {
+    /// Its first instant.
+    pub begins: Time,
+    /// The first instant after it; of OFDM at 2.4 GHz after its signal extension.
+    pub ends: Time,
+    /// The frame.
+    pub frame: Frame,
+    /// What it carries, if it is a data frame.
+    pub packet: Option<Packet>,
+    /// What became of it at each station that it reached, by rising id.
+    pub heard: Vec<Heard>,
+}
+
+impl Aired {
+    /// What became of it where it was to be received; nobody receives a CTS to oneself.
+    pub fn at_receiver(&self) -> Option<&Heard> {
+        self.heard.iter().find(|heard| heard.station == self.frame.to)
+    }
+}
+
+/// Who is told of every frame, in the order in which they end. A network without one does nothing of this.
+pub trait Tap: Any + Debug + Send {
+    /// A frame has ended. Stations have not acted on it yet.
+    fn on_frame(&mut self, aired: &Aired);
+}
+
+/// Keeps all frames in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The frames, in the order in which they ended.
+    pub frames: Vec<Aired>,
+}
+
+impl Tap for Recording {
+    fn on_frame(&mut self, aired: &Aired) {
+        self.frames.push(aired.clone());
+    }
+}
+
+/// Where the engine has its tap.
+#[derive(Debug, Default)]
+pub(super) struct Socket {
+    tap: Option<Box<dyn Tap>>,
+    /// What is known so far of the frame that ends.
+    heard: Vec<Heard>,
+}
+
+impl Socket {
+    #[inline]
+    pub(super) fn is_used(&self) -> bool {
+        self.tap.is_some()
+    }
+
+    pub(super) fn plug(&mut self, tap: Box<dyn Tap>) {
+        self.tap = Some(tap);
+    }
+
+    pub(super) fn unplug<T: Tap>(&mut self) -> Option<T> {
+        let tap = self.tap.take_if(|tap| (&**tap as &dyn Any).is::<T>())?;
+        (tap as Box<dyn Any>).downcast().ok().map(|tap| *tap)
+    }
+
+    pub(super) fn hear(&mut self, heard: Heard) {
+        self.heard.push(heard);
+    }
+
+    /// The frame has ended everywhere.
+    pub(super) fn tell(&mut self, frame: Frame, packet: Option<Packet>, begins: Time, ends: Time) {
+        let heard = std::mem::take(&mut self.heard);
+        let mut aired = Aired { begins, ends, frame, packet, heard };
+        if let Some(tap) = &mut self.tap {
+            tap.on_frame(&aired);
+        }
+        aired.heard.clear();
+        self.heard = aired.heard;
+    }
+}

@@ -1,0 +1,102 @@
+//! Cells to start from: stations that all hear each other, and saturate the first.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_sim::wlan::{FlowSpec, QueueSpec, StationSpec, WlanSpec};
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network};
+use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Preamble, dsss, edca_defaults, frames};
+
+/// What a data frame of DCF adds to an IP packet.
+pub const DCF_OVERHEAD: u32 = frames::HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
+/// The same of EDCA.
+pub const EDCA_OVERHEAD: u32 =
+    frames::QOS_HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
+
+/// So many seconds after the beginning.
+pub fn at(seconds: i64) -> Time {
+    Time::ZERO + Span::from_secs(seconds)
+}
+
+/// 802.11b with the standard's behaviour and long preambles.
+pub fn b() -> Network {
+    let rules = Behaviour::Standard.rules();
+    Network::new(dsss(Preamble::Long, rules.conventions), rules)
+}
+
+/// The place of a rate.
+pub fn rate(phy: &Phy, mbps: u64) -> RateIndex {
+    phy.rate_index(DataRate::from_bps(mbps * 1_000_000).unwrap()).unwrap()
+}
+
+/// `stations` that all decode each other.
+pub fn everyone(stations: usize) -> Reach {
+    let ids = || (0..stations as u32).map(StationId);
+    let link = |from, to| Link { from, to, level: Level::Decodable, power_w: None };
+    let pairs =
+        ids().flat_map(|from| ids().filter(move |&to| to != from).map(move |to| (from, to)));
+    let links: Vec<Link> = pairs.map(|(from, to)| link(from, to)).collect();
+    Reach::from_links(stations, &links).unwrap()
+}
+
+/// The queues of DCF.
+pub fn dcf(phy: &Phy) -> MacConfig {
+    MacConfig::new(vec![CategoryConfig::dcf(phy)])
+}
+
+/// The four queues of EDCA, by rising priority.
+pub fn edca(phy: &Phy) -> MacConfig {
+    let categories = edca_defaults(phy, EdcaEdition::Ieee2005, EdcaRole::Station);
+    MacConfig::new(categories.map(CategoryConfig::from).to_vec())
+}
+
+/// A flow that always has packets of `size_bytes`.
+pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: u32) -> FlowSpec {
+    let source = SourceSpec {
+        arrivals: Arrivals::Saturated,
+        size_bytes,
+        start: Time::ZERO,
+        stop: Time::MAX,
+    };
+    FlowSpec {
+        name: format!("{from}.{queue} to {to}"),
+        from: StationId(from),
+        to: StationId(to),
+        queue,
+        rate,
+        overhead_bytes: DCF_OVERHEAD,
+        source,
+        collected: false,
+    }
+}
+
+/// Stations with these MACs and no flow, in range of each other.
+pub fn cell(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
+    let station = |(id, mac): (usize, MacConfig)| StationSpec {
+        name: format!("station {id}"),
+        queues: vec![QueueSpec::new(Limit::Packets(50)); mac.categories.len()],
+        mac,
+    };
+    WlanSpec {
+        network,
+        reach: everyone(macs.len()),
+        capture: None,
+        errors: FrameErrors::None,
+        noise_w: 1e-13,
+        stations: macs.into_iter().enumerate().map(station).collect(),
+        flows: Vec::new(),
+        warm_up: Time::ZERO,
+    }
+}
+
+/// An 802.11b cell with `senders` that saturate station 0 with 1000-byte packets at 11 Mb/s.
+pub fn uploads(senders: u32) -> WlanSpec {
+    let network = b();
+    let fast = rate(&network.phy, 11);
+    let macs = vec![dcf(&network.phy); senders as usize + 1];
+    let flows = (1..=senders).map(|from| saturated(from, 0, 0, fast, 1000)).collect();
+    WlanSpec { flows, ..cell(network, macs) }
+}

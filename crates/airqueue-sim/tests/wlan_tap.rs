@@ -1,0 +1,103 @@
+//! The tap of a network: it is told everything, and its being there changes nothing.
+
+mod cells;
+
+use airqueue_core::Seed;
+use airqueue_sim::wlan::tap::{Aired, Recording, Tap};
+use airqueue_sim::wlan::{FlowTally, Wlan, WlanSpec};
+use airqueue_wifi::mac::FrameKind;
+use airqueue_wifi::medium::FrameErrors;
+use std::collections::HashSet;
+
+fn recorded(spec: &WlanSpec) -> (Wlan, Vec<Aired>) {
+    let mut sim = Wlan::new(spec, Seed(7)).unwrap();
+    sim.model.plug(Box::new(Recording::default()));
+    sim.run_until(cells::at(2));
+    let recording: Recording = sim.model.unplug().unwrap();
+    (sim.model, recording.frames)
+}
+
+/// Collisions, noise, RTS for half of the stations.
+fn cell() -> WlanSpec {
+    let mut spec = cells::uploads(6);
+    spec.errors = FrameErrors::PerFrame(0.05);
+    for station in spec.stations.iter_mut().skip(4) {
+        station.mac.rts_threshold_bytes = 0;
+    }
+    spec
+}
+
+#[test]
+fn a_tap_changes_nothing() {
+    let spec = cell();
+    let (tapped, frames) = recorded(&spec);
+    let mut plain = Wlan::new(&spec, Seed(7)).unwrap();
+    plain.run_until(cells::at(2));
+    assert!(frames.len() > 1000);
+    let flows = |wlan: &Wlan| -> Vec<FlowTally> { (0..6).map(|f| wlan.flow(f).clone()).collect() };
+    assert_eq!(flows(&tapped), flows(&plain.model));
+    for station in 0..7 {
+        assert_eq!(tapped.station(station), plain.model.station(station));
+    }
+}
+
+#[test]
+fn it_sees_every_frame_with_its_packet_and_its_end() {
+    let spec = cell();
+    let (wlan, frames) = recorded(&spec);
+    assert!(frames.is_sorted_by_key(|aired| aired.ends));
+    for station in 0..7 {
+        for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
+            let of = |a: &&Aired| a.frame.from.index() == station && a.frame.kind == kind;
+            let seen = frames.iter().filter(of).count() as u64;
+            assert_eq!(seen, wlan.station(station).sent_of(kind).frames);
+        }
+    }
+    let mut delivered = [0; 6];
+    let mut known = HashSet::new();
+    for aired in &frames {
+        let lasted = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
+        assert_eq!(aired.ends - aired.begins, lasted);
+        assert_eq!(aired.heard.len(), 6, "everyone else is in range");
+        assert_eq!(aired.packet.is_some(), aired.frame.kind == FrameKind::Data);
+        let Some(packet) = aired.packet else { continue };
+        assert_eq!(aired.frame.from.0, packet.flow + 1);
+        if aired.at_receiver().unwrap().decoded() && known.insert(packet.id) {
+            delivered[packet.flow as usize] += 1;
+        }
+    }
+    let counted: Vec<u64> = (0..6).map(|flow| wlan.flow(flow).delivered.packets).collect();
+    assert_eq!(delivered.to_vec(), counted);
+}
+
+/// In a cell without noise or capture a frame is understood by all who hear it, or by none: those who
+/// transmit too are deaf.
+#[test]
+fn what_overlaps_is_lost_and_nothing_else() {
+    let (_, frames) = recorded(&cells::uploads(6));
+    let collisions = frames.windows(2).filter(|pair| pair[1].begins < pair[0].ends).count();
+    assert!(collisions > 50, "{collisions}");
+    for (at, aired) in frames.iter().enumerate() {
+        let near = &frames[at.saturating_sub(6)..(at + 7).min(frames.len())];
+        let alone =
+            near.iter().filter(|o| o.begins < aired.ends && aired.begins < o.ends).count() == 1;
+        assert!(aired.heard.iter().all(|heard| heard.decoded() == alone), "{aired:?}");
+    }
+}
+
+#[derive(Debug)]
+struct Other;
+
+impl Tap for Other {
+    fn on_frame(&mut self, _aired: &Aired) {}
+}
+
+#[test]
+fn a_tap_is_taken_out_by_its_type() {
+    let mut wlan = Wlan::new(&cell(), Seed(1)).unwrap().model;
+    assert!(wlan.unplug::<Recording>().is_none());
+    wlan.plug(Box::new(Other));
+    assert!(wlan.unplug::<Recording>().is_none());
+    assert!(wlan.unplug::<Other>().is_some());
+    assert!(wlan.unplug::<Other>().is_none());
+}
