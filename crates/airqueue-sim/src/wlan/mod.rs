@@ -25,6 +25,7 @@ mod flow;
 pub mod grants;
 pub mod histogram;
 mod interface;
+pub mod pcap;
 mod record;
 mod results;
 mod spec;

@@ -42,9 +42,15 @@ pub struct Aired {
 }
 
 impl Aired {
+    /// What became of it at a station, if it reached that.
+    pub fn at(&self, station: StationId) -> Option<&Heard> {
+        let place = self.heard.binary_search_by_key(&station, |heard| heard.station).ok()?;
+        Some(&self.heard[place])
+    }
+
     /// What became of it where it was to be received; nobody receives a CTS to oneself.
     pub fn at_receiver(&self) -> Option<&Heard> {
-        self.heard.iter().find(|heard| heard.station == self.frame.to)
+        self.at(self.frame.to)
     }
 }
 

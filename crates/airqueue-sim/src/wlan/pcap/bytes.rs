@@ -1,0 +1,186 @@
+//! The bytes of frames (IEEE 802.11-2016, 9.2 and 9.3), and of the packets in them.
+
+use airqueue_core::Packet;
+use airqueue_wifi::mac::{Frame, FrameKind};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::frames::{
+    FCS_BYTES, FOUR_ADDRESS_HEADER_BYTES, FOUR_ADDRESS_QOS_HEADER_BYTES, HEADER_BYTES,
+    LLC_SNAP_BYTES, QOS_HEADER_BYTES,
+};
+
+/// FCS, as an index needs it.
+pub(super) const FCS: usize = FCS_BYTES as usize;
+/// Sequence numbers have 12 bits.
+pub(super) const SEQUENCES: u16 = 1 << 12;
+
+/// First byte of Frame Control: version 0, type, subtype.
+const RTS: u8 = 0xb4;
+const CTS: u8 = 0xc4;
+const ACK: u8 = 0xd4;
+const DATA: u8 = 0x08;
+const QOS_DATA: u8 = 0x88;
+/// Second byte: from and to the distribution system, which is what four addresses mean.
+const FOUR_ADDRESSES: u8 = 0x03;
+const RETRY: u8 = 0x08;
+
+/// The network's own address: locally administered, and no station's.
+const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
+/// RFC 1042, with the type of IPv4.
+const LLC_SNAP: [u8; LLC_SNAP_BYTES as usize] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+const IPV4_BYTES: u32 = 20;
+const UDP_BYTES: u32 = 8;
+const UDP: u8 = 17;
+/// "Use for experimentation" (RFC 3692): packets too small for UDP.
+const EXPERIMENT: u8 = 253;
+const TIME_TO_LIVE: u8 = 64;
+/// Where dynamic ports begin (RFC 6335), and how many there are.
+const FIRST_PORT: u16 = 49_152;
+const PORTS: u32 = 16_384;
+
+/// What a data frame has in front of its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    header_bytes: u32,
+    /// Otherwise no packet can be told from the frame, and its body is zero.
+    llc_snap: bool,
+}
+
+impl Layout {
+    /// The one that adds so many bytes to a packet, if one does.
+    pub(super) fn of(overhead_bytes: u32) -> Option<Layout> {
+        const HEADERS: [u32; 4] = [
+            HEADER_BYTES,
+            QOS_HEADER_BYTES,
+            FOUR_ADDRESS_HEADER_BYTES,
+            FOUR_ADDRESS_QOS_HEADER_BYTES,
+        ];
+        let with = |llc_snap, bytes| {
+            let header_bytes = overhead_bytes.checked_sub(FCS_BYTES + bytes)?;
+            HEADERS.contains(&header_bytes).then_some(Layout { header_bytes, llc_snap })
+        };
+        with(true, LLC_SNAP_BYTES).or_else(|| with(false, 0))
+    }
+
+    pub(super) fn is_qos(self) -> bool {
+        matches!(self.header_bytes, QOS_HEADER_BYTES | FOUR_ADDRESS_QOS_HEADER_BYTES)
+    }
+
+    fn has_four_addresses(self) -> bool {
+        matches!(self.header_bytes, FOUR_ADDRESS_HEADER_BYTES | FOUR_ADDRESS_QOS_HEADER_BYTES)
+    }
+}
+
+/// What the header of a data frame says that its frame does not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    pub(super) layout: Layout,
+    pub(super) priority: u8,
+    pub(super) sequence: u16,
+    /// A frame with this sequence number was on the air before.
+    pub(super) retry: bool,
+}
+
+impl Data {
+    /// Appends the frame as far as it is not zero.
+    pub(super) fn write(&self, frame: &Frame, packet: &Packet, out: &mut Vec<u8>) {
+        let (qos, four) = (self.layout.is_qos(), self.layout.has_four_addresses());
+        let (to, from) = (address(frame.to), address(frame.from));
+        let flags = if four { FOUR_ADDRESSES } else { 0 } | if self.retry { RETRY } else { 0 };
+        begin(if qos { QOS_DATA } else { DATA }, flags, frame, out);
+        out.extend(to);
+        out.extend(from);
+        out.extend(if four { to } else { BSSID });
+        out.extend((self.sequence << 4).to_le_bytes());
+        if four {
+            out.extend(from);
+        }
+        if qos {
+            out.extend([self.priority, 0]);
+        }
+        if self.layout.llc_snap {
+            out.extend(LLC_SNAP);
+            ipv4(frame, packet, self.priority, out);
+        }
+    }
+}
+
+/// Appends a frame that carries no packet, without its FCS.
+pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
+    let kind = match frame.kind {
+        FrameKind::Rts => RTS,
+        FrameKind::Cts => CTS,
+        FrameKind::Ack | FrameKind::Data => ACK,
+    };
+    begin(kind, 0, frame, out);
+    out.extend(address(frame.to));
+    if frame.kind == FrameKind::Rts {
+        out.extend(address(frame.from));
+    }
+}
+
+/// Frame Control and Duration.
+fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
+    let duration_us = (frame.nav.as_nanos() / 1_000) as u16;
+    out.extend([kind, flags]);
+    out.extend(duration_us.to_le_bytes());
+}
+
+/// A station's: locally administered, with its id in the last four bytes.
+fn address(station: StationId) -> [u8; 6] {
+    let [a, b, c, d] = station.0.to_be_bytes();
+    [0x02, 0, a, b, c, d]
+}
+
+/// A station's address in 10.0.0.0/8; the first has 10.0.0.1.
+fn host(station: StationId) -> [u8; 4] {
+    let [_, b, c, d] = (station.0 + 1).to_be_bytes();
+    [10, b, c, d]
+}
+
+/// The headers of a packet. The class selector (RFC 2474) is the priority; the port names the flow.
+fn ipv4(frame: &Frame, packet: &Packet, priority: u8, out: &mut Vec<u8>) {
+    let has_udp = packet.size >= IPV4_BYTES + UDP_BYTES;
+    let protocol = if has_udp { UDP } else { EXPERIMENT };
+    let begins = out.len();
+    out.extend([0x45, priority << 5]);
+    out.extend((packet.size as u16).to_be_bytes());
+    out.extend((packet.id as u16).to_be_bytes());
+    out.extend([0, 0, TIME_TO_LIVE, protocol, 0, 0]);
+    out.extend(host(frame.from));
+    out.extend(host(frame.to));
+    let checksum = !sum(&out[begins..]);
+    out[begins + 10..begins + 12].copy_from_slice(&checksum.to_be_bytes());
+    if has_udp {
+        udp(packet, begins, out);
+    }
+}
+
+/// The UDP header behind the IPv4 header that begins at `begins`; its payload is zero.
+fn udp(packet: &Packet, begins: usize, out: &mut Vec<u8>) {
+    let length = ((packet.size - IPV4_BYTES) as u16).to_be_bytes();
+    let port = (FIRST_PORT + (packet.flow % PORTS) as u16).to_be_bytes();
+    let header = [port, port, length, [0, 0]].concat();
+    // Over a pseudo header too: addresses, protocol, length (RFC 768).
+    let addresses = &out[begins + 12..begins + 20];
+    let covered = [addresses, &[0, UDP], &length, &header].concat();
+    let checksum = match !sum(&covered) {
+        0 => u16::MAX,
+        checksum => checksum,
+    };
+    out.extend(&header[..6]);
+    out.extend(checksum.to_be_bytes());
+}
+
+/// The Internet's sum of an even number of bytes (RFC 1071).
+fn sum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// The frame check sequence (9.2.4.8): that of Ethernet, the lowest byte first.
+pub(super) fn fcs(frame: &[u8]) -> u32 {
+    crc32fast::hash(frame)
+}

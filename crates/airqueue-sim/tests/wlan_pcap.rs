@@ -1,0 +1,294 @@
+//! Captures, read back by a reader that knows the formats and nothing of the writer.
+
+mod cells;
+
+use airqueue_core::Seed;
+use airqueue_sim::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
+use airqueue_sim::wlan::tap::{Aired, Recording, Tap};
+use airqueue_sim::wlan::{Wlan, WlanSpec};
+use airqueue_wifi::mac::{Behaviour, FrameKind, Network};
+use airqueue_wifi::medium::{FrameErrors, StationId};
+use airqueue_wifi::phy::{ModulationClass, Preamble, Protection, Slot, erp};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+const RADIOTAP: usize = 22;
+
+fn le16(bytes: &[u8]) -> u16 {
+    u16::from_le_bytes([bytes[0], bytes[1]])
+}
+
+fn le32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[..4].try_into().unwrap())
+}
+
+/// A record, from radiotap header to FCS.
+struct Record {
+    time_ns: i64,
+    length: usize,
+    bytes: Vec<u8>,
+}
+
+impl Record {
+    fn frame(&self) -> &[u8] {
+        &self.bytes[RADIOTAP..]
+    }
+
+    fn is_marked_bad(&self) -> bool {
+        self.bytes[16] & 0x40 != 0
+    }
+}
+
+fn records(file: &[u8], snap: u32) -> Vec<Record> {
+    let words: Vec<u32> = file[..24].chunks(4).map(le32).collect();
+    assert_eq!(words, [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, snap, 127]);
+    let mut rest = &file[24..];
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let [seconds, nanos, kept, length] = [0, 4, 8, 12].map(|at| le32(&rest[at..]));
+        let (bytes, after) = rest[16..].split_at(kept as usize);
+        rest = after;
+        assert!(nanos < 1_000_000_000 && kept == length.min(snap));
+        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(nanos);
+        records.push(Record { time_ns, length: length as usize, bytes: bytes.to_vec() });
+    }
+    records
+}
+
+/// CRC-32 bit by bit (IEEE 802.11-2016, 9.2.4.8).
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}
+
+/// The Internet's checksum over words, folded.
+fn internet_sum(bytes: &[u8]) -> u32 {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| low.into());
+    let mut sum: u32 = bytes.chunks(2).map(word).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum
+}
+
+/// 802.11g with EDCA: QoS data, RTS, CTS to oneself at 11 Mb/s, collisions and noise.
+fn busy_cell() -> WlanSpec {
+    let rules = Behaviour::Standard.rules();
+    let network = Network::new(erp(Slot::Short, Preamble::Short, rules.conventions), rules);
+    let (slow, fast) = (cells::rate(&network.phy, 11), cells::rate(&network.phy, 54));
+    let mut macs = vec![cells::edca(&network.phy); 5];
+    macs[1].rts_threshold_bytes = 0;
+    macs[2].protection = Protection::CtsToSelf;
+    macs[2].protection_rate = Some(slow);
+    let mut flows = Vec::new();
+    for (from, queue) in (1..=4).flat_map(|from| (0..4).map(move |queue| (from, queue))) {
+        // From the smallest packet that there is.
+        let size_bytes = [20, 28, 333, 1500][from as usize - 1];
+        let mut flow = cells::saturated(from, 0, queue, fast, size_bytes);
+        flow.overhead_bytes = cells::EDCA_OVERHEAD;
+        flows.push(flow);
+    }
+    WlanSpec { flows, errors: FrameErrors::PerFrame(0.1), ..cells::cell(network, macs) }
+}
+
+/// One second of a network under a tap.
+fn run<T: Tap>(spec: &WlanSpec, tap: T) -> T {
+    let mut sim = Wlan::new(spec, Seed(3)).unwrap();
+    sim.model.plug(Box::new(tap));
+    sim.run_until(cells::at(1));
+    sim.model.unplug().unwrap()
+}
+
+fn captured(spec: &WlanSpec, view: View, snap: u32) -> Vec<Record> {
+    let capture = run(spec, Pcap::new(spec, view, snap, Vec::new()).unwrap());
+    records(&capture.finish().unwrap(), snap)
+}
+
+fn all_frames(spec: &WlanSpec) -> Vec<Aired> {
+    run(spec, Recording::default()).frames
+}
+
+#[test]
+fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
+    let spec = busy_cell();
+    let phy = &spec.network.phy;
+    let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, WHOLE_FRAMES));
+    assert!(frames.len() > 2000 && frames.len() == records.len());
+    for (aired, record) in frames.iter().zip(&records) {
+        let Aired { frame, begins, ends, .. } = aired;
+        assert_eq!(record.time_ns, ends.as_nanos());
+        assert_eq!(record.length, RADIOTAP + frame.bytes as usize);
+        let header = &record.bytes;
+        assert_eq!((le16(header), le16(&header[2..]), le32(&header[4..])), (0, 22, 0b1111));
+        let first_bit = (*begins + phy.preamble(frame.rate)).as_nanos();
+        assert_eq!(u64::from_le_bytes(header[8..16].try_into().unwrap()), first_bit as u64 / 1000);
+        assert_eq!(u64::from(header[17]) * 500_000, phy.rate(frame.rate).as_bps());
+        let dsss = phy.class(frame.rate) == ModulationClass::Dsss;
+        let flags = if dsss { 0xa0 } else { 0xc0 };
+        assert_eq!((le16(&header[18..]), le16(&header[20..])), (2412, flags));
+        let lost = aired.at_receiver().is_some_and(|heard| !heard.decoded());
+        // FCS at the end, and a short preamble for all of DSSS but 1 Mb/s, which is not used here.
+        let marks = 0x10 | if dsss { 0x02 } else { 0 } | if lost { 0x40 } else { 0 };
+        assert_eq!(header[16], marks);
+        let (body, fcs) = record.frame().split_at(frame.bytes as usize - 4);
+        assert_eq!(crc(body) == le32(fcs), !lost);
+        assert_eq!(i64::from(le16(&body[2..])) * 1000, frame.nav.as_nanos());
+    }
+}
+
+#[test]
+fn frames_say_who_sends_what_to_whom() {
+    let spec = busy_cell();
+    let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, WHOLE_FRAMES));
+    for (aired, record) in frames.iter().zip(&records) {
+        let (frame, bytes) = (&aired.frame, record.frame());
+        let (to, from) = (frame.to.0 as u8, frame.from.0 as u8);
+        assert_eq!(bytes[4..10], [2, 0, 0, 0, 0, to]);
+        let control = match frame.kind {
+            FrameKind::Rts => 0xb4,
+            FrameKind::Cts => 0xc4,
+            FrameKind::Data => 0x88,
+            FrameKind::Ack => 0xd4,
+        };
+        assert_eq!(bytes[0], control);
+        if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
+            assert_eq!(bytes[10..16], [2, 0, 0, 0, 0, from]);
+        }
+        let Some(packet) = aired.packet else { continue };
+        // User priorities of BK, BE, VI, VO.
+        let priority = [1, 0, 5, 6][usize::from(frame.queue)];
+        assert_eq!(bytes[24..26], [priority, 0]);
+        assert_eq!(bytes[26..34], [0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+        let ip = &bytes[34..bytes.len() - 4];
+        assert_eq!(ip.len() as u32, packet.size);
+        assert_eq!((ip[0], ip[1]), (0x45, priority << 5));
+        assert_eq!(u32::from(u16::from_be_bytes([ip[2], ip[3]])), packet.size);
+        assert_eq!(internet_sum(&ip[..20]), 0xffff);
+        assert_eq!(ip[12..20], [10, 0, 0, from + 1, 10, 0, 0, to + 1]);
+        if packet.size < 28 {
+            assert_eq!(ip[9], 253);
+            continue;
+        }
+        let udp = &ip[20..];
+        assert_eq!((ip[9], usize::from(u16::from_be_bytes([udp[4], udp[5]]))), (17, udp.len()));
+        assert_eq!(u32::from(u16::from_be_bytes([udp[2], udp[3]])), 49_152 + packet.flow);
+        let pseudo = [&ip[12..20], &[0, 17], &udp[4..6], udp].concat();
+        assert_eq!(internet_sum(&pseudo), 0xffff);
+    }
+}
+
+/// A receiver must be able to tell a packet that it has from a new one (10.3.2.11): the sequence numbers
+/// of one sender, receiver and priority rise by one, and a retry has that of the frame before it.
+#[test]
+fn sequence_numbers_count_packets_and_not_frames() {
+    let spec = busy_cell();
+    let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, LEAST_SNAP_BYTES + 4));
+    let mut last: HashMap<(StationId, u8), (u64, u16)> = HashMap::new();
+    let mut retries = 0;
+    for (aired, record) in frames.iter().zip(&records) {
+        let Some(packet) = aired.packet else { continue };
+        let (bytes, stream) = (record.frame(), (aired.frame.from, aired.frame.queue));
+        let (sequence, retry) = (le16(&bytes[22..]) >> 4, bytes[1] & 0x08 != 0);
+        if let Some(&(id, before)) = last.get(&stream) {
+            assert_eq!(retry, id == packet.id);
+            assert_eq!(sequence, if retry { before } else { (before + 1) % 4096 });
+        }
+        retries += u64::from(retry);
+        last.insert(stream, (packet.id, sequence));
+    }
+    assert!(retries > 100, "{retries}");
+}
+
+#[test]
+fn one_counter_serves_all_that_is_not_qos() {
+    let mut spec = busy_cell();
+    for flow in &mut spec.flows {
+        flow.overhead_bytes = cells::DCF_OVERHEAD;
+    }
+    let mut next = HashMap::new();
+    for record in captured(&spec, View::Air, WHOLE_FRAMES) {
+        let bytes = record.frame();
+        if bytes[0] == 0x08 && bytes[1] & 0x08 == 0 {
+            let sequence = le16(&bytes[22..]) >> 4;
+            let expected = next.entry(bytes[10..16].to_vec()).or_insert(0);
+            assert_eq!(sequence, *expected);
+            *expected = (sequence + 1) % 4096;
+        }
+    }
+    assert_eq!(next.len(), 4);
+}
+
+#[test]
+fn a_station_has_what_it_sent_and_what_it_received() {
+    let spec = busy_cell();
+    let id = StationId(3);
+    let frames = all_frames(&spec);
+    let heard = |aired: &&Aired| {
+        aired.frame.from == id || aired.at(id).is_some_and(|h| h.decoded() || h.engaged)
+    };
+    let expected: Vec<&Aired> = frames.iter().filter(heard).collect();
+    let records = captured(&spec, View::Station(id), 100);
+    assert_eq!(records.len(), expected.len());
+    assert!(records.len() < frames.len());
+    for (record, aired) in records.iter().zip(expected) {
+        let understood = aired.frame.from == id || aired.at(id).unwrap().decoded();
+        assert_eq!(record.time_ns, aired.ends.as_nanos());
+        assert_eq!(record.is_marked_bad(), !understood);
+    }
+}
+
+/// ns-2's frames have four addresses and no LLC/SNAP.
+#[test]
+fn other_headers_have_their_length() {
+    for (overhead, first, flags) in [(34, 0x08, 3), (28, 0x08, 0), (42, 0x08, 3), (44, 0x88, 3)] {
+        let mut spec = cells::uploads(1);
+        spec.flows[0].overhead_bytes = overhead;
+        let records = captured(&spec, View::Air, WHOLE_FRAMES);
+        let data: Vec<&Record> = records.iter().filter(|r| r.frame()[0] == first).collect();
+        assert!(data.len() > 100);
+        for record in data {
+            let bytes = record.frame();
+            assert_eq!(record.length, RADIOTAP + 1000 + overhead as usize);
+            assert_eq!(bytes[1] & !0x08, flags);
+            if flags == 3 {
+                assert_eq!(bytes[24..30], [2, 0, 0, 0, 0, 1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_is_refused() {
+    let mut spec = cells::uploads(2);
+    let error = |spec: &WlanSpec, view, snap| Pcap::new(spec, view, snap, Vec::new()).unwrap_err();
+    let nobody = error(&spec, View::Station(StationId(3)), 100);
+    assert!(matches!(nobody, PcapError::NoStation(3)));
+    let least = error(&spec, View::Air, LEAST_SNAP_BYTES - 1);
+    assert!(matches!(least, PcapError::Snap { least: LEAST_SNAP_BYTES, .. }));
+    spec.flows[1].overhead_bytes = 35;
+    let overhead = error(&spec, View::Air, 100);
+    assert!(overhead.to_string().starts_with("flow 2.0 to 0: no header of a data frame has 35"));
+}
+
+/// A disk that is full after so many bytes.
+#[derive(Debug)]
+struct Disk(usize);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_at_the_end_and_stops_no_run() {
+    let spec = cells::uploads(2);
+    assert!(matches!(Pcap::new(&spec, View::Air, 100, Disk(23)), Err(PcapError::Io(_))));
+    let capture = run(&spec, Pcap::new(&spec, View::Air, 100, Disk(1000)).unwrap());
+    assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
