@@ -34,7 +34,8 @@ pub struct Frame {
     pub nav: Span,
     /// Which of the sender's queues it belongs to; 0 for responses.
     pub queue: u8,
-    /// Whether it begins an exchange: what a collision hits.
+    /// Whether it is the first frame of an exchange that another station is to receive: what a collision
+    /// hits.
     pub opens: bool,
     /// Whether it was sent before.
     pub retry: bool,

@@ -339,12 +339,16 @@ impl Mac {
     }
 
     fn on_response(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+        let category = &mut self.categories[queue];
         if step == Step::Rts {
+            if !net.rules.shared_retries {
+                // A short frame has got through (10.3.4.4; `recvCTS` of ns-2).
+                category.short_retries = 0;
+            }
             self.state = State::Pausing { queue, step: Step::Data };
             self.timer = now + net.phy.sifs();
             return;
         }
-        let category = &mut self.categories[queue];
         category.tally.acknowledged += 1;
         category.succeed();
         self.state = State::Served { queue };
@@ -421,15 +425,14 @@ impl Mac {
         let busy = self.frozen || self.is_busy() || self.is_kept_silent(now);
         let backoff = &mut self.backoffs[queue];
         backoff.ready = true;
-        if busy {
-            if backoff.slots == 0 {
-                self.draw(queue, Time::ZERO, net);
-            }
-        } else if !backoff.is_running(base, now, net.slot) {
-            match net.rules.arrival {
-                Arrival::Ns2 => self.draw(queue, now, net),
-                other => backoff.arrive(other, base, now, net.slot),
-            }
+        let running =
+            if self.frozen { backoff.slots > 0 } else { backoff.is_running(base, now, net.slot) };
+        match net.rules.arrival {
+            _ if running => {}
+            // From now on: slots that passed before do not count, as they would if a frame is on the air
+            // that this station has not noticed yet.
+            arrival if busy || arrival == Arrival::Ns2 => self.draw(queue, now, net),
+            arrival => backoff.arrive(arrival, base, now, net.slot),
         }
     }
 
@@ -553,7 +556,8 @@ impl Mac {
                 (FrameKind::Data, msdu.to, msdu.rate, msdu.psdu_bytes, phy.data_nav(msdu.rate))
             }
         };
-        let opens = step == self.first_step(&msdu);
+        // A CTS to oneself is nobody's to receive.
+        let opens = step == Step::Rts || step == Step::Data && !self.needs_rts(&msdu);
         let category = &mut self.categories[queue];
         category.tally.attempts += u64::from(opens);
         let retry = category.short_retries + category.long_retries > 0;
@@ -602,6 +606,7 @@ impl Mac {
             }
             State::Pausing { queue, .. } if net.rules.answers_need_idle && !clear => {
                 self.state = State::Idle;
+                self.categories[queue].tally.failures += 1;
                 self.categories[queue].widen(false, false, 0);
                 self.draw(queue, Time::ZERO, net);
                 None
