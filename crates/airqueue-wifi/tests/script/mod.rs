@@ -1,0 +1,347 @@
+//! One station's MAC between its packets and a medium that follows a script. What it sends is logged;
+//! what is not in the log, it did not send.
+//!
+//! The layer is 802.11b with long preambles: slot 20 µs, SIFS 10, DIFS 50, EIFS 364. Data frames last
+//! 1192 µs, RTS 272, CTS and ACK 248, so that every expected time can be added up by hand.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use airqueue_core::{DataRate, Packet, Seed, Span, Stream, Time};
+use airqueue_wifi::contention::CountdownRule;
+use airqueue_wifi::mac::{
+    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Network, Txop,
+};
+use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::phy::{Preamble, RateIndex, dsss, frames};
+use std::collections::VecDeque;
+
+pub const ME: StationId = StationId(0);
+pub const PEER: StationId = StationId(1);
+pub const OTHER: StationId = StationId(2);
+pub const THIRD: StationId = StationId(3);
+
+pub const DATA_US: i64 = 1192;
+pub const RTS_US: i64 = 272;
+/// CTS and ACK.
+pub const ACK_US: i64 = 248;
+pub const SIFS_US: i64 = 10;
+pub const SLOT_US: i64 = 20;
+pub const DIFS_US: i64 = 50;
+pub const EIFS_US: i64 = 364;
+/// Data, SIFS, ACK.
+pub const EXCHANGE_US: i64 = DATA_US + SIFS_US + ACK_US;
+/// From the end of RTS or data to the time-out: SIFS, slot, preamble (10.3.2.9).
+pub const TIMEOUT_US: i64 = 222;
+
+/// 1375 bytes at 11 Mb/s are 1000 µs, the preamble 192.
+const PSDU_BYTES: u32 = 1375;
+
+const SEED: Seed = Seed(1);
+
+pub fn us(us: i64) -> Time {
+    Time::ZERO + Span::from_micros(us)
+}
+
+/// 802.11b with a behaviour. ns-2's control rate is that of the others here, 2 Mb/s.
+pub fn network(behaviour: Behaviour) -> Network {
+    let rules = behaviour.rules();
+    let phy = dsss(Preamble::Long, rules.conventions);
+    let phy = match behaviour {
+        Behaviour::Ns2 => phy.with_control_rate(mbps(2)).unwrap(),
+        _ => phy,
+    };
+    Network::new(phy, rules)
+}
+
+fn mbps(mbps: u64) -> DataRate {
+    DataRate::from_bps(mbps * 1_000_000).unwrap()
+}
+
+/// DCF of 802.11b, window of 32 values.
+pub fn dcf() -> MacConfig {
+    MacConfig::new(vec![CategoryConfig::dcf(&network(Behaviour::Standard).phy)])
+}
+
+/// The same without chance: each backoff is zero.
+pub fn eager() -> MacConfig {
+    let mut config = dcf();
+    config.categories[0].cw_min = 1;
+    config.categories[0].cw_max = 1;
+    config
+}
+
+/// An EDCA queue whose window never changes.
+pub fn edca(aifsn: u32, cw: u32) -> CategoryConfig {
+    let countdown = CountdownRule::Edca;
+    CategoryConfig { aifsn, cw_min: cw, cw_max: cw, txop: Txop::One, countdown }
+}
+
+/// The draws that the station's MAC makes, from its documented stream.
+pub fn draws() -> Stream {
+    SEED.stream("wifi/backoff/0")
+}
+
+/// Slots of a draw from a window of so many values.
+pub fn slots(draws: &mut Stream, window: u64) -> i64 {
+    draws.below(window) as i64
+}
+
+/// What the peer does about an RTS or a data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It answers, and the station decodes that.
+    Heard,
+    /// It has not got the frame.
+    None,
+    /// It has got the frame, but its answer does not arrive.
+    Lost,
+}
+
+/// How a frame ends that the station senses.
+#[derive(Clone, Copy, Debug)]
+pub enum Ending {
+    /// Decoded.
+    Frame(Frame),
+    /// The receiver was with it and did not understand it.
+    Error(Outcome),
+    /// The receiver was never with it.
+    Noise,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    Begin { hopeful: bool },
+    End { hopeful: bool, ending: Ending },
+    Packet(usize),
+}
+
+/// A frame that the station has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Time,
+    pub frame: Frame,
+}
+
+pub struct Station {
+    pub mac: Mac,
+    pub net: Network,
+    pub sent: Vec<Sent>,
+    /// What became of each packet, in order, and when.
+    pub fates: Vec<(i64, Fate)>,
+    /// Packets that the peer has passed on.
+    pub delivered: u64,
+    script: Vec<(Time, Happening)>,
+    answers: VecDeque<Answer>,
+    queues: Vec<VecDeque<Msdu>>,
+    /// Frames on the air that the receiver may decode.
+    hopeful: u32,
+    beginning: Option<Frame>,
+    on_air: Option<(Time, Frame)>,
+    packets: u64,
+}
+
+impl Station {
+    pub fn new(behaviour: Behaviour, config: MacConfig) -> Station {
+        Station::on(network(behaviour), config)
+    }
+
+    pub fn on(net: Network, config: MacConfig) -> Station {
+        let queues = vec![VecDeque::new(); config.categories.len()];
+        Station {
+            mac: Mac::new(ME, config, &net, SEED).unwrap(),
+            net,
+            sent: Vec::new(),
+            fates: Vec::new(),
+            delivered: 0,
+            script: Vec::new(),
+            answers: VecDeque::new(),
+            queues,
+            hopeful: 0,
+            beginning: None,
+            on_air: None,
+            packets: 0,
+        }
+    }
+
+    pub fn data_rate(&self) -> RateIndex {
+        self.net.phy.rate_index(mbps(11)).unwrap()
+    }
+
+    fn control_rate(&self) -> RateIndex {
+        self.net.phy.rate_index(mbps(2)).unwrap()
+    }
+
+    /// `count` packets come to a queue at `at` µs.
+    pub fn packets(&mut self, queue: usize, at: i64, count: usize) -> &mut Station {
+        self.script.extend((0..count).map(|_| (us(at), Happening::Packet(queue))));
+        self
+    }
+
+    /// The station senses a frame from `begins` to `ends` µs.
+    pub fn hears(&mut self, begins: i64, ends: i64, ending: Ending) -> &mut Station {
+        let hopeful = !matches!(ending, Ending::Noise | Ending::Error(Outcome::Deaf));
+        self.script.push((us(begins), Happening::Begin { hopeful }));
+        self.script.push((us(ends), Happening::End { hopeful, ending }));
+        self
+    }
+
+    /// The peer's answers, in order, to RTS and data; after these it answers everything.
+    pub fn answers(&mut self, answers: &[Answer]) -> &mut Station {
+        self.answers.extend(answers);
+        self
+    }
+
+    /// A frame of another station, as the station decodes it.
+    pub fn frame(&self, kind: FrameKind, from: StationId, to: StationId, nav: i64) -> Ending {
+        Ending::Frame(self.plain(kind, from, to, Span::from_micros(nav)))
+    }
+
+    fn plain(&self, kind: FrameKind, from: StationId, to: StationId, nav: Span) -> Frame {
+        let (rate, bytes) = match kind {
+            FrameKind::Rts => (self.control_rate(), frames::RTS_BYTES),
+            FrameKind::Cts | FrameKind::Ack => (self.control_rate(), frames::ACK_BYTES),
+            FrameKind::Data => (self.data_rate(), PSDU_BYTES),
+        };
+        Frame { kind, from, to, rate, bytes, nav, queue: 0, opens: false, retry: false }
+    }
+
+    /// What the station has sent: from when on, in µs, and what.
+    pub fn log(&self) -> Vec<(i64, FrameKind)> {
+        let whole = |at: Time| {
+            assert_eq!(at.as_nanos() % 1000, 0, "{at} is no whole µs");
+            at.as_nanos() / 1000
+        };
+        self.sent.iter().map(|sent| (whole(sent.at), sent.frame.kind)).collect()
+    }
+
+    /// When its data frames began, in µs.
+    pub fn data(&self) -> Vec<i64> {
+        let data = |&(at, kind)| (kind == FrameKind::Data).then_some(at);
+        self.log().iter().filter_map(data).collect()
+    }
+
+    /// Lets everything happen that is due up to and including `until` µs.
+    pub fn run(&mut self, until: i64) -> &mut Station {
+        while let Some(now) = self.next().filter(|&next| next <= us(until)) {
+            self.instant(now);
+        }
+        self
+    }
+
+    fn next(&self) -> Option<Time> {
+        let own = self.on_air.map(|(ends, _)| ends);
+        let mac = [self.mac.next_grant(), self.mac.next_timer()];
+        let script = self.script.iter().map(|&(at, _)| at);
+        let times = script.chain(own).chain(mac);
+        times.min().filter(|&at| at < Time::MAX)
+    }
+
+    /// Ends, then timers and packets, then the grant, then beginnings, as in the engine.
+    fn instant(&mut self, now: Time) {
+        if let Some((_, frame)) = self.on_air.take_if(|(ends, _)| *ends == now) {
+            self.mac.on_transmitted(&frame, now, &self.net);
+            self.answer(&frame, now);
+            self.follow_up(now);
+        }
+        while let Some(Happening::End { hopeful, ending }) =
+            self.take(now, |what| matches!(what, Happening::End { .. }))
+        {
+            self.end(hopeful, ending, now);
+        }
+        if self.mac.next_timer() == now {
+            let receiving = self.hopeful > 0;
+            self.beginning = self.mac.on_timer(now, receiving, &self.net);
+            self.follow_up(now);
+        }
+        while let Some(Happening::Packet(queue)) =
+            self.take(now, |what| matches!(what, Happening::Packet(_)))
+        {
+            self.arrive(queue, now);
+        }
+        if self.mac.next_grant() == now {
+            assert!(self.beginning.is_none(), "two frames at {now}");
+            self.beginning = Some(self.mac.on_grant(now, &self.net));
+            self.follow_up(now);
+        }
+        if let Some(frame) = self.beginning.take() {
+            assert!(self.on_air.is_none(), "{frame:?} during another at {now}");
+            self.sent.push(Sent { at: now, frame });
+            self.on_air = Some((now + self.net.phy.airtime(frame.rate, frame.bytes), frame));
+            self.mac.on_transmit(now);
+            self.mac.settle(now, &self.net);
+        }
+        while let Some(Happening::Begin { hopeful }) =
+            self.take(now, |what| matches!(what, Happening::Begin { .. }))
+        {
+            self.hopeful += u32::from(hopeful);
+            if self.mac.on_sensed_begin(now, &self.net) {
+                self.mac.settle(now, &self.net);
+            }
+        }
+    }
+
+    fn take(&mut self, now: Time, is: impl Fn(&Happening) -> bool) -> Option<Happening> {
+        let at = self.script.iter().position(|(at, what)| *at == now && is(what))?;
+        Some(self.script.remove(at).1)
+    }
+
+    fn end(&mut self, hopeful: bool, ending: Ending, now: Time) {
+        self.hopeful -= u32::from(hopeful);
+        self.mac.on_sensed_end(now);
+        match ending {
+            Ending::Frame(frame) => {
+                self.mac.on_frame(&frame, now, &self.net);
+            }
+            Ending::Error(outcome) => {
+                self.mac.on_error(outcome, now, &self.net);
+            }
+            Ending::Noise => {}
+        }
+        self.follow_up(now);
+    }
+
+    fn arrive(&mut self, queue: usize, now: Time) {
+        self.packets += 1;
+        let packet = Packet::new(self.packets, queue as u32, 1000, now);
+        let msdu = Msdu { packet, to: PEER, rate: self.data_rate(), psdu_bytes: PSDU_BYTES };
+        if self.mac.held(queue).is_none() {
+            self.mac.on_packet(queue, msdu, now, &self.net);
+            self.mac.settle(now, &self.net);
+        } else {
+            self.queues[queue].push_back(msdu);
+        }
+    }
+
+    fn follow_up(&mut self, now: Time) {
+        while let Some(finished) = self.mac.poll_finished() {
+            self.fates.push((now.as_nanos() / 1000, finished.fate));
+            let next = self.queues[finished.queue].pop_front();
+            self.mac.on_next(finished.queue, next, now, &self.net);
+        }
+        self.mac.settle(now, &self.net);
+    }
+
+    /// The peer has heard, or not, a frame that ends now.
+    fn answer(&mut self, frame: &Frame, now: Time) {
+        let kind = match frame.kind {
+            FrameKind::Rts => FrameKind::Cts,
+            FrameKind::Data => FrameKind::Ack,
+            _ => return,
+        };
+        let answer = self.answers.pop_front().unwrap_or(Answer::Heard);
+        if answer != Answer::None && kind == FrameKind::Ack {
+            self.delivered += u64::from(self.mac.on_received_by_peer(frame.queue.into()));
+        }
+        if answer != Answer::Heard {
+            return;
+        }
+        let phy = &self.net.phy;
+        let rate = phy.response_rate(frame.rate);
+        let nav = if kind == FrameKind::Cts { phy.cts_nav(rate, frame.nav) } else { Span::ZERO };
+        let ending = Ending::Frame(Frame { rate, ..self.plain(kind, PEER, ME, nav) });
+        let begins = now + phy.sifs();
+        let ends = begins + phy.ack(rate);
+        self.script.push((begins, Happening::Begin { hopeful: true }));
+        self.script.push((ends, Happening::End { hopeful: true, ending }));
+    }
+}
