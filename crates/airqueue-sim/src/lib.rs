@@ -8,6 +8,7 @@ pub mod alarm;
 pub mod bottleneck;
 pub mod event;
 pub mod line;
+pub mod outcome;
 pub mod path;
 pub mod run_loop;
 pub mod stages;

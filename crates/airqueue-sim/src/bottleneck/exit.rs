@@ -1,19 +1,9 @@
 //! The way out of a device: what became of each packet, and the books on all of them.
 
+use crate::outcome::Outcome;
 use airqueue_core::{DropReason, Packet, Stream};
 use airqueue_qdisc::Tally;
 use std::collections::VecDeque;
-
-/// What became of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It left the device.
-    Delivered(Packet),
-    /// The queue or the policer dropped it.
-    Dropped(Packet, DropReason),
-    /// It was served and then lost.
-    Lost(Packet),
-}
 
 /// The books on a whole device: offered = dropped + lost + delivered + waiting + in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

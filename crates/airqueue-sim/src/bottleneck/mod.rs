@@ -10,8 +10,9 @@ mod exit;
 pub mod link;
 mod spec;
 
+pub use crate::outcome::Outcome;
 pub use crate::stages::Framing;
-pub use exit::{Books, Outcome};
+pub use exit::Books;
 pub use spec::{DeviceSpec, ServerSpec};
 
 use crate::stages::{BoxedQueue, Stages};

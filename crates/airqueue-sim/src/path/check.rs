@@ -11,10 +11,9 @@ use std::fmt::Display;
 /// The longest time that a configuration may name, in seconds: thirty years.
 const LONGEST_S: f64 = 1e9;
 
-/// A path that makes sense.
+/// Two hosts and the lines between them that make sense; the device in the middle is another matter.
 #[derive(Clone, Debug)]
 pub struct CheckedPath {
-    pub device: DeviceSpec,
     pub ingress_rate: Option<DataRate>,
     pub ingress_delay: Span,
     pub base_delay: Span,
@@ -39,13 +38,12 @@ pub struct SenderCap {
 }
 
 impl CheckedPath {
-    /// Checks a configuration.
+    /// Checks a configuration, all but its device.
     pub fn new(c: &PathConfig) -> Result<CheckedPath, ConfigError> {
         let ingress_delay = delay("ingress_delay_s", c.ingress_delay_s)?;
         let base_delay = delay("base_delay_s", c.base_delay_s)?;
         let reverse = c.reverse_delay_s.map(|s| delay("reverse_delay_s", s)).transpose()?;
         Ok(CheckedPath {
-            device: device(c)?,
             ingress_rate: c.ingress_rate_bps.map(|r| rate("ingress_rate_bps", r)).transpose()?,
             ingress_delay,
             base_delay,
@@ -139,7 +137,8 @@ fn flows(n: u32) -> Result<u8, ConfigError> {
     }
 }
 
-fn device(c: &PathConfig) -> Result<DeviceSpec, ConfigError> {
+/// The bottleneck that a configuration describes.
+pub fn bottleneck(c: &PathConfig) -> Result<DeviceSpec, ConfigError> {
     let limit = limit(&c.queue)?;
     let drop_from = match c.drop_from.as_str() {
         "tail" => DropFrom::Tail,
@@ -278,4 +277,25 @@ fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, Change)>, ConfigEr
         changes.push((at, Change::Limit(to)));
     }
     Ok(changes)
+}
+
+/// Refuses what only a bottleneck has: in a cell the stations' queues and the air decide.
+pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
+    let neutral = PathConfig::default();
+    macro_rules! keys {
+        ($($key:ident)*) => {
+            [$((stringify!($key), c.$key == neutral.$key, format!("{:?}", c.$key)),)*]
+        };
+    }
+    let keys = keys!(
+        queue drop_from isolate_flows ring_packets shaper rate_bps burst_bytes policer
+        aggregate_packets mpu_bytes link_layer_bytes overhead_s service_jitter_s loss_probability
+        stalls_s rate_changes limit_changes repeat_s
+    );
+    match keys.into_iter().find(|(_, is_neutral, _)| !is_neutral) {
+        Some((key, _, found)) => {
+            Err(wrong(key, found, "no such key with a cell, which has its own"))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,5 +1,6 @@
 //! What a simulated path is made of, as the user writes it: one flat map with units in the names.
 
+use crate::wlan::WlanError;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use std::fmt;
@@ -169,7 +170,7 @@ impl PathConfig {
 }
 
 /// What is wrong with a path configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum ConfigError {
     /// Not a map of the known keys to values of the right type.
     #[error("path configuration, at `{place}`: {problem}")]
@@ -189,6 +190,9 @@ pub enum ConfigError {
         /// What it may be.
         expected: String,
     },
+    /// A cell that cannot be.
+    #[error("path configuration: the cell: {0}")]
+    Cell(#[from] WlanError),
 }
 
 /// A number, named as such in errors, with or without a fraction.

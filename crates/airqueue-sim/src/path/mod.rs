@@ -1,9 +1,11 @@
 //! A simulated path: the real endpoints of `airqueue-probe` on a virtual clock, with a bottleneck
 //! between them.
 
+mod cell;
 mod check;
 mod clock;
 mod config;
+mod device;
 mod host;
 mod network;
 mod store;
@@ -12,9 +14,11 @@ mod truth;
 #[cfg(test)]
 mod tests;
 
+pub use cell::{CellSpec, Hop};
 pub use config::{ConfigError, PathConfig};
 pub use truth::{QueueSample, Truth};
 
+use crate::bottleneck::Bottleneck;
 use crate::event::EventQueue;
 use crate::run_loop::Simulation;
 use airqueue_core::{Seed, Span, Time};
@@ -24,7 +28,9 @@ use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
 use airqueue_probe::server::{Server, ServerConfig};
+use cell::Cell;
 use check::CheckedPath;
+use device::{Device, OneWay};
 use network::{Network, SERVER};
 use thiserror::Error;
 
@@ -89,16 +95,37 @@ impl SimulatedPath {
     /// A path at time zero. The same configuration, seed and calls give the same records, byte for
     /// byte.
     pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
-        let path = CheckedPath::new(config)?;
         let seed = Seed(seed);
-        let mut network =
-            Network::new(&path, Direction::Down, seed, endpoints(path.flows, seed, 0));
+        let bottleneck = Bottleneck::new(check::bottleneck(config)?, seed);
+        SimulatedPath::over(Box::new(OneWay::new(bottleneck)), config, seed)
+    }
+
+    /// A path through a Wi-Fi cell. The client is at the station's end of it, the server behind the access
+    /// point.
+    pub fn through(
+        cell: CellSpec,
+        config: &PathConfig,
+        seed: u64,
+    ) -> Result<SimulatedPath, ConfigError> {
+        check::no_bottleneck(config)?;
+        let seed = Seed(seed);
+        SimulatedPath::over(Box::new(Cell::new(cell, config.flows, seed)?), config, seed)
+    }
+
+    fn over(
+        device: Box<dyn Device>,
+        config: &PathConfig,
+        seed: Seed,
+    ) -> Result<SimulatedPath, ConfigError> {
+        let path = CheckedPath::new(config)?;
+        let endpoints = endpoints(path.flows, seed, 0);
+        let mut network = Network::new(&path, device, Direction::Down, endpoints);
         let mut queue = EventQueue::new();
         network.power_on(&mut queue);
         Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), sessions: 0 })
     }
 
-    /// Carries out a plan and returns its records. The device stands in the plan's direction.
+    /// Carries out a plan and returns its records. A bottleneck stands in the plan's direction.
     ///
     /// The first run, and one after a failure, also opens a session between the endpoints; all that
     /// they say to each other in that direction passes through the device.

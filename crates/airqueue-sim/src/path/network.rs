@@ -2,15 +2,16 @@
 
 use super::check::CheckedPath;
 use super::clock::HostClock;
+use super::device::{Device, Way};
 use super::host::{Host, ReceiveLimit, SendLimit};
 use super::store::{Datagram, Side, Store};
 use super::truth::Truth;
 use crate::alarm::Alarm;
-use crate::bottleneck::{Bottleneck, Outcome};
 use crate::event::{EventQueue, Phase};
 use crate::line::Line;
+use crate::outcome::Outcome;
 use crate::run_loop::Model;
-use airqueue_core::{Packet, Payload, Seed, Span, Time};
+use airqueue_core::{Packet, Payload, Span, Time};
 use airqueue_probe::client::Direction;
 use airqueue_probe::endpoint::{Endpoint, Transmit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -43,7 +44,7 @@ pub enum Happening {
     Wake(Side),
 }
 
-/// The path. The device stands in the loaded direction; the way back is a plain delay.
+/// The path. What comes back crosses the device as well, and then takes a delay.
 #[derive(Debug)]
 pub struct Network<C, S> {
     pub client: Host<C>,
@@ -53,7 +54,7 @@ pub struct Network<C, S> {
     receive_limit: ReceiveLimit,
     skew_ppb: i64,
     ingress: Line,
-    device: Bottleneck,
+    device: Box<dyn Device>,
     egress: Line,
     reverse: Line,
     store: Store,
@@ -111,16 +112,17 @@ fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostC
 }
 
 impl<C: Endpoint, S: Endpoint> Network<C, S> {
-    /// A path at time zero, loaded in the given direction. `make` makes the client and the server;
-    /// it is given the time that the client's clock shows.
+    /// A path over an idle device at time zero, loaded in the given direction. `make` makes the client
+    /// and the server; it is given the time that the client's clock shows.
     pub fn new(
         path: &CheckedPath,
+        mut device: Box<dyn Device>,
         loaded: Direction,
-        seed: Seed,
         make: impl FnOnce(Time) -> (C, S),
     ) -> Network<C, S> {
         let (client_clock, server_clock) = clocks(path, loaded, Time::ZERO);
         let (client, server) = make(client_clock.read(Time::ZERO));
+        device.load(loaded);
         Network {
             client: Host { endpoint: client, clock: client_clock },
             server: Host { endpoint: server, clock: server_clock },
@@ -129,7 +131,7 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
             receive_limit: ReceiveLimit::new(path),
             skew_ppb: path.skew_ppb,
             ingress: Line::new(path.ingress_rate, path.ingress_delay),
-            device: Bottleneck::new(path.device.clone(), seed),
+            device,
             egress: Line::new(None, path.base_delay),
             reverse: Line::new(None, path.reverse_delay),
             store: Store::default(),
@@ -150,7 +152,7 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
     ) {
         (self.client.clock, self.server.clock) = clocks(path, loaded, now);
         (self.client.endpoint, self.server.endpoint) = make(self.client.clock.read(now));
-        self.loaded = loaded;
+        self.turn(loaded);
     }
 
     /// Sets what happens by itself in motion, without the endpoints.
@@ -164,12 +166,17 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         if direction == self.loaded {
             return;
         }
-        self.loaded = direction;
+        self.turn(direction);
         let side = receiver(direction);
         let skew = |of| if of == side { self.skew_ppb } else { 0 };
         self.client.clock.run_at(skew(Side::Client), now);
         self.server.clock.run_at(skew(Side::Server), now);
         self.receive_limit.clear(&mut self.store);
+    }
+
+    fn turn(&mut self, loaded: Direction) {
+        self.loaded = loaded;
+        self.device.load(loaded);
     }
 
     /// Forgets the truth of the run before.
@@ -230,15 +237,19 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         if to == receiver(self.loaded) {
             self.ingress.send(packet, now);
         } else {
-            self.reverse.send(packet, now);
+            self.device.enqueue(packet, Way::Back, now);
+            self.collect_outcomes(now);
         }
     }
 
     /// Passes on what left the device and forgets what did not survive it.
     fn collect_outcomes(&mut self, now: Time) {
-        while let Some(outcome) = self.device.poll_outcome() {
+        while let Some((way, outcome)) = self.device.poll_outcome() {
             match outcome {
-                Outcome::Delivered(packet) => self.egress.send(packet, now),
+                Outcome::Delivered(packet) => match way {
+                    Way::Loaded => self.egress.send(packet, now),
+                    Way::Back => self.reverse.send(packet, now),
+                },
                 Outcome::Dropped(packet, _) | Outcome::Lost(packet) => {
                     self.store.discard(packet.payload);
                 }
@@ -319,7 +330,7 @@ impl<C: Endpoint, S: Endpoint> Model for Network<C, S> {
             }
             Happening::Ingress => {
                 while let Some(packet) = self.ingress.take_due(now) {
-                    self.device.enqueue(packet, now);
+                    self.device.enqueue(packet, Way::Loaded, now);
                     self.collect_outcomes(now);
                 }
             }

@@ -1,9 +1,11 @@
 //! The path between the plainest endpoints there can be: one sends a plan, one writes down what
 //! arrives. What the real ones make of the same path is in `tests/measured_path.rs`.
 
-use super::check::CheckedPath;
+use super::check::{CheckedPath, bottleneck};
 use super::config::PathConfig;
+use super::device::OneWay;
 use super::network::{Network, SERVER};
+use crate::bottleneck::Bottleneck;
 use crate::event::EventQueue;
 use crate::run_loop::Simulation;
 use airqueue_core::{Seed, Span, Time};
@@ -100,8 +102,10 @@ type Sim = Simulation<Network<Plain, Plain>>;
 /// The server sends `sender`'s packets to the client over a path of this configuration.
 fn down(config: &PathConfig, sender: Plain) -> Sim {
     let path = CheckedPath::new(config).expect("a valid path");
+    let bottleneck = Bottleneck::new(bottleneck(config).expect("a valid device"), Seed(1));
+    let device = Box::new(OneWay::new(bottleneck));
     let mut network =
-        Network::new(&path, Direction::Down, Seed(1), move |_| (Plain::silent(), sender));
+        Network::new(&path, device, Direction::Down, move |_| (Plain::silent(), sender));
     let mut queue = EventQueue::new();
     network.poll_all(&mut queue);
     let mut sim = Simulation::new(network, queue);

@@ -6,11 +6,11 @@ use super::flow::Flow;
 use super::grants::Grants;
 use super::interface::Interface;
 use super::record::StationTally;
-use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
 use super::tap::{Heard, Socket, Tap};
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
+use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
 use airqueue_core::{Packet, Payload, Seed, Time};
 use airqueue_transport::traffic::Source;
@@ -67,11 +67,12 @@ pub struct Wlan {
     beginning: Vec<Frame>,
     /// Stations in which a frame that ended has changed more than their view of the medium.
     touched: Vec<u32>,
-    delivered: Vec<Packet>,
+    /// What became of packets of collected flows.
+    outcomes: Vec<Outcome>,
     tap: Socket,
     pub(super) stations: Vec<StationTally>,
     next_packet: u64,
-    pub(super) warm: Baseline,
+    pub(super) warm: super::results::Baseline,
 }
 
 impl Wlan {
@@ -89,7 +90,7 @@ impl Wlan {
             interfaces.extend(queues.map(|(category, spec)| Interface::new(spec, id, category)));
             first_queue.push(interfaces.len());
         }
-        let (stations, queues) = (macs.len(), interfaces.len());
+        let stations = macs.len();
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,
             None => vec![Reception::new(net.rules.capture)?; stations],
@@ -101,7 +102,7 @@ impl Wlan {
             errors: BitErrors::new(errors, spec.noise_w, &net.phy, seed),
             reach: spec.reach.clone(),
             receptions,
-            wakeups: (0..queues).map(wakeup).collect(),
+            wakeups: (0..interfaces.len()).map(wakeup).collect(),
             interfaces,
             first_queue,
             flows: Vec::with_capacity(spec.flows.len()),
@@ -112,11 +113,11 @@ impl Wlan {
             timers: (0..stations).map(timer).collect(),
             beginning: Vec::new(),
             touched: Vec::new(),
-            delivered: Vec::new(),
+            outcomes: Vec::new(),
             tap: Socket::default(),
             stations: vec![StationTally::default(); stations],
             next_packet: 0,
-            warm: Baseline::new(stations, queues, spec.flows.len()),
+            warm: super::results::Baseline::new(stations),
             macs,
             net,
         };
@@ -160,9 +161,9 @@ impl Wlan {
         self.conclude(queue);
     }
 
-    /// The packets of collected flows that were delivered since the last call.
-    pub fn deliveries(&mut self) -> impl Iterator<Item = Packet> + '_ {
-        self.delivered.drain(..)
+    /// What became of packets of collected flows since the last call, in the order in which it did.
+    pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
+        self.outcomes.drain(..)
     }
 
     /// From now on `tap` is told of every frame that ends, in the place of any other.
@@ -197,6 +198,9 @@ impl Wlan {
             let flow = &mut self.flows[drop.packet.flow as usize];
             flow.tally.dropped.add(&drop.packet);
             flow.waiting -= 1;
+            if flow.collected {
+                self.outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
+            }
         }
     }
 
@@ -262,8 +266,12 @@ impl Wlan {
 
     fn account_finished(&mut self, finished: &Finished) {
         if finished.fate == (Fate::GivenUp { received: false }) {
-            let packet = &finished.msdu.packet;
-            self.flows[packet.flow as usize].tally.given_up.add(packet);
+            let packet = finished.msdu.packet;
+            let flow = &mut self.flows[packet.flow as usize];
+            flow.tally.given_up.add(&packet);
+            if flow.collected {
+                self.outcomes.push(Outcome::Lost(packet));
+            }
         }
     }
 
@@ -363,7 +371,7 @@ impl Wlan {
         let flow = &mut self.flows[packet.flow as usize];
         flow.tally.on_delivery(&packet, now);
         if flow.collected {
-            self.delivered.push(packet);
+            self.outcomes.push(Outcome::Delivered(packet));
         }
     }
 

@@ -51,7 +51,7 @@ pub struct FlowSpec {
     pub overhead_bytes: u32,
     /// How packets are made.
     pub source: SourceSpec,
-    /// Delivered packets are collected for whoever runs the network ([`super::Wlan::deliveries`]).
+    /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::outcomes`]).
     pub collected: bool,
 }
 

@@ -55,7 +55,7 @@ impl Aired {
 }
 
 /// Who is told of every frame, in the order in which they end. A network without one does nothing of this.
-pub trait Tap: Any + Debug + Send {
+pub trait Tap: Any + Debug + Send + Sync {
     /// A frame has ended. Stations have not acted on it yet.
     fn on_frame(&mut self, aired: &Aired);
 }

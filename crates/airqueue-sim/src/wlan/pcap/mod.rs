@@ -244,7 +244,7 @@ impl<W: Write> Pcap<W> {
     }
 }
 
-impl<W: Write + Send + 'static> Tap for Pcap<W> {
+impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
     fn on_frame(&mut self, aired: &Aired) {
         if self.failure.is_some() {
             return;
