@@ -31,6 +31,17 @@ fn air(begins: i64, ends: i64) -> Air {
 /// Drives a receiver as an engine does. What begins together comes in the order of `turns`: frames,
 /// then the own transmissions.
 fn drive(capture: Capture, frames: &[Heard], own: &[(i64, i64)], turns: &[u32]) -> Vec<End> {
+    driven(capture, frames, own, turns).0
+}
+
+/// Also at which instants it is with a frame, before others begin.
+fn driven(
+    capture: Capture,
+    frames: &[Heard],
+    own: &[(i64, i64)],
+    turns: &[u32],
+) -> (Vec<End>, Vec<i64>) {
+    let mut receiving = Vec::new();
     let mut reception = Reception::new(capture).expect("valid");
     let mut ends = vec![None; frames.len()];
     let turn = |i: usize| turns.get(i).copied().unwrap_or(0);
@@ -40,6 +51,9 @@ fn drive(capture: Capture, frames: &[Heard], own: &[(i64, i64)], turns: &[u32]) 
         ending.sort_by_key(|&i| turn(i));
         for i in ending {
             ends[i] = Some(reception.on_end(FrameId(i as u64)).expect("it began"));
+        }
+        if reception.receiving(Time::from_nanos(now)) {
+            receiving.push(now);
         }
         let begins = |k: usize| match k.checked_sub(frames.len()) {
             None => frames[k].begins,
@@ -60,7 +74,7 @@ fn drive(capture: Capture, frames: &[Heard], own: &[(i64, i64)], turns: &[u32]) 
         let on_air = |f: &Heard| f.begins <= now && now < f.ends && f.level >= Level::Sensed;
         assert_eq!(reception.senses(), frames.iter().any(on_air), "carrier sense at {now}");
     }
-    ends.into_iter().map(|end| end.expect("all have ended")).collect()
+    (ends.into_iter().map(|end| end.expect("all have ended")).collect(), receiving)
 }
 
 #[track_caller]
@@ -365,6 +379,26 @@ proptest! {
             }
             for end in &ends {
                 prop_assert!(end.engaged || !end.outcome.decoded());
+            }
+        }
+    }
+
+    /// Whoever waits for the end of a reception hears of one, in the same busy time.
+    #[test]
+    fn a_reception_under_way_ends_in_one(frames in some_frames()) {
+        let wide = Capture::Sinr { threshold_db: 10.0, noise_w: 1.0, window: Span::from_nanos(2) };
+        // No frame is so short that it ends before a receiver has found it.
+        let frames: Vec<Heard> =
+            frames.into_iter().map(|f| Heard { ends: f.ends + 3, ..f }).collect();
+        for rule in RULES.into_iter().chain([wide]) {
+            let (ends, receiving) = driven(rule, &frames, &[], &[]);
+            for now in receiving {
+                let on_air = |at: i64| frames.iter().any(|f| f.begins < at && at < f.ends);
+                let silence = (now..).find(|&at| !on_air(at)).expect("they all end");
+                let ended = |(f, end): (&Heard, &End)| {
+                    now < f.ends && f.ends <= silence && end.engaged
+                };
+                prop_assert!(frames.iter().zip(&ends).any(ended), "{:?} at {}", rule, now);
             }
         }
     }

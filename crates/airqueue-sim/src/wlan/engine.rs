@@ -77,7 +77,7 @@ pub struct Wlan {
 
 impl Wlan {
     /// A silent network at time zero, and its first events. Its streams of chance are those of the
-    /// MACs (`wifi/backoff/STATION`), `wifi/errors`, and `traffic/FLOW`.
+    /// MACs (`wifi/backoff/STATION`), of the receivers (`wifi/errors/STATION`), and `traffic/FLOW`.
     pub fn new(spec: &WlanSpec, seed: Seed) -> Result<Simulation<Wlan>, WlanError> {
         spec.check()?;
         let net = spec.network.clone();
@@ -99,7 +99,7 @@ impl Wlan {
         let timer = |at| Alarm::new(Event::Timer(at as u32), INPUT);
         let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);
         let mut wlan = Wlan {
-            errors: BitErrors::new(errors, spec.noise_w, &net.phy, seed),
+            errors: BitErrors::new(errors, spec.noise_w, &net.phy, stations, seed),
             reach: spec.reach.clone(),
             receptions,
             wakeups: (0..interfaces.len()).map(wakeup).collect(),
@@ -285,7 +285,7 @@ impl Wlan {
     }
 
     fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
-        let receiving = self.receptions[station].receiving();
+        let receiving = self.receptions[station].receiving(now);
         let frame = self.macs[station].on_timer(now, receiving, &self.net);
         self.beginning.extend(frame);
         self.follow_up(station, now, queue);
@@ -324,7 +324,7 @@ impl Wlan {
             let mac = &mut self.macs[station];
             let idle = signal.sensed() && mac.on_sensed_end(now);
             let survived = end.outcome.decoded();
-            let bit_error = survived && self.errors.lose(&frame, signal, &end);
+            let bit_error = survived && self.errors.lose(&frame, hearer, &end);
             if TAPPED {
                 let (station, End { outcome, engaged, .. }) = (hearer.station, end);
                 self.tap.hear(Heard { station, outcome, engaged, bit_error });

@@ -2,10 +2,11 @@
 
 use airqueue_core::{DataRate, Seed, Stream};
 use airqueue_wifi::mac::Frame;
-use airqueue_wifi::medium::{End, FrameErrors, Modulation, Signal};
+use airqueue_wifi::medium::{End, FrameErrors, Hearer, Modulation, Signal};
 use airqueue_wifi::phy::Phy;
 
-/// Decides for each decoded frame whether its bits arrived, with a stream of its own.
+/// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
+/// others hear does not change its luck.
 #[derive(Clone, Debug)]
 pub(super) struct BitErrors {
     errors: FrameErrors,
@@ -15,7 +16,7 @@ pub(super) struct BitErrors {
     /// Bit hazards that were computed before: without interference there is one for each power and rate,
     /// and a network has few powers.
     known: Vec<Known>,
-    chance: Stream,
+    chance: Vec<Stream>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,27 +30,28 @@ struct Known {
 const KNOWN: usize = 1 << 12;
 
 impl BitErrors {
-    pub(super) fn new(errors: FrameErrors, noise_w: f64, phy: &Phy, seed: Seed) -> BitErrors {
+    pub(super) fn new(errors: FrameErrors, noise_w: f64, phy: &Phy, stations: usize, seed: Seed) -> BitErrors {
         let modulation = |rate: DataRate| Modulation::at(rate).unwrap_or(Modulation::Dbpsk1);
         let by_snr = errors == FrameErrors::BySnr;
         let nothing = Known { power_w: f64::NAN, rate: 0, hazard: 0.0 };
+        let drawing = if errors == FrameErrors::None { 0 } else { stations };
         BitErrors {
             errors,
             noise_w,
             modulations: phy.rates().map(|(_, rate)| modulation(rate)).collect(),
             known: if by_snr { vec![nothing; KNOWN] } else { Vec::new() },
-            chance: seed.stream("wifi/errors"),
+            chance: (0..drawing).map(|at| seed.stream(&format!("wifi/errors/{at}"))).collect(),
         }
     }
 
-    /// True if the frame, which no other destroyed, is lost all the same.
+    /// True if the frame, which no other destroyed where it is heard, is lost all the same.
     #[inline]
-    pub(super) fn lose(&mut self, frame: &Frame, signal: Signal, end: &End) -> bool {
+    pub(super) fn lose(&mut self, frame: &Frame, hearer: Hearer, end: &End) -> bool {
         if self.errors == FrameErrors::None {
             return false;
         }
-        let loss = self.loss(frame, signal, end);
-        self.chance.chance(loss)
+        let loss = self.loss(frame, hearer.signal(), end);
+        self.chance[hearer.station.index()].chance(loss)
     }
 
     fn loss(&mut self, frame: &Frame, signal: Signal, end: &End) -> f64 {

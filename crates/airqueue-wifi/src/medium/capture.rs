@@ -288,9 +288,19 @@ impl Reception {
         self.lone.iter().chain(&self.airing)
     }
 
-    /// True if the receiver is with a frame that it may yet decode.
-    pub fn receiving(&self) -> bool {
-        let hopeful = |a: &Airing| a.signal.decodable() && !a.deaf;
+    /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
+    /// with another that collides with it, to its end, if the station does not transmit.
+    pub fn receiving(&self, now: Time) -> bool {
+        let hopeful = |a: &Airing| {
+            let found = match self.rule {
+                Rule::First { .. } => true,
+                // Until the window is over, a frame that begins may yet take the receiver away.
+                Rule::Sinr { ratio, noise_w, window } => {
+                    now > a.air.begins + window && a.signal.power_w >= ratio * noise_w
+                }
+            };
+            found && a.signal.decodable() && !a.deaf
+        };
         match (&self.lone, &self.hold) {
             (Some(lone), _) => hopeful(lone),
             (None, Some(hold)) => self.airing.iter().any(|a| a.frame == hold.frame && hopeful(a)),
