@@ -6,6 +6,7 @@ use super::flow::Flow;
 use super::grants::Grants;
 use super::interface::Interface;
 use super::record::StationTally;
+use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
 use super::tap::{Heard, Socket, Tap};
 use crate::alarm::Alarm;
@@ -72,7 +73,7 @@ pub struct Wlan {
     tap: Socket,
     pub(super) stations: Vec<StationTally>,
     next_packet: u64,
-    pub(super) warm: super::results::Baseline,
+    pub(super) warm: Baseline,
 }
 
 impl Wlan {
@@ -90,7 +91,7 @@ impl Wlan {
             interfaces.extend(queues.map(|(category, spec)| Interface::new(spec, id, category)));
             first_queue.push(interfaces.len());
         }
-        let stations = macs.len();
+        let (stations, queues) = (macs.len(), interfaces.len());
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,
             None => vec![Reception::new(net.rules.capture)?; stations],
@@ -102,7 +103,7 @@ impl Wlan {
             errors: BitErrors::new(errors, spec.noise_w, &net.phy, stations, seed),
             reach: spec.reach.clone(),
             receptions,
-            wakeups: (0..interfaces.len()).map(wakeup).collect(),
+            wakeups: (0..queues).map(wakeup).collect(),
             interfaces,
             first_queue,
             flows: Vec::with_capacity(spec.flows.len()),
@@ -117,7 +118,7 @@ impl Wlan {
             tap: Socket::default(),
             stations: vec![StationTally::default(); stations],
             next_packet: 0,
-            warm: super::results::Baseline::new(stations),
+            warm: Baseline::new(stations, queues, spec.flows.len()),
             macs,
             net,
         };

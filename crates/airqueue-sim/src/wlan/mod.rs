@@ -28,9 +28,11 @@ mod interface;
 pub mod pcap;
 mod record;
 mod results;
+pub mod series;
 mod spec;
 pub mod tap;
 
 pub use engine::{Event, Wlan};
 pub use record::{AirTally, Durations, FlowTally, QueueTally, StationTally};
+pub use results::Delivered;
 pub use spec::{FlowSpec, QueueSpec, StationSpec, WlanError, WlanSpec};

@@ -3,6 +3,7 @@
 use super::engine::Wlan;
 use super::record::{FlowTally, QueueTally, StationTally};
 use airqueue_core::{Span, Time};
+use airqueue_qdisc::Tally;
 use airqueue_wifi::mac::CategoryTally;
 
 /// What the MACs had counted when counting began.
@@ -11,14 +12,28 @@ pub(super) struct Baseline {
     since: Time,
     access: Vec<[CategoryTally; 4]>,
     busy: Vec<Span>,
+    /// What flows and interfaces had counted, to be added to what they count since.
+    delivered: Vec<Delivered>,
+    packet_time: Vec<i128>,
+}
+
+/// What has reached a flow's destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Packets, each once.
+    pub tally: Tally,
+    /// Their delays from the source, summed in nanoseconds.
+    pub delay_ns: i128,
 }
 
 impl Baseline {
-    pub(super) fn new(stations: usize) -> Baseline {
+    pub(super) fn new(stations: usize, interfaces: usize, flows: usize) -> Baseline {
         Baseline {
             since: Time::ZERO,
             access: vec![Default::default(); stations],
             busy: vec![Span::ZERO; stations],
+            delivered: vec![Delivered::default(); flows],
+            packet_time: vec![0; interfaces],
         }
     }
 }
@@ -26,11 +41,13 @@ impl Baseline {
 impl Wlan {
     /// Forgets what has been counted so far.
     pub(super) fn start_counting(&mut self, now: Time) {
-        for flow in &mut self.flows {
-            flow.tally.clear();
+        for flow in 0..self.flows.len() {
+            self.warm.delivered[flow] = self.delivered_ever(flow);
+            self.flows[flow].tally.clear();
         }
-        for interface in &mut self.interfaces {
+        for (at, interface) in self.interfaces.iter_mut().enumerate() {
             interface.pass(now);
+            self.warm.packet_time[at] += interface.tally.packet_time;
             interface.tally = QueueTally::default();
         }
         self.stations.fill(StationTally::default());
@@ -56,6 +73,28 @@ impl Wlan {
         let interface = &mut self.interfaces[self.first_queue[station] + queue];
         interface.pass(now);
         interface.tally
+    }
+
+    /// What has reached a flow's destination since time zero, whenever counting began.
+    pub fn delivered_ever(&self, flow: usize) -> Delivered {
+        let (before, tally) = (self.warm.delivered[flow], &self.flows[flow].tally);
+        Delivered {
+            tally: Tally {
+                packets: before.tally.packets + tally.delivered.packets,
+                bytes: before.tally.bytes + tally.delivered.bytes,
+            },
+            delay_ns: before.delay_ns + tally.delay.sum_ns,
+        }
+    }
+
+    /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`, and
+    /// how many wait.
+    pub fn waiting_ever(&mut self, station: usize, queue: usize, now: Time) -> (i128, u64) {
+        let at = self.first_queue[station] + queue;
+        let interface = &mut self.interfaces[at];
+        interface.pass(now);
+        let packet_time = self.warm.packet_time[at] + interface.tally.packet_time;
+        (packet_time, interface.stages.waiting().0)
     }
 
     /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet

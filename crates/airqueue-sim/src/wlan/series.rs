@@ -1,0 +1,141 @@
+//! How a network changes over time: throughputs, delays and queue lengths of one interval after another.
+
+use super::engine::Wlan;
+use super::results::Delivered;
+use crate::run_loop::Simulation;
+use airqueue_core::{Span, Time};
+use thiserror::Error;
+
+/// Columns that a run fills, one row for each whole interval since time zero, warm-up included.
+///
+/// The network knows nothing of it: it is stopped at the end of each interval, and its books are read.
+#[derive(Clone, Debug)]
+pub struct Series {
+    interval: Span,
+    next: Time,
+    /// The ends of the intervals.
+    pub ends: Vec<Time>,
+    /// The flows that were chosen.
+    pub flows: Vec<FlowSeries>,
+    /// The queues that were chosen.
+    pub queues: Vec<QueueSeries>,
+}
+
+/// What reached the destination of a flow in each interval.
+#[derive(Clone, Debug)]
+pub struct FlowSeries {
+    /// Which flow.
+    pub flow: usize,
+    /// IP bits per second.
+    pub throughput_bps: Vec<f64>,
+    /// From source to destination, of the packets that were delivered; NaN if none was.
+    pub delay_mean_s: Vec<f64>,
+    before: Delivered,
+}
+
+/// The packets that waited in a queue, driver ring included.
+#[derive(Clone, Debug)]
+pub struct QueueSeries {
+    /// Whose queue.
+    pub station: usize,
+    /// Which of the station's.
+    pub queue: usize,
+    /// Mean over the interval.
+    pub length_mean_packets: Vec<f64>,
+    /// At its end.
+    pub length_packets: Vec<f64>,
+    before: i128,
+}
+
+/// What cannot be recorded.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum SeriesError {
+    #[error("an interval of {0}; it must be longer than nothing")]
+    Interval(Span),
+    #[error(
+        "{rows} intervals of {columns} columns are more than {} values; choose a longer interval, or fewer \
+         flows and queues",
+        Series::MOST_VALUES
+    )]
+    TooMany { rows: i64, columns: usize },
+}
+
+impl Series {
+    /// The most values of all columns together: 1 GiB.
+    pub const MOST_VALUES: i64 = 1 << 27;
+
+    /// Empty columns for some flows and queues (station and queue) of a network at time zero, which will
+    /// run to `end`.
+    pub fn new(
+        interval: Span,
+        end: Time,
+        flows: &[usize],
+        queues: &[(usize, usize)],
+    ) -> Result<Series, SeriesError> {
+        if interval <= Span::ZERO {
+            return Err(SeriesError::Interval(interval));
+        }
+        let rows = end.as_nanos() / interval.as_nanos();
+        let columns = 1 + 2 * (flows.len() + queues.len());
+        if rows.saturating_mul(columns as i64) > Self::MOST_VALUES {
+            return Err(SeriesError::TooMany { rows, columns });
+        }
+        let flow = |&flow: &usize| FlowSeries {
+            flow,
+            throughput_bps: Vec::new(),
+            delay_mean_s: Vec::new(),
+            before: Delivered::default(),
+        };
+        let queue = |&(station, queue): &(usize, usize)| QueueSeries {
+            station,
+            queue,
+            length_mean_packets: Vec::new(),
+            length_packets: Vec::new(),
+            before: 0,
+        };
+        Ok(Series {
+            interval,
+            next: Time::ZERO + interval,
+            ends: Vec::new(),
+            flows: flows.iter().map(flow).collect(),
+            queues: queues.iter().map(queue).collect(),
+        })
+    }
+
+    /// Lets the network run to `until`, and reads its books on the way.
+    ///
+    /// # Panics
+    ///
+    /// If it has no such flow or queue.
+    pub fn run_until(&mut self, simulation: &mut Simulation<Wlan>, until: Time) {
+        while self.next <= until {
+            simulation.run_until(self.next);
+            self.read(&mut simulation.model);
+            self.next += self.interval;
+        }
+        simulation.run_until(until);
+    }
+
+    /// An interval ends.
+    fn read(&mut self, wlan: &mut Wlan) {
+        let (now, seconds) = (self.next, self.interval.as_secs_f64());
+        self.ends.push(now);
+        for of in &mut self.flows {
+            let after = wlan.delivered_ever(of.flow);
+            let packets = after.tally.packets - of.before.tally.packets;
+            let bytes = after.tally.bytes - of.before.tally.bytes;
+            let delay_ns = after.delay_ns - of.before.delay_ns;
+            of.throughput_bps.push(8.0 * bytes as f64 / seconds);
+            // 0/0 is NaN.
+            of.delay_mean_s.push(1e-9 * delay_ns as f64 / packets as f64);
+            of.before = after;
+        }
+        for of in &mut self.queues {
+            let (packet_time, length) = wlan.waiting_ever(of.station, of.queue, now);
+            of.length_mean_packets.push(1e-9 * (packet_time - of.before) as f64 / seconds);
+            of.length_packets.push(length as f64);
+            of.before = packet_time;
+        }
+    }
+}
