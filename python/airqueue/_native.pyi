@@ -150,6 +150,41 @@ class Contention:
     ) -> None: ...
     def run(self, transmissions: int) -> ContentionDict: ...
 
+class Scenario:
+    """A network of 802.11 stations from the JSON of a scenario file.
+
+    What is wrong with it is a `ValueError` of one sentence that begins with the key.
+    """
+
+    def __init__(self, json: str) -> None: ...
+    @property
+    def duration_s(self) -> float:
+        """How long is counted, after the warm-up."""
+    @property
+    def warm_up_s(self) -> float: ...
+    @property
+    def stations(self) -> list[str]: ...
+    @property
+    def flows(self) -> list[str]: ...
+    def start(self, seed: int) -> Run:
+        """A replication, at time zero; ``seed`` from 0 to 2**64 - 1 decides all chance in it."""
+
+class Run:
+    """A replication of a scenario."""
+
+    def advance(self, seconds: float) -> None:
+        """Let so much simulated time pass, at most to the end."""
+    @property
+    def now_s(self) -> float:
+        """The simulated time, warm-up included."""
+    @property
+    def end_s(self) -> float:
+        """Warm-up and duration."""
+    @property
+    def done(self) -> bool: ...
+    def results(self) -> str:
+        """Figures of flows, stations, queues and medium since the end of the warm-up, as JSON."""
+
 class CaptureWriter:
     """A capture file that grows by whole runs; with ``append`` it keeps the header that it has."""
 
@@ -158,5 +193,8 @@ class CaptureWriter:
     ) -> None: ...
     def append(self, meta_json: str, run: RunDict) -> None: ...
     def close(self) -> None: ...
+
+def scenario_schema() -> str:
+    """The JSON Schema of scenario files."""
 
 def read_capture(path: str | PathLike[str]) -> tuple[str, list[tuple[str, RunDict]], bool]: ...

@@ -5,6 +5,7 @@ mod client;
 mod contention;
 mod convert;
 mod path;
+mod scenario;
 mod server;
 
 use pyo3::prelude::*;
@@ -33,6 +34,8 @@ mod _native {
     use super::contention::PyContention;
     #[pymodule_export]
     use super::path::PySimulatedPath;
+    #[pymodule_export]
+    use super::scenario::{PyRun, PyScenario, scenario_schema};
     #[pymodule_export]
     use super::server::PyServer;
 }

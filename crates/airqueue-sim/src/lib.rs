@@ -1,6 +1,7 @@
 //! The event loop on the virtual clock, and what is assembled on it.
 //!
 //! [`event`], [`alarm`] and [`run_loop`] are the engine: they know nothing of networks.
+//! [`wlan`] is a network of 802.11 stations, [`scenario`] the description from which one is built.
 //! [`bottleneck`] is a device that queues, [`path`] the two measuring endpoints with such a device
 //! between them.
 
@@ -11,5 +12,6 @@ pub mod line;
 pub mod outcome;
 pub mod path;
 pub mod run_loop;
+pub mod scenario;
 pub mod stages;
 pub mod wlan;

@@ -20,6 +20,17 @@ pub struct CategoryTally {
 }
 
 impl CategoryTally {
+    /// Both together.
+    pub fn plus(&self, other: &CategoryTally) -> CategoryTally {
+        CategoryTally {
+            attempts: self.attempts + other.attempts,
+            failures: self.failures + other.failures,
+            acknowledged: self.acknowledged + other.acknowledged,
+            given_up: self.given_up + other.given_up,
+            internal_collisions: self.internal_collisions + other.internal_collisions,
+        }
+    }
+
     /// What was counted after `before`.
     pub fn since(&self, before: &CategoryTally) -> CategoryTally {
         CategoryTally {

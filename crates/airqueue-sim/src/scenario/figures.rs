@@ -1,0 +1,304 @@
+//! A replication, and what is reported of it.
+
+use super::Scenario;
+use super::error::{ScenarioError, error};
+use crate::run_loop::Simulation;
+use crate::wlan::{FlowTally, QueueTally, Wlan, WlanSpec};
+use airqueue_core::{Seed, Span, Time};
+use airqueue_qdisc::Tally;
+use airqueue_wifi::mac::{CategoryTally, FrameKind};
+use airqueue_wifi::phy::AccessCategory;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// A replication of a scenario.
+#[derive(Debug)]
+pub struct Run {
+    simulation: Simulation<Wlan>,
+    names: Arc<Names>,
+    end: Time,
+}
+
+/// What the parts of a network are called in results.
+#[derive(Debug)]
+pub(super) struct Names {
+    flows: Vec<String>,
+    stations: Vec<String>,
+    /// The queues that a flow feeds: station, queue, and name.
+    queues: Vec<(usize, usize, String)>,
+}
+
+/// Figures by the name of what they are of, in the scenario's order.
+struct Named<'a, F>(Vec<(&'a str, F)>);
+
+impl<F: Serialize> Serialize for Named<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, figures) in &self.0 {
+            map.serialize_entry(name, figures)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Figures<'a> {
+    duration_s: f64,
+    flows: Named<'a, FlowFigures>,
+    stations: Named<'a, StationFigures>,
+    queues: Named<'a, QueueFigures>,
+    medium: MediumFigures,
+}
+
+#[derive(Serialize)]
+struct FlowFigures {
+    offered_bps: Option<f64>,
+    throughput_bps: Option<f64>,
+    offered_packets: u64,
+    delivered_packets: u64,
+    queue_drops_packets: u64,
+    given_up_packets: u64,
+    /// Of the packets that met their fate.
+    loss_ratio: Option<f64>,
+    delay_mean_s: Option<f64>,
+    delay_p50_s: Option<f64>,
+    delay_p95_s: Option<f64>,
+    delay_p99_s: Option<f64>,
+    delay_max_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct StationFigures {
+    attempts: u64,
+    collided_ratio: Option<f64>,
+    failed_ratio: Option<f64>,
+    acknowledged_packets: u64,
+    given_up_packets: u64,
+    internal_collisions: u64,
+    airtime_ratio: Option<f64>,
+    rts_airtime_ratio: Option<f64>,
+    cts_airtime_ratio: Option<f64>,
+    data_airtime_ratio: Option<f64>,
+    ack_airtime_ratio: Option<f64>,
+    busy_ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct QueueFigures {
+    offered_packets: u64,
+    dropped_packets: u64,
+    taken_packets: u64,
+    length_mean_packets: Option<f64>,
+    length_max_packets: u64,
+    waiting_mean_s: Option<f64>,
+    waiting_max_s: Option<f64>,
+}
+
+/// The shares of time are sums over all stations: frames that are on the air together count each.
+#[derive(Serialize)]
+struct MediumFigures {
+    throughput_bps: Option<f64>,
+    collided_ratio: Option<f64>,
+    data_airtime_ratio: Option<f64>,
+    lost_data_airtime_ratio: Option<f64>,
+    control_airtime_ratio: Option<f64>,
+    throughput_jain_index: Option<f64>,
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+impl Names {
+    pub(super) fn new(spec: &WlanSpec) -> Names {
+        let mut fed: Vec<_> =
+            spec.flows.iter().map(|flow| (flow.from.index(), flow.queue)).collect();
+        fed.sort_unstable();
+        fed.dedup();
+        let queue = |(station, queue): (usize, usize)| {
+            let of = &spec.stations[station];
+            let name = match of.queues.len() {
+                1 => of.name.clone(),
+                _ => format!("{}.{}", of.name, category(AccessCategory::ALL[queue])),
+            };
+            (station, queue, name)
+        };
+        Names {
+            flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
+            stations: spec.stations.iter().map(|station| station.name.clone()).collect(),
+            queues: fed.into_iter().map(queue).collect(),
+        }
+    }
+}
+
+/// The name of an access category.
+pub(super) fn category(category: AccessCategory) -> &'static str {
+    match category {
+        AccessCategory::Background => "bk",
+        AccessCategory::BestEffort => "be",
+        AccessCategory::Video => "vi",
+        AccessCategory::Voice => "vo",
+    }
+}
+
+impl Run {
+    pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
+        let simulation = Wlan::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
+        let end = Time::ZERO + scenario.warm_up + scenario.duration;
+        Ok(Run { simulation, names: scenario.names.clone(), end })
+    }
+
+    /// The simulated time, from the beginning of the warm-up.
+    pub fn now(&self) -> Time {
+        self.simulation.now()
+    }
+
+    /// When the counted time ends.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Lets time pass, at most to the end.
+    pub fn advance(&mut self, span: Span) {
+        let left = self.end - self.now();
+        self.simulation.run_until(self.now() + span.clamp(Span::ZERO, left));
+    }
+
+    /// The figures of the time since counting began, as JSON: `null` where there is nothing to divide by,
+    /// and a unit in every name.
+    pub fn results(&mut self) -> String {
+        let names = self.names.clone();
+        let now = self.now();
+        let seconds = (now - self.simulation.model.counting_since()).as_secs_f64();
+        let mut count = Count { wlan: &mut self.simulation.model, now, seconds };
+        let figures = count.figures(&names);
+        serde_json::to_string(&figures).expect("figures are JSON")
+    }
+}
+
+/// A network at the moment when its books are read, and for how long they were kept.
+struct Count<'a> {
+    wlan: &'a mut Wlan,
+    now: Time,
+    seconds: f64,
+}
+
+impl Count<'_> {
+    fn figures<'n>(&mut self, names: &'n Names) -> Figures<'n> {
+        let stations = names.stations.iter().enumerate();
+        let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
+        let queues = names.queues.iter();
+        let queues = queues.map(|&(id, at, ref name)| (&**name, self.queue(id, at))).collect();
+        let flows = names.flows.iter().enumerate();
+        let flows: Vec<_> = flows.map(|(id, name)| (&**name, self.flow(id))).collect();
+        let medium = self.medium(names.stations.len(), &flows);
+        Figures {
+            duration_s: self.seconds,
+            flows: Named(flows),
+            stations: Named(stations),
+            queues: Named(queues),
+            medium,
+        }
+    }
+
+    /// IP bits per second.
+    fn bps(&self, tally: &Tally) -> Option<f64> {
+        ratio(8.0 * tally.bytes as f64, self.seconds)
+    }
+
+    fn share(&self, time: Span) -> Option<f64> {
+        ratio(time.as_secs_f64(), self.seconds)
+    }
+
+    fn flow(&self, id: usize) -> FlowFigures {
+        let tally: &FlowTally = self.wlan.flow(id);
+        let lost = tally.dropped.packets + tally.given_up.packets;
+        let met = lost + tally.delivered.packets;
+        let greatest = (tally.delay.count > 0).then(|| tally.delay.greatest.as_secs_f64());
+        // A quantile is the middle of a bucket, which may lie above the greatest delay.
+        let quantile = |q| Some(tally.delays.quantile_s(q)?.min(greatest?));
+        FlowFigures {
+            offered_bps: self.bps(&tally.offered),
+            throughput_bps: self.bps(&tally.delivered),
+            offered_packets: tally.offered.packets,
+            delivered_packets: tally.delivered.packets,
+            queue_drops_packets: tally.dropped.packets,
+            given_up_packets: tally.given_up.packets,
+            loss_ratio: ratio(lost as f64, met as f64),
+            delay_mean_s: tally.delay.mean_s(),
+            delay_p50_s: quantile(0.5),
+            delay_p95_s: quantile(0.95),
+            delay_p99_s: quantile(0.99),
+            delay_max_s: greatest,
+        }
+    }
+
+    fn access(&self, station: usize) -> CategoryTally {
+        (0..AccessCategory::ALL.len())
+            .map(|queue| self.wlan.access(station, queue))
+            .fold(CategoryTally::default(), |sum, of| sum.plus(&of))
+    }
+
+    fn station(&self, id: usize) -> StationFigures {
+        let access = self.access(id);
+        let tally = self.wlan.station(id);
+        let attempts = access.attempts as f64;
+        let airtime = |kind| self.share(tally.sent_of(kind).time);
+        let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+        StationFigures {
+            attempts: access.attempts,
+            collided_ratio: ratio(tally.collided as f64, attempts),
+            failed_ratio: ratio(access.failures as f64, attempts),
+            acknowledged_packets: access.acknowledged,
+            given_up_packets: access.given_up,
+            internal_collisions: access.internal_collisions,
+            airtime_ratio: self.share(all),
+            rts_airtime_ratio: airtime(FrameKind::Rts),
+            cts_airtime_ratio: airtime(FrameKind::Cts),
+            data_airtime_ratio: airtime(FrameKind::Data),
+            ack_airtime_ratio: airtime(FrameKind::Ack),
+            busy_ratio: self.share(self.wlan.busy(id, self.now)),
+        }
+    }
+
+    fn queue(&mut self, station: usize, queue: usize) -> QueueFigures {
+        let tally: QueueTally = self.wlan.queue(station, queue, self.now);
+        let waited = tally.waited;
+        QueueFigures {
+            offered_packets: tally.offered.packets,
+            dropped_packets: tally.dropped.packets,
+            taken_packets: tally.taken.packets,
+            length_mean_packets: ratio(tally.packet_time as f64 * 1e-9, self.seconds),
+            length_max_packets: tally.longest,
+            waiting_mean_s: waited.mean_s(),
+            waiting_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
+        }
+    }
+
+    fn medium(&self, stations: usize, flows: &[(&str, FlowFigures)]) -> MediumFigures {
+        let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        let (mut attempts, mut collided) = (0, 0);
+        for id in 0..stations {
+            let tally = self.wlan.station(id);
+            let time = |kind| tally.sent_of(kind).time;
+            data = data + time(FrameKind::Data);
+            lost = lost + tally.data_lost.time;
+            control = control + time(FrameKind::Rts) + time(FrameKind::Cts) + time(FrameKind::Ack);
+            attempts += self.access(id).attempts;
+            collided += tally.collided;
+        }
+        let throughputs: Vec<f64> =
+            flows.iter().filter_map(|(_, flow)| flow.throughput_bps).collect();
+        let sum: f64 = throughputs.iter().sum();
+        let squares: f64 = throughputs.iter().map(|x| x * x).sum();
+        MediumFigures {
+            throughput_bps: (self.seconds > 0.0).then_some(sum),
+            collided_ratio: ratio(collided as f64, attempts as f64),
+            data_airtime_ratio: self.share(data - lost),
+            lost_data_airtime_ratio: self.share(lost),
+            control_airtime_ratio: self.share(control),
+            throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The flows of a scenario: those of groups become one for each member.
+
+use super::error::{Result, error, wrong};
+use super::file::{BehaviourName, File, FlowTable, SourceName};
+use super::phy::rate_index;
+use super::stations::Stations;
+use crate::wlan::FlowSpec;
+use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::{Reach, StationId};
+use airqueue_wifi::phy::Phy;
+use airqueue_wifi::phy::frames::{
+    FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
+};
+use std::collections::HashSet;
+use std::iter::repeat_n;
+
+/// The most flows.
+const MOST_FLOWS: usize = 100_000;
+
+/// What flows are made from.
+pub(super) struct Flows<'a> {
+    pub(super) file: &'a File,
+    pub(super) stations: &'a Stations,
+    pub(super) phy: &'a Phy,
+    /// The rate of data frames.
+    pub(super) rate: RateIndex,
+    pub(super) reach: &'a Reach,
+}
+
+impl Flows<'_> {
+    /// All flows.
+    pub(super) fn all(&self) -> Result<Vec<FlowSpec>> {
+        let mut all = Vec::new();
+        for (at, table) in self.file.flows.iter().enumerate() {
+            let key = format!("flows[{at}]");
+            self.add(&key, table, &mut all)?;
+        }
+        self.check_names(&all)?;
+        self.check_queues(&all)?;
+        Ok(all)
+    }
+
+    fn add(&self, key: &str, table: &FlowTable, all: &mut Vec<FlowSpec>) -> Result<()> {
+        let pairs = self.pairs(key, table)?;
+        let count = pairs.len();
+        if count > MOST_FLOWS - all.len() {
+            let flows = all.len() + count;
+            return wrong(
+                key,
+                format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
+            );
+        }
+        let phy_rate = table.phy_rate.as_ref();
+        let phy_rate = phy_rate
+            .map(|rate| rate_index(self.phy, format_args!("{key}.phy_rate"), rate))
+            .transpose()?;
+        let source = self.source(key, table)?;
+        for (at, (from, to)) in pairs.into_iter().enumerate() {
+            self.check_pair(key, from, to)?;
+            let mut source = source;
+            source.start += offset(&source, at, count);
+            let flow = FlowSpec {
+                name: self.name(table, at, count, from, to),
+                from: StationId(from as u32),
+                to: StationId(to as u32),
+                queue: 0,
+                rate: phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+                overhead_bytes: self.overhead(from, to),
+                source,
+                collected: false,
+            };
+            self.check_size(key, &flow)?;
+            all.push(flow);
+        }
+        Ok(())
+    }
+
+    /// From whom to whom.
+    fn pairs(&self, key: &str, table: &FlowTable) -> Result<Vec<(usize, usize)>> {
+        let from = self.stations.find(format_args!("{key}.from"), &table.from)?;
+        let to = self.stations.find(format_args!("{key}.to"), &table.to)?;
+        let (sources, sinks) = (from.ids.len(), to.ids.len());
+        Ok(match (from.group, to.group) {
+            (true, true) if sources != sinks => {
+                let problem = format_args!(
+                    "{:?} has {sinks} members and {:?} has {sources}; groups must be equally large, \
+                     each member of one sends to the one with its number in the other",
+                    table.to, table.from
+                );
+                return wrong(format_args!("{key}.to"), problem);
+            }
+            (true, false) => from.ids.zip(repeat_n(to.ids.start, sources)).collect(),
+            (false, true) => repeat_n(from.ids.start, sinks).zip(to.ids).collect(),
+            _ => from.ids.zip(to.ids).collect(),
+        })
+    }
+
+    fn name(&self, table: &FlowTable, at: usize, count: usize, from: usize, to: usize) -> String {
+        match &table.name {
+            None => format!("{}->{}", self.stations.name(from), self.stations.name(to)),
+            Some(name) if count == 1 => name.clone(),
+            Some(name) => format!("{name}{}", at + 1),
+        }
+    }
+
+    fn source(&self, key: &str, table: &FlowTable) -> Result<SourceSpec> {
+        let start = Time::ZERO + table.start.value;
+        let stop = table.stop.as_ref().map_or(Time::MAX, |stop| Time::ZERO + stop.value);
+        if stop <= start {
+            let start = &table.start.text;
+            let problem = format_args!("a flow must stop after its start, {start}");
+            return wrong(format_args!("{key}.stop"), problem);
+        }
+        let size_bytes = table.size.value;
+        let arrivals = match (table.source, self.mean_rate(key, table)?) {
+            (SourceName::Saturated, None) => Arrivals::Saturated,
+            (SourceName::Cbr, Some(rate)) => Arrivals::Constant(rate),
+            (SourceName::Poisson, Some(rate)) => Arrivals::Poisson(rate),
+            (SourceName::Saturated, Some(_)) => {
+                let problem = "a saturated source has no rate; leave the rate out, or give source \
+                               = \"cbr\" or \"poisson\"";
+                return wrong(format_args!("{key}.source"), problem);
+            }
+            (_, None) => return wrong(key, "missing key `rate`, or `packet_rate`"),
+        };
+        Ok(SourceSpec { arrivals, size_bytes, start, stop })
+    }
+
+    fn mean_rate(&self, key: &str, table: &FlowTable) -> Result<Option<DataRate>> {
+        match (&table.rate, &table.packet_rate) {
+            (Some(_), Some(_)) => {
+                wrong(format_args!("{key}.packet_rate"), "rate is given too; leave one of them out")
+            }
+            (Some(rate), None) => Ok(Some(rate.value)),
+            (None, Some(packets)) => {
+                let bps = packets.value * 8.0 * f64::from(table.size.value);
+                let rate = DataRate::from_bps(bps.round() as u64);
+                let least = "with that size it is less than 1 b/s";
+                rate.map(Some).ok_or_else(|| error(format_args!("{key}.packet_rate"), least))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// What one station's rates, the other's, and those of all say.
+    fn rate_between(&self, from: usize, to: usize) -> RateIndex {
+        let own = [from, to].into_iter().filter_map(|id| self.stations.rates[id]);
+        own.min_by_key(|&rate| self.phy.rate(rate)).unwrap_or(self.rate)
+    }
+
+    /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
+    fn overhead(&self, from: usize, to: usize) -> u32 {
+        if matches!(self.file.behaviour, BehaviourName::Ns2) {
+            return NS2_OVERHEAD_BYTES;
+        }
+        let qos = |id: usize| self.stations.specs[id].mac.categories.len() > 1;
+        let header = if qos(from) && qos(to) { QOS_HEADER_BYTES } else { HEADER_BYTES };
+        header + LLC_SNAP_BYTES + FCS_BYTES
+    }
+
+    fn check_pair(&self, key: &str, from: usize, to: usize) -> Result<()> {
+        let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
+        if from == to {
+            return wrong(
+                format_args!("{key}.to"),
+                format_args!("{sender:?} would send to itself"),
+            );
+        }
+        let decodes = |from: usize, to: usize| {
+            let signal = self.reach.signal(StationId(from as u32), StationId(to as u32));
+            signal.is_some_and(|signal| signal.decodable())
+        };
+        for (from, to) in [(from, to), (to, from)] {
+            if !decodes(from, to) {
+                let (from, to) = (self.stations.name(from), self.stations.name(to));
+                let problem = format_args!(
+                    "{sender:?} and {receiver:?} are out of reach: {to:?} cannot decode the frames \
+                     of {from:?}"
+                );
+                return wrong(format_args!("{key}.to"), problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
+        let most = self.phy.max_psdu_bytes() - flow.overhead_bytes;
+        let size = flow.source.size_bytes;
+        if !(20..=most).contains(&size) {
+            let problem = format_args!(
+                "found {size} B, expected an IP packet of 20 to {most} B: a frame adds {} B to it \
+                 and has at most {} B",
+                flow.overhead_bytes,
+                self.phy.max_psdu_bytes()
+            );
+            return wrong(format_args!("{key}.size"), problem);
+        }
+        let chance = airqueue_core::Seed(0).stream("");
+        Source::new(flow.source, chance).map(drop).map_err(|problem| error(key, problem))
+    }
+
+    fn check_names(&self, all: &[FlowSpec]) -> Result<()> {
+        let mut seen = HashSet::with_capacity(all.len());
+        match all.iter().find(|flow| !seen.insert(flow.name.as_str())) {
+            None => Ok(()),
+            Some(flow) => {
+                let name = &flow.name;
+                let problem = format_args!("two flows are called {name:?}; give them names");
+                wrong("flows", problem)
+            }
+        }
+    }
+
+    /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
+    fn check_queues(&self, all: &[FlowSpec]) -> Result<()> {
+        let mut kept = std::collections::HashMap::new();
+        for flow in all {
+            let station = &self.stations.specs[flow.from.index()];
+            let size = u64::from(flow.source.size_bytes);
+            let (packets, bytes) = kept.entry((flow.from, flow.queue)).or_insert((0u64, 0u64));
+            let saturated = flow.source.arrivals == Arrivals::Saturated;
+            if saturated {
+                *packets += 1;
+                *bytes += size;
+            }
+            let (needed, most, unit) = match station.queues[flow.queue].limit {
+                Limit::Packets(most) => (*packets, u64::from(most), "packets"),
+                Limit::Bytes(most) => (size.max(*bytes), most, "B"),
+            };
+            if needed > most {
+                let name = &station.name;
+                let problem = format_args!(
+                    "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: \
+                     a packet, and one of each saturated flow"
+                );
+                return wrong("flows", problem);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By how much the `at`th of `count` flows of a group begins later: flows at a constant rate would else
+/// all send at the same instants.
+fn offset(source: &SourceSpec, at: usize, count: usize) -> Span {
+    let Arrivals::Constant(rate) = source.arrivals else { return Span::ZERO };
+    let interval = i128::from(rate.time_for(source.size_bytes).as_nanos());
+    Span::from_nanos((interval * at as i128 / count as i128) as i64)
+}

@@ -1,0 +1,106 @@
+//! Networks as users describe them, and the figures that are reported of them.
+//!
+//! [`Scenario::from_json`] reads what a scenario file says, checks it, and builds what the engine runs:
+//! whatever passes can be simulated. [`schema`] describes the same keys to editors.
+
+mod error;
+mod figures;
+mod file;
+mod flows;
+mod layers;
+mod mac;
+mod medium;
+mod phy;
+mod quantity;
+mod stations;
+mod table;
+
+pub use error::ScenarioError;
+pub use figures::Run;
+
+use crate::wlan::WlanSpec;
+use airqueue_core::{Seed, Span, Time};
+use airqueue_wifi::medium::FrameErrors;
+use error::error;
+use figures::Names;
+use file::File;
+use flows::Flows;
+use stations::Stations;
+use std::sync::Arc;
+
+/// A network that can be simulated, and for how long.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    spec: WlanSpec,
+    duration: Span,
+    warm_up: Span,
+    names: Arc<Names>,
+}
+
+/// The longest that can be simulated: thirty years, far from the end of the clock.
+const LONGEST: Span = Span::from_secs(1_000_000_000);
+
+impl Scenario {
+    /// Reads a JSON object with the keys of a scenario file.
+    pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        // First into a value, so that what is wrong is not told with lines and columns that the user has
+        // never seen.
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        let file: table::Table<File> = serde_path_to_error::deserialize(value)?;
+        Scenario::new(&file)
+    }
+
+    fn new(file: &File) -> Result<Scenario, ScenarioError> {
+        let (duration, warm_up) = (file.duration.value, file.warm_up.value);
+        if duration <= Span::ZERO {
+            return error::wrong("duration", "there is none; it must be at least 1 ns");
+        }
+        if duration + warm_up > LONGEST {
+            return error::wrong("duration", "with the warm-up it is more than 1e9 s");
+        }
+        let (network, rate) = phy::network(&file.phy, file.behaviour)?;
+        let stations = Stations::new(file, &network.phy)?;
+        let reach = medium::everyone(&stations)?;
+        let flows =
+            Flows { file, stations: &stations, phy: &network.phy, rate, reach: &reach }.all()?;
+        let spec = WlanSpec {
+            network,
+            reach,
+            capture: None,
+            errors: FrameErrors::None,
+            noise_w: 1e-13,
+            stations: stations.specs,
+            flows,
+            warm_up: Time::ZERO + warm_up,
+        };
+        let names = Arc::new(Names::new(&spec));
+        Ok(Scenario { spec, duration, warm_up, names })
+    }
+
+    /// What the engine runs.
+    pub fn spec(&self) -> &WlanSpec {
+        &self.spec
+    }
+
+    /// How long is counted, after the warm-up.
+    pub fn duration(&self) -> Span {
+        self.duration
+    }
+
+    /// How long the network runs before counting begins.
+    pub fn warm_up(&self) -> Span {
+        self.warm_up
+    }
+
+    /// A replication, at time zero. The seed decides all chance in it.
+    pub fn start(&self, seed: Seed) -> Result<Run, ScenarioError> {
+        Run::new(self, seed)
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of scenario files.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(File);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}

@@ -1,0 +1,146 @@
+//! The stations of a scenario: groups become their members.
+
+use super::error::{Result, error, wrong};
+use super::file::{File, StationTable};
+use super::layers::Layers;
+use super::mac::{mac, queue};
+use super::phy::rate_index;
+use crate::wlan::StationSpec;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::phy::Phy;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The most stations.
+pub(super) const MOST_STATIONS: usize = 100_000;
+/// The most packets that all driver rings can hold together: memory is set aside for them.
+const MOST_RING_PACKETS: usize = 1 << 22;
+
+/// All stations.
+#[derive(Default)]
+pub(super) struct Stations {
+    pub(super) specs: Vec<StationSpec>,
+    /// The rate of each one's frames, if it has one of its own.
+    pub(super) rates: Vec<Option<RateIndex>>,
+    /// The members of each table.
+    members: Vec<Range<usize>>,
+    by_name: HashMap<String, Named>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) ids: Range<usize>,
+    pub(super) group: bool,
+}
+
+/// A name of a station: of flows, queues and columns too.
+fn check_name(key: &str, name: &str) -> Result<()> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(64).collect();
+    wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
+}
+
+impl Stations {
+    pub(super) fn new(file: &File, phy: &Phy) -> Result<Stations> {
+        let mut stations = Stations::default();
+        for (at, table) in file.stations.iter().enumerate() {
+            stations.add(&format!("stations[{at}]"), table, file, phy)?;
+        }
+        if stations.specs.is_empty() {
+            return wrong("stations", "there are none; give at least one");
+        }
+        stations.check_rings()?;
+        Ok(stations)
+    }
+
+    fn add(&mut self, key: &str, table: &StationTable, file: &File, phy: &Phy) -> Result<()> {
+        check_name(&format!("{key}.name"), &table.name)?;
+        let first = self.specs.len();
+        let count = match table.count {
+            Some(0) => return wrong(format_args!("{key}.count"), "found 0, expected at least 1"),
+            count => count.unwrap_or(1) as usize,
+        };
+        if count > MOST_STATIONS - first {
+            let all = first + count;
+            let problem =
+                format_args!("with it there are {all} stations, more than {MOST_STATIONS}");
+            return wrong(format_args!("{key}.count"), problem);
+        }
+        let ids = first..first + count;
+        self.add_name(key, &table.name, Named { ids: ids.clone(), group: table.count.is_some() })?;
+        let spec = self.spec(key, table, file, phy)?;
+        let rate = table.rate.as_ref();
+        let rate =
+            rate.map(|rate| rate_index(phy, format_args!("{key}.rate"), rate)).transpose()?;
+        for id in ids.clone() {
+            let mut spec = spec.clone();
+            if table.count.is_some() {
+                spec.name = format!("{}{}", table.name, id - first + 1);
+                self.add_name(key, &spec.name, Named { ids: id..id + 1, group: false })?;
+            }
+            self.specs.push(spec);
+            self.rates.push(rate);
+        }
+        self.members.push(ids);
+        Ok(())
+    }
+
+    fn spec(&self, key: &str, table: &StationTable, file: &File, phy: &Phy) -> Result<StationSpec> {
+        let macs = Layers::new(vec![
+            (format!("{key}.mac"), &table.mac.0),
+            ("mac".to_owned(), &file.mac.0),
+        ]);
+        let queues = Layers::new(vec![
+            (format!("{key}.queue"), &table.queue.0),
+            ("queue".to_owned(), &file.queue.0),
+        ]);
+        let mac = mac(&macs, phy)?;
+        let queues = vec![queue(&queues); mac.categories.len()];
+        Ok(StationSpec { name: table.name.clone(), mac, queues })
+    }
+
+    fn add_name(&mut self, key: &str, name: &str, named: Named) -> Result<()> {
+        match self.by_name.insert(name.to_owned(), named) {
+            None => Ok(()),
+            Some(_) => wrong(
+                format_args!("{key}.name"),
+                format_args!("a station or group before it is called {name:?} too"),
+            ),
+        }
+    }
+
+    /// The station or group that a key names.
+    pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
+        let found = self.by_name.get(name).cloned();
+        found.ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no station or group {shown:?}"))
+        })
+    }
+
+    fn check_rings(&self) -> Result<()> {
+        let mut all = 0usize;
+        for (at, members) in self.members.iter().enumerate() {
+            for queue in self.specs[members.clone()].iter().flat_map(|spec| &spec.queues) {
+                all += queue.ring_packets;
+                if all > MOST_RING_PACKETS {
+                    return wrong(
+                        format_args!("stations[{at}].queue.ring"),
+                        format_args!(
+                            "all rings together hold more than {MOST_RING_PACKETS} packets"
+                        ),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn name(&self, id: usize) -> &str {
+        &self.specs[id].name
+    }
+}
