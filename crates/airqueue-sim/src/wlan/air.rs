@@ -1,6 +1,5 @@
 //! What is on the air.
 
-use airqueue_core::Time;
 use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{Air, FrameId};
 
@@ -9,7 +8,7 @@ use airqueue_wifi::medium::{Air, FrameId};
 pub(super) struct OnAir {
     pub(super) id: FrameId,
     pub(super) frame: Frame,
-    pub(super) begins: Time,
+    pub(super) air: Air,
 }
 
 /// All frames on the air, by a number that is free again when the frame has ended.
@@ -22,10 +21,10 @@ pub(super) struct Airings {
 
 impl Airings {
     /// A frame begins.
-    pub(super) fn begin(&mut self, frame: Frame, air: Air) -> (u32, FrameId) {
+    pub(super) fn begin(&mut self, frame: Frame, air: Air) -> u32 {
         self.next += 1;
-        let on_air = OnAir { id: FrameId(self.next), frame, begins: air.begins };
-        let place = match self.free.pop() {
+        let on_air = OnAir { id: FrameId(self.next), frame, air };
+        match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = on_air;
                 place
@@ -34,8 +33,13 @@ impl Airings {
                 self.places.push(on_air);
                 self.places.len() as u32 - 1
             }
-        };
-        (place, on_air.id)
+        }
+    }
+
+    /// A frame on the air.
+    #[inline]
+    pub(super) fn at(&self, place: u32) -> &OnAir {
+        &self.places[place as usize]
     }
 
     /// It has ended.

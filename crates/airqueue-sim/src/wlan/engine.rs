@@ -1,9 +1,10 @@
 //! The network at work.
 
-use super::air::Airings;
+use super::air::{Airings, OnAir};
 use super::errors::BitErrors;
 use super::flow::Flow;
 use super::grants::Grants;
+use super::hearing::{Ears, Hearing, OnAirNow};
 use super::interface::Interface;
 use super::record::StationTally;
 use super::results::Baseline;
@@ -16,7 +17,7 @@ use crate::run_loop::{Model, Simulation};
 use airqueue_core::{Packet, Payload, Seed, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Mac, Msdu, Network, Reaction};
-use airqueue_wifi::medium::{Air, End, Reach, Reception, StationId};
+use airqueue_wifi::medium::{self, Air, End, Reception, StationId};
 
 /// Frames end.
 const END: Phase = Phase(0);
@@ -48,9 +49,9 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Wlan {
     pub(super) net: Network,
-    reach: Reach,
+    ears: Ears,
+    hearing: Hearing,
     pub(super) macs: Vec<Mac>,
-    receptions: Vec<Reception>,
     errors: BitErrors,
     /// The queues of all stations, one station's after the other's.
     pub(super) interfaces: Vec<Interface>,
@@ -101,8 +102,8 @@ impl Wlan {
         let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);
         let mut wlan = Wlan {
             errors: BitErrors::new(errors, spec.noise_w, &net.phy, stations, seed),
-            reach: spec.reach.clone(),
-            receptions,
+            ears: Ears::new(spec.reach.clone(), &receptions),
+            hearing: Hearing::new(receptions),
             wakeups: (0..queues).map(wakeup).collect(),
             interfaces,
             first_queue,
@@ -278,15 +279,17 @@ impl Wlan {
 
     fn on_grants(&mut self, now: Time, queue: &mut EventQueue<Event>) {
         self.armed = Time::MAX;
-        while let Some(station) = self.grants.due(now) {
-            let frame = self.macs[station].on_grant(now, &self.net);
+        self.grants.due(now, &mut self.touched);
+        while let Some(station) = self.touched.pop() {
+            let frame = self.macs[station as usize].on_grant(now, &self.net);
             self.beginning.push(frame);
-            self.follow_up(station, now, queue);
+            self.follow_up(station as usize, now, queue);
         }
     }
 
     fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
-        let receiving = self.receptions[station].receiving(now);
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        let receiving = self.hearing.receiving(station, now, &on);
         let frame = self.macs[station].on_timer(now, receiving, &self.net);
         self.beginning.extend(frame);
         self.follow_up(station, now, queue);
@@ -295,66 +298,77 @@ impl Wlan {
     fn begin(&mut self, frame: Frame, now: Time, queue: &mut EventQueue<Event>) {
         let from = frame.from.index();
         let air = Air { begins: now, ends: now + self.net.phy.airtime(frame.rate, frame.bytes) };
-        let (place, id) = self.airings.begin(frame, air);
+        let place = self.airings.begin(frame, air);
         queue.schedule(air.ends, END, Event::End(place));
-        self.receptions[from].on_transmit(air);
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.transmit(frame.from, air, &on);
         self.macs[from].on_transmit(now);
         self.settle(from, now);
-        for hearer in self.reach.hearers(frame.from) {
-            let at = hearer.station.index();
-            let signal = hearer.signal();
-            self.receptions[at].on_begin(id, air, signal);
-            if signal.sensed() && self.macs[at].on_sensed_begin(now, &self.net) {
-                self.macs[at].settle(now, &self.net);
-                self.grants.set(at, self.macs[at].next_grant());
+        let Wlan { ears, hearing, macs, grants, airings, net, .. } = self;
+        let on = OnAirNow { ears, airings };
+        for &ear in ears.of(frame.from) {
+            hearing.begin(ear, place, now, &on);
+            let station = ear.station();
+            let mac = &mut macs[station];
+            if ear.sensed && mac.on_sensed_begin(now, net) {
+                grants.set(station, mac.next_grant());
             }
         }
     }
 
     /// `TAPPED`: what became of the frame is also told to the tap.
     fn on_end<const TAPPED: bool>(&mut self, place: u32, now: Time, queue: &mut EventQueue<Event>) {
-        let on_air = self.airings.end(place);
-        let frame = on_air.frame;
-        let (from, time) = (frame.from.index(), now - on_air.begins);
+        let OnAir { id, frame, air } = self.airings.end(place);
+        let (from, time) = (frame.from.index(), air.ends - air.begins);
         self.macs[from].on_transmitted(&frame, now, &self.net);
         self.stations[from].on_sent(frame.kind, time);
-        for at in 0..self.reach.hearers(frame.from).len() {
-            let hearer = self.reach.hearers(frame.from)[at];
-            let (station, signal) = (hearer.station.index(), hearer.signal());
-            let Some(end) = self.receptions[station].on_end(on_air.id) else { continue };
-            let mac = &mut self.macs[station];
-            let idle = signal.sensed() && mac.on_sensed_end(now);
+        let overheard = self.net.overheard(&frame, now);
+        let mut received = false;
+        let Wlan { ears, hearing, macs, grants, net, errors, touched, .. } = self;
+        for &ear in ears.of(frame.from) {
+            let (station, end) = (ear.station(), hearing.end(ear, place, id));
+            let mac = &mut macs[station];
+            let idle = ear.sensed && mac.on_sensed_end(now);
             let survived = end.outcome.decoded();
-            let bit_error = survived && self.errors.lose(&frame, hearer, &end);
+            let bit_error =
+                survived && errors.lose(&frame, station, &end, || ears.signal(frame.from, station));
+            let decoded = survived && !bit_error;
             if TAPPED {
-                let (station, End { outcome, engaged, .. }) = (hearer.station, end);
+                let End { outcome, engaged, .. } = end;
+                let station = StationId(station as u32);
                 self.tap.hear(Heard { station, outcome, engaged, bit_error });
             }
-            let touched = if survived && !bit_error {
-                mac.on_frame(&frame, now, &self.net) == Reaction::Mine
+            let mine = station == frame.to.index();
+            if mine {
+                self.stations[from].on_outcome(&frame, end.outcome, !decoded, time);
+                received = decoded;
+            }
+            let reaction = if decoded && mine {
+                mac.on_frame(&frame, now, net)
+            } else if decoded {
+                mac.overhear(overheard, net)
             } else if end.engaged {
-                mac.on_error(end.outcome, now, &self.net) == Reaction::Mine
+                mac.on_error(end.outcome, now, net)
             } else {
-                false
-            };
-            if touched {
-                self.touched.push(station as u32);
-            } else if idle {
-                mac.settle(now, &self.net);
-                self.grants.set(station, mac.next_grant());
-            }
-            if hearer.station == frame.to {
-                let lost = !survived || bit_error;
-                self.stations[from].on_outcome(&frame, end.outcome, lost, time);
-                if frame.kind == FrameKind::Data && !lost {
-                    self.deliver(from, frame.queue.into(), now);
+                if end.outcome == medium::Outcome::Overpowered {
+                    mac.on_ignored(air.begins, now, net);
                 }
+                Reaction::Overheard
+            };
+            if reaction == Reaction::Mine {
+                touched.push(station as u32);
+            } else if idle {
+                mac.settle(now, net);
+                grants.set(station, mac.next_grant());
             }
+        }
+        if received && frame.kind == FrameKind::Data {
+            self.deliver(from, frame.queue.into(), now);
         }
         if TAPPED {
             let held = self.macs[from].held(frame.queue.into());
             let data = held.filter(|_| frame.kind == FrameKind::Data);
-            self.tap.tell(frame, data.map(|msdu| msdu.packet), on_air.begins, now);
+            self.tap.tell(frame, data.map(|msdu| msdu.packet), air.begins, now);
         }
         self.follow_up(from, now, queue);
         while let Some(station) = self.touched.pop() {
@@ -393,11 +407,12 @@ impl Wlan {
     }
 
     /// A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
+    #[inline]
     fn arm(&mut self, queue: &mut EventQueue<Event>) {
-        let first = self.grants.first();
-        if first < self.armed {
-            self.armed = first;
-            self.grant_alarm.set(Some(first), queue);
+        let bound = self.grants.bound();
+        if bound < self.armed {
+            self.armed = bound;
+            self.grant_alarm.set(Some(bound), queue);
         }
     }
 }

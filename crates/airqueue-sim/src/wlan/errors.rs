@@ -2,7 +2,7 @@
 
 use airqueue_core::{DataRate, Seed, Stream};
 use airqueue_wifi::mac::Frame;
-use airqueue_wifi::medium::{End, FrameErrors, Hearer, Modulation, Signal};
+use airqueue_wifi::medium::{End, FrameErrors, Modulation, Signal};
 use airqueue_wifi::phy::Phy;
 
 /// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
@@ -13,15 +13,14 @@ pub(super) struct BitErrors {
     noise_w: f64,
     /// The modulation of each rate.
     modulations: Vec<Modulation>,
-    /// Bit hazards that were computed before: without interference there is one for each power and rate,
-    /// and a network has few powers.
+    /// Bit hazards that were computed before: in a network without motion the same ratios of power return.
     known: Vec<Known>,
     chance: Vec<Stream>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    power_w: f64,
+    snr: f64,
     rate: usize,
     hazard: f64,
 }
@@ -30,10 +29,16 @@ struct Known {
 const KNOWN: usize = 1 << 12;
 
 impl BitErrors {
-    pub(super) fn new(errors: FrameErrors, noise_w: f64, phy: &Phy, stations: usize, seed: Seed) -> BitErrors {
+    pub(super) fn new(
+        errors: FrameErrors,
+        noise_w: f64,
+        phy: &Phy,
+        stations: usize,
+        seed: Seed,
+    ) -> BitErrors {
         let modulation = |rate: DataRate| Modulation::at(rate).unwrap_or(Modulation::Dbpsk1);
         let by_snr = errors == FrameErrors::BySnr;
-        let nothing = Known { power_w: f64::NAN, rate: 0, hazard: 0.0 };
+        let nothing = Known { snr: f64::NAN, rate: 0, hazard: 0.0 };
         let drawing = if errors == FrameErrors::None { 0 } else { stations };
         BitErrors {
             errors,
@@ -44,14 +49,20 @@ impl BitErrors {
         }
     }
 
-    /// True if the frame, which no other destroyed where it is heard, is lost all the same.
+    /// True if the frame, which no other destroyed where a station hears it, is lost all the same.
     #[inline]
-    pub(super) fn lose(&mut self, frame: &Frame, hearer: Hearer, end: &End) -> bool {
+    pub(super) fn lose(
+        &mut self,
+        frame: &Frame,
+        station: usize,
+        end: &End,
+        signal: impl FnOnce() -> Signal,
+    ) -> bool {
         if self.errors == FrameErrors::None {
             return false;
         }
-        let loss = self.loss(frame, hearer.signal(), end);
-        self.chance[hearer.station.index()].chance(loss)
+        let loss = self.loss(frame, signal(), end);
+        self.chance[station].chance(loss)
     }
 
     fn loss(&mut self, frame: &Frame, signal: Signal, end: &End) -> f64 {
@@ -60,16 +71,11 @@ impl BitErrors {
         if self.errors != FrameErrors::BySnr {
             return self.errors.loss(modulation, 0.0, frame.bytes);
         }
-        let noise_w = self.noise_w + end.interference_w;
-        if end.interference_w > 0.0 {
-            return self.errors.loss(modulation, signal.power_w / noise_w, frame.bytes);
-        }
-        let place =
-            (signal.power_w.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let snr = signal.power_w / (self.noise_w + end.interference_w);
+        let place = (snr.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let known = &mut self.known[(place >> 52) as usize];
-        if known.power_w != signal.power_w || known.rate != rate {
-            let hazard = modulation.bit_hazard(signal.power_w / noise_w);
-            *known = Known { power_w: signal.power_w, rate, hazard };
+        if known.snr != snr || known.rate != rate {
+            *known = Known { snr, rate, hazard: modulation.bit_hazard(snr) };
         }
         FrameErrors::loss_of(known.hazard, frame.bytes)
     }

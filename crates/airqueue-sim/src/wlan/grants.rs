@@ -6,64 +6,59 @@ use airqueue_core::Time;
 const BLOCK: usize = 16;
 
 /// The time at which each of many would act, where they change their minds far more often than one of
-/// them acts. Setting a time is a store; the least is found by looking again at those blocks in which
-/// something has changed.
+/// them acts. Setting a time is two stores. What is known of the first of a block is a lower bound, which
+/// becomes exact when it is reached.
 #[derive(Clone, Debug)]
 pub struct Grants {
     times: Vec<Time>,
-    least: Vec<Time>,
-    stale: Vec<bool>,
-    /// Stale blocks, each once.
-    queue: Vec<u32>,
+    /// No station of the block acts before this.
+    bounds: Vec<Time>,
+    /// No station at all does.
+    bound: Time,
 }
 
 impl Grants {
     /// Nobody acts.
     pub fn new(stations: usize) -> Grants {
-        let blocks = stations.div_ceil(BLOCK);
         Grants {
             times: vec![Time::MAX; stations],
-            least: vec![Time::MAX; blocks],
-            stale: vec![false; blocks],
-            queue: Vec::with_capacity(blocks),
+            bounds: vec![Time::MAX; stations.div_ceil(BLOCK)],
+            bound: Time::MAX,
         }
     }
 
     /// From now on `station` would act at `at`; [`Time::MAX`]: not at all.
     #[inline]
     pub fn set(&mut self, station: usize, at: Time) {
-        if self.times[station] == at {
-            return;
-        }
         self.times[station] = at;
-        let block = station / BLOCK;
-        if !self.stale[block] {
-            self.stale[block] = true;
-            self.queue.push(block as u32);
-        }
+        let bound = &mut self.bounds[station / BLOCK];
+        *bound = at.min(*bound);
+        self.bound = at.min(self.bound);
     }
 
-    /// When the first acts.
+    /// Nobody acts before this. To be asked again then.
     #[inline]
-    pub fn first(&mut self) -> Time {
-        while let Some(block) = self.queue.pop() {
-            let block = block as usize;
-            self.stale[block] = false;
-            let end = self.times.len().min((block + 1) * BLOCK);
-            let times = &self.times[block * BLOCK..end];
-            self.least[block] = times.iter().fold(Time::MAX, |least, &at| least.min(at));
-        }
-        self.least.iter().fold(Time::MAX, |least, &at| least.min(at))
+    pub fn bound(&self) -> Time {
+        self.bound
     }
 
-    /// A station that acts at `now`, the one with the lowest number; `now` is [`Self::first`].
-    pub fn due(&mut self, now: Time) -> Option<usize> {
-        if self.first() != now {
-            return None;
+    /// Adds the stations that act at `now`, by rising number; there may be none. `now` is
+    /// [`Self::bound`], which it raises.
+    pub fn due(&mut self, now: Time, stations: &mut Vec<u32>) {
+        self.bound = Time::MAX;
+        for (block, times) in self.times.chunks(BLOCK).enumerate() {
+            if self.bounds[block] <= now {
+                let mut first = Time::MAX;
+                for (place, &at) in times.iter().enumerate() {
+                    if at == now {
+                        stations.push((block * BLOCK + place) as u32);
+                    }
+                    first = first.min(at);
+                }
+                self.bounds[block] = first;
+            }
+            self.bound = self.bound.min(self.bounds[block]);
         }
-        let block = self.least.iter().position(|&at| at == now)?;
-        let times = &self.times[block * BLOCK..];
-        times.iter().position(|&at| at == now).map(|place| block * BLOCK + place)
     }
 }
 
@@ -73,18 +68,31 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Times only move into the future here, as those of stations do.
         #[test]
-        fn the_first_is_the_least(sets in prop::collection::vec((0usize..70, 0i64..50), 1..200)) {
+        fn all_act_when_they_said_last(
+            sets in prop::collection::vec((0usize..70, 1i64..50, any::<bool>()), 1..200),
+        ) {
             let mut grants = Grants::new(70);
             let mut plain = vec![Time::MAX; 70];
-            for (station, at) in sets {
-                let at = if at == 0 { Time::MAX } else { Time::from_nanos(at) };
+            let mut now = 0;
+            for (station, ahead, never) in sets {
+                let at = if never { Time::MAX } else { Time::from_nanos(now + ahead) };
                 grants.set(station, at);
                 plain[station] = at;
-                let least = plain.iter().copied().min().unwrap();
-                prop_assert_eq!(grants.first(), least);
-                let due = plain.iter().position(|&at| at == least);
-                prop_assert_eq!(grants.due(least), due);
+                let first = plain.iter().copied().min().unwrap();
+                prop_assert!(grants.bound() <= first);
+                if grants.bound() < Time::MAX {
+                    now = grants.bound().as_nanos();
+                    let mut due = Vec::new();
+                    grants.due(Time::from_nanos(now), &mut due);
+                    let all = (0..70).filter(|&s| plain[s as usize] == Time::from_nanos(now));
+                    prop_assert_eq!(&due, &all.collect::<Vec<u32>>());
+                    for station in due {
+                        grants.set(station as usize, Time::MAX);
+                        plain[station as usize] = Time::MAX;
+                    }
+                }
             }
         }
     }

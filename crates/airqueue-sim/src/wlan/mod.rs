@@ -23,6 +23,7 @@ mod engine;
 mod errors;
 mod flow;
 pub mod grants;
+mod hearing;
 pub mod histogram;
 mod interface;
 pub mod pcap;

@@ -67,7 +67,7 @@ impl Backoff {
     #[inline]
     pub(super) fn freeze(&mut self, base: Time, now: Time, slot: Span) -> bool {
         let begin = self.begin(base);
-        if now >= begin {
+        if self.slots > 0 && now >= begin {
             // EDCA counts the boundary at which another station begins, DCF only slots that passed
             // idle (IEEE 802.11-2016, 10.22.2.4 and 10.3.4.3).
             let at_boundary = u32::from(self.rule == CountdownRule::Edca);

@@ -17,6 +17,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | bystanders after a frame in error | EIFS in place of DIFS | the same | EIFS, and then DIFS |
 /// | an error ends | with the next frame that is understood | the same | never: it is a NAV |
 /// | a frame that ends with or after one's own | is no error | is no error | is an error |
+/// | a frame ignored for a stronger one | costs nothing | costs nothing | a NAV of EIFS from its end, in whole µs from its beginning |
 /// | frames that begin together at equal power | the receiver is with one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
 /// | overlap, unless the scenario says otherwise | destroys all | SINR below 4 dB destroys | 10 dB stronger first frame survives |
 /// | a packet for a station with nothing to send, medium idle | goes once it has been idle for DIFS or AIFS | DCF: DIFS after it came; EDCA: after AIFS | DIFS after it came, and a backoff |
@@ -29,7 +30,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
 ///
 /// Not taken over: ns-3's NAV over a whole TXOP with CF-End and its PIFS recovery, its lifetime of
-/// queued packets; ns-2's NAV at a receiver that captured, retry counters that outlive a packet, and the
+/// queued packets; ns-2's retry counters that outlive a packet, and the
 /// backoff that it leaves out after giving a packet up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Behaviour {
@@ -51,6 +52,9 @@ pub struct Rules {
     pub backoff_draw: BackoffDraw,
     /// What a frame in error costs those who heard it.
     pub error_wait: ErrorWait,
+    /// Whether a frame that a receiver ignored for a stronger one sets a NAV of EIFS from its end, in whole
+    /// microseconds from its beginning.
+    pub ignored_nav: bool,
     /// Whether a frame that ends no earlier than one's own transmission during it counts as an error.
     pub deaf_errors: bool,
     /// How long after its beginning a frame is noticed. Who would transmit until then does.
@@ -129,6 +133,7 @@ impl Rules {
         conventions: Conventions::STANDARD,
         backoff_draw: BackoffDraw::Whole,
         error_wait: ErrorWait::Eifs,
+        ignored_nav: false,
         deaf_errors: false,
         sense_delay: Span::ZERO,
         arrival: Arrival::Standard,
@@ -155,6 +160,7 @@ impl Rules {
         conventions: Conventions::NS2,
         backoff_draw: BackoffDraw::OneFewer,
         error_wait: ErrorWait::EifsAsNav,
+        ignored_nav: true,
         deaf_errors: true,
         arrival: Arrival::Ns2,
         nav_reset: false,

@@ -25,4 +25,4 @@ pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};
 pub use category::CategoryTally;
 pub use config::{CategoryConfig, MacConfig, MacError, Txop};
 pub use frame::{Frame, FrameKind, Msdu};
-pub use station::{Fate, Finished, Mac, Network, Reaction};
+pub use station::{Fate, Finished, Mac, Network, Overheard, Reaction};

@@ -32,6 +32,14 @@ impl Network {
         };
         Network { slot: phy.slot(), phy, rules, error_hold }
     }
+
+    /// What a frame that ends at `now` tells those for whom it is not.
+    pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
+        let until = now + frame.nav;
+        let may_be_reset = frame.kind == FrameKind::Rts && self.rules.nav_reset;
+        let checked = if may_be_reset { self.phy.nav_timeout(frame.rate) } else { frame.nav };
+        Overheard { until, unless_confirmed: now + checked }
+    }
 }
 
 /// What became of a packet.
@@ -92,11 +100,20 @@ enum State {
     Served { queue: usize },
 }
 
+/// What a frame tells those for whom it is not.
+#[derive(Clone, Copy, Debug)]
+pub struct Overheard {
+    /// The NAV that it sets.
+    until: Time,
+    /// The same, if it is taken back unless something follows.
+    unless_confirmed: Time,
+}
+
 /// One station's MAC (see the [module](super) for how it is driven).
+// In C's order, to keep together what every frame in range touches.
+#[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Mac {
-    // First what every frame in range touches.
-    id: StationId,
     /// Frames on the air that make the medium busy here.
     sensed: u32,
     transmitting: bool,
@@ -113,10 +130,11 @@ pub struct Mac {
     nav_if_confirmed: Time,
     hold_until: Time,
     grant: Time,
+    state: State,
     /// How many of `backoffs` there are.
     queues: usize,
     backoffs: [Backoff; 4],
-    state: State,
+    id: StationId,
     timer: Time,
     /// Queues whose packets are done with, one bit each.
     done: u8,
@@ -204,8 +222,7 @@ impl Mac {
         now < self.nav_until
     }
 
-    /// A frame that makes the medium busy begins. True if nothing was known to be on the air before:
-    /// [`Self::settle`] is then due.
+    /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
     #[inline]
     pub fn on_sensed_begin(&mut self, now: Time, net: &Network) -> bool {
         if self.sensed == 0 {
@@ -214,12 +231,22 @@ impl Mac {
         }
         self.sensed += 1;
         if self.nav_if_confirmed > self.nav_until {
-            if now <= self.nav_until {
-                self.nav_until = self.nav_if_confirmed;
-            }
-            self.nav_if_confirmed = Time::ZERO;
+            self.confirm_nav(now);
         }
-        !self.frozen
+        // What ends before the frame is noticed has ended.
+        if self.frozen || self.grant <= self.noticed {
+            return false;
+        }
+        self.freeze(self.noticed, net);
+        true
+    }
+
+    #[cold]
+    fn confirm_nav(&mut self, now: Time) {
+        if now <= self.nav_until {
+            self.nav_until = self.nav_if_confirmed;
+        }
+        self.nav_if_confirmed = Time::ZERO;
     }
 
     /// Such a frame ends; what became of it is told afterwards. True if nothing is on the air any more:
@@ -264,6 +291,14 @@ impl Mac {
         self.end_wait(net)
     }
 
+    /// A frame that began at `begins` was ignored for a stronger one.
+    pub fn on_ignored(&mut self, begins: Time, now: Time, net: &Network) {
+        if net.rules.ignored_nav {
+            let until = begins + net.phy.nav(now - begins + net.phy.eifs());
+            self.nav_until = self.nav_until.max(until);
+        }
+    }
+
     /// A reception that was not the awaited response has ended.
     #[inline]
     fn end_wait(&mut self, net: &Network) -> Reaction {
@@ -276,32 +311,35 @@ impl Mac {
         Reaction::Overheard
     }
 
-    /// A frame has been decoded.
+    /// The same for a frame that is for another station; what it says is the same for all who hear it.
     #[inline]
-    pub fn on_frame(&mut self, frame: &Frame, now: Time, net: &Network) -> Reaction {
+    pub fn overhear(&mut self, overheard: Overheard, net: &Network) -> Reaction {
         self.hold_until = Time::ZERO;
-        if frame.to == self.id {
-            self.on_frame_for_me(frame, now, net);
-            return Reaction::Mine;
-        }
-        if frame.nav > Span::ZERO {
-            self.set_nav(frame, now, net);
+        if overheard.until > self.nav_until {
+            self.set_nav(overheard);
         }
         self.end_wait(net)
     }
 
-    fn set_nav(&mut self, frame: &Frame, now: Time, net: &Network) {
-        let until = now + frame.nav;
-        if until <= self.nav_until {
-            return;
-        }
-        let checked = now + net.phy.nav_timeout(frame.rate);
-        if frame.kind == FrameKind::Rts && net.rules.nav_reset && checked < until {
+    #[inline]
+    fn set_nav(&mut self, overheard: Overheard) {
+        let Overheard { until, unless_confirmed } = overheard;
+        if unless_confirmed < until {
             self.nav_if_confirmed = until;
-            self.nav_until = self.nav_until.max(checked);
+            self.nav_until = self.nav_until.max(unless_confirmed);
         } else {
             self.nav_until = until;
         }
+    }
+
+    /// A frame has been decoded.
+    pub fn on_frame(&mut self, frame: &Frame, now: Time, net: &Network) -> Reaction {
+        if frame.to != self.id {
+            return self.overhear(net.overheard(frame, now), net);
+        }
+        self.hold_until = Time::ZERO;
+        self.on_frame_for_me(frame, now, net);
+        Reaction::Mine
     }
 
     fn on_frame_for_me(&mut self, frame: &Frame, now: Time, net: &Network) {
@@ -454,18 +492,8 @@ impl Mac {
     /// Brings counters and [`Self::next_grant`] up to date with everything that happened at `now`.
     #[inline]
     pub fn settle(&mut self, now: Time, net: &Network) {
-        let contends = matches!(self.state, State::Idle | State::Responding(_) | State::Answering);
-        if self.transmitting || !contends {
-            if !self.frozen {
-                self.freeze(now, net);
-            }
-            return;
-        }
-        if self.sensed > 0 {
-            // What ends before the frame is noticed has ended.
-            if !self.frozen && self.grant > self.noticed {
-                self.freeze(self.noticed, net);
-            }
+        if self.is_busy() || self.in_exchange() {
+            self.stand_still(now, net);
             return;
         }
         if self.frozen {
@@ -481,13 +509,42 @@ impl Mac {
         }
     }
 
+    /// Whether an exchange of its own keeps its counters still.
+    #[inline]
+    fn in_exchange(&self) -> bool {
+        !matches!(self.state, State::Idle | State::Responding(_) | State::Answering)
+    }
+
+    fn stand_still(&mut self, now: Time, net: &Network) {
+        if self.frozen {
+            return;
+        }
+        if self.transmitting || self.in_exchange() {
+            self.freeze(now, net);
+        } else if self.grant > self.noticed {
+            self.freeze(self.noticed, net);
+        }
+    }
+
     #[inline]
     fn freeze(&mut self, now: Time, net: &Network) {
         let base = self.base();
         self.frozen = true;
         self.grant = Time::MAX;
+        let mut draws = false;
+        for backoff in &mut self.backoffs[..self.queues] {
+            draws |= backoff.freeze(base, now, net.slot);
+        }
+        if draws {
+            self.draw_for_fresh(net);
+        }
+    }
+
+    /// Packets that were to go without a backoff cannot.
+    #[cold]
+    fn draw_for_fresh(&mut self, net: &Network) {
         for queue in 0..self.queues {
-            if self.backoffs[queue].freeze(base, now, net.slot) {
+            if self.backoffs[queue].ready && self.backoffs[queue].fresh {
                 self.draw(queue, Time::ZERO, net);
             }
         }

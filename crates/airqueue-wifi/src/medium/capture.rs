@@ -166,10 +166,7 @@ pub struct Reception {
     rule: Rule,
     /// End of the station's own last transmission.
     deaf_until: Time,
-    /// The frame on the air if it is the only one and has been so from its beginning: by far the
-    /// most are, and nothing has to be decided about them. `airing` is then empty.
-    lone: Option<Airing>,
-    /// All frames on the air, if there is more than that. By beginning, those of one beginning by
+    /// All frames on the air. By beginning, those of one beginning by
     /// falling power: sums and verdicts do not depend on the order of the calls.
     airing: Vec<Airing>,
     hold: Option<Hold>,
@@ -199,35 +196,27 @@ impl Reception {
         };
         let never = Time::from_nanos(i64::MIN);
         let airing = Vec::with_capacity(4);
-        let (lone, hold, before) = (None, None, None);
-        Ok(Reception { rule, deaf_until: never, lone, airing, hold, before, since: never })
+        let (hold, before) = (None, None);
+        Ok(Reception { rule, deaf_until: never, airing, hold, before, since: never })
     }
 
     /// A frame begins to be heard. All frames that end at or before `air.begins` have been reported.
     #[inline]
     pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
         debug_assert!(air.begins < air.ends, "a frame takes time");
-        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
-        debug_assert!(self.on_air().all(|a| a.frame != frame), "one frame, one id");
+        debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.airing.iter().all(|a| a.frame != frame), "one frame, one id");
         let deaf = air.begins < self.deaf_until;
-        let new = Airing { frame, air, signal, standing: Standing::Faint, deaf };
-        if self.lone.is_none() && self.airing.is_empty() {
-            self.lone = Some(new);
-        } else {
-            if let Some(lone) = self.lone.take() {
-                self.join(lone);
-            }
-            self.join(new);
-        }
+        self.join(Airing { frame, air, signal, standing: Standing::Faint, deaf });
     }
 
     /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
     /// for [`Self::on_begin`], ends come first.
     #[inline]
     pub fn on_transmit(&mut self, air: Air) {
-        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
         self.deaf_until = self.deaf_until.max(air.ends);
-        for airing in self.lone.iter_mut().chain(&mut self.airing) {
+        for airing in &mut self.airing {
             airing.deaf = true;
         }
         if let Rule::Sinr { .. } = self.rule {
@@ -239,9 +228,6 @@ impl Reception {
     /// A frame ends. `None` if it never began here.
     #[inline]
     pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
-        if let Some(lone) = self.lone.take_if(|lone| lone.frame == frame) {
-            return Some(self.end_of_lone(&lone));
-        }
         let at = self.airing.iter().position(|a| a.frame == frame)?;
         let airing = self.airing.remove(at);
         let hold = self.hold.take_if(|hold| hold.frame == frame);
@@ -264,56 +250,47 @@ impl Reception {
         })
     }
 
-    /// What the rules come to for a frame that no other met.
-    #[inline]
-    fn end_of_lone(&self, lone: &Airing) -> End {
-        let decodable = lone.signal.decodable();
+    /// What the rules come to for a frame that meets no other and during which the station does not
+    /// transmit: it need not be told of such a frame at all.
+    pub fn alone(&self, signal: Signal) -> End {
+        let decodable = signal.decodable();
         let (taken, decoded) = match self.rule {
-            Rule::First { .. } => (lone.signal.sensed(), decodable),
+            Rule::First { .. } => (signal.sensed(), decodable),
             Rule::Sinr { ratio, noise_w, .. } => {
-                let decoded = decodable && lone.signal.power_w >= ratio * noise_w;
-                (decoded && !lone.deaf, decoded)
+                let decoded = decodable && signal.power_w >= ratio * noise_w;
+                (decoded, decoded)
             }
         };
-        let outcome = match decoded {
-            _ if lone.deaf => Outcome::Deaf,
-            true => Outcome::Received,
-            false => Outcome::Undecodable,
-        };
-        let engaged = taken && lone.air.ends >= self.deaf_until;
-        End { outcome, engaged, interference_w: 0.0 }
-    }
-
-    fn on_air(&self) -> impl Iterator<Item = &Airing> {
-        self.lone.iter().chain(&self.airing)
+        let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
+        End { outcome, engaged: taken, interference_w: 0.0 }
     }
 
     /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
     /// with another that collides with it, to its end, if the station does not transmit.
     pub fn receiving(&self, now: Time) -> bool {
-        let hopeful = |a: &Airing| {
-            let found = match self.rule {
-                Rule::First { .. } => true,
-                // Until the window is over, a frame that begins may yet take the receiver away.
-                Rule::Sinr { ratio, noise_w, window } => {
-                    now > a.air.begins + window && a.signal.power_w >= ratio * noise_w
-                }
-            };
-            found && a.signal.decodable() && !a.deaf
+        let hopeful = |a: &Airing| !a.deaf && self.may_decode(a.air.begins, a.signal, now);
+        let held = |hold: &Hold| self.airing.iter().any(|a| a.frame == hold.frame && hopeful(a));
+        self.hold.as_ref().is_some_and(held)
+    }
+
+    /// The same for a frame that it need not be told of ([`Self::alone`]).
+    pub fn may_decode(&self, begins: Time, signal: Signal, now: Time) -> bool {
+        let found = match self.rule {
+            Rule::First { .. } => true,
+            // Until the window is over, a frame that begins may yet take the receiver away.
+            Rule::Sinr { ratio, noise_w, window } => {
+                now > begins + window && signal.power_w >= ratio * noise_w
+            }
         };
-        match (&self.lone, &self.hold) {
-            (Some(lone), _) => hopeful(lone),
-            (None, Some(hold)) => self.airing.iter().any(|a| a.frame == hold.frame && hopeful(a)),
-            (None, None) => false,
-        }
+        found && signal.decodable()
     }
 
     /// True if a frame is on the air that makes the medium busy for this station.
     pub fn senses(&self) -> bool {
-        self.on_air().any(|airing| airing.signal.sensed())
+        self.airing.iter().any(|airing| airing.signal.sensed())
     }
 
-    /// Adds a frame that is not alone, and decides about all that begin when it does.
+    /// Adds a frame, and decides about all that begin when it does.
     fn join(&mut self, new: Airing) {
         let window = match self.rule {
             Rule::First { .. } => Span::ZERO,

@@ -200,6 +200,7 @@ impl Reach {
     }
 
     /// Those who hear `from`, by rising id. Panics if there is no such station.
+    #[inline]
     pub fn hearers(&self, from: StationId) -> &[Hearer] {
         let at = from.index();
         &self.hearers[self.offsets[at]..self.offsets[at + 1]]
