@@ -124,7 +124,7 @@ def saturated_ofdm() -> Iterator[Point]:
         for standard, rates in (("a", (54.0, 24.0, 6.0)), ("g", (54.0, 24.0))):
             for rate in rates:
                 control = min(rate, 24.0)
-                seconds = 5.0 if rate > 6 else 20.0
+                seconds = (5.0 if n < 10 else 3.0) * (1 if rate > 6 else 4)
                 cell = Cell(standard, n, 1500, rate, control, seconds=seconds)
                 yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
 
@@ -132,10 +132,10 @@ def saturated_ofdm() -> Iterator[Point]:
 def saturated_at_one_point() -> Iterator[Point]:
     """Where no bystander detects the preamble of a collision."""
     for n in (10, 50, 20, 5):
-        cell = Cell(stations=n, layout="point", seconds=20.0)
+        cell = Cell(stations=n, layout="point", seconds=20.0 if n < 20 else 6.0)
         yield dcf_point("ns3-wheel", cell, 0.015, 50.0)
     for n in (10, 5, 20):
-        cell = Cell("g", n, 1500, 54.0, 24.0, layout="point", seconds=5.0)
+        cell = Cell("g", n, 1500, 54.0, 24.0, layout="point", seconds=3.0)
         yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
 
 
@@ -149,7 +149,7 @@ def two_stations() -> Iterator[Point]:
     seconds += [Edca(cw_min=cw) for cw in (3, 7, 15, 63, 127, 255, 511, 1023)]
     seconds += [Edca(txop_us=txop_us(packets)) for packets in range(1, 11)]
     for second in seconds:
-        cell = Cell("b", 2, 1428, 11.0, 1.0, edca=(Edca(), second), seconds=40.0)
+        cell = Cell("b", 2, 1428, 11.0, 1.0, edca=(Edca(), second), seconds=20.0)
         yield Point("ns3-wheel", cell, (SHARE,), 0.02, 60.0)
 
 
