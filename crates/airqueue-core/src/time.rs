@@ -30,7 +30,7 @@ impl Time {
 
     /// Seconds since the epoch, for display and statistics only.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 }
 
@@ -70,7 +70,7 @@ impl Span {
 
     /// Length in seconds, for display and statistics only.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 }
 

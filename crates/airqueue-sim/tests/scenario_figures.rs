@@ -1,7 +1,10 @@
 //! What simulated scenarios report, beside what must be true of them.
 
-use airqueue_core::Seed;
+mod scenarios;
+
+use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
+use airqueue_wifi::medium::{Level, StationId};
 use serde_json::{Value, json};
 
 fn results(scenario: &Value, seed: u64) -> Value {
@@ -15,15 +18,25 @@ fn results(scenario: &Value, seed: u64) -> Value {
 
 fn cell(standard: &str, rate: &str, control: &str, stations: u32) -> Value {
     json!({
-        "duration": "10 s",
+        "duration": "30 s",
         "phy": {"standard": standard, "rate": rate, "control_rate": control},
         "stations": [{"name": "ap"}, {"name": "sta", "count": stations}],
         "flows": [{"from": "sta", "to": "ap"}],
     })
 }
 
-/// A single sender's cycle is DIFS, the mean of the backoff, data, SIFS and ACK. 10 s are some 5 000 cycles of
-/// 802.11b, the standard error of whose mean backoff is 20 µs · 9.2 / sqrt(5000), 0.15 % of a cycle.
+/// The figure called `name` of a flow, a station, a queue.
+fn figure(results: &Value, kind: &str, of: &str, name: &str) -> f64 {
+    let figure = &results[kind][of][name];
+    figure.as_f64().unwrap_or_else(|| panic!("{kind}.{of}.{name} is {figure}"))
+}
+
+fn close(value: f64, expected: f64, tolerance: f64) {
+    assert!((value / expected - 1.0).abs() < tolerance, "{value} beside {expected}");
+}
+
+/// A single sender's cycle is DIFS, the mean of the backoff, data, SIFS and ACK. 30 s are some 15 000 cycles of
+/// 802.11b, the standard error of whose mean backoff is 20 µs · 9.2 / sqrt(15000), 0.08 % of a cycle.
 #[test]
 fn a_single_sender_has_the_throughput_of_the_closed_form() {
     // DIFS, slot, mean backoff in slots; preamble and data of 1536 bytes; SIFS; ACK, in microseconds.
@@ -36,11 +49,176 @@ fn a_single_sender_has_the_throughput_of_the_closed_form() {
     ];
     for (scenario, cycle_us) in cells {
         let results = results(&scenario, 1);
-        let throughput = results["flows"]["sta1->ap"]["throughput_bps"].as_f64().unwrap();
-        let expected = 12_000.0 / cycle_us * 1e6;
-        assert!((throughput / expected - 1.0).abs() < 0.003, "{throughput} beside {expected}");
-        assert_eq!(results["duration_s"], 10.0);
+        close(
+            figure(&results, "flows", "sta1->ap", "throughput_bps"),
+            12_000.0 / cycle_us * 1e6,
+            0.003,
+        );
+        assert_eq!(results["duration_s"], 30.0);
         assert_eq!(results["medium"]["collided_ratio"], 0.0);
         assert_eq!(results["medium"]["throughput_jain_index"], 1.0);
+        assert_eq!(results["stations"]["ap"]["collided_ratio"], Value::Null);
     }
+}
+
+/// As above with the QoS header and AIFS; each packet of a TXOP but the first waits for SIFS alone.
+#[test]
+fn txops_save_the_backoffs_of_all_packets_but_the_first() {
+    let data = 192.0 + (1538.0f64 * 8.0 / 11.0).ceil();
+    let exchange = data + 10.0 + 192.0 + 56.0;
+    for packets in [1u32, 4] {
+        let access = 10.0 + 3.0 * 20.0 + 15.5 * 20.0;
+        let cycle_us = access + f64::from(packets) * exchange + f64::from(packets - 1) * 10.0;
+        let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+        scenario["mac"] =
+            json!({"access": "edca", "edca": {"be": {"txop": format!("{packets} packets")}}});
+        let results = results(&scenario, 2);
+        let expected = 12_000.0 * f64::from(packets) / cycle_us * 1e6;
+        close(figure(&results, "flows", "sta1->ap", "throughput_bps"), expected, 0.003);
+        assert!(results["queues"]["sta1.be"].is_object(), "{}", results["queues"]);
+    }
+}
+
+/// A packet that finds the medium idle for longer than DIFS goes at once (IEEE 802.11-2016, 10.3.4.2).
+#[test]
+fn a_packet_now_and_then_takes_no_longer_than_its_frame() {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+    scenario["flows"] =
+        json!([{"from": "sta1", "to": "ap", "source": "cbr", "packet_rate": "10 packets/s"}]);
+    let results = results(&scenario, 1);
+    let delay_s = (192.0 + (1536.0f64 * 8.0 / 11.0).ceil()) * 1e-6;
+    for name in ["delay_mean_s", "delay_max_s"] {
+        close(figure(&results, "flows", "sta1->ap", name), delay_s, 1e-9);
+    }
+    assert!(figure(&results, "flows", "sta1->ap", "delay_p99_s") <= delay_s * (1.0 + 1e-9));
+    close(figure(&results, "flows", "sta1->ap", "throughput_bps"), 10.0 * 12_000.0, 1e-9);
+    assert_eq!(results["flows"]["sta1->ap"]["loss_ratio"], 0.0);
+}
+
+/// An exchange fails if data or ACK are lost. 14 000 exchanges: five standard errors are 1.7 %.
+#[test]
+fn exchanges_fail_as_often_as_data_or_ack_are_lost() {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+    scenario["medium"] = json!({"errors": {"frame": 0.1}});
+    let results = results(&scenario, 3);
+    let failed = figure(&results, "stations", "sta1", "failed_ratio");
+    assert!((failed - 0.19).abs() < 0.017, "{failed}");
+    assert_eq!(results["stations"]["sta1"]["collided_ratio"], 0.0);
+}
+
+/// Of a queue of 20 packets before a ring of 5 that is offered twice what goes out, half is dropped and
+/// almost all places are always taken.
+#[test]
+fn an_overloaded_queue_is_full_and_drops_what_does_not_get_out() {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+    scenario["queue"] = json!({"limit": "20 packets", "ring": "5 packets"});
+    scenario["flows"] =
+        json!([{"from": "sta1", "to": "ap", "source": "poisson", "rate": "12.4 Mb/s"}]);
+    let results = results(&scenario, 1);
+    assert_eq!(results["queues"]["sta1"]["length_max_packets"], 25);
+    assert!(figure(&results, "queues", "sta1", "length_mean_packets") > 23.0);
+    let flow = |name| figure(&results, "flows", "sta1->ap", name);
+    close(flow("loss_ratio"), 1.0 - flow("throughput_bps") / flow("offered_bps"), 0.01);
+    // The waiting time of a packet is that in which all places before it are served (Little's law).
+    let waiting_s = figure(&results, "queues", "sta1", "waiting_mean_s");
+    let taken_per_s = figure(&results, "queues", "sta1", "taken_packets") / 30.0;
+    close(waiting_s * taken_per_s, figure(&results, "queues", "sta1", "length_mean_packets"), 0.01);
+}
+
+/// Two saturated senders that hear each other collide in every sixteenth access or so; if they do not,
+/// frames that are longer than most backoffs collide more often than not.
+#[test]
+fn hidden_stations_collide() {
+    let links = |level: Option<&str>| {
+        let mut links = vec![json!({"from": "sta", "to": "ap"})];
+        links.extend(level.map(|level| json!({"from": "sta", "to": "sta", "level": level})));
+        let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 2);
+        scenario["medium"] = json!({"links": links});
+        results(&scenario, 1)["medium"]["collided_ratio"].as_f64().unwrap()
+    };
+    let (decoding, sensing, hidden) = (links(Some("decode")), links(Some("sense")), links(None));
+    assert!(decoding < 0.1 && sensing < 0.1, "{decoding}, {sensing}");
+    assert!(hidden > 0.3, "{hidden}");
+}
+
+/// Everything in books that are open from the beginning.
+#[test]
+fn packets_are_conserved() {
+    let mut scenario = scenarios::full();
+    scenario["warm_up"] = json!("0 s");
+    scenario["queue"]["limit"] = json!("2 packets");
+    scenario["flows"][1]["rate"] = json!("9 Mb/s");
+    let results = results(&scenario, 5);
+    let flows = results["flows"].as_object().unwrap();
+    assert_eq!(flows.len(), 8);
+    for (name, flow) in flows {
+        let packets = |name: &str| flow[name].as_u64().unwrap();
+        let met = packets("queue_drops_packets")
+            + packets("given_up_packets")
+            + packets("delivered_packets")
+            + packets("under_way_packets");
+        assert_eq!(packets("offered_packets"), met, "{name}");
+    }
+}
+
+#[test]
+fn seed_and_scenario_determine_every_byte() {
+    let scenario = Scenario::from_json(&scenarios::full().to_string()).unwrap();
+    let text = |seed, steps: i64| {
+        let mut run = scenario.start(Seed(seed)).unwrap();
+        let whole = scenario.warm_up() + scenario.duration();
+        let step = Span::from_nanos(whole.as_nanos() / steps + 1);
+        (0..steps).for_each(|_| run.advance(step));
+        assert_eq!(run.now(), run.end());
+        run.results()
+    };
+    assert_eq!(text(1, 1), text(1, 97));
+    assert_ne!(text(1, 1), text(2, 1));
+}
+
+#[test]
+fn nothing_is_averaged_before_anything_happened() {
+    let scenario = Scenario::from_json(&scenarios::full().to_string()).unwrap();
+    let results: Value = serde_json::from_str(&scenario.start(Seed(1)).unwrap().results()).unwrap();
+    assert_eq!(results["duration_s"], 0.0);
+    assert_eq!(results["flows"]["there"]["throughput_bps"], Value::Null);
+    assert_eq!(results["medium"]["throughput_jain_index"], Value::Null);
+}
+
+/// Placement: a circle, a line and a grid.
+#[test]
+fn groups_stand_where_they_are_put() {
+    let reach = |group: Value, decode: &str| {
+        let scenario = json!({
+            "phy": {"standard": "802.11b"},
+            "medium": {"ranges": {"decode": decode}},
+            "stations": [group],
+        });
+        Scenario::from_json(&scenario.to_string()).unwrap().spec().reach.links()
+    };
+    // Neighbours on a circle of six are a radius apart.
+    assert_eq!(reach(json!({"name": "s", "count": 6, "circle": "100 m"}), "101 m"), 12);
+    assert_eq!(reach(json!({"name": "s", "count": 6, "circle": "100 m"}), "99 m"), 0);
+    assert_eq!(reach(json!({"name": "s", "count": 5, "step": ["3 m", "4 m"]}), "5 m"), 8);
+    let grid = json!({"columns": 4, "spacing": "10 m"});
+    // 3 rows of 3 links and 4 columns of 2, both ways.
+    assert_eq!(reach(json!({"name": "s", "count": 12, "grid": grid}), "10 m"), 34);
+}
+
+/// With all its defaults two-ray ground is ns-2's: 250 and 550 m.
+#[test]
+fn two_ray_ground_is_that_of_ns2() {
+    let levels = |distance: &str| {
+        let scenario = json!({
+            "phy": {"standard": "802.11b"},
+            "medium": {"path_loss": {"two_ray": {}}},
+            "stations": [{"name": "s", "count": 2, "step": [distance, "0 m"]}],
+        });
+        let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+        scenario.spec().reach.signal(StationId(0), StationId(1)).map(|signal| signal.level)
+    };
+    assert_eq!(levels("249 m"), Some(Level::Decodable));
+    assert_eq!(levels("251 m"), Some(Level::Sensed));
+    assert_eq!(levels("549 m"), Some(Level::Sensed));
+    assert_eq!(levels("551 m"), None);
 }

@@ -45,6 +45,10 @@ impl From<serde_path_to_error::Error<serde_json::Error>> for ScenarioError {
                 problem = format!("{ours}{rest}");
             }
         }
+        // Of all whole numbers these are the only kind that a scenario has.
+        if let Some(rest) = problem.strip_suffix("expected u32") {
+            problem = format!("{rest}expected a whole number, at least 0");
+        }
         ScenarioError { key: if key == "." { String::new() } else { key }, problem }
     }
 }

@@ -59,6 +59,8 @@ struct FlowFigures {
     delivered_packets: u64,
     queue_drops_packets: u64,
     given_up_packets: u64,
+    /// Still in the queue or in the MAC.
+    under_way_packets: u64,
     /// Of the packets that met their fate.
     loss_ratio: Option<f64>,
     delay_mean_s: Option<f64>,
@@ -191,7 +193,9 @@ impl Count<'_> {
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, at, ref name)| (&**name, self.queue(id, at))).collect();
         let flows = names.flows.iter().enumerate();
-        let flows: Vec<_> = flows.map(|(id, name)| (&**name, self.flow(id))).collect();
+        let flows = flows.zip(self.wlan.under_way());
+        let flows: Vec<_> =
+            flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
         let medium = self.medium(names.stations.len(), &flows);
         Figures {
             duration_s: self.seconds,
@@ -211,7 +215,7 @@ impl Count<'_> {
         ratio(time.as_secs_f64(), self.seconds)
     }
 
-    fn flow(&self, id: usize) -> FlowFigures {
+    fn flow(&self, id: usize, under_way_packets: u64) -> FlowFigures {
         let tally: &FlowTally = self.wlan.flow(id);
         let lost = tally.dropped.packets + tally.given_up.packets;
         let met = lost + tally.delivered.packets;
@@ -225,6 +229,7 @@ impl Count<'_> {
             delivered_packets: tally.delivered.packets,
             queue_drops_packets: tally.dropped.packets,
             given_up_packets: tally.given_up.packets,
+            under_way_packets,
             loss_ratio: ratio(lost as f64, met as f64),
             delay_mean_s: tally.delay.mean_s(),
             delay_p50_s: quantile(0.5),

@@ -2,6 +2,7 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{BehaviourName, File, FlowTable, SourceName};
+use super::mac::is_qos;
 use super::phy::rate_index;
 use super::stations::Stations;
 use crate::wlan::FlowSpec;
@@ -9,11 +10,11 @@ use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{Reach, StationId};
-use airqueue_wifi::phy::Phy;
 use airqueue_wifi::phy::frames::{
     FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
 };
-use std::collections::HashSet;
+use airqueue_wifi::phy::{AccessCategory, Phy};
+use std::collections::{HashMap, HashSet};
 use std::iter::repeat_n;
 
 /// The most flows.
@@ -65,7 +66,7 @@ impl Flows<'_> {
                 name: self.name(table, at, count, from, to),
                 from: StationId(from as u32),
                 to: StationId(to as u32),
-                queue: 0,
+                queue: self.queue(key, table, from)?,
                 rate: phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
                 overhead_bytes: self.overhead(from, to),
                 source,
@@ -144,6 +145,24 @@ impl Flows<'_> {
         }
     }
 
+    /// Which of the sender's queues.
+    fn queue(&self, key: &str, table: &FlowTable, from: usize) -> Result<usize> {
+        match (is_qos(&self.stations.specs[from].mac), table.category) {
+            (true, category) => {
+                Ok(category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize)
+            }
+            (false, None) => Ok(0),
+            (false, Some(_)) => {
+                let name = self.stations.name(from);
+                let problem = format_args!(
+                    "{name:?} has DCF and no access categories; leave the key out, or give it access \
+                     = \"edca\""
+                );
+                wrong(format_args!("{key}.category"), problem)
+            }
+        }
+    }
+
     /// What one station's rates, the other's, and those of all say.
     fn rate_between(&self, from: usize, to: usize) -> RateIndex {
         let own = [from, to].into_iter().filter_map(|id| self.stations.rates[id]);
@@ -155,7 +174,7 @@ impl Flows<'_> {
         if matches!(self.file.behaviour, BehaviourName::Ns2) {
             return NS2_OVERHEAD_BYTES;
         }
-        let qos = |id: usize| self.stations.specs[id].mac.categories.len() > 1;
+        let qos = |id: usize| is_qos(&self.stations.specs[id].mac);
         let header = if qos(from) && qos(to) { QOS_HEADER_BYTES } else { HEADER_BYTES };
         header + LLC_SNAP_BYTES + FCS_BYTES
     }
@@ -215,7 +234,7 @@ impl Flows<'_> {
 
     /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
     fn check_queues(&self, all: &[FlowSpec]) -> Result<()> {
-        let mut kept = std::collections::HashMap::new();
+        let mut kept = HashMap::new();
         for flow in all {
             let station = &self.stations.specs[flow.from.index()];
             let size = u64::from(flow.source.size_bytes);

@@ -1,6 +1,7 @@
 //! Settings that a station takes from a table of its own or from that of all stations.
 
 use super::error::{Result, error};
+use super::table::Table;
 use std::fmt::Display;
 
 /// Tables of one kind with their keys, the one that decides first.
@@ -17,6 +18,18 @@ pub(super) struct Given<'a, V> {
 impl<'a, T> Layers<'a, T> {
     pub(super) fn new(tables: Vec<(String, &'a T)>) -> Layers<'a, T> {
         Layers { tables }
+    }
+
+    /// The tables called `name` within these.
+    pub(super) fn within<U>(
+        &self,
+        name: &str,
+        of: impl Fn(&'a T) -> Option<&'a Table<U>>,
+    ) -> Layers<'a, U> {
+        let inner = self.tables.iter().filter_map(|(table, settings)| {
+            of(settings).map(|inner| (format!("{table}.{name}"), &**inner))
+        });
+        Layers { tables: inner.collect() }
     }
 
     /// The setting called `name`.

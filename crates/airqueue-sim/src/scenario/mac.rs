@@ -1,25 +1,53 @@
 //! Channel access and queues of a station.
 
-use super::error::Result;
-use super::file::{MacTable, QueueTable};
-use super::layers::Layers;
+use super::error::{Result, error, wrong};
+use super::file::{
+    AccessName, BehaviourName, CategoryTable, CountdownName, DcfTable, EdcaTable, MacTable,
+    QueueTable,
+};
+use super::layers::{Given, Layers};
 use super::phy::rate_index;
 use crate::wlan::QueueSpec;
 use airqueue_core::Limit;
 use airqueue_qdisc::DropFrom;
+use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig};
-use airqueue_wifi::phy::{Phy, Protection};
+use airqueue_wifi::phy::{AccessCategory, EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
+
+/// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
+const MOST_AIFSN: u32 = 15;
+const MOST_CW: u32 = (1 << 15) - 1;
+
+/// Which channel access function a station has.
+pub(super) fn access(layers: &Layers<'_, MacTable>) -> AccessName {
+    layers.find("access", |m| m.access.as_ref()).map_or(AccessName::Dcf, |access| *access.value)
+}
+
+/// Whether a station has access categories.
+pub(super) fn is_qos(mac: &MacConfig) -> bool {
+    mac.categories.len() > 1
+}
 
 /// A station's MAC.
-pub(super) fn mac(layers: &Layers<'_, MacTable>, phy: &Phy) -> Result<MacConfig> {
-    let mut mac = MacConfig::new(vec![CategoryConfig::dcf(phy)]);
+pub(super) fn mac(
+    layers: &Layers<'_, MacTable>,
+    phy: &Phy,
+    behaviour: BehaviourName,
+) -> Result<MacConfig> {
+    let experimental = layers.find("experimental", |m| m.experimental.as_ref());
+    let experimental = experimental.is_some_and(|given| *given.value);
+    let categories = match access(layers) {
+        AccessName::Dcf => vec![dcf(&layers.within("dcf", |m| m.dcf.as_ref()), phy, experimental)?],
+        AccessName::Edca if matches!(behaviour, BehaviourName::Ns2) => {
+            let key = layers.find("access", |m| m.access.as_ref()).map(|access| access.key);
+            return wrong(key.unwrap_or_default(), "ns-2's MAC has no EDCA");
+        }
+        AccessName::Edca => edca(&layers.within("edca", |m| m.edca.as_ref()), phy, experimental)?,
+    };
+    let mut mac = MacConfig { experimental, ..MacConfig::new(categories) };
     if let Some(threshold) = layers.find("rts_threshold", |m| m.rts_threshold.as_ref()) {
         mac.rts_threshold_bytes = threshold.value.value;
     }
-    let positive = |&limit: &u32| match limit {
-        0 => Err("found 0, expected at least 1: a frame must be sent once"),
-        limit => Ok(limit),
-    };
     if let Some(limit) = layers.find("short_retry_limit", |m| m.short_retry_limit.as_ref()) {
         mac.short_retry_limit = limit.check(positive)?;
     }
@@ -33,6 +61,129 @@ pub(super) fn mac(layers: &Layers<'_, MacTable>, phy: &Phy) -> Result<MacConfig>
         mac.protection_rate = Some(rate_index(phy, &rate.key, rate.value)?);
     }
     Ok(mac)
+}
+
+fn positive(limit: &u32) -> std::result::Result<u32, &'static str> {
+    if *limit == 0 {
+        Err("found 0, expected at least 1: a frame must be sent once")
+    } else {
+        Ok(*limit)
+    }
+}
+
+fn dcf(layers: &Layers<'_, DcfTable>, phy: &Phy, experimental: bool) -> Result<CategoryConfig> {
+    Contention {
+        aifsn: layers.find("aifsn", |d| d.aifsn.as_ref()),
+        cw_min: layers.find("cw_min", |d| d.cw_min.as_ref()),
+        cw_max: layers.find("cw_max", |d| d.cw_max.as_ref()),
+        countdown: layers.find("countdown", |d| d.countdown.as_ref()),
+        experimental,
+    }
+    .of(CategoryConfig::dcf(phy))
+}
+
+fn edca(
+    layers: &Layers<'_, EdcaTable>,
+    phy: &Phy,
+    experimental: bool,
+) -> Result<Vec<CategoryConfig>> {
+    let edition = layers.find("edition", |e| e.edition.as_ref());
+    let edition = edition.map_or(EdcaEdition::Ieee2005, |name| EdcaEdition::from(*name.value));
+    let role = layers.find("role", |e| e.role.as_ref());
+    let role = role.map_or(EdcaRole::Station, |name| EdcaRole::from(*name.value));
+    let defaults = edca_defaults(phy, edition, role).map(CategoryConfig::from);
+    let categories = AccessCategory::ALL.into_iter().zip(defaults);
+    let config = |(name, defaults)| {
+        let own = match name {
+            AccessCategory::Background => layers.within("bk", |e| e.bk.as_ref()),
+            AccessCategory::BestEffort => layers.within("be", |e| e.be.as_ref()),
+            AccessCategory::Video => layers.within("vi", |e| e.vi.as_ref()),
+            AccessCategory::Voice => layers.within("vo", |e| e.vo.as_ref()),
+        };
+        category(&own, defaults, experimental)
+    };
+    categories.map(config).collect()
+}
+
+fn category(
+    layers: &Layers<'_, CategoryTable>,
+    mut defaults: CategoryConfig,
+    experimental: bool,
+) -> Result<CategoryConfig> {
+    if let Some(txop) = layers.find("txop", |c| c.txop.as_ref()) {
+        defaults.txop = txop.value.value;
+    }
+    Contention {
+        aifsn: layers.find("aifsn", |c| c.aifsn.as_ref()),
+        cw_min: layers.find("cw_min", |c| c.cw_min.as_ref()),
+        cw_max: layers.find("cw_max", |c| c.cw_max.as_ref()),
+        countdown: layers.find("countdown", |c| c.countdown.as_ref()),
+        experimental,
+    }
+    .of(defaults)
+}
+
+/// What is said of a queue's contention.
+struct Contention<'a> {
+    aifsn: Option<Given<'a, u32>>,
+    cw_min: Option<Given<'a, u32>>,
+    cw_max: Option<Given<'a, u32>>,
+    countdown: Option<Given<'a, CountdownName>>,
+    experimental: bool,
+}
+
+impl Contention<'_> {
+    fn of(&self, mut config: CategoryConfig) -> Result<CategoryConfig> {
+        if let Some(aifsn) = &self.aifsn {
+            config.aifsn = aifsn.check(|&aifsn| self.aifsn(aifsn))?;
+        }
+        if let Some(cw) = &self.cw_min {
+            config.cw_min = cw.check(|&cw| self.window(cw))?;
+        }
+        if let Some(cw) = &self.cw_max {
+            config.cw_max = cw.check(|&cw| self.window(cw))?;
+        }
+        if config.cw_min > config.cw_max {
+            // One of them was given: the defaults are in order.
+            let given = self.cw_max.as_ref().or(self.cw_min.as_ref());
+            let (low, high) = (config.cw_min - 1, config.cw_max - 1);
+            let problem =
+                format_args!("cw_min is {low} and cw_max is {high}; it cannot be smaller");
+            return wrong(given.map_or("", |given| &given.key), problem);
+        }
+        if let Some(countdown) = &self.countdown {
+            let rule = CountdownRule::from(*countdown.value);
+            if rule != config.countdown && !self.experimental {
+                let problem =
+                    "the standard has another rule here; mac.experimental = true allows it";
+                return Err(error(&countdown.key, problem));
+            }
+            config.countdown = rule;
+        }
+        Ok(config)
+    }
+
+    fn aifsn(&self, aifsn: u32) -> std::result::Result<u32, String> {
+        let most = if self.experimental { CategoryConfig::LONGEST } else { MOST_AIFSN };
+        if (1..=most).contains(&aifsn) {
+            return Ok(aifsn);
+        }
+        Err(format!("found {aifsn}, expected 1 to {most}{}", self.hint()))
+    }
+
+    /// The number of a window's values.
+    fn window(&self, cw: u32) -> std::result::Result<u32, String> {
+        let most = if self.experimental { CategoryConfig::LONGEST - 1 } else { MOST_CW };
+        if cw <= most && (self.experimental || (cw + 1).is_power_of_two()) {
+            return Ok(cw + 1);
+        }
+        let kind = if self.experimental { "" } else { "one less than a power of two, " };
+        Err(format!("found {cw}, expected {kind}0 to {most}{}", self.hint()))
+    }
+
+    fn hint(&self) -> &'static str {
+        if self.experimental { "" } else { "; mac.experimental = true allows more" }
+    }
 }
 
 /// Each of a station's queues.

@@ -1,11 +1,73 @@
-//! Who hears whom in a scenario.
+//! Who hears whom in a scenario, and what is lost.
 
 use super::error::{Result, error, wrong};
+use super::file::{
+    CaptureName, ErrorsName, File, LinkTable, MediumTable, PathLossName, RangesTable, Standard,
+    ThresholdsTable,
+};
+use super::placement::{no_places, places};
 use super::stations::Stations;
-use airqueue_wifi::medium::{Place, Propagation, Reach, StationId};
+use super::table::Table;
+use airqueue_wifi::medium::{
+    Capture, FrameErrors, Level, Link, PathLoss, Place, Propagation, Reach, StationId, Thresholds,
+    thermal_noise_w,
+};
+use std::collections::HashMap;
 
-/// Everyone decodes everyone.
-pub(super) fn everyone(stations: &Stations) -> Result<Reach> {
+/// The most links that can be listed.
+const MOST_LINKS: usize = 1 << 22;
+/// Noise figure of ns-3's receivers, in dB.
+const NOISE_FIGURE_DB: f64 = 7.0;
+
+/// The medium of a network.
+pub(super) struct Medium {
+    pub(super) reach: Reach,
+    pub(super) capture: Option<Capture>,
+    pub(super) errors: FrameErrors,
+    pub(super) noise_w: f64,
+}
+
+impl Medium {
+    /// What the file says; `usual` is the behaviour's capture.
+    pub(super) fn new(file: &File, stations: &Stations, usual: Capture) -> Result<Medium> {
+        let table = &file.medium;
+        let reach = reach(file, stations)?;
+        let noise_w = noise_w(table, file.phy.standard)?;
+        let capture = capture(table, usual, reach.powers_known(), noise_w)?;
+        let errors = errors(&table.errors, reach.powers_known())?;
+        Ok(Medium { reach, capture, errors, noise_w })
+    }
+}
+
+fn reach(file: &File, stations: &Stations) -> Result<Reach> {
+    let table = &file.medium;
+    if table.thresholds.is_some() && table.path_loss.is_none() {
+        return wrong("medium.thresholds", "they belong to medium.path_loss, which is not given");
+    }
+    let (propagation, powers) = match (&table.ranges, &table.path_loss, &table.links) {
+        (None, None, None) => {
+            no_places(file)?;
+            return everyone(stations);
+        }
+        (None, None, Some(links)) => {
+            no_places(file)?;
+            return Links::new(stations).all(links);
+        }
+        (Some(ranges), None, None) => (disc(ranges), false),
+        (None, Some(loss), None) => (propagation(loss, table.thresholds.as_deref())?, true),
+        _ => {
+            return wrong(
+                "medium",
+                "there is more than one of `ranges`, `path_loss` and `links`; give one",
+            );
+        }
+    };
+    let places = places(file, stations, powers)?;
+    Reach::from_places(&places, &propagation).map_err(|problem| error("medium", problem))
+}
+
+/// Everyone decodes everyone: all at one place.
+fn everyone(stations: &Stations) -> Result<Reach> {
     let count = stations.specs.len();
     if count * (count - 1) > Reach::MOST_LINKS {
         let problem = format_args!("{count} of them are too many to all hear each other");
@@ -15,4 +77,168 @@ pub(super) fn everyone(stations: &Stations) -> Result<Reach> {
         (0..count).map(|id| Place::new(StationId(id as u32), 0.0, 0.0)).collect();
     let disc = Propagation::Disc { reception_m: 1.0, carrier_sense_m: 1.0 };
     Reach::from_places(&places, &disc).map_err(|problem| error("stations", problem))
+}
+
+fn disc(ranges: &RangesTable) -> Propagation {
+    let reception_m = ranges.decode.value;
+    let carrier_sense_m = ranges.sense.as_ref().map_or(reception_m, |sense| sense.value);
+    Propagation::Disc { reception_m, carrier_sense_m }
+}
+
+fn propagation(loss: &PathLossName, thresholds: Option<&ThresholdsTable>) -> Result<Propagation> {
+    let path_loss = match loss {
+        PathLossName::FreeSpace(table) => {
+            PathLoss::FreeSpace { frequency_hz: table.frequency.value }
+        }
+        PathLossName::TwoRay(table) => PathLoss::TwoRayGround {
+            frequency_hz: table.frequency.value,
+            antenna_height_m: table.antenna_height.value,
+        },
+        PathLossName::LogDistance(table) => PathLoss::LogDistance {
+            exponent: table.exponent,
+            reference_m: table.reference.value,
+            reference_loss_db: table.reference_loss.value,
+        },
+    };
+    let thresholds = match (thresholds, loss) {
+        (Some(given), _) => {
+            let sense = given.sense.as_ref().unwrap_or(&given.decode);
+            let interfere = given.interfere.as_ref().unwrap_or(sense);
+            Thresholds {
+                reception_w: given.decode.value,
+                carrier_sense_w: sense.value,
+                interference_w: interfere.value,
+            }
+        }
+        (None, PathLossName::TwoRay(_)) => Thresholds::NS2,
+        (None, _) => {
+            return wrong("medium", "missing key `thresholds`: what received power suffices for");
+        }
+    };
+    Ok(Propagation::Loss { path_loss, thresholds })
+}
+
+fn noise_w(table: &MediumTable, standard: Standard) -> Result<f64> {
+    match (&table.noise, &table.noise_figure) {
+        (Some(_), Some(_)) => {
+            wrong("medium.noise_figure", "medium.noise is given too; leave one of them out")
+        }
+        (Some(noise), None) => Ok(noise.value),
+        (None, figure) => {
+            let bandwidth_hz = if standard == Standard::B { 22e6 } else { 20e6 };
+            let figure_db = figure.as_ref().map_or(NOISE_FIGURE_DB, |figure| figure.value);
+            thermal_noise_w(bandwidth_hz, figure_db)
+                .map_err(|problem| error("medium.noise_figure", problem))
+        }
+    }
+}
+
+/// `None`: the behaviour's own.
+fn capture(
+    table: &MediumTable,
+    usual: Capture,
+    powers_known: bool,
+    noise_w: f64,
+) -> Result<Option<Capture>> {
+    Ok(Some(match (&table.capture, usual) {
+        (Some(CaptureName::None), _) => Capture::None,
+        (Some(CaptureName::Margin(margin)), _) => Capture::Ns2 { margin_db: margin.value },
+        (Some(CaptureName::Sinr(_)), _) if !powers_known => {
+            return wrong("medium.capture.sinr", NO_POWERS);
+        }
+        (Some(CaptureName::Sinr(sinr)), _) => Capture::Sinr {
+            threshold_db: sinr.threshold.value,
+            noise_w,
+            window: sinr.preamble_detection.value,
+        },
+        // The behaviour's noise stands for none where powers are not known.
+        (None, Capture::Sinr { threshold_db, window, .. }) if powers_known => {
+            Capture::Sinr { threshold_db, noise_w, window }
+        }
+        (None, _) => return Ok(None),
+    }))
+}
+
+const NO_POWERS: &str = "it needs received powers; give medium.path_loss, or links with power";
+
+fn errors(name: &ErrorsName, powers_known: bool) -> Result<FrameErrors> {
+    let probability = |kind, p: f64| {
+        if (0.0..=1.0).contains(&p) {
+            return Ok(p);
+        }
+        let problem = format_args!("found {p}, expected a probability from 0 to 1");
+        wrong(format_args!("medium.errors.{kind}"), problem)
+    };
+    Ok(match *name {
+        ErrorsName::None => FrameErrors::None,
+        ErrorsName::Frame(p) => FrameErrors::PerFrame(probability("frame", p)?),
+        ErrorsName::Bit(p) => FrameErrors::PerBit(probability("bit", p)?),
+        ErrorsName::Snr if !powers_known => return wrong("medium.errors", NO_POWERS),
+        ErrorsName::Snr => FrameErrors::BySnr,
+    })
+}
+
+/// Links as they are listed.
+struct Links<'a> {
+    stations: &'a Stations,
+    links: Vec<Link>,
+    /// Which entry of the list gave a pair.
+    given: HashMap<(u32, u32), usize>,
+}
+
+impl Links<'_> {
+    fn new(stations: &Stations) -> Links<'_> {
+        Links { stations, links: Vec::new(), given: HashMap::new() }
+    }
+
+    fn all(mut self, tables: &[Table<LinkTable>]) -> Result<Reach> {
+        for (at, table) in tables.iter().enumerate() {
+            let key = format!("medium.links[{at}]");
+            if table.power.is_some() != tables[0].power.is_some() {
+                let problem = "some links have it and some do not; give it for all, or for none";
+                return wrong(format_args!("{key}.power"), problem);
+            }
+            self.add(&key, at, table)?;
+        }
+        Reach::from_links(self.stations.specs.len(), &self.links)
+            .map_err(|problem| error("medium.links", problem))
+    }
+
+    fn add(&mut self, key: &str, at: usize, table: &LinkTable) -> Result<()> {
+        let from = self.stations.find(format_args!("{key}.from"), &table.from)?.ids;
+        let to = self.stations.find(format_args!("{key}.to"), &table.to)?.ids;
+        let ways = 1 + usize::from(table.both);
+        if from.len() * to.len() * ways > MOST_LINKS - self.links.len() {
+            return wrong(key, format_args!("with it there are more than {MOST_LINKS} links"));
+        }
+        if from == to && from.len() == 1 {
+            return wrong(key, format_args!("{:?} is linked to itself", table.from));
+        }
+        let within = from == to;
+        let level = Level::from(table.level);
+        let power_w = table.power.as_ref().map(|power| power.value);
+        for from in from {
+            for to in to.clone().filter(|&to| to != from) {
+                self.push(key, at, Link { from: id(from), to: id(to), level, power_w })?;
+                if table.both && !within {
+                    self.push(key, at, Link { from: id(to), to: id(from), level, power_w })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, key: &str, at: usize, link: Link) -> Result<()> {
+        if let Some(before) = self.given.insert((link.from.0, link.to.0), at) {
+            let [from, to] = [link.from, link.to].map(|id| self.stations.name(id.index()));
+            let problem = format_args!("medium.links[{before}] links {from:?} to {to:?} already");
+            return wrong(key, problem);
+        }
+        self.links.push(link);
+        Ok(())
+    }
+}
+
+fn id(station: usize) -> StationId {
+    StationId(station as u32)
 }

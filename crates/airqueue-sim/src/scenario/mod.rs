@@ -11,6 +11,7 @@ mod layers;
 mod mac;
 mod medium;
 mod phy;
+mod placement;
 mod quantity;
 mod stations;
 mod table;
@@ -20,11 +21,11 @@ pub use figures::Run;
 
 use crate::wlan::WlanSpec;
 use airqueue_core::{Seed, Span, Time};
-use airqueue_wifi::medium::FrameErrors;
 use error::error;
 use figures::Names;
 use file::File;
 use flows::Flows;
+use medium::Medium;
 use stations::Stations;
 use std::sync::Arc;
 
@@ -61,15 +62,16 @@ impl Scenario {
         }
         let (network, rate) = phy::network(&file.phy, file.behaviour)?;
         let stations = Stations::new(file, &network.phy)?;
-        let reach = medium::everyone(&stations)?;
+        let Medium { reach, capture, errors, noise_w } =
+            Medium::new(file, &stations, network.rules.capture)?;
         let flows =
             Flows { file, stations: &stations, phy: &network.phy, rate, reach: &reach }.all()?;
         let spec = WlanSpec {
             network,
             reach,
-            capture: None,
-            errors: FrameErrors::None,
-            noise_w: 1e-13,
+            capture,
+            errors,
+            noise_w,
             stations: stations.specs,
             flows,
             warm_up: Time::ZERO + warm_up,

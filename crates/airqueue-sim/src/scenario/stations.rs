@@ -1,9 +1,9 @@
 //! The stations of a scenario: groups become their members.
 
 use super::error::{Result, error, wrong};
-use super::file::{File, StationTable};
+use super::file::{AccessName, File, MacTable, StationTable};
 use super::layers::Layers;
-use super::mac::{mac, queue};
+use super::mac::{access, is_qos, mac, queue};
 use super::phy::rate_index;
 use crate::wlan::StationSpec;
 use airqueue_wifi::RateIndex;
@@ -23,7 +23,7 @@ pub(super) struct Stations {
     /// The rate of each one's frames, if it has one of its own.
     pub(super) rates: Vec<Option<RateIndex>>,
     /// The members of each table.
-    members: Vec<Range<usize>>,
+    pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
 }
 
@@ -44,6 +44,20 @@ fn check_name(key: &str, name: &str) -> Result<()> {
     wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
 }
 
+/// The same of a station's own parameters.
+fn check_access(key: &str, table: &StationTable, macs: &Layers<'_, MacTable>) -> Result<()> {
+    match access(macs) {
+        AccessName::Dcf if table.mac.edca.is_some() => {
+            let problem = "the station has DCF; give access = \"edca\" beside it";
+            wrong(format_args!("{key}.mac.edca"), problem)
+        }
+        AccessName::Edca if table.mac.dcf.is_some() => {
+            wrong(format_args!("{key}.mac.dcf"), "the station has EDCA; leave it out")
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Stations {
     pub(super) fn new(file: &File, phy: &Phy) -> Result<Stations> {
         let mut stations = Stations::default();
@@ -54,6 +68,7 @@ impl Stations {
             return wrong("stations", "there are none; give at least one");
         }
         stations.check_rings()?;
+        stations.check_used(&file.mac)?;
         Ok(stations)
     }
 
@@ -98,7 +113,8 @@ impl Stations {
             (format!("{key}.queue"), &table.queue.0),
             ("queue".to_owned(), &file.queue.0),
         ]);
-        let mac = mac(&macs, phy)?;
+        check_access(key, table, &macs)?;
+        let mac = mac(&macs, phy, file.behaviour)?;
         let queues = vec![queue(&queues); mac.categories.len()];
         Ok(StationSpec { name: table.name.clone(), mac, queues })
     }
@@ -120,6 +136,18 @@ impl Stations {
             let shown: String = name.chars().take(64).collect();
             error(key, format_args!("there is no station or group {shown:?}"))
         })
+    }
+
+    /// Parameters of a channel access function that no station has would change nothing.
+    fn check_used(&self, mac: &MacTable) -> Result<()> {
+        let some = |qos: bool| self.specs.iter().any(|spec| is_qos(&spec.mac) == qos);
+        if mac.edca.is_some() && !some(true) {
+            return wrong("mac.edca", "no station has EDCA; give mac.access = \"edca\"");
+        }
+        if mac.dcf.is_some() && !some(false) {
+            return wrong("mac.dcf", "no station has DCF; leave it out");
+        }
+        Ok(())
     }
 
     fn check_rings(&self) -> Result<()> {

@@ -1,6 +1,12 @@
 //! Numbers with their units, as a scenario writes them: `"11 Mb/s"`, `"120 ms"`, `"50 packets"`.
 
-use airqueue_core::{DataRate, Limit, Span};
+mod units;
+
+pub(super) use units::{
+    Decibels, Duration, Frequency, Length, PacketRate, Packets, Power, QueueLimit, Rate, Size,
+    TxopLimit,
+};
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
@@ -12,7 +18,7 @@ use std::marker::PhantomData;
 type Unit<V> = (&'static str, fn(f64) -> Result<V, &'static str>);
 
 /// A kind of quantity.
-pub(super) trait Dimension: Clone {
+pub(in crate::scenario) trait Dimension: Clone {
     /// What a number of its units is.
     type Value: Copy + fmt::Debug + 'static;
     /// What it is called, with its article.
@@ -29,15 +35,15 @@ pub(super) trait Dimension: Clone {
 
 /// A number with its unit.
 #[derive(Clone)]
-pub(super) struct Quantity<D: Dimension> {
-    pub(super) value: D::Value,
+pub(in crate::scenario) struct Quantity<D: Dimension> {
+    pub(in crate::scenario) value: D::Value,
     /// As it was written.
-    pub(super) text: String,
+    pub(in crate::scenario) text: String,
 }
 
 impl<D: Dimension> Quantity<D> {
     /// What `text` says.
-    pub(super) fn parse(text: &str) -> Result<Quantity<D>, String> {
+    pub(in crate::scenario) fn parse(text: &str) -> Result<Quantity<D>, String> {
         let (number, unit) = split(text);
         let example = D::EXAMPLE;
         let Some(number) = number.filter(|n| D::SIGNED || !n.is_sign_negative()) else {
@@ -65,7 +71,7 @@ impl<D: Dimension> Quantity<D> {
     /// # Panics
     ///
     /// If it is none.
-    pub(super) fn of(text: &str) -> Quantity<D> {
+    pub(in crate::scenario) fn of(text: &str) -> Quantity<D> {
         Quantity::parse(text).expect("a default that can be parsed")
     }
 }
@@ -164,135 +170,4 @@ impl<D: Dimension> JsonSchema for Quantity<D> {
             "examples": [D::EXAMPLE],
         })
     }
-}
-
-/// The longest time that a scenario may name: thirty years.
-const LONGEST_S: f64 = 1e9;
-
-/// A length of time.
-#[derive(Clone)]
-pub(super) struct Duration;
-
-fn span(seconds: f64) -> Result<Span, &'static str> {
-    if seconds > LONGEST_S { Err("at most 1e9 s") } else { Ok(Span::from_secs_f64(seconds)) }
-}
-
-impl Dimension for Duration {
-    type Value = Span;
-    const WHAT: &'static str = "a length of time";
-    const NAME: &'static str = "Duration";
-    const EXAMPLE: &'static str = "30 s";
-    const UNITS: &'static [Unit<Span>] = &[
-        ("ns", |x| span(x * 1e-9)),
-        ("us", |x| span(x * 1e-6)),
-        ("µs", |x| span(x * 1e-6)),
-        ("ms", |x| span(x * 1e-3)),
-        ("s", span),
-        ("min", |x| span(x * 60.0)),
-        ("h", |x| span(x * 3600.0)),
-    ];
-}
-
-/// A data rate.
-#[derive(Clone)]
-pub(super) struct Rate;
-
-fn data_rate(bps: f64) -> Result<DataRate, &'static str> {
-    let whole = if bps <= 1e12 { bps.round() as u64 } else { 0 };
-    DataRate::from_bps(whole).ok_or("a rate from 1 b/s to 1000 Gb/s")
-}
-
-impl Dimension for Rate {
-    type Value = DataRate;
-    const WHAT: &'static str = "a rate";
-    const NAME: &'static str = "Rate";
-    const EXAMPLE: &'static str = "11 Mb/s";
-    const UNITS: &'static [Unit<DataRate>] = &[
-        ("b/s", data_rate),
-        ("kb/s", |x| data_rate(x * 1e3)),
-        ("Mb/s", |x| data_rate(x * 1e6)),
-        ("Gb/s", |x| data_rate(x * 1e9)),
-        ("bit/s", data_rate),
-        ("kbit/s", |x| data_rate(x * 1e3)),
-        ("Mbit/s", |x| data_rate(x * 1e6)),
-        ("Gbit/s", |x| data_rate(x * 1e9)),
-    ];
-}
-
-/// Packets per second.
-#[derive(Clone)]
-pub(super) struct PacketRate;
-
-impl Dimension for PacketRate {
-    type Value = f64;
-    const WHAT: &'static str = "a rate of packets";
-    const NAME: &'static str = "PacketRate";
-    const EXAMPLE: &'static str = "50 packets/s";
-    const UNITS: &'static [Unit<f64>] = &[("packets/s", |x| {
-        if (1e-3..=1e9).contains(&x) { Ok(x) } else { Err("from 0.001 to 1e9 packets/s") }
-    })];
-}
-
-/// A number of bytes.
-#[derive(Clone)]
-pub(super) struct Size;
-
-fn bytes(n: f64) -> Result<u32, &'static str> {
-    let whole = n.fract() == 0.0 && n <= f64::from(u32::MAX);
-    if whole { Ok(n as u32) } else { Err("a whole number of bytes, at most 4294967295") }
-}
-
-impl Dimension for Size {
-    type Value = u32;
-    const WHAT: &'static str = "a size";
-    const NAME: &'static str = "Size";
-    const EXAMPLE: &'static str = "1500 B";
-    const UNITS: &'static [Unit<u32>] = &[("B", bytes), ("kB", |x| bytes(x * 1e3))];
-}
-
-/// A queue's limit: packets or bytes.
-#[derive(Clone)]
-pub(super) struct QueueLimit;
-
-fn byte_limit(n: f64) -> Result<Limit, &'static str> {
-    let whole = n.fract() == 0.0 && (1.0..=1e10).contains(&n);
-    if whole { Ok(Limit::Bytes(n as u64)) } else { Err("a whole number of bytes, 1 to 1e10") }
-}
-
-fn packets(n: f64) -> Result<u32, &'static str> {
-    let whole = n.fract() == 0.0 && n <= 1e7;
-    if whole { Ok(n as u32) } else { Err("a whole number of packets, at most 1e7") }
-}
-
-fn packet_limit(n: f64) -> Result<Limit, &'static str> {
-    match packets(n)? {
-        0 => Err("at least 1 packet"),
-        n => Ok(Limit::Packets(n)),
-    }
-}
-
-impl Dimension for QueueLimit {
-    type Value = Limit;
-    const WHAT: &'static str = "a limit";
-    const NAME: &'static str = "QueueLimit";
-    const EXAMPLE: &'static str = "50 packets";
-    const UNITS: &'static [Unit<Limit>] = &[
-        ("packets", packet_limit),
-        ("packet", packet_limit),
-        ("B", byte_limit),
-        ("kB", |x| byte_limit(x * 1e3)),
-        ("MB", |x| byte_limit(x * 1e6)),
-    ];
-}
-
-/// A number of packets.
-#[derive(Clone)]
-pub(super) struct Packets;
-
-impl Dimension for Packets {
-    type Value = u32;
-    const WHAT: &'static str = "a number of packets";
-    const NAME: &'static str = "Packets";
-    const EXAMPLE: &'static str = "2 packets";
-    const UNITS: &'static [Unit<u32>] = &[("packets", packets), ("packet", packets)];
 }

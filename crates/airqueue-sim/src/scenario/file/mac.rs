@@ -1,0 +1,210 @@
+//! The keys of channel access and of queues.
+
+use crate::scenario::quantity::{Packets, Quantity, QueueLimit, Rate, Size, TxopLimit};
+use crate::scenario::table::Table;
+use airqueue_qdisc::DropFrom;
+use airqueue_wifi::contention::CountdownRule;
+use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Protection};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Channel access. A key that is left out of a station's table is taken from the table of all stations.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct MacTable {
+    /// One queue, or one for each access category. The default is dcf.
+    pub(in crate::scenario) access: Option<AccessName>,
+    /// RTS and CTS precede data frames whose PSDU (IP packet, LLC, MAC header, FCS) has more bytes than
+    /// this. The default is never; `0 B` is always.
+    pub(in crate::scenario) rts_threshold: Option<Quantity<Size>>,
+    /// Most transmissions of an RTS, or of a data frame without RTS. The default is 7.
+    #[schemars(range(min = 1))]
+    pub(in crate::scenario) short_retry_limit: Option<u32>,
+    /// Most transmissions of a data frame behind RTS and CTS. The default is 4.
+    #[schemars(range(min = 1))]
+    pub(in crate::scenario) long_retry_limit: Option<u32>,
+    /// What precedes the data frames that have no RTS. The default is none.
+    pub(in crate::scenario) protection: Option<ProtectionName>,
+    /// Rate of RTS, and of CTS to oneself. The default is that of the response to the data frame.
+    pub(in crate::scenario) protection_rate: Option<Quantity<Rate>>,
+    /// Allows what the standard does not: AIFSN above 15, any contention window, the other countdown rule.
+    pub(in crate::scenario) experimental: Option<bool>,
+    /// The parameters of DCF.
+    pub(in crate::scenario) dcf: Option<Table<DcfTable>>,
+    /// The parameters of EDCA.
+    pub(in crate::scenario) edca: Option<Table<EdcaTable>>,
+}
+
+/// Which channel access function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum AccessName {
+    /// Distributed coordination function: one queue.
+    Dcf,
+    /// Enhanced distributed channel access: four queues, one for each access category.
+    Edca,
+}
+
+/// Channel access of a station without QoS.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct DcfTable {
+    /// A station waits for SIFS and so many slots. The default is 2: DIFS.
+    #[schemars(range(min = 1))]
+    pub(in crate::scenario) aifsn: Option<u32>,
+    /// The largest value of the first backoff, CWmin: one less than a power of two, such as 15 or 31. The
+    /// default is the layer's.
+    pub(in crate::scenario) cw_min: Option<u32>,
+    /// The largest value of any backoff, CWmax. The default is the layer's, 1023.
+    pub(in crate::scenario) cw_max: Option<u32>,
+    /// When a counter that has not run out moves. The default is freeze.
+    pub(in crate::scenario) countdown: Option<CountdownName>,
+}
+
+/// Channel access of a station with QoS.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct EdcaTable {
+    /// Which edition's default TXOP limits. The default is 2005.
+    pub(in crate::scenario) edition: Option<EditionName>,
+    /// Whose default parameters. The default is station.
+    pub(in crate::scenario) role: Option<RoleName>,
+    /// Background.
+    pub(in crate::scenario) bk: Option<Table<CategoryTable>>,
+    /// Best effort.
+    pub(in crate::scenario) be: Option<Table<CategoryTable>>,
+    /// Video.
+    pub(in crate::scenario) vi: Option<Table<CategoryTable>>,
+    /// Voice.
+    pub(in crate::scenario) vo: Option<Table<CategoryTable>>,
+}
+
+/// Channel access of an access category. What is left out has the default of the edition and the role.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct CategoryTable {
+    /// AIFS is SIFS and so many slots.
+    #[schemars(range(min = 1))]
+    pub(in crate::scenario) aifsn: Option<u32>,
+    /// The largest value of the first backoff, CWmin: one less than a power of two, such as 15 or 31.
+    pub(in crate::scenario) cw_min: Option<u32>,
+    /// The largest value of any backoff, CWmax.
+    pub(in crate::scenario) cw_max: Option<u32>,
+    /// How long the queue may keep the medium that it has won: a time, or a number of packets. `0 us` is one
+    /// frame exchange.
+    pub(in crate::scenario) txop: Option<Quantity<TxopLimit>>,
+    /// When a counter that has not run out moves. The default is edca.
+    pub(in crate::scenario) countdown: Option<CountdownName>,
+}
+
+/// When a backoff counter that has not run out moves.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum CountdownName {
+    /// At every slot boundary after AIFS, also at the one where another station begins to transmit.
+    Edca,
+    /// Only when the slot has passed idle.
+    Freeze,
+}
+
+/// An edition of IEEE 802.11.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(in crate::scenario) enum EditionName {
+    /// As 802.11e introduced them: none for BK and BE.
+    #[serde(rename = "2005")]
+    Ieee2005,
+    /// Longer for OFDM, and limits for BK and BE too.
+    #[serde(rename = "2016")]
+    Ieee2016,
+}
+
+/// Whose EDCA parameters.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum RoleName {
+    /// What an access point announces to its stations.
+    Station,
+    /// What many access points use themselves: AIFSN 1 for VI and VO.
+    AccessPoint,
+}
+
+/// Frames in front of a data frame that make others keep away from it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum ProtectionName {
+    /// No frame.
+    None,
+    /// A CTS to oneself.
+    CtsToSelf,
+    /// RTS and CTS.
+    RtsCts,
+}
+
+/// A queue of packets that wait for the MAC, which holds one more. A key that is left out of a station's
+/// table is taken from the table of all stations.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct QueueTable {
+    /// The most that waits in the queue, in packets or in bytes of IP packets. The default is `50 packets`.
+    pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
+    /// What a full queue drops. The default is the arriving packet: tail.
+    pub(in crate::scenario) drop_from: Option<DropFromName>,
+    /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`: there is none.
+    pub(in crate::scenario) ring: Option<Quantity<Packets>>,
+}
+
+/// What a full queue drops.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum DropFromName {
+    /// The packet that arrives.
+    Tail,
+    /// The oldest packets.
+    Head,
+}
+
+impl From<ProtectionName> for Protection {
+    fn from(name: ProtectionName) -> Protection {
+        match name {
+            ProtectionName::None => Protection::None,
+            ProtectionName::CtsToSelf => Protection::CtsToSelf,
+            ProtectionName::RtsCts => Protection::RtsCts,
+        }
+    }
+}
+
+impl From<DropFromName> for DropFrom {
+    fn from(name: DropFromName) -> DropFrom {
+        match name {
+            DropFromName::Tail => DropFrom::Tail,
+            DropFromName::Head => DropFrom::Head,
+        }
+    }
+}
+
+impl From<CountdownName> for CountdownRule {
+    fn from(name: CountdownName) -> CountdownRule {
+        match name {
+            CountdownName::Edca => CountdownRule::Edca,
+            CountdownName::Freeze => CountdownRule::Freeze,
+        }
+    }
+}
+
+impl From<EditionName> for EdcaEdition {
+    fn from(name: EditionName) -> EdcaEdition {
+        match name {
+            EditionName::Ieee2005 => EdcaEdition::Ieee2005,
+            EditionName::Ieee2016 => EdcaEdition::Ieee2016,
+        }
+    }
+}
+
+impl From<RoleName> for EdcaRole {
+    fn from(name: RoleName) -> EdcaRole {
+        match name {
+            RoleName::Station => EdcaRole::Station,
+            RoleName::AccessPoint => EdcaRole::AccessPoint,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a scenario is made of, as the user writes it.
+//!
+//! The comments on the keys are the reference: the schema carries them to editors.
+
+mod mac;
+mod medium;
+mod phy;
+
+pub(super) use mac::*;
+pub(super) use medium::*;
+pub(super) use phy::*;
+
+use super::quantity::{Duration, Length, PacketRate, Power, Quantity, Rate, Size};
+use super::table::Table;
+use airqueue_wifi::mac::Behaviour;
+use airqueue_wifi::phy::AccessCategory;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A network of 802.11 stations, the traffic in it, and how long it is simulated.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "airqueue scenario")]
+pub(super) struct File {
+    /// Where the standard and simulators differ in what a station does: whom it follows.
+    #[serde(default)]
+    pub(super) behaviour: BehaviourName,
+    /// How long is counted, after the warm-up.
+    #[serde(default = "duration")]
+    pub(super) duration: Quantity<Duration>,
+    /// How long the network runs before counting begins.
+    #[serde(default = "warm_up")]
+    pub(super) warm_up: Quantity<Duration>,
+    /// The physical layer of all stations.
+    pub(super) phy: Table<PhyTable>,
+    /// Channel access of every station, as far as `stations.mac` does not say otherwise.
+    #[serde(default)]
+    pub(super) mac: Table<MacTable>,
+    /// Who hears whom. Without it everyone decodes everyone.
+    #[serde(default)]
+    pub(super) medium: Table<MediumTable>,
+    /// Every queue of every station, as far as `stations.queue` does not say otherwise.
+    #[serde(default)]
+    pub(super) queue: Table<QueueTable>,
+    /// The stations, or groups of them.
+    pub(super) stations: Vec<Table<StationTable>>,
+    /// The traffic.
+    #[serde(default)]
+    pub(super) flows: Vec<Table<FlowTable>>,
+}
+
+fn duration() -> Quantity<Duration> {
+    Quantity::of("30 s")
+}
+
+fn warm_up() -> Quantity<Duration> {
+    Quantity::of("1 s")
+}
+
+/// Whose behaviour stations have.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum BehaviourName {
+    /// IEEE 802.11-2016.
+    #[default]
+    Standard,
+    /// ns-3, release 3.44.
+    Ns3,
+    /// ns-2, release 2.35: DCF of 802.11b with the long preamble.
+    Ns2,
+}
+
+/// A station, or with `count` a group of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StationTable {
+    /// What it is called: letters, digits, `_` and `-`. The members of a group have a number behind it,
+    /// from 1.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    pub(super) name: String,
+    /// Makes it a group of so many.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(super) count: Option<u32>,
+    /// Rate of data frames to and from it. The default is `phy.rate`; of two stations that both have one,
+    /// the lower one holds.
+    pub(super) rate: Option<Quantity<Rate>>,
+    /// Where it stands, where `medium.ranges` or `medium.path_loss` say who hears whom; of a group the
+    /// centre of its circle, or the first member. `["0 m", "0 m"]` if one of the three keys below is given.
+    pub(super) position: Option<[Quantity<Length>; 2]>,
+    /// The members of a group stand around its position at this distance, evenly spread.
+    pub(super) circle: Option<Quantity<Length>>,
+    /// The members of a group stand in a line, each so far from the one before.
+    pub(super) step: Option<[Quantity<Length>; 2]>,
+    /// The members of a group stand in rows and columns.
+    pub(super) grid: Option<Table<GridTable>>,
+    /// Its transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`.
+    pub(super) power: Option<Quantity<Power>>,
+    /// Its channel access, where it differs from `mac`.
+    #[serde(default)]
+    pub(super) mac: Table<MacTable>,
+    /// Its queues, where they differ from `queue`.
+    #[serde(default)]
+    pub(super) queue: Table<QueueTable>,
+}
+
+/// Rows and columns.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GridTable {
+    /// Stations of a row, which runs along the first coordinate.
+    #[schemars(range(min = 1))]
+    pub(super) columns: u32,
+    /// From each station to the next, along both coordinates.
+    pub(super) spacing: Quantity<Length>,
+}
+
+/// A flow of packets from one station to another, or one for each member of a group.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FlowTable {
+    /// What it is called; one that stands for several has a number behind it, from 1. The default is
+    /// `from->to`, with the stations' names.
+    pub(super) name: Option<String>,
+    /// The station where its packets come from. A group: a flow from each of its members.
+    pub(super) from: String,
+    /// The station that they go to. A group: a flow to each of its members; if `from` is a group too, one
+    /// from each of its members to the member with the same number.
+    pub(super) to: String,
+    /// The access category whose queue they take, where `from` has EDCA. The default is be.
+    pub(super) category: Option<CategoryName>,
+    /// How packets are made. The default is saturated.
+    #[serde(default)]
+    pub(super) source: SourceName,
+    /// Mean rate in bits of IP packets, for cbr and poisson.
+    pub(super) rate: Option<Quantity<Rate>>,
+    /// Mean rate in packets, for cbr and poisson, instead of `rate`.
+    pub(super) packet_rate: Option<Quantity<PacketRate>>,
+    /// Size of its IP packets.
+    #[serde(default = "size")]
+    pub(super) size: Quantity<Size>,
+    /// Rate of its data frames. The default is that of its stations.
+    pub(super) phy_rate: Option<Quantity<Rate>>,
+    /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
+    /// begin one after the other, evenly spread over the time between two packets of one of them.
+    #[serde(default = "start")]
+    pub(super) start: Quantity<Duration>,
+    /// From when on no packet comes, counted as `start`. The default is never.
+    pub(super) stop: Option<Quantity<Duration>>,
+}
+
+fn size() -> Quantity<Size> {
+    Quantity::of("1500 B")
+}
+
+fn start() -> Quantity<Duration> {
+    Quantity::of("0 s")
+}
+
+/// How packets are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum SourceName {
+    /// One always waits.
+    #[default]
+    Saturated,
+    /// At a constant rate.
+    Cbr,
+    /// At random times that do not depend on each other.
+    Poisson,
+}
+
+/// An access category.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CategoryName {
+    /// Background.
+    Bk,
+    /// Best effort.
+    Be,
+    /// Video.
+    Vi,
+    /// Voice.
+    Vo,
+}
+
+impl From<CategoryName> for AccessCategory {
+    fn from(name: CategoryName) -> AccessCategory {
+        match name {
+            CategoryName::Bk => AccessCategory::Background,
+            CategoryName::Be => AccessCategory::BestEffort,
+            CategoryName::Vi => AccessCategory::Video,
+            CategoryName::Vo => AccessCategory::Voice,
+        }
+    }
+}
+
+impl From<BehaviourName> for Behaviour {
+    fn from(name: BehaviourName) -> Behaviour {
+        match name {
+            BehaviourName::Standard => Behaviour::Standard,
+            BehaviourName::Ns3 => Behaviour::Ns3,
+            BehaviourName::Ns2 => Behaviour::Ns2,
+        }
+    }
+}

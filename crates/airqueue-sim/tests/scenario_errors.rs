@@ -1,0 +1,279 @@
+//! What no scenario can be: every refusal names the key, what was found and what would be right.
+
+mod scenarios;
+
+use airqueue_sim::scenario::Scenario;
+use scenarios::full;
+use serde_json::{Value, json};
+
+/// `scenario` with `value` at `key`, such as `flows[0].size`; `null` takes the key out.
+fn set(mut scenario: Value, key: &str, value: Value) -> Value {
+    let pointer = format!("/{}", key.replace(['.', '['], "/").replace(']', ""));
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    let parent = scenario.pointer_mut(parent).unwrap_or_else(|| panic!("{key} has no parent"));
+    match (parent, value) {
+        (Value::Object(map), Value::Null) => drop(map.remove(last)),
+        (Value::Object(map), value) => drop(map.insert(last.to_owned(), value)),
+        (Value::Array(list), value) => list[last.parse::<usize>().unwrap()] = value,
+        (other, _) => panic!("{key} is in {other}"),
+    }
+    scenario
+}
+
+/// The refusal of a scenario that passed before `value` was put at `key`.
+fn refusal(key: &str, value: Value) -> String {
+    refusal_of(set(full(), key, value))
+}
+
+fn refusal_of(scenario: Value) -> String {
+    match Scenario::from_json(&scenario.to_string()) {
+        Ok(_) => panic!("not refused: {scenario}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The refusal begins with `start` and has `part` in it.
+#[track_caller]
+fn refused(key: &str, value: Value, start: &str, part: &str) {
+    let refusal = refusal(key, value);
+    assert!(refusal.starts_with(start), "{refusal:?} does not begin with {start:?}");
+    assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+}
+
+#[test]
+fn quantities_have_units() {
+    refused("duration", json!(30), "duration: ", "30 has no unit");
+    refused("duration", json!("30"), "duration: ", "has no unit");
+    refused("duration", json!("30 m"), "duration: ", "\"m\"");
+    refused("duration", json!("30 Mb/s"), "duration: ", "ns, us");
+    refused("duration", json!(""), "duration: ", "such as \"30 s\"");
+    refused("duration", json!("nan s"), "duration: ", "not a length of time");
+    refused("duration", json!("inf s"), "duration: ", "not a length of time");
+    refused("duration", json!("-1 s"), "duration: ", "not a length of time");
+    refused("duration", json!(true), "duration: ", "such as \"30 s\"");
+    refused("phy.rate", json!(11.0), "phy.rate: ", "Mb/s");
+    refused("queue.limit", json!("1.5 packets"), "queue.limit: ", "whole number");
+    refused("flows[0].size", json!("1500 packets"), "flows[0].size: ", "B or kB");
+    refused("stations[0].position[1]", json!(3), "stations[0].position[1]: ", "m, cm or km");
+}
+
+#[test]
+fn durations_are_positive_and_far_from_the_clocks_end() {
+    refused("duration", json!("0 s"), "duration: ", "at least 1 ns");
+    refused("duration", json!("0.1 ns"), "duration: ", "at least 1 ns");
+    refused("duration", json!("1e10 s"), "duration: ", "at most 1e9 s");
+    refused("duration", json!("1e999 h"), "duration: ", "at most 1e9 s");
+    refused("duration", json!("1e9 s"), "duration: ", "with the warm-up");
+}
+
+#[test]
+fn keys_words_and_shapes_are_those_of_the_format() {
+    refused("durations", json!("1 s"), "durations: unknown key", "`duration`");
+    refused("flows[1].form", json!("ap"), "flows[1].form: unknown key", "`from`");
+    refused("phy.standard", json!("802.11n"), "phy.standard: unknown word", "`802.11g`");
+    refused("phy", json!(["802.11g"]), "phy: ", "expected a table of keys");
+    refused("stations[1]", json!("sta"), "stations[1]: ", "expected a table of keys");
+    refused("mac.edca.vo", json!([2]), "mac.edca.vo: ", "expected a table of keys");
+    refused("medium.capture", json!("all"), "medium.capture", "`none`, `margin`, `sinr`");
+    refused("mac.short_retry_limit", json!(-1), "mac.short_retry_limit: ", "whole number");
+    refused("stations[1].count", json!(1e10), "stations[1].count: ", "whole number");
+    let refusal = refusal_of(json!([1]));
+    assert!(refusal.contains("a table of keys"), "{refusal}");
+    assert!(Scenario::from_json("{").is_err());
+    let refusal = refusal_of(json!({"stations": []}));
+    assert_eq!(refusal, "missing key `phy`");
+}
+
+#[test]
+fn layers_have_the_rates_and_keys_that_they_have() {
+    refused("phy.rate", json!("22 Mb/s"), "phy.rate: ", "54");
+    refused("phy.control_rate", json!("7 Mb/s"), "phy.control_rate: ", "54");
+    refused("phy.basic_rates", json!(["6 Mb/s"]), "phy.basic_rates: ", "phy.control_rate");
+    refused("phy.standard", json!("802.11a"), "phy.preamble: ", "802.11a");
+    refused("flows[1].phy_rate", json!("3 Mb/s"), "flows[1].phy_rate: ", "54");
+    refused("stations[1].rate", json!("3 Mb/s"), "stations[1].rate: ", "54");
+    refused("mac.protection_rate", json!("3 Mb/s"), "mac.protection_rate: ", "54");
+}
+
+#[test]
+fn ns2_has_the_network_that_it_has() {
+    refused("behaviour", json!("ns2"), "phy.standard: ", "802.11b");
+    let b = |phy: Value, mac: Value| {
+        let stations = json!([{"name": "a"}, {"name": "b"}]);
+        json!({"behaviour": "ns2", "phy": phy, "mac": mac, "stations": stations})
+    };
+    let refusal = refusal_of(b(json!({"standard": "802.11b", "preamble": "short"}), json!({})));
+    assert!(refusal.starts_with("phy.preamble: "), "{refusal}");
+    let refusal =
+        refusal_of(b(json!({"standard": "802.11b", "basic_rates": ["1 Mb/s"]}), json!({})));
+    assert!(refusal.starts_with("phy.basic_rates: "), "{refusal}");
+    let refusal = refusal_of(b(json!({"standard": "802.11b"}), json!({"access": "edca"})));
+    assert!(refusal.starts_with("mac.access: "), "{refusal}");
+}
+
+#[test]
+fn contention_keeps_to_the_standard_unless_it_is_experimental() {
+    let legal = |key: &str, value: Value| {
+        let scenario = set(full(), "mac.experimental", json!(true));
+        Scenario::from_json(&set(scenario, key, value).to_string()).unwrap();
+    };
+    for (key, value) in [
+        ("mac.edca.be.aifsn", json!(16)),
+        ("mac.edca.be.cw_min", json!(20)),
+        ("mac.edca.be.countdown", json!("freeze")),
+    ] {
+        refused(key, value.clone(), &format!("{key}: "), "mac.experimental = true");
+        legal(key, value);
+    }
+    refused("mac.edca.be.aifsn", json!(0), "mac.edca.be.aifsn: ", "1 to 15");
+    refused("mac.edca.be.cw_min", json!(2047), "mac.edca.be.cw_max: ", "cw_max is 1023");
+    refused("mac.edca.vo.cw_max", json!(1), "mac.edca.vo.cw_max: ", "cw_min is 3");
+    refused("mac.edca.vo.txop", json!("9 ms"), "mac.edca.vo.txop: ", "8160 us");
+    refused("mac.edca.vo.txop", json!("0 packets"), "mac.edca.vo.txop: ", "at least 1");
+    refused("mac.long_retry_limit", json!(0), "mac.long_retry_limit: ", "at least 1");
+    // The largest values of windows, not their numbers of values.
+    refused(
+        "stations[3].mac.dcf.cw_min",
+        json!(32),
+        "stations[3].mac.dcf.cw_min: ",
+        "power of two",
+    );
+    let values =
+        Scenario::from_json(&set(full(), "stations[3].mac.dcf.cw_min", json!(31)).to_string());
+    let old = values.unwrap().spec().stations.last().unwrap().mac.clone();
+    assert_eq!(old.categories[0].cw_min, 32);
+}
+
+#[test]
+fn parameters_that_nobody_uses_are_refused() {
+    refused("mac.access", json!("dcf"), "stations[0].mac.edca: ", "DCF");
+    let scenario = set(set(full(), "stations[0].mac", json!({})), "mac.access", json!("dcf"));
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("mac.edca: no station"), "{refusal}");
+    refused("stations[1].mac", json!({"dcf": {}}), "stations[1].mac.dcf: ", "EDCA");
+    refused("stations[3].mac.edca", json!({}), "stations[3].mac.edca: ", "DCF");
+    refused("flows[2].category", json!("vo"), "flows[2].category: ", "DCF");
+}
+
+#[test]
+fn stations_have_names_of_their_own_and_a_bounded_number() {
+    refused("stations", json!([]), "stations: ", "at least one");
+    refused("stations[1].name", json!("ap"), "stations[1].name: ", "\"ap\"");
+    refused("stations[3].name", json!("sta2"), "stations[3].name: ", "\"sta2\"");
+    refused("stations[1].name", json!("a.b"), "stations[1].name: ", "letters");
+    refused("stations[1].name", json!(""), "stations[1].name: ", "letters");
+    refused("stations[1].count", json!(0), "stations[1].count: ", "at least 1");
+    refused(
+        "stations[1].count",
+        json!(4_000_000_000u32),
+        "stations[1].count: ",
+        "more than 100000",
+    );
+    let crowd =
+        json!({"phy": {"standard": "802.11a"}, "stations": [{"name": "sta", "count": 100_000}]});
+    let refusal = refusal_of(crowd);
+    assert!(refusal.starts_with("stations: "), "{refusal}");
+    refused("queue.ring", json!("10000000 packets"), "stations[0].queue.ring: ", "together");
+}
+
+#[test]
+fn flows_go_from_a_station_to_another_in_reach() {
+    refused("flows[0].from", json!("nobody"), "flows[0].from: ", "\"nobody\"");
+    refused("flows[0].to", json!("nobody"), "flows[0].to: ", "\"nobody\"");
+    refused("flows[0].to", json!("sta"), "flows[0].to: ", "itself");
+    refused("flows[1].to", json!("ap"), "flows[1].to: ", "itself");
+    refused("flows[0]", json!({"from": "sta", "to": "far1"}), "flows[0].to: ", "out of reach");
+    refused("flows[3].name", json!("legacy"), "flows: ", "\"legacy\"");
+    let more = json!([{"name": "one", "count": 2}, {"name": "two", "count": 3}]);
+    let scenario = json!({
+        "phy": {"standard": "802.11b"}, "stations": more, "flows": [{"from": "one", "to": "two"}]
+    });
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("flows[0].to: ") && refusal.contains("equally large"), "{refusal}");
+}
+
+#[test]
+fn sources_and_queues_fit_each_other() {
+    refused("flows[1].size", json!("4096 B"), "flows[1].size: ", "20 to 4057 B");
+    refused("flows[1].size", json!("19 B"), "flows[1].size: ", "20 to");
+    refused("flows[1].rate", json!("0 b/s"), "flows[1].rate: ", "from 1 b/s");
+    refused("flows[1].packet_rate", json!("9 packets/s"), "flows[1].packet_rate: ", "rate");
+    refused("flows[1].source", json!("saturated"), "flows[1].source: ", "no rate");
+    refused("flows[0].source", json!("poisson"), "flows[0]: ", "`packet_rate`");
+    refused("flows[1].stop", json!("1 ms"), "flows[1].stop: ", "after its start");
+    refused("queue.limit", json!("0 packets"), "queue.limit: ", "at least 1");
+    refused("queue.limit", json!("100 B"), "flows: ", "holds 100 B");
+    let full = set(full(), "queue.limit", json!("1 packet"));
+    let two = json!([{"from": "sta1", "to": "ap"}, {"name": "x", "from": "sta1", "to": "ap"}]);
+    let refusal = refusal_of(set(full, "flows", two));
+    assert!(refusal.contains("room for 2"), "{refusal}");
+}
+
+#[test]
+fn places_are_given_where_they_are_needed_and_nowhere_else() {
+    refused("medium", json!({}), "stations[0].position: ", "medium.ranges");
+    refused("stations[0].position", Value::Null, "stations[0]: ", "`position`");
+    refused("stations[0].circle", json!("1 m"), "stations[0]: ", "count");
+    refused("stations[1].step", json!(["1 m", "1 m"]), "stations[1]: ", "more than one");
+    refused("stations[1].circle", Value::Null, "stations[1]: ", "`circle`");
+    let alone = json!({"columns": 0, "spacing": "1 m"});
+    let scenario = set(set(full(), "stations[1].circle", Value::Null), "stations[1].grid", alone);
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("stations[1].grid.columns: "), "{refusal}");
+    let scenario = set(full(), "medium", json!({"ranges": {"decode": "9 m"}}));
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("stations[0].power: "), "{refusal}");
+}
+
+#[test]
+fn a_medium_is_described_in_one_way() {
+    let ranges = json!({"decode": "10 m", "sense": "5 m"});
+    refused("medium.ranges", ranges.clone(), "medium: ", "more than one");
+    let scenario =
+        set(set(full(), "medium", json!({"ranges": ranges})), "stations[0].power", Value::Null);
+    let refusal = refusal_of(scenario);
+    assert!(
+        refusal.starts_with("medium: ") && refusal.contains("carrier-sense range"),
+        "{refusal}"
+    );
+    let log = json!({"log_distance": {"exponent": 3, "reference_loss": "40 dB"}});
+    let scenario = set(set(full(), "medium.path_loss", log), "medium.thresholds", Value::Null);
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("medium: ") && refusal.contains("`thresholds`"), "{refusal}");
+    let noise = json!("-90 dBm");
+    refused("medium.noise", noise, "medium.noise_figure: ", "medium.noise");
+    refused("medium.errors", json!({"frame": 1.5}), "medium.errors.frame: ", "0 to 1");
+    refused("medium.errors", json!({"frame": 0.1, "bit": 0.1}), "medium.errors: ", "single key");
+}
+
+#[test]
+fn links_are_between_two_stations_and_listed_once() {
+    let linked = |links: Value| {
+        let stations = json!([{"name": "a"}, {"name": "b"}, {"name": "c", "count": 2}]);
+        json!({"phy": {"standard": "802.11b"}, "stations": stations, "medium": {"links": links}})
+    };
+    let passes = json!([{"from": "a", "to": "b"}, {"from": "c", "to": "c", "level": "sense"}]);
+    let scenario = Scenario::from_json(&linked(passes).to_string()).unwrap();
+    assert_eq!(scenario.spec().reach.links(), 4);
+    let cases = [
+        (json!([{"from": "a", "to": "a"}]), "medium.links[0]: "),
+        (json!([{"from": "a", "to": "x"}]), "medium.links[0].to: "),
+        (json!([{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]), "medium.links[1]: "),
+        (
+            json!([{"from": "a", "to": "b"}, {"from": "b", "to": "c", "power": "1 mW"}]),
+            "medium.links[1].power: ",
+        ),
+    ];
+    for (links, start) in cases {
+        let refusal = refusal_of(linked(links));
+        assert!(refusal.starts_with(start), "{refusal}");
+    }
+    for key in ["errors", "capture"] {
+        let value = match key {
+            "errors" => json!("snr"),
+            _ => json!({"sinr": {"threshold": "4 dB"}}),
+        };
+        let refusal = refusal_of(set(linked(json!([])), &format!("medium.{key}"), value));
+        assert!(refusal.contains("received powers"), "{refusal}");
+    }
+}
