@@ -7,7 +7,7 @@ use airqueue_core::Time;
 /// What one queue of a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryTally {
-    /// First frames of exchanges that went on the air: RTS, or data where there is no RTS.
+    /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
     pub attempts: u64,
     /// Exchanges that no response completed.
     pub failures: u64,

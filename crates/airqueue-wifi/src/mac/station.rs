@@ -613,10 +613,11 @@ impl Mac {
                 (FrameKind::Data, msdu.to, msdu.rate, msdu.psdu_bytes, phy.data_nav(msdu.rate))
             }
         };
+        let begins = step == self.first_step(&msdu);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step == Step::Data && !self.needs_rts(&msdu);
         let category = &mut self.categories[queue];
-        category.tally.attempts += u64::from(opens);
+        category.tally.attempts += u64::from(begins);
         let retry = category.short_retries + category.long_retries > 0;
         self.state = State::Sending { queue, step };
         self.timer = Time::MAX;
@@ -661,9 +662,11 @@ impl Mac {
                 self.state = State::Answering;
                 Some(frame)
             }
-            State::Pausing { queue, .. } if net.rules.answers_need_idle && !clear => {
+            State::Pausing { queue, step } if net.rules.answers_need_idle && !clear => {
                 self.state = State::Idle;
-                self.categories[queue].tally.failures += 1;
+                // The next packet of a TXOP has not begun its exchange.
+                let first = self.categories[queue].held.map(|msdu| self.first_step(&msdu));
+                self.categories[queue].tally.failures += u64::from(first != Some(step));
                 self.categories[queue].widen(false, false, 0);
                 self.draw(queue, Time::ZERO, net);
                 None
