@@ -32,14 +32,21 @@ pub fn rate(phy: &Phy, mbps: u64) -> RateIndex {
     phy.rate_index(DataRate::from_bps(mbps * 1_000_000).unwrap()).unwrap()
 }
 
+/// `stations` that hear each other as `level` says of each pair, a transmitter and a listener.
+pub fn reach(stations: usize, level: impl Fn(u32, u32) -> Option<Level>) -> Reach {
+    let ids = || 0..stations as u32;
+    let pairs = ids().flat_map(|from| ids().map(move |to| (from, to)));
+    let link = |(from, to)| {
+        let level = level(from, to).filter(|_| from != to)?;
+        Some(Link { from: StationId(from), to: StationId(to), level, power_w: None })
+    };
+    let links: Vec<Link> = pairs.filter_map(link).collect();
+    Reach::from_links(stations, &links).unwrap()
+}
+
 /// `stations` that all decode each other.
 pub fn everyone(stations: usize) -> Reach {
-    let ids = || (0..stations as u32).map(StationId);
-    let link = |from, to| Link { from, to, level: Level::Decodable, power_w: None };
-    let pairs =
-        ids().flat_map(|from| ids().filter(move |&to| to != from).map(move |to| (from, to)));
-    let links: Vec<Link> = pairs.map(|(from, to)| link(from, to)).collect();
-    Reach::from_links(stations, &links).unwrap()
+    reach(stations, |_, _| Some(Level::Decodable))
 }
 
 /// The queues of DCF.
@@ -75,6 +82,11 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
 
 /// Stations with these MACs and no flow, in range of each other.
 pub fn cell(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
+    WlanSpec { reach: everyone(macs.len()), ..stations(network, macs) }
+}
+
+/// Stations with these MACs and no flow, who hear nobody.
+pub fn stations(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
     let station = |(id, mac): (usize, MacConfig)| StationSpec {
         name: format!("station {id}"),
         queues: vec![QueueSpec::new(Limit::Packets(50)); mac.categories.len()],
@@ -82,7 +94,7 @@ pub fn cell(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
     };
     WlanSpec {
         network,
-        reach: everyone(macs.len()),
+        reach: reach(macs.len(), |_, _| None),
         capture: None,
         errors: FrameErrors::None,
         noise_w: 1e-13,

@@ -1,0 +1,222 @@
+//! What the air of a network shows: each station's view of it, restated from the frames alone, and
+//! what the rules of access say about every frame.
+
+use airqueue_core::{Span, Time};
+use airqueue_sim::wlan::WlanSpec;
+use airqueue_sim::wlan::tap::Aired;
+use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
+use airqueue_wifi::medium::{Outcome, StationId};
+
+/// One station's knowledge, from what it sensed, decoded and sent.
+struct View<'a> {
+    spec: &'a WlanSpec,
+    id: StationId,
+    /// Beginnings of the frames on the air that it senses.
+    sensed: Vec<(Time, usize)>,
+    sending: bool,
+    /// End of the last frame sensed or sent.
+    idle_since: Time,
+    nav: Time,
+    /// What the NAV is if something begins by now (IEEE 802.11-2016, 10.3.2.4).
+    unconfirmed: Option<(Time, Time)>,
+    hold: Time,
+    /// The answer that it owes: when, of which kind, to whom.
+    owed: Option<(Time, FrameKind, StationId)>,
+    /// When it may go on with an exchange or a TXOP, and must if it is an exchange.
+    next: Option<(Time, bool)>,
+    busy: Span,
+    busy_since: Time,
+}
+
+/// Checks all frames of a run that has come to its end; returns each station's busy time.
+pub fn check(spec: &WlanSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
+    let mut turns: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * frames.len());
+    for (at, aired) in frames.iter().enumerate() {
+        turns.push((aired.begins, true, at));
+        turns.push((aired.ends, false, at));
+    }
+    turns.sort_unstable();
+    let ids = (0..spec.reach.stations() as u32).map(StationId);
+    ids.map(|id| {
+        let mut view = View::new(spec, id);
+        for &(now, begins, at) in &turns {
+            let aired = &frames[at];
+            let wrong = |what: String| format!("station {} at {now}: {what}: {aired:?}", id.0);
+            if begins { view.on_begin(aired, at) } else { view.on_end(aired, at) }
+                .map_err(wrong)?;
+        }
+        if let Some((at, kind, to)) = view.owed.filter(|_| view.answers_always()) {
+            return Err(format!("station {} owes {kind:?} to {to:?} at {at}", id.0));
+        }
+        Ok(view.busy)
+    })
+    .collect()
+}
+
+impl<'a> View<'a> {
+    fn new(spec: &'a WlanSpec, id: StationId) -> View<'a> {
+        View {
+            spec,
+            id,
+            sensed: Vec::new(),
+            sending: false,
+            idle_since: Time::ZERO,
+            nav: Time::ZERO,
+            unconfirmed: None,
+            hold: Time::ZERO,
+            owed: None,
+            next: None,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
+        }
+    }
+
+    /// ns-2 leaves answers out, and data behind a CTS, when the medium is not idle.
+    fn answers_always(&self) -> bool {
+        !self.spec.network.rules.answers_need_idle
+    }
+
+    fn is_sensed(&self, aired: &Aired) -> bool {
+        self.spec.reach.signal(aired.frame.from, self.id).is_some_and(|signal| signal.sensed())
+    }
+
+    fn on_begin(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
+        let now = aired.begins;
+        self.nothing_missed(now)?;
+        let own = aired.frame.from == self.id;
+        if !own && !self.is_sensed(aired) {
+            return Ok(());
+        }
+        if self.sensed.is_empty() && !self.sending {
+            self.busy_since = now;
+        }
+        if own {
+            self.send(&aired.frame, now)?;
+            self.sending = true;
+        } else {
+            self.sensed.push((now, at));
+            if let Some((by, until)) = self.unconfirmed.take()
+                && now <= by
+            {
+                self.nav = self.nav.max(until);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers come, and exchanges go on, at their moment or never.
+    fn nothing_missed(&mut self, now: Time) -> Result<(), String> {
+        if let Some((at, kind, to)) = self.owed.take_if(|owed| owed.0 < now)
+            && self.answers_always()
+        {
+            return Err(format!("no {kind:?} to {to:?} at {at}"));
+        }
+        if let Some((at, true)) = self.next.take_if(|next| next.0 < now)
+            && self.answers_always()
+        {
+            return Err(format!("the exchange does not go on at {at}"));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
+        if self.sending {
+            return Err("two frames at once".into());
+        }
+        let to_itself = frame.to == self.id;
+        if frame.kind == FrameKind::Ack || frame.kind == FrameKind::Cts && !to_itself {
+            return match self.owed.take() {
+                Some(owed) if owed == (now, frame.kind, frame.to) => Ok(()),
+                owed => Err(format!("an answer to nothing, it owes {owed:?}")),
+            };
+        }
+        if self.next.take_if(|next| next.0 == now).is_some() {
+            return Ok(());
+        }
+        self.begin_exchange(frame, now)
+    }
+
+    /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
+    fn begin_exchange(&self, frame: &Frame, now: Time) -> Result<(), String> {
+        let net = &self.spec.network;
+        if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
+            return Err(format!("it transmits into a frame that it has sensed since {begins}"));
+        }
+        if now < self.nav {
+            return Err(format!("its NAV ends at {}", self.nav));
+        }
+        let mac = &self.spec.stations[self.id.index()].mac;
+        let aifs = net.phy.aifs(mac.categories[usize::from(frame.queue)].aifsn);
+        let idle = self.idle_since.max(self.nav).max(self.hold);
+        // Nothing was on the air before the first frame of all.
+        if idle > Time::ZERO && now < idle + aifs {
+            return Err(format!("AIFS from {idle} is not over"));
+        }
+        Ok(())
+    }
+
+    fn on_end(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
+        let now = aired.ends;
+        self.nothing_missed(now)?;
+        let own = aired.frame.from == self.id;
+        if own {
+            self.sending = false;
+            if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
+                self.next = Some((now + self.spec.network.phy.sifs(), true));
+            }
+        } else if self.is_sensed(aired) {
+            self.sensed.retain(|&(_, on_air)| on_air != at);
+        }
+        if own || self.is_sensed(aired) {
+            self.idle_since = now;
+            if self.sensed.is_empty() && !self.sending {
+                self.busy = self.busy + (now - self.busy_since);
+            }
+        }
+        if let Some(heard) = aired.heard.iter().find(|heard| heard.station == self.id) {
+            if heard.decoded() {
+                self.decode(&aired.frame, now);
+            } else if heard.engaged {
+                self.fail_to_decode(heard.outcome, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn fail_to_decode(&mut self, outcome: Outcome, now: Time) {
+        let (phy, rules) = (&self.spec.network.phy, &self.spec.network.rules);
+        if outcome == Outcome::Deaf && !rules.deaf_errors {
+            return;
+        }
+        match rules.error_wait {
+            ErrorWait::Eifs => self.hold = now + (phy.eifs() - phy.difs()),
+            ErrorWait::EifsAsNav => self.nav = self.nav.max(now + phy.eifs()),
+        }
+    }
+
+    fn decode(&mut self, frame: &Frame, now: Time) {
+        let (phy, rules) = (&self.spec.network.phy, &self.spec.network.rules);
+        self.hold = Time::ZERO;
+        if frame.to != self.id {
+            let (until, by) = (now + frame.nav, now + phy.nav_timeout(frame.rate));
+            if frame.kind == FrameKind::Rts && rules.nav_reset && by < until && until > self.nav {
+                self.nav = self.nav.max(by);
+                self.unconfirmed = Some((self.nav, until));
+            } else {
+                self.nav = self.nav.max(until);
+            }
+            return;
+        }
+        let sifs = now + phy.sifs();
+        match frame.kind {
+            FrameKind::Data => self.owed = Some((sifs, FrameKind::Ack, frame.from)),
+            FrameKind::Rts if now >= self.nav => {
+                self.owed = Some((sifs, FrameKind::Cts, frame.from));
+            }
+            FrameKind::Rts => {}
+            FrameKind::Cts => self.next = Some((sifs, true)),
+            // A TXOP may go on.
+            FrameKind::Ack => self.next = Some((sifs, false)),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Networks drawn at random: who hears whom (also in one direction only), what the stations are, what they
+//! send. Whatever can be described occurs.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use super::cells::at;
+use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_qdisc::DropFrom;
+use airqueue_sim::wlan::{FlowSpec, QueueSpec, StationSpec, WlanSpec};
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_wifi::contention::CountdownRule;
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
+use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::phy::{Preamble, Protection, Slot, dsss, erp, ofdm};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// When the last source stops.
+pub const STOP: Time = Time::from_nanos(150_000_000);
+
+/// Noise in the receivers' bandwidth; the powers below lie around it.
+const NOISE_W: f64 = 1e-13;
+const POWERS_W: [f64; 5] = [1e-13, 1e-12, 1e-11, 3e-11, 1e-9];
+
+/// A network of 2 to 7 stations, the sources of which stop at [`STOP`].
+pub fn networks() -> impl Strategy<Value = WlanSpec> {
+    (2usize..=7).prop_flat_map(|stations| {
+        (
+            network(),
+            medium(stations),
+            prop::collection::vec(station(), stations),
+            prop::collection::vec(flow(), 1..=10),
+            select(vec![Time::ZERO, Time::from_nanos(30_000_000)]),
+        )
+            .prop_map(|(network, medium, stations, flows, warm_up)| {
+                assemble(network, medium, stations, &flows, warm_up)
+            })
+    })
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let behaviours = vec![Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
+    (0..5, select(behaviours), any::<bool>()).prop_map(|(layer, behaviour, one_rate)| {
+        let rules = behaviour.rules();
+        let conventions = rules.conventions;
+        let phy = match layer {
+            0 => dsss(Preamble::Long, conventions),
+            1 => dsss(Preamble::Short, conventions),
+            2 => ofdm(conventions),
+            3 => erp(Slot::Short, Preamble::Long, conventions),
+            _ => erp(Slot::Long, Preamble::Short, conventions),
+        };
+        let slowest = phy.rates().map(|(_, rate)| rate).min().unwrap();
+        let phy = if one_rate { phy.with_control_rate(slowest).unwrap() } else { phy };
+        Network::new(phy, rules)
+    })
+}
+
+/// Reachability, capture and errors that go with it.
+type Medium = (Reach, Option<Capture>, FrameErrors);
+
+fn medium(stations: usize) -> impl Strategy<Value = Medium> {
+    use Level::{Decodable, Interference, Sensed};
+    let levels = vec![None, Some(Interference), Some(Sensed), Some(Decodable), Some(Decodable)];
+    let pairs = stations * stations;
+    let level = prop::collection::vec(select(levels), pairs);
+    let power = prop::collection::vec(select(POWERS_W.to_vec()), pairs);
+    // In three of four networks most hear each other; in all of them someone has a way to somebody.
+    let dense = prop::collection::vec(prop::bool::weighted(0.7), pairs);
+    (level, power, dense, 0..4, any::<bool>(), 0..4, 0..4).prop_map(
+        move |(level, power, dense, density, with_power, capture, errors)| {
+            let mut links = Vec::new();
+            for pair in 0..pairs {
+                let (from, to) = (pair / stations, pair % stations);
+                let (back, first) = (to * stations + from, from + to == 1);
+                let near = match density {
+                    0 => false,
+                    1 => dense[pair],
+                    // In both directions or in none.
+                    _ => dense[pair.min(back)],
+                };
+                let level = if near || first { Some(Decodable) } else { level[pair] };
+                if let Some(level) = level.filter(|_| from != to) {
+                    let [from, to] = [from, to].map(|id| StationId(id as u32));
+                    let power_w = with_power.then_some(power[pair]);
+                    links.push(Link { from, to, level, power_w });
+                }
+            }
+            let with_power = links.iter().any(|link| link.power_w.is_some());
+            let window = Span::from_micros(4 * i64::from(errors > 1));
+            let capture = match capture {
+                0 => None,
+                1 => Some(Capture::None),
+                2 if with_power => {
+                    Some(Capture::Sinr { threshold_db: 6.0, noise_w: NOISE_W, window })
+                }
+                _ => Some(Capture::NS2),
+            };
+            let errors = match errors {
+                0 => FrameErrors::None,
+                1 => FrameErrors::PerFrame(0.2),
+                2 if with_power => FrameErrors::BySnr,
+                _ => FrameErrors::PerBit(3e-5),
+            };
+            (Reach::from_links(stations, &links).unwrap(), capture, errors)
+        },
+    )
+}
+
+/// A MAC whose protection rate is still to be found on the layer.
+type Station = (MacConfig, Option<Index>, QueueSpec);
+
+fn station() -> impl Strategy<Value = Station> {
+    let protection = vec![Protection::None, Protection::CtsToSelf, Protection::RtsCts];
+    let threshold = vec![u32::MAX, u32::MAX, 300, 0];
+    let mac = (
+        prop::collection::vec(category(), 1..=4),
+        select(threshold),
+        select(protection),
+        (1u32..=7, 1u32..=4),
+    );
+    (mac, any::<Option<Index>>(), queue()).prop_map(|(mac, rate, queue)| {
+        let (categories, rts_threshold_bytes, protection, limits) = mac;
+        let config = MacConfig {
+            experimental: true,
+            rts_threshold_bytes,
+            protection,
+            short_retry_limit: limits.0,
+            long_retry_limit: limits.1,
+            ..MacConfig::new(categories)
+        };
+        (config, rate, queue)
+    })
+}
+
+fn category() -> impl Strategy<Value = CategoryConfig> {
+    let txop = prop_oneof![
+        2 => Just(Txop::One),
+        1 => (32i64..8160).prop_map(|us| Txop::Time(Span::from_micros(us))),
+        1 => (1u32..6).prop_map(Txop::Packets),
+    ];
+    let rules = vec![CountdownRule::Freeze, CountdownRule::Edca];
+    (1u32..=9, select(vec![1u32, 2, 4, 15, 16, 32]), 0u32..=5, txop, select(rules)).prop_map(
+        |(aifsn, cw_min, doublings, txop, countdown)| CategoryConfig {
+            aifsn,
+            cw_min,
+            cw_max: cw_min << doublings,
+            txop,
+            countdown,
+        },
+    )
+}
+
+fn queue() -> impl Strategy<Value = QueueSpec> {
+    let limit = select(vec![
+        Limit::Packets(1),
+        Limit::Packets(2),
+        Limit::Packets(50),
+        Limit::Bytes(4000),
+        Limit::Packets(u32::MAX),
+    ]);
+    let limit = prop_oneof![12 => limit, 1 => Just(Limit::Packets(0))];
+    let ring = select(vec![0usize, 0, 1, 5]);
+    (limit, ring, any::<bool>()).prop_map(|(limit, ring_packets, head)| QueueSpec {
+        ring_packets,
+        drop_from: if head { DropFrom::Head } else { DropFrom::Tail },
+        ..QueueSpec::new(limit)
+    })
+}
+
+/// A flow whose ends, queue and rate are still to be found.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    pair: Index,
+    queue: Index,
+    rate: Index,
+    source: SourceSpec,
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    let rate = |kbps: u64| DataRate::from_bps(kbps * 1000).unwrap();
+    let arrivals = prop_oneof![
+        Just(Arrivals::Saturated),
+        (50u64..5000).prop_map(move |kbps| Arrivals::Constant(rate(kbps))),
+        (50u64..5000).prop_map(move |kbps| Arrivals::Poisson(rate(kbps))),
+        Just(Arrivals::External),
+    ];
+    let size = select(vec![40u32, 250, 1000, 1500]);
+    (any::<[Index; 3]>(), arrivals, size, 0i64..60).prop_map(
+        |([pair, queue, rate], arrivals, size_bytes, start_ms)| {
+            let start = Time::ZERO + Span::from_millis(start_ms);
+            let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
+            Flow { pair, queue, rate, source }
+        },
+    )
+}
+
+fn assemble(
+    network: Network,
+    (reach, capture, errors): Medium,
+    stations: Vec<Station>,
+    flows: &[Flow],
+    warm_up: Time,
+) -> WlanSpec {
+    let phy = &network.phy;
+    let rate_at = |index: &Index| index.get(&phy.rates().collect::<Vec<_>>()).0;
+    let stations: Vec<StationSpec> = stations
+        .into_iter()
+        .enumerate()
+        .map(|(id, (mac, rate, queue))| StationSpec {
+            name: format!("station {id}"),
+            queues: vec![queue; mac.categories.len()],
+            mac: MacConfig { protection_rate: rate.as_ref().map(rate_at), ..mac },
+        })
+        .collect();
+    let pairs = understood(&reach);
+    let flow = |(id, flow): (usize, &Flow)| {
+        let (from, to) = *flow.pair.get(&pairs);
+        FlowSpec {
+            name: format!("flow {id}"),
+            from,
+            to,
+            queue: flow.queue.index(stations[from.index()].queues.len()),
+            rate: rate_at(&flow.rate),
+            overhead_bytes: 36,
+            source: flow.source,
+            collected: false,
+        }
+    };
+    let flows = match pairs[..] {
+        [] => Vec::new(),
+        _ => flows.iter().enumerate().map(flow).collect(),
+    };
+    let noise_w = NOISE_W;
+    WlanSpec { network, reach, capture, errors, noise_w, stations, flows, warm_up }
+}
+
+/// All pairs that decode each other.
+fn understood(reach: &Reach) -> Vec<(StationId, StationId)> {
+    let decodes = |from, to| reach.signal(from, to).is_some_and(|signal| signal.decodable());
+    let ids = || (0..reach.stations() as u32).map(StationId);
+    ids()
+        .flat_map(|from| ids().map(move |to| (from, to)))
+        .filter(|&(from, to)| from != to && decodes(from, to) && decodes(to, from))
+        .collect()
+}
+
+/// Long after [`STOP`]: every retry is over.
+pub fn drained() -> Time {
+    at(1_000)
+}

@@ -1,0 +1,122 @@
+//! A network and a seed decide everything, and what does not concern a station does not change it.
+
+mod cells;
+mod random_networks;
+
+use airqueue_core::{Seed, Span, Time};
+use airqueue_sim::wlan::tap::{Aired, Recording};
+use airqueue_sim::wlan::{FlowSpec, FlowTally, StationSpec, StationTally, Wlan, WlanSpec};
+use airqueue_wifi::mac::{CategoryTally, Frame};
+use airqueue_wifi::medium::{Level, Link, Reach, StationId};
+use proptest::prelude::*;
+use random_networks::networks;
+
+/// All that a network shows of its first stations and flows.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    frames: Vec<(Time, Time, Frame)>,
+    flows: Vec<FlowTally>,
+    stations: Vec<(StationTally, CategoryTally, Span)>,
+}
+
+/// Runs a network, in one go or stopping on the way.
+fn run(spec: &WlanSpec, seed: u64, stops: i64) -> Wlan {
+    let mut sim = Wlan::new(spec, Seed(seed)).expect("what is drawn can be built");
+    sim.model.plug(Box::new(Recording::default()));
+    for step in 1..=stops {
+        sim.run_until(Time::from_nanos(200_000_000 * step / stops));
+    }
+    sim.model
+}
+
+fn seen(mut wlan: Wlan, of: &WlanSpec) -> Seen {
+    let recording: Recording = wlan.unplug().expect("it was plugged in");
+    let stations = of.stations.len();
+    let of_them = |aired: &&Aired| aired.frame.from.index() < stations;
+    let now = Time::from_nanos(200_000_000);
+    Seen {
+        frames: (recording.frames.iter().filter(of_them))
+            .map(|aired| (aired.begins, aired.ends, aired.frame))
+            .collect(),
+        flows: (0..of.flows.len()).map(|flow| wlan.flow(flow).clone()).collect(),
+        stations: (0..stations)
+            .map(|at| (*wlan.station(at), wlan.access(at, 0), wlan.busy(at, now)))
+            .collect(),
+    }
+}
+
+fn links(reach: &Reach) -> Vec<Link> {
+    let of = |from: StationId| {
+        reach.hearers(from).iter().map(move |hearer| {
+            let power_w = reach.powers_known().then_some(hearer.power_w);
+            Link { from, to: hearer.station, level: hearer.level, power_w }
+        })
+    };
+    (0..reach.stations() as u32).map(StationId).flat_map(of).collect()
+}
+
+/// The network, and a copy of it out of range of it.
+fn twice(spec: &WlanSpec) -> WlanSpec {
+    let stations = spec.stations.len();
+    let other = |id: StationId| StationId(id.0 + stations as u32);
+    let mut all = links(&spec.reach);
+    let copies =
+        all.iter().map(|link| Link { from: other(link.from), to: other(link.to), ..*link });
+    all.extend(copies.collect::<Vec<_>>());
+    let copy =
+        |flow: &FlowSpec| FlowSpec { from: other(flow.from), to: other(flow.to), ..flow.clone() };
+    let mut both = spec.clone();
+    both.reach = Reach::from_links(2 * stations, &all).unwrap();
+    both.stations.extend_from_slice(&spec.stations);
+    both.flows.extend(spec.flows.iter().map(copy));
+    both
+}
+
+/// The network with one more station, which all can hear and which hears all, and which is silent.
+fn with_a_listener(spec: &WlanSpec) -> WlanSpec {
+    let listener = StationId(spec.stations.len() as u32);
+    let power_w = spec.reach.powers_known().then_some(1e-9);
+    let mut all = links(&spec.reach);
+    for id in (0..listener.0).map(StationId) {
+        let link = Link { from: id, to: listener, level: Level::Decodable, power_w };
+        all.extend([link, Link { from: listener, to: id, ..link }]);
+    }
+    let mut more = spec.clone();
+    more.reach = Reach::from_links(spec.stations.len() + 1, &all).unwrap();
+    more.stations.push(StationSpec { name: "listener".into(), ..spec.stations[0].clone() });
+    more
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn the_same_seed_gives_the_same_run(spec in networks(), seed: u64) {
+        let first = seen(run(&spec, seed, 1), &spec);
+        prop_assert_eq!(seen(run(&spec, seed, 1), &spec), first);
+    }
+
+    #[test]
+    fn stopping_on_the_way_changes_nothing(spec in networks(), seed: u64, stops in 2i64..500) {
+        let at_once = seen(run(&spec, seed, 1), &spec);
+        prop_assert_eq!(seen(run(&spec, seed, stops), &spec), at_once);
+    }
+
+    #[test]
+    fn a_network_elsewhere_changes_nothing(spec in networks(), seed: u64) {
+        let alone = seen(run(&spec, seed, 1), &spec);
+        prop_assert_eq!(seen(run(&twice(&spec), seed, 1), &spec), alone);
+    }
+
+    #[test]
+    fn a_silent_station_changes_nothing(spec in networks(), seed: u64) {
+        let alone = seen(run(&spec, seed, 1), &spec);
+        prop_assert_eq!(seen(run(&with_a_listener(&spec), seed, 1), &spec), alone);
+    }
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    let spec = cells::uploads(5);
+    assert_ne!(seen(run(&spec, 1, 1), &spec), seen(run(&spec, 2, 1), &spec));
+}

@@ -1,0 +1,177 @@
+//! What is true of every network, whatever is in it.
+
+mod cells;
+mod on_air;
+mod random_networks;
+
+use airqueue_core::{Limit, Payload, Seed, Span, Time};
+use airqueue_qdisc::{DropFrom, Tally};
+use airqueue_sim::run_loop::Simulation;
+use airqueue_sim::wlan::tap::{Aired, Recording};
+use airqueue_sim::wlan::{FlowTally, Wlan, WlanSpec};
+use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::mac::FrameKind;
+use airqueue_wifi::phy::Protection;
+use proptest::prelude::*;
+use random_networks::{STOP, drained, networks};
+use std::collections::HashMap;
+
+/// How far each flow's books are from what is under way: nothing, if counting began with the first packet.
+fn missing(sim: &Simulation<Wlan>, flows: usize) -> Vec<i128> {
+    let under_way = sim.model.under_way();
+    let missing = |flow: usize| {
+        let FlowTally { offered, dropped, given_up, delivered, .. } = sim.model.flow(flow);
+        let out =
+            [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
+        i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
+    };
+    (0..flows).map(missing).collect()
+}
+
+/// Packets from outside, now and then, for the flows that get theirs from there.
+fn offer(sim: &mut Simulation<Wlan>, spec: &WlanSpec) {
+    for (id, flow) in spec.flows.iter().enumerate() {
+        if flow.source.arrivals == Arrivals::External {
+            let Simulation { model, queue, .. } = sim;
+            model.offer(id as u32, flow.source.size_bytes, Payload::default(), queue);
+        }
+    }
+}
+
+/// Runs a network to its end and returns it with its frames. Its books are looked at on the way.
+fn run(spec: &WlanSpec, seed: Seed) -> Result<(Simulation<Wlan>, Vec<Aired>), TestCaseError> {
+    let mut sim = Wlan::new(spec, seed).expect("what is drawn can be built");
+    sim.model.plug(Box::new(Recording::default()));
+    let flows = spec.flows.len();
+    let mut known = vec![0; flows];
+    for step in 0..=30 {
+        let at = Time::ZERO + Span::from_millis(step * 5);
+        sim.run_until(at);
+        if at == spec.warm_up {
+            known = missing(&sim, flows);
+        }
+        prop_assert_eq!(missing(&sim, flows), known.clone(), "at {}", at);
+        if at < STOP {
+            offer(&mut sim, spec);
+        }
+    }
+    sim.run_until(drained());
+    prop_assert_eq!(missing(&sim, flows), known);
+    let recording: Recording = sim.model.unplug().expect("it was plugged in");
+    Ok((sim, recording.frames))
+}
+
+/// When the sources have stopped everything comes to an end: no station waits for what will never happen.
+fn nothing_is_left(sim: &Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
+    prop_assert!(sim.queue.is_empty(), "events are pending");
+    prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);
+    Ok(())
+}
+
+/// The books of queues and MACs of a network at its end, against each other and the flows'.
+fn books(sim: &mut Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
+    let now = sim.now();
+    for (station, described) in spec.stations.iter().enumerate() {
+        for (at, queue_spec) in described.queues.iter().enumerate() {
+            let queue = sim.model.queue(station, at, now);
+            let mut offered = Tally::default();
+            for (id, flow) in spec.flows.iter().enumerate() {
+                if (flow.from.index(), flow.queue) == (station, at) {
+                    let tally = sim.model.flow(id).offered;
+                    offered.packets += tally.packets;
+                    offered.bytes += tally.bytes;
+                }
+            }
+            prop_assert_eq!(queue.offered, offered);
+            let ring = queue_spec.ring_packets as u64;
+            if let Limit::Packets(limit) = queue_spec.limit {
+                prop_assert!(queue.longest <= u64::from(limit) + ring);
+            }
+            prop_assert_eq!(queue.waited.count, queue.taken.packets);
+            if spec.warm_up > Time::ZERO {
+                continue;
+            }
+            prop_assert_eq!(offered.packets, queue.dropped.packets + queue.taken.packets);
+            prop_assert_eq!(offered.bytes, queue.dropped.bytes + queue.taken.bytes);
+            // Each packet waits once: the length summed over time is the waits summed over packets.
+            let waited = queue.waited.sum_ns;
+            let kept = queue_spec.drop_from == DropFrom::Tail;
+            let fits = queue.packet_time == waited || !kept && queue.packet_time > waited;
+            prop_assert!(fits, "{} packet-ns, {} ns waited", queue.packet_time, waited);
+            let access = sim.model.access(station, at);
+            prop_assert_eq!(queue.taken.packets, access.acknowledged + access.given_up);
+            prop_assert_eq!(access.attempts, access.acknowledged + access.failures);
+        }
+    }
+    Ok(())
+}
+
+/// What the tap saw against what was counted.
+fn counted(
+    sim: &mut Simulation<Wlan>,
+    spec: &WlanSpec,
+    frames: &[Aired],
+    busy: &[Span],
+) -> Result<(), TestCaseError> {
+    let now = sim.now();
+    let mut attempts = vec![[0u64; 4]; spec.stations.len()];
+    for Aired { frame, .. } in frames {
+        let from = frame.from.index();
+        let protected = spec.stations[from].mac.protection == Protection::CtsToSelf;
+        let first = match frame.kind {
+            FrameKind::Data => frame.opens && !protected,
+            FrameKind::Cts => frame.to == frame.from,
+            other => other == FrameKind::Rts,
+        };
+        attempts[from][usize::from(frame.queue)] += u64::from(first);
+    }
+    for (station, attempts) in attempts.iter().enumerate() {
+        prop_assert_eq!(sim.model.busy(station, now), busy[station]);
+        for (queue, &attempts) in attempts.iter().enumerate() {
+            prop_assert_eq!(sim.model.access(station, queue).attempts, attempts);
+        }
+    }
+    let mut delivered = vec![Tally::default(); spec.flows.len()];
+    let mut sent: HashMap<u64, (u32, bool)> = HashMap::new();
+    let mut last = vec![0; spec.flows.len()];
+    for aired in frames {
+        let (Some(packet), Some(heard)) = (aired.packet, aired.at_receiver()) else { continue };
+        let flow = packet.flow as usize;
+        let (times, known) = sent.entry(packet.id).or_default();
+        *times += 1;
+        let mac = &spec.stations[aired.frame.from.index()].mac;
+        prop_assert!(*times <= mac.short_retry_limit.max(mac.long_retry_limit));
+        if heard.decoded() && !std::mem::replace(known, true) {
+            delivered[flow].add(&packet);
+            prop_assert!(packet.id > last[flow], "the order of packets");
+            last[flow] = packet.id;
+        }
+    }
+    for (flow, delivered) in delivered.into_iter().enumerate() {
+        let FlowTally { delay, delays, delivered: known, .. } = sim.model.flow(flow);
+        prop_assert_eq!(*known, delivered);
+        prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn a_random_network_keeps_every_rule(spec in networks(), seed: u64) {
+        let (mut sim, frames) = run(&spec, Seed(seed))?;
+        nothing_is_left(&sim, &spec)?;
+        books(&mut sim, &spec)?;
+        prop_assert!(frames.is_sorted_by_key(|aired| aired.ends), "time goes on");
+        for aired in &frames {
+            let lasts = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
+            prop_assert_eq!(aired.ends - aired.begins, lasts);
+            prop_assert!(aired.frame.kind != FrameKind::Ack || aired.frame.nav == Span::ZERO);
+        }
+        let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;
+        if spec.warm_up == Time::ZERO {
+            counted(&mut sim, &spec, &frames, &busy)?;
+        }
+    }
+}
