@@ -95,7 +95,10 @@ impl Wlan {
         let (stations, queues) = (macs.len(), interfaces.len());
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,
-            None => vec![Reception::new(net.rules.capture)?; stations],
+            // One by one: a clone would have no room for its first frames.
+            None => (0..stations)
+                .map(|_| Reception::new(net.rules.capture))
+                .collect::<Result<Vec<_>, _>>()?,
         };
         let errors = spec.reach.frame_errors(spec.errors)?;
         let timer = |at| Alarm::new(Event::Timer(at as u32), INPUT);

@@ -178,6 +178,8 @@ impl<'a> View<'a> {
                 self.decode(&aired.frame, now);
             } else if heard.engaged {
                 self.fail_to_decode(heard.outcome, now);
+            } else if heard.outcome == Outcome::Overpowered {
+                self.ignore(aired);
             }
         }
         Ok(())
@@ -191,6 +193,15 @@ impl<'a> View<'a> {
         match rules.error_wait {
             ErrorWait::Eifs => self.hold = now + (phy.eifs() - phy.difs()),
             ErrorWait::EifsAsNav => self.nav = self.nav.max(now + phy.eifs()),
+        }
+    }
+
+    /// ns-2 keeps away from a frame that it has ignored: its duration and EIFS, from its beginning.
+    fn ignore(&mut self, aired: &Aired) {
+        let net = &self.spec.network;
+        if net.rules.ignored_nav {
+            let nav = net.phy.nav(aired.ends - aired.begins + net.phy.eifs());
+            self.nav = self.nav.max(aired.begins + nav);
         }
     }
 
