@@ -393,30 +393,33 @@ impl Wlan {
         }
     }
 
-    /// Closes an event: the alarm of the grants is brought forward if it must be, and if nothing is left to
-    /// happen at this instant its frames begin.
+    /// Closes an event: if nothing is left to happen at this instant its frames begin, and the alarm of the
+    /// grants is brought forward if it must be.
     #[inline]
     fn conclude(&mut self, queue: &mut EventQueue<Event>) {
-        self.arm(queue);
         let now = queue.now();
-        if self.beginning.is_empty() || queue.next_at() == Some(now) {
-            return;
+        if !self.beginning.is_empty()
+            && queue.next_at() != Some(now)
+            && (self.grants.bound() > now || self.grants.first() > now)
+        {
+            self.begin_all(now, queue);
         }
+        // A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
+        if self.grants.bound() < self.armed {
+            let first = self.grants.first();
+            if first < self.armed {
+                self.armed = first;
+                self.grant_alarm.set(Some(first), queue);
+            }
+        }
+    }
+
+    fn begin_all(&mut self, now: Time, queue: &mut EventQueue<Event>) {
         let mut beginning = std::mem::take(&mut self.beginning);
         for frame in beginning.drain(..) {
             self.begin(frame, now, queue);
         }
         self.beginning = beginning;
-    }
-
-    /// A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
-    #[inline]
-    fn arm(&mut self, queue: &mut EventQueue<Event>) {
-        let bound = self.grants.bound();
-        if bound < self.armed {
-            self.armed = bound;
-            self.grant_alarm.set(Some(bound), queue);
-        }
     }
 }
 

@@ -42,6 +42,19 @@ impl Grants {
         self.bound
     }
 
+    /// When the first acts.
+    pub fn first(&mut self) -> Time {
+        let mut first = Time::MAX;
+        for (bound, times) in self.bounds.iter_mut().zip(self.times.chunks(BLOCK)) {
+            if *bound < first {
+                *bound = times.iter().fold(Time::MAX, |least, &at| least.min(at));
+                first = first.min(*bound);
+            }
+        }
+        self.bound = first;
+        first
+    }
+
     /// Adds the stations that act at `now`, by rising number; there may be none. `now` is
     /// [`Self::bound`], which it raises.
     pub fn due(&mut self, now: Time, stations: &mut Vec<u32>) {
@@ -71,17 +84,24 @@ mod tests {
         /// Times only move into the future here, as those of stations do.
         #[test]
         fn all_act_when_they_said_last(
-            sets in prop::collection::vec((0usize..70, 1i64..50, any::<bool>()), 1..200),
+            sets in prop::collection::vec(
+                (0usize..70, 1i64..50, any::<bool>(), any::<bool>()),
+                1..200,
+            ),
         ) {
             let mut grants = Grants::new(70);
             let mut plain = vec![Time::MAX; 70];
             let mut now = 0;
-            for (station, ahead, never) in sets {
+            for (station, ahead, never, looks) in sets {
                 let at = if never { Time::MAX } else { Time::from_nanos(now + ahead) };
                 grants.set(station, at);
                 plain[station] = at;
                 let first = plain.iter().copied().min().unwrap();
                 prop_assert!(grants.bound() <= first);
+                if looks {
+                    prop_assert_eq!(grants.first(), first);
+                    prop_assert_eq!(grants.bound(), first);
+                }
                 if grants.bound() < Time::MAX {
                     now = grants.bound().as_nanos();
                     let mut due = Vec::new();

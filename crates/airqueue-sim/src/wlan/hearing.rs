@@ -124,7 +124,7 @@ impl Hearing {
     }
 
     /// A frame begins to be heard.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, ear: Ear, place: u32, now: Time, on: &OnAirNow) {
         let spot = &mut self.spots[ear.station()];
         spot.heard += 1;
@@ -142,7 +142,7 @@ impl Hearing {
     }
 
     /// A frame ends where it was heard: what became of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end(&mut self, ear: Ear, place: u32, id: FrameId) -> End {
         let spot = &mut self.spots[ear.station()];
         spot.heard -= 1;
@@ -151,7 +151,12 @@ impl Hearing {
             let outcome = if ear.decoded { Outcome::Received } else { Outcome::Undecodable };
             return End { outcome, engaged: ear.engaged, interference_w: 0.0 };
         }
-        self.receptions[ear.station()].on_end(id).expect("a frame that ends has begun")
+        self.end_among_others(ear.station(), id)
+    }
+
+    #[cold]
+    fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+        self.receptions[station].on_end(id).expect("a frame that ends has begun")
     }
 
     /// Whether a station's receiver is with a frame at `now` that it may yet decode.
