@@ -71,6 +71,25 @@ class TruthDict(TypedDict):
     packets: npt.NDArray[np.uint64]
     bytes: npt.NDArray[np.uint64]
 
+class FlowSeriesDict(TypedDict):
+    """A value for each interval; the delay is NaN where nothing was delivered."""
+
+    throughput_bps: npt.NDArray[np.float64]
+    delay_mean_s: npt.NDArray[np.float64]
+
+class QueueSeriesDict(TypedDict):
+    """The mean over each interval, and the length at its end."""
+
+    length_mean_packets: npt.NDArray[np.float64]
+    length_packets: npt.NDArray[np.float64]
+
+class SeriesDict(TypedDict):
+    """``time_s``: the ends of the whole intervals, counted from the beginning of the warm-up."""
+
+    time_s: npt.NDArray[np.float64]
+    flows: dict[str, FlowSeriesDict]
+    queues: dict[str, QueueSeriesDict]
+
 Contender = tuple[int, int, int, int | None, int, int]
 """(aifs_slots, cw_min, cw_max, retries, packets, node); None: retries without end."""
 
@@ -166,8 +185,20 @@ class Scenario:
     def stations(self) -> list[str]: ...
     @property
     def flows(self) -> list[str]: ...
-    def start(self, seed: int) -> Run:
-        """A replication, at time zero; ``seed`` from 0 to 2**64 - 1 decides all chance in it."""
+    def start(
+        self,
+        seed: int,
+        *,
+        series_interval_s: float | None = None,
+        pcap: str | PathLike[str] | None = None,
+        pcap_station: str | None = None,
+        pcap_bytes: int = ...,
+    ) -> Run:
+        """A replication, at time zero; ``seed`` from 0 to 2**64 - 1 decides all chance in it.
+
+        ``pcap``: a capture of all frames, or of those at a station, with so many bytes of each.
+        Raises `ValueError` for what cannot be recorded, and `OSError`.
+        """
 
 class Run:
     """A replication of a scenario."""
@@ -184,6 +215,10 @@ class Run:
     def done(self) -> bool: ...
     def results(self) -> str:
         """Figures of flows, stations, queues and medium since the end of the warm-up, as JSON."""
+    def close_pcap(self) -> None:
+        """End the capture, if there is one; `OSError` if not all of it could be written."""
+    def series(self) -> SeriesDict | None:
+        """The time series so far, if they are recorded."""
 
 class CaptureWriter:
     """A capture file that grows by whole runs; with ``append`` it keeps the header that it has."""

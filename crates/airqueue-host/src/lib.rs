@@ -12,6 +12,7 @@ pub mod driver;
 pub mod error;
 pub mod mmsg;
 pub mod netns;
+pub mod pcap_file;
 mod polling;
 pub mod server;
 pub mod socket;

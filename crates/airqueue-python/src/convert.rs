@@ -45,6 +45,11 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
         .map_err(|_| error(format!("{name} is {value}, expected seconds, 0 or more")))
 }
 
+/// The same as simulated time.
+pub(crate) fn span(name: &str, value: f64) -> PyResult<Span> {
+    Ok(Span::from_secs_f64(seconds(name, value)?.as_secs_f64()))
+}
+
 /// A run as a dict of arrays; the columns move, nothing is copied.
 pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);

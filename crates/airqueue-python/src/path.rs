@@ -2,7 +2,6 @@
 
 use crate::convert::{self, NativeSegment};
 use crate::error;
-use airqueue_core::Span;
 use airqueue_sim::path::{PathConfig, SimulatedPath};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -42,8 +41,7 @@ impl PySimulatedPath {
 
     /// Lets time pass with no run under way.
     fn wait(&mut self, seconds: f64) -> PyResult<()> {
-        let span = convert::seconds("seconds", seconds)?;
-        self.0.wait(Span::from_secs_f64(span.as_secs_f64()));
+        self.0.wait(convert::span("seconds", seconds)?);
         Ok(())
     }
 

@@ -1,14 +1,32 @@
 //! `Scenario`: a network of 802.11 stations, simulated.
 
 use crate::convert;
-use airqueue_core::{Seed, Span};
+use airqueue_core::Seed;
+use airqueue_host::pcap_file::{self, PcapFile};
 use airqueue_sim::scenario::{self, Run, Scenario, ScenarioError};
-use pyo3::exceptions::PyValueError;
+use airqueue_sim::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// A scenario is what the user wrote: what is wrong with it is a value's error.
 fn wrong(problem: ScenarioError) -> PyErr {
     PyValueError::new_err(problem.to_string())
+}
+
+/// What the system has against a file, as Python has it: an errno makes it a FileNotFoundError or the like.
+fn refused(path: &Path, error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => {
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((code, words, path.as_os_str().to_owned()))
+        }
+        None => PyOSError::new_err(format!("cannot write {}: {error}", path.display())),
+    }
 }
 
 /// The JSON Schema of scenario files.
@@ -49,22 +67,62 @@ impl PyScenario {
         self.0.spec().flows.iter().map(|flow| flow.name.as_str()).collect()
     }
 
-    /// A replication, at time zero.
-    fn start(&self, py: Python<'_>, seed: u64) -> PyResult<PyRun> {
-        py.detach(|| self.0.start(Seed(seed))).map(PyRun).map_err(wrong)
+    /// A replication, at time zero, with recorders: time series, and a capture of the air or at a station.
+    #[pyo3(signature = (
+        seed, *, series_interval_s=None, pcap=None, pcap_station=None, pcap_bytes=HEADERS_SNAP_BYTES
+    ))]
+    fn start(
+        &self,
+        py: Python<'_>,
+        seed: u64,
+        series_interval_s: Option<f64>,
+        pcap: Option<PathBuf>,
+        pcap_station: Option<&str>,
+        pcap_bytes: u32,
+    ) -> PyResult<PyRun> {
+        let mut run = py.detach(|| self.0.start(Seed(seed))).map_err(wrong)?;
+        if let Some(seconds) = series_interval_s {
+            let interval = convert::span("series_interval_s", seconds)?;
+            run.record_series(interval)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        }
+        if let Some(path) = &pcap {
+            run.plug(Box::new(self.capture(path, pcap_station, pcap_bytes)?));
+        }
+        Ok(PyRun { run, pcap })
+    }
+}
+
+impl PyScenario {
+    fn capture(&self, path: &Path, station: Option<&str>, bytes: u32) -> PyResult<Pcap<PcapFile>> {
+        // Nothing is made, and no other file lost, for a capture that cannot be.
+        self.0.pcap(station, bytes, io::sink()).map_err(|error| impossible(path, error))?;
+        let file = pcap_file::create(path).map_err(|error| refused(path, &error))?;
+        self.0.pcap(station, bytes, file).map_err(|error| impossible(path, error))
+    }
+}
+
+fn impossible(path: &Path, error: PcapError) -> PyErr {
+    match error {
+        PcapError::Io(error) => refused(path, &error),
+        error => PyValueError::new_err(error.to_string()),
     }
 }
 
 /// A replication.
 #[pyclass(name = "Run", module = "airqueue._native")]
-pub(crate) struct PyRun(Run);
+pub(crate) struct PyRun {
+    run: Run,
+    /// Where its capture goes.
+    pcap: Option<PathBuf>,
+}
 
 #[pymethods]
 impl PyRun {
     /// Lets so much simulated time pass, at most to the end.
     fn advance(&mut self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        let span = Span::from_secs_f64(convert::seconds("seconds", seconds)?.as_secs_f64());
-        let run = &mut self.0;
+        let span = convert::span("seconds", seconds)?;
+        let run = &mut self.run;
         py.detach(|| run.advance(span));
         Ok(())
     }
@@ -72,24 +130,57 @@ impl PyRun {
     /// The simulated time, warm-up included.
     #[getter]
     fn now_s(&self) -> f64 {
-        self.0.now().as_secs_f64()
+        self.run.now().as_secs_f64()
     }
 
     /// When it ends.
     #[getter]
     fn end_s(&self) -> f64 {
-        self.0.end().as_secs_f64()
+        self.run.end().as_secs_f64()
     }
 
     /// Whether it has ended.
     #[getter]
     fn done(&self) -> bool {
-        self.0.now() >= self.0.end()
+        self.run.now() >= self.run.end()
     }
 
     /// The figures of the time since counting began, as JSON.
     fn results(&mut self, py: Python<'_>) -> String {
-        let run = &mut self.0;
+        let run = &mut self.run;
         py.detach(|| run.results())
+    }
+
+    /// Ends the capture, if there is one, and says whether all of it could be written.
+    fn close_pcap(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(path) = self.pcap.take() else { return Ok(()) };
+        let capture = self.run.unplug::<Pcap<PcapFile>>();
+        let finished = py.detach(|| capture.map(Pcap::finish).transpose());
+        finished.map(drop).map_err(|error| refused(&path, &error))
+    }
+
+    /// The time series so far, as columns.
+    fn series<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(series) = self.run.series() else { return Ok(None) };
+        let column = |values: &Vec<f64>| values.clone().into_pyarray(py);
+        let (flows, queues) = (PyDict::new(py), PyDict::new(py));
+        for (name, flow) in series.flows {
+            let columns = PyDict::new(py);
+            columns.set_item("throughput_bps", column(&flow.throughput_bps))?;
+            columns.set_item("delay_mean_s", column(&flow.delay_mean_s))?;
+            flows.set_item(name, columns)?;
+        }
+        for (name, queue) in series.queues {
+            let columns = PyDict::new(py);
+            columns.set_item("length_mean_packets", column(&queue.length_mean_packets))?;
+            columns.set_item("length_packets", column(&queue.length_packets))?;
+            queues.set_item(name, columns)?;
+        }
+        let ends: Vec<f64> = series.ends.iter().map(|end| end.as_secs_f64()).collect();
+        let dict = PyDict::new(py);
+        dict.set_item("time_s", column(&ends))?;
+        dict.set_item("flows", flows)?;
+        dict.set_item("queues", queues)?;
+        Ok(Some(dict))
     }
 }

@@ -3,6 +3,7 @@
 use super::Scenario;
 use super::error::{ScenarioError, error};
 use crate::run_loop::Simulation;
+use crate::wlan::series::Series;
 use crate::wlan::{FlowTally, QueueTally, Wlan, WlanSpec};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_qdisc::Tally;
@@ -15,18 +16,19 @@ use std::sync::Arc;
 /// A replication of a scenario.
 #[derive(Debug)]
 pub struct Run {
-    simulation: Simulation<Wlan>,
-    names: Arc<Names>,
+    pub(super) simulation: Simulation<Wlan>,
+    pub(super) names: Arc<Names>,
     end: Time,
+    pub(super) series: Option<Series>,
 }
 
 /// What the parts of a network are called in results.
 #[derive(Debug)]
 pub(super) struct Names {
-    flows: Vec<String>,
-    stations: Vec<String>,
+    pub(super) flows: Vec<String>,
+    pub(super) stations: Vec<String>,
     /// The queues that a flow feeds: station, queue, and name.
-    queues: Vec<(usize, usize, String)>,
+    pub(super) queues: Vec<(usize, usize, String)>,
 }
 
 /// Figures by the name of what they are of, in the scenario's order.
@@ -148,7 +150,7 @@ impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
         let simulation = Wlan::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
-        Ok(Run { simulation, names: scenario.names.clone(), end })
+        Ok(Run { simulation, names: scenario.names.clone(), end, series: None })
     }
 
     /// The simulated time, from the beginning of the warm-up.
@@ -164,7 +166,11 @@ impl Run {
     /// Lets time pass, at most to the end.
     pub fn advance(&mut self, span: Span) {
         let left = self.end - self.now();
-        self.simulation.run_until(self.now() + span.clamp(Span::ZERO, left));
+        let until = self.now() + span.clamp(Span::ZERO, left);
+        match &mut self.series {
+            Some(series) => series.run_until(&mut self.simulation, until),
+            None => self.simulation.run_until(until),
+        }
     }
 
     /// The figures of the time since counting began, as JSON: `null` where there is nothing to divide by,

@@ -13,11 +13,13 @@ mod medium;
 mod phy;
 mod placement;
 mod quantity;
+mod recorders;
 mod stations;
 mod table;
 
 pub use error::ScenarioError;
 pub use figures::Run;
+pub use recorders::NamedSeries;
 
 use crate::wlan::WlanSpec;
 use airqueue_core::{Seed, Span, Time};

@@ -87,14 +87,13 @@ impl Wlan {
         }
     }
 
-    /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`, and
-    /// how many wait.
-    pub fn waiting_ever(&mut self, station: usize, queue: usize, now: Time) -> (i128, u64) {
+    /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`,
+    /// whenever counting began.
+    pub fn packet_time_ever(&mut self, station: usize, queue: usize, now: Time) -> i128 {
         let at = self.first_queue[station] + queue;
         let interface = &mut self.interfaces[at];
         interface.pass(now);
-        let packet_time = self.warm.packet_time[at] + interface.tally.packet_time;
-        (packet_time, interface.stages.waiting().0)
+        self.warm.packet_time[at] + interface.tally.packet_time
     }
 
     /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet

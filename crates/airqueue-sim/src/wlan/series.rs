@@ -132,9 +132,9 @@ impl Series {
             of.before = after;
         }
         for of in &mut self.queues {
-            let (packet_time, length) = wlan.waiting_ever(of.station, of.queue, now);
+            let packet_time = wlan.packet_time_ever(of.station, of.queue, now);
             of.length_mean_packets.push(1e-9 * (packet_time - of.before) as f64 / seconds);
-            of.length_packets.push(length as f64);
+            of.length_packets.push(wlan.waiting(of.station, of.queue).0 as f64);
             of.before = packet_time;
         }
     }

@@ -49,6 +49,8 @@ const PRIORITIES: [u8; 4] = [1, 0, 5, 6];
 
 /// The fewest bytes that records can be cut to: control frames are always whole.
 pub const LEAST_SNAP_BYTES: u32 = RADIOTAP_BYTES + RTS_BYTES;
+/// Enough for all headers of a packet.
+pub const HEADERS_SNAP_BYTES: u32 = 128;
 /// Cuts no record.
 pub const WHOLE_FRAMES: u32 = 65_535;
 
@@ -67,7 +69,7 @@ pub enum View {
 #[expect(missing_docs)] // the messages say it
 pub enum PcapError {
     #[error("there is no station {0} to capture at")]
-    NoStation(u32),
+    NoStation(String),
     #[error("a capture of {value} bytes of each frame; it must have at least {least}")]
     Snap { value: u32, least: u32 },
     #[error(
@@ -134,7 +136,7 @@ impl<W: Write> Pcap<W> {
         if let View::Station(id) = view
             && id.index() >= spec.stations.len()
         {
-            return Err(PcapError::NoStation(id.0));
+            return Err(PcapError::NoStation(id.0.to_string()));
         }
         if snap_bytes < LEAST_SNAP_BYTES {
             return Err(PcapError::Snap { value: snap_bytes, least: LEAST_SNAP_BYTES });
