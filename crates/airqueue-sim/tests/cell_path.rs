@@ -6,10 +6,12 @@ mod sessions;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_sim::path::{CellSpec, ConfigError, Hop, PathConfig, SimulatedPath};
-use airqueue_sim::wlan::QueueSpec;
+use airqueue_sim::path::{CellSpec, PathConfig, SimulatedPath};
+use airqueue_sim::wlan::{FlowSpec, QueueSpec};
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
-use cells::{DCF_OVERHEAD, b, cell, dcf, rate, saturated};
+use cells::{b, cell, dcf, rate, saturated};
 use sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 
 /// What an 802.11b access point sends if nobody else does, in packets of 1500 bytes per second: DIFS, 15.5
@@ -25,14 +27,22 @@ fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
     for station in &mut network.stations[..2] {
         station.queues = vec![queue];
     }
-    let hop = |from, to| Hop {
-        from: StationId(from),
-        to: StationId(to),
-        queue: 0,
-        rate,
-        overhead_bytes: DCF_OVERHEAD,
-    };
-    CellSpec { network, down: hop(0, 1), up: hop(1, 0) }
+    network.flows = vec![external(0, 1, rate), external(1, 0, rate)];
+    CellSpec { network, down: 0, up: 1 }
+}
+
+/// A flow from outside.
+fn external(from: u32, to: u32, rate: RateIndex) -> FlowSpec {
+    let flow = saturated(from, to, 0, rate, 1500);
+    let source = SourceSpec { arrivals: Arrivals::External, ..flow.source };
+    FlowSpec { source, ..flow }
+}
+
+/// Station 2 always sends to the access point.
+fn busy(mut cell: CellSpec) -> CellSpec {
+    let rate = cell.network.flows[0].rate;
+    cell.network.flows.push(saturated(2, 0, 0, rate, u32::from(SIZE)));
+    cell
 }
 
 fn packets(n: u32) -> QueueSpec {
@@ -105,8 +115,7 @@ fn both_ways_contend_with_others() {
         path.now().as_secs_f64()
     };
     let quiet = access_point(packets(50), 1);
-    let mut busy = quiet.clone();
-    busy.network.flows.push(saturated(2, 0, 0, busy.down.rate, u32::from(SIZE)));
+    let busy = busy(quiet.clone());
     let later = mean((0..20).map(|seed| opened(&busy, seed) - opened(&quiet, seed)));
     assert!(later > 2.0 * 0.000_655, "{later}");
 }
@@ -129,9 +138,8 @@ fn runs_follow_each_other_in_both_directions() {
 fn the_same_seed_gives_the_same_records() {
     let (plan, _) = session(50, LONELY_PPS);
     let records = |seed| {
-        let mut spec = access_point(packets(50), 1);
-        spec.network.flows.push(saturated(2, 0, 0, spec.down.rate, 1000));
-        run(&mut through(spec, seed), &plan, Direction::Down)
+        let cell = busy(access_point(packets(50), 1));
+        run(&mut through(cell, seed), &plan, Direction::Down)
     };
     assert_eq!(records(1), records(1));
     assert_ne!(records(1).records, records(2).records);
@@ -146,9 +154,30 @@ fn impossible_cells_are_refused() {
     let limited = PathConfig { queue: "pfifo:7".to_owned(), ..PathConfig::default() };
     let message = refused(access_point(packets(50), 0), limited);
     assert!(message.contains("`queue` is \"pfifo:7\"") && message.contains("cell"), "{message}");
+    let nothing = PathConfig::default;
+    let other_down = CellSpec { down: 2, ..busy(access_point(packets(50), 1)) };
+    assert!(refused(other_down, nothing()).contains("`cell.down` is \"2.0 to 0\""));
+    let no_up = CellSpec { up: 7, ..access_point(packets(50), 0) };
+    assert!(refused(no_up, nothing()).contains("`cell.up` is 7, expected a flow"));
+    let same_way = CellSpec { up: 0, ..access_point(packets(50), 0) };
+    assert!(
+        refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
+    );
     let mut nowhere = access_point(packets(50), 0);
-    nowhere.down.to = StationId(7);
-    let error = SimulatedPath::through(nowhere.clone(), &PathConfig::default(), 1);
-    assert!(matches!(error, Err(ConfigError::Cell(_))));
-    assert!(refused(nowhere, PathConfig::default()).contains("no station 7"));
+    nowhere.network.flows[0].to = StationId(7);
+    nowhere.network.flows[1].from = StationId(7);
+    assert!(refused(nowhere, nothing()).contains("no station 7"));
+}
+
+/// A packet that is larger than the flow's largest goes nowhere, and nothing else suffers.
+#[test]
+fn too_large_a_packet_is_dropped() {
+    let mut cell = access_point(packets(50), 0);
+    cell.network.flows[0].source.size_bytes = 1000;
+    let small = Segment { size: 1000, ..cbr(FLOOD, 0.05, 5.05, 10.0) };
+    let plan = Plan { segments: vec![cbr(PROBE, 0.0, 5.0, 10.0), small] };
+    let result = run(&mut through(cell, 1), &plan, Direction::Down);
+    let arrived: Vec<u16> =
+        delays(&result).iter().map(|(i, _)| result.records.size_bytes[*i]).collect();
+    assert_eq!(arrived, [1000; 50]);
 }

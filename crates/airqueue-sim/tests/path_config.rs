@@ -84,6 +84,48 @@ fn errors_say_where_what_and_what_instead() {
     }
 }
 
+/// A cell in JSON: an access point with a station, and another that sends all the time.
+fn cell(scenario: &str, rest: &str) -> String {
+    format!(
+        r#"{{"cell": {{"scenario": {{"phy": {{"standard": "802.11g"}},
+            "stations": [{{"name": "ap"}}, {{"name": "laptop"}}, {{"name": "other"}}],
+            "flows": [{{"from": "ap", "to": "laptop", "source": "external"}},
+                      {{"from": "laptop", "to": "ap", "source": "external"}},
+                      {{"from": "other", "to": "ap"}}] {scenario}}},
+            "down": "ap->laptop" {rest}"#
+    )
+}
+
+#[test]
+fn a_cell_stands_in_the_place_of_the_bottleneck() {
+    let json = cell("", r#", "up": "laptop->ap"}, "base_delay_s": 0.002, "skew_ppm": 3}"#);
+    SimulatedPath::new(&PathConfig::from_json(&json).unwrap(), 1).unwrap();
+}
+
+/// What is wrong in the scenario has its key there.
+#[test]
+fn errors_in_a_cell_say_where() {
+    let up = r#", "up": "laptop->ap"}}"#;
+    let cases: [(String, &[&str]); 7] = [
+        (cell("", "}}"), &["cell", "missing field `up`"]),
+        (cell("", r#", "up": "laptop->ap", "sideways": 1}}"#), &["cell.sideways", "unknown field"]),
+        (cell("", r#", "up": "lapdog->ap"}}"#), &["`cell.up`", "lapdog->ap", "scenario's flows"]),
+        (cell("", r#", "up": "other->ap"}}"#), &["`cell.up`", "other->ap", "external"]),
+        (
+            cell("", r#", "up": "laptop->ap"}, "rate_bps": 1e6}"#),
+            &["`rate_bps`", "1000000", "cell"],
+        ),
+        (cell(r#", "queue": {"limit": "5"}"#, up), &["`cell.scenario.queue.limit`", "no unit"]),
+        (cell(r#", "behaviour": "ns4""#, up), &["`cell.scenario.behaviour`", "ns4"]),
+    ];
+    for (json, parts) in cases {
+        let message = error(&json);
+        for part in parts {
+            assert!(message.contains(part), "{json}: {message:?} does not say {part:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_map_is_refused() {
     for json in ["", "[]", "7", "{", "{} {}"] {

@@ -203,6 +203,14 @@ fn sources_and_queues_fit_each_other() {
     refused("flows[1].stop", json!("1 ms"), "flows[1].stop: ", "after its start");
     refused("queue.limit", json!("0 packets"), "queue.limit: ", "at least 1");
     refused("queue.limit", json!("100 B"), "flows: ", "holds 100 B");
+    let outside = |more: Value| {
+        let mut flow = json!({"from": "sta", "to": "ap", "source": "external"});
+        flow.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        flow
+    };
+    refused("flows[0]", outside(json!({"rate": "1 Mb/s"})), "flows[0]: ", "from outside");
+    refused("flows[0]", outside(json!({"start": "1 s"})), "flows[0].start: ", "from outside");
+    refused("flows[0]", outside(json!({"stop": "1 s"})), "flows[0].stop: ", "from outside");
     let full = set(full(), "queue.limit", json!("1 packet"));
     let two = json!([{"from": "sta1", "to": "ap"}, {"name": "x", "from": "sta1", "to": "ap"}]);
     let refusal = refusal_of(set(full, "flows", two));

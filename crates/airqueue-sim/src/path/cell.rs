@@ -1,40 +1,26 @@
 //! A Wi-Fi cell in the path: the access point and one of its stations, and the air between them.
 
+use super::check::wrong;
+use super::config::ConfigError;
 use super::device::{Device, Way};
 use crate::outcome::Outcome;
 use crate::run_loop::Simulation;
-use crate::wlan::{FlowSpec, Wlan, WlanError, WlanSpec};
+use crate::wlan::{FlowSpec, Wlan, WlanSpec};
 use airqueue_core::{DropReason, Packet, Seed, Time};
 use airqueue_probe::client::Direction;
-use airqueue_transport::traffic::{Arrivals, SourceSpec};
-use airqueue_wifi::RateIndex;
-use airqueue_wifi::medium::StationId;
+use airqueue_transport::traffic::Arrivals;
 use std::collections::VecDeque;
 
-/// How the packets of one direction cross a network.
-#[derive(Clone, Copy, Debug)]
-pub struct Hop {
-    /// Who sends them over the air.
-    pub from: StationId,
-    /// Who receives them.
-    pub to: StationId,
-    /// Which of the sender's queues they take.
-    pub queue: usize,
-    /// The rate of their frames.
-    pub rate: RateIndex,
-    /// What a frame adds to an IP packet.
-    pub overhead_bytes: u32,
-}
-
-/// A network, and where the path crosses it.
+/// A network, and which of its flows the path takes.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// The stations and the flows of others.
+    /// The stations, the flows of others, and two flows with packets from outside: how those of the path
+    /// get across.
     pub network: WlanSpec,
-    /// Towards the client.
-    pub down: Hop,
-    /// Towards the server.
-    pub up: Hop,
+    /// The one of these that carries packets towards the client, by its place.
+    pub down: usize,
+    /// The one that carries them back: from where that goes to where it comes from.
+    pub up: usize,
 }
 
 /// The cell at work, on an event queue of its own that is never ahead of the path's time.
@@ -45,65 +31,61 @@ pub struct CellSpec {
 #[derive(Debug)]
 pub struct Cell {
     sim: Simulation<Wlan>,
-    down: Hop,
-    up: Hop,
+    down: FlowSpec,
+    up: FlowSpec,
     loaded: Direction,
     /// The first of the endpoints' flows: so many down, then as many up.
     first: u32,
     flows: u32,
-    /// The layer's longest frame.
-    most_bytes: u32,
     outcomes: VecDeque<Outcome>,
 }
 
-impl Hop {
-    fn flow(&self, name: String) -> FlowSpec {
-        // Packets from outside bring their own sizes; the least there can be stands for them.
-        let source = SourceSpec {
-            arrivals: Arrivals::External,
-            size_bytes: 20,
-            start: Time::ZERO,
-            stop: Time::MAX,
-        };
-        FlowSpec {
-            name,
-            from: self.from,
-            to: self.to,
-            queue: self.queue,
-            rate: self.rate,
-            overhead_bytes: self.overhead_bytes,
-            source,
-            collected: true,
-        }
+impl CellSpec {
+    /// The flow at a place that the given key names.
+    fn flow(&self, key: &str, place: usize) -> Result<FlowSpec, ConfigError> {
+        let found = self.network.flows.get(place);
+        let external = found.filter(|flow| flow.source.arrivals == Arrivals::External);
+        external.cloned().ok_or_else(|| {
+            let name = found.map_or_else(|| place.to_string(), |flow| format!("{:?}", flow.name));
+            wrong(key, name, "a flow with packets from outside, source = \"external\"")
+        })
     }
 }
 
 impl Cell {
-    /// A silent network at time zero, with so many flows of the endpoints in each direction. Its streams of
-    /// chance are those of [`Wlan::new`]; others' flows have the same with and without endpoints.
-    pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, WlanError> {
-        let CellSpec { mut network, down, up } = spec;
-        let first = network.flows.len() as u32;
-        for (hop, direction) in [(down, "down"), (up, "up")] {
-            network.flows.extend((0..flows).map(|n| hop.flow(format!("{direction} {n}"))));
+    /// A silent network at time zero, with so many flows of the endpoints in each direction: a queue that
+    /// keeps flows apart sees them. Its streams of chance are those of [`Wlan::new`]; others' flows have the
+    /// same with and without endpoints.
+    pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
+        let (down, up) = (spec.flow("cell.down", spec.down)?, spec.flow("cell.up", spec.up)?);
+        let mut network = spec.network;
+        if (up.from, up.to) != (down.to, down.from) {
+            let expected = format_args!("a flow back to where {:?} comes from", down.name);
+            return Err(wrong("cell.up", format_args!("{:?}", up.name), expected));
         }
-        let most_bytes = network.network.phy.max_psdu_bytes();
+        let first = network.flows.len() as u32;
+        for flow in [&down, &up] {
+            let copy = |n| FlowSpec {
+                name: format!("{} {n}", flow.name),
+                collected: true,
+                ..flow.clone()
+            };
+            network.flows.extend((0..flows).map(copy));
+        }
         let sim = Wlan::new(&network, seed)?;
         let loaded = Direction::Down;
-        Ok(Cell { sim, down, up, loaded, first, flows, most_bytes, outcomes: VecDeque::new() })
+        Ok(Cell { sim, down, up, loaded, first, flows, outcomes: VecDeque::new() })
     }
 
-    fn hop(&self, direction: Direction) -> Hop {
-        match direction {
-            Direction::Down => self.down,
-            Direction::Up => self.up,
-        }
+    /// Whether packets on this way go down.
+    fn is_down(&self, way: Way) -> bool {
+        (way == Way::Loaded) == (self.loaded == Direction::Down)
     }
 
     /// Which way a packet of one of the endpoints' flows goes.
     fn way_of(&self, packet: &Packet) -> Way {
         let down = packet.flow < self.first + self.flows;
-        if down == (self.loaded == Direction::Down) { Way::Loaded } else { Way::Back }
+        if down == self.is_down(Way::Loaded) { Way::Loaded } else { Way::Back }
     }
 
     fn advance(&mut self, now: Time) {
@@ -119,11 +101,11 @@ impl Device for Cell {
 
     fn enqueue(&mut self, packet: Packet, way: Way, now: Time) {
         self.advance(now);
-        let down = (way == Way::Loaded) == (self.loaded == Direction::Down);
+        let down = self.is_down(way);
         let (hop, first) =
-            if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
+            if down { (&self.down, self.first) } else { (&self.up, self.first + self.flows) };
         let flow = first + packet.flow;
-        if packet.size.saturating_add(hop.overhead_bytes) > self.most_bytes {
+        if packet.size > hop.source.size_bytes {
             let packet = Packet { flow, ..packet };
             self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
             return;
@@ -148,7 +130,87 @@ impl Device for Cell {
     }
 
     fn waiting(&self) -> (u64, u64) {
-        let hop = self.hop(self.loaded);
+        let hop = if self.is_down(Way::Loaded) { &self.down } else { &self.up };
         self.sim.model.waiting(hop.from.index(), hop.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::super::config::CellConfig;
+    use super::*;
+    use airqueue_core::{Payload, Span};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// An access point and a station with queues of so many packets; two others fill the air, and frames
+    /// get two chances, so that some are given up.
+    fn crowded(limit: u32) -> Cell {
+        let scenario = json!({
+            "phy": {"standard": "802.11b"},
+            "mac": {"short_retry_limit": 2},
+            "queue": {"limit": format!("{limit} packets")},
+            "stations": [{"name": "ap"}, {"name": "sta"}, {"name": "other", "count": 2}],
+            "flows": [
+                {"from": "other", "to": "ap"},
+                {"from": "ap", "to": "sta", "source": "external"},
+                {"from": "sta", "to": "ap", "source": "external"},
+            ],
+        });
+        let config = CellConfig { scenario, down: "ap->sta".to_owned(), up: "sta->ap".to_owned() };
+        Cell::new(check::cell(&config).unwrap(), 2, Seed(1)).unwrap()
+    }
+
+    fn drive(cell: &mut Cell, until: Time, seen: &mut Vec<(Way, Outcome)>) {
+        while let Some(at) = cell.next_deadline().filter(|&at| at <= until) {
+            cell.on_deadline(at);
+            seen.extend(std::iter::from_fn(|| cell.poll_outcome()));
+        }
+        seen.extend(std::iter::from_fn(|| cell.poll_outcome()));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Every packet comes out once, on the way on which it went in; those of a flow that arrive do so in
+        /// their order.
+        #[test]
+        fn nothing_is_lost_from_sight(
+            limit in 1u32..20,
+            up: bool,
+            packets in prop::collection::vec((0i64..3_000, any::<bool>(), 0u32..2, 20u32..1600), 1..80),
+        ) {
+            let mut cell = crowded(limit);
+            cell.load(if up { Direction::Up } else { Direction::Down });
+            let (mut now, mut seen) = (Time::ZERO, Vec::new());
+            for (n, &(gap_us, loaded, flow, size)) in packets.iter().enumerate() {
+                now += Span::from_micros(gap_us);
+                drive(&mut cell, now, &mut seen);
+                let way = if loaded { Way::Loaded } else { Way::Back };
+                let payload = Payload(n as u32);
+                cell.enqueue(Packet { payload, ..Packet::new(0, flow, size, now) }, way, now);
+                prop_assert!(cell.waiting().0 <= u64::from(limit));
+            }
+            drive(&mut cell, now + Span::from_secs(20), &mut seen);
+            let mut last = [[None; 2]; 2];
+            let mut fates = vec![0; packets.len()];
+            for (way, outcome) in seen {
+                let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
+                    outcome;
+                let n = packet.payload.0 as usize;
+                let (_, loaded, flow, size) = packets[n];
+                fates[n] += 1;
+                prop_assert_eq!(way == Way::Loaded, loaded);
+                let oversize = matches!(outcome, Outcome::Dropped(_, DropReason::Oversize));
+                prop_assert_eq!(oversize, size > 1500);
+                if let Outcome::Delivered(_) = outcome {
+                    let last = &mut last[usize::from(loaded)][flow as usize];
+                    prop_assert!(*last < Some(n));
+                    *last = Some(n);
+                }
+            }
+            prop_assert!(fates.iter().all(|&n| n == 1), "{:?}", fates);
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! From what the user wrote to what can be simulated.
 
-use super::config::{ConfigError, PathConfig};
+use super::cell::CellSpec;
+use super::config::{CellConfig, ConfigError, PathConfig};
 use crate::bottleneck::conditions::Change;
 use crate::bottleneck::link::LinkSpec;
 use crate::bottleneck::{DeviceSpec, Framing, ServerSpec};
+use crate::scenario::Scenario;
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_qdisc::DropFrom;
 use std::fmt::Display;
@@ -60,7 +62,7 @@ impl CheckedPath {
     }
 }
 
-fn wrong(key: impl Display, found: impl Display, expected: impl Display) -> ConfigError {
+pub(super) fn wrong(key: impl Display, found: impl Display, expected: impl Display) -> ConfigError {
     ConfigError::Value {
         key: key.to_string(),
         found: found.to_string(),
@@ -298,4 +300,20 @@ pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
         }
         None => Ok(()),
     }
+}
+
+/// The cell that a configuration describes.
+pub fn cell(c: &CellConfig) -> Result<CellSpec, ConfigError> {
+    let scenario = Scenario::from_json(&c.scenario.to_string()).map_err(|error| {
+        let dot = if error.key.is_empty() { "" } else { "." };
+        let place = format!("cell.scenario{dot}{}", error.key);
+        ConfigError::Shape { place, problem: error.problem }
+    })?;
+    let network = scenario.spec();
+    let flow = |key, name: &str| {
+        let found = network.flows.iter().position(|flow| flow.name == name);
+        found.ok_or_else(|| wrong(key, quoted(name), "the name of one of the scenario's flows"))
+    };
+    let (down, up) = (flow("cell.down", &c.down)?, flow("cell.up", &c.up)?);
+    Ok(CellSpec { network: network.clone(), down, up })
 }

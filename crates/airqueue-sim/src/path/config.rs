@@ -6,6 +6,19 @@ use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use std::fmt;
 use thiserror::Error;
 
+/// A Wi-Fi cell in the place of the bottleneck.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellConfig {
+    /// The network, with the keys of a scenario file. The path lasts as long as it is used, whatever
+    /// `duration` and `warm_up` say.
+    pub scenario: serde_json::Value,
+    /// The flow of the scenario, from outside, that carries packets towards the client.
+    pub down: String,
+    /// The one that carries them back.
+    pub up: String,
+}
+
 /// A simulated path: two hosts and between them, in the loaded direction, a device that queues.
 ///
 /// ```text
@@ -18,6 +31,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PathConfig {
+    /// What the path crosses in the place of a bottleneck, all keys of which then keep their defaults.
+    pub cell: Option<CellConfig>,
     /// `pfifo:PACKETS` or `bfifo:BYTES`: the limit, and what it counts.
     pub queue: String,
     /// Which packet a full queue drops: `tail` (the arriving one) or `head`.
@@ -113,6 +128,7 @@ impl Default for PathConfig {
     /// `pfifo:100` before a link of 7 Mb/s, 1 ms to and 1 ms from it, and two perfect hosts.
     fn default() -> Self {
         PathConfig {
+            cell: None,
             queue: "pfifo:100".to_owned(),
             drop_from: "tail".to_owned(),
             isolate_flows: false,

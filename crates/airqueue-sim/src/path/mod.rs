@@ -14,8 +14,8 @@ mod truth;
 #[cfg(test)]
 mod tests;
 
-pub use cell::{CellSpec, Hop};
-pub use config::{ConfigError, PathConfig};
+pub use cell::CellSpec;
+pub use config::{CellConfig, ConfigError, PathConfig};
 pub use truth::{QueueSample, Truth};
 
 use crate::bottleneck::Bottleneck;
@@ -95,13 +95,15 @@ impl SimulatedPath {
     /// A path at time zero. The same configuration, seed and calls give the same records, byte for
     /// byte.
     pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
+        if let Some(cell) = &config.cell {
+            return SimulatedPath::through(check::cell(cell)?, config, seed);
+        }
         let seed = Seed(seed);
         let bottleneck = Bottleneck::new(check::bottleneck(config)?, seed);
         SimulatedPath::over(Box::new(OneWay::new(bottleneck)), config, seed)
     }
 
-    /// A path through a Wi-Fi cell. The client is at the station's end of it, the server behind the access
-    /// point.
+    /// A path through a Wi-Fi cell, whatever `config` says of one.
     pub fn through(
         cell: CellSpec,
         config: &PathConfig,

@@ -119,6 +119,10 @@ impl Flows<'_> {
             (SourceName::Saturated, None) => Arrivals::Saturated,
             (SourceName::Cbr, Some(rate)) => Arrivals::Constant(rate),
             (SourceName::Poisson, Some(rate)) => Arrivals::Poisson(rate),
+            (SourceName::External, None) => external(key, table)?,
+            (SourceName::External, Some(_)) => {
+                return wrong(key, "packets from outside come when they come; leave the rate out");
+            }
             (SourceName::Saturated, Some(_)) => {
                 let problem = "a saturated source has no rate; leave the rate out, or give source \
                                = \"cbr\" or \"poisson\"";
@@ -237,14 +241,15 @@ impl Flows<'_> {
         let mut kept = HashMap::new();
         for flow in all {
             let station = &self.stations.specs[flow.from.index()];
-            let size = u64::from(flow.source.size_bytes);
+            let queue = &station.queues[flow.queue];
+            let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
             let (packets, bytes) = kept.entry((flow.from, flow.queue)).or_insert((0u64, 0u64));
             let saturated = flow.source.arrivals == Arrivals::Saturated;
             if saturated {
                 *packets += 1;
                 *bytes += size;
             }
-            let (needed, most, unit) = match station.queues[flow.queue].limit {
+            let (needed, most, unit) = match queue.limit {
                 Limit::Packets(most) => (*packets, u64::from(most), "packets"),
                 Limit::Bytes(most) => (size.max(*bytes), most, "B"),
             };
@@ -258,6 +263,18 @@ impl Flows<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Nobody can say beforehand when packets come from outside.
+fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
+    let late = (table.start.value > Span::ZERO).then_some("start");
+    match late.or(table.stop.as_ref().map(|_| "stop")) {
+        Some(name) => {
+            let problem = "packets from outside come when they come; leave the key out";
+            wrong(format_args!("{key}.{name}"), problem)
+        }
+        None => Ok(Arrivals::External),
     }
 }
 

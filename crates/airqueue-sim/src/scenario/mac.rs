@@ -191,9 +191,11 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>) -> QueueSpec {
     let limit = layers.find("limit", |q| q.limit.as_ref());
     let drop_from = layers.find("drop_from", |q| q.drop_from.as_ref());
     let ring = layers.find("ring", |q| q.ring.as_ref());
+    let link_layer = layers.find("link_layer", |q| q.link_layer.as_ref());
     QueueSpec {
         drop_from: drop_from.map_or(DropFrom::Tail, |from| DropFrom::from(*from.value)),
         ring_packets: ring.map_or(0, |ring| ring.value.value as usize),
+        link_layer_bytes: link_layer.map_or(0, |bytes| bytes.value.value),
         ..QueueSpec::new(limit.map_or(Limit::Packets(50), |limit| limit.value.value))
     }
 }

@@ -151,6 +151,9 @@ pub(in crate::scenario) struct QueueTable {
     pub(in crate::scenario) drop_from: Option<DropFromName>,
     /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`: there is none.
     pub(in crate::scenario) ring: Option<Quantity<Packets>>,
+    /// What a limit in bytes counts on top of each IP packet. The default is `0 B`; Linux counts the 14 B of
+    /// an Ethernet header.
+    pub(in crate::scenario) link_layer: Option<Quantity<Size>>,
 }
 
 /// What a full queue drops.

@@ -135,7 +135,7 @@ pub(super) struct FlowTable {
     pub(super) rate: Option<Quantity<Rate>>,
     /// Mean rate in packets, for cbr and poisson, instead of `rate`.
     pub(super) packet_rate: Option<Quantity<PacketRate>>,
-    /// Size of its IP packets.
+    /// Size of its IP packets; of those from outside the largest.
     #[serde(default = "size")]
     pub(super) size: Quantity<Size>,
     /// Rate of its data frames. The default is that of its stations.
@@ -167,6 +167,8 @@ pub(super) enum SourceName {
     Cbr,
     /// At random times that do not depend on each other.
     Poisson,
+    /// Outside the network: a measurement sends them through it. Nothing else makes any.
+    External,
 }
 
 /// An access category.

@@ -1,0 +1,108 @@
+"""The whole method over a simulated access point: the real endpoints, an 802.11 cell between them.
+
+The truth is what the access point's queue and its driver ring hold; the frame that the MAC is busy
+with is in service. ``benches/measure.py`` has all sizes, these are a few of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airqueue.measure.api import measure
+from airqueue.measure.prober import Direction
+from airqueue.measure.result import Measurement
+from airqueue.measure.schema import check
+from airqueue.measure.simulated import SimulatedProber
+
+
+def access_point(
+    standard: str,
+    queue: dict[str, str],
+    stations: tuple[dict[str, Any], ...] = (),
+    flows: tuple[dict[str, Any], ...] = (),
+) -> dict[str, Any]:
+    """An access point, the laptop that is measured from, and what else is in the cell."""
+    scenario = {
+        "phy": {"standard": standard},
+        "queue": queue,
+        "stations": [{"name": "ap"}, {"name": "laptop"}, *stations],
+        "flows": [
+            {"from": "ap", "to": "laptop", "source": "external"},
+            {"from": "laptop", "to": "ap", "source": "external"},
+            *flows,
+        ],
+    }
+    return {"cell": {"scenario": scenario, "down": "ap->laptop", "up": "laptop->ap"}}
+
+
+def measured(
+    config: dict[str, Any], most_waiting: int, direction: Direction = "down"
+) -> Measurement:
+    prober = SimulatedProber(config, seed=1, direction=direction)
+    result = measure(prober)
+    check(result.to_json())
+    assert prober.truth()["max_waiting_packets"] == most_waiting
+    assert result.verdict == "fifo"
+    return result
+
+
+def counts(result: Measurement) -> dict[int, float]:
+    rows = result.estimators["counting"].by_size
+    return {int(size): row["packets"] for size, row in rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("standard", "packets", "ring"),
+    [("802.11b", 30, 10), ("802.11g", 337, 0), ("802.11b", 2000, 10)],
+)
+def test_an_access_point(standard, packets, ring):
+    queue = {"limit": f"{packets} packets", "ring": f"{ring} packets"}
+    result = measured(access_point(standard, queue), packets + ring)
+    assert result.counted_in == "packets"
+    assert result.in_service_packets == 1
+    assert result.capacity == pytest.approx(packets + ring, abs=1)
+    assert counts(result) == pytest.approx({1500: packets + ring, 750: packets + ring}, abs=1)
+
+
+def test_the_station_s_own_queue_upwards():
+    result = measured(access_point("802.11b", {"limit": "100 packets"}), 100, direction="up")
+    assert result.capacity == pytest.approx(100, abs=1)
+
+
+def test_bytes():
+    """100 packets of 1500 bytes and 198 of 750, with the 14 bytes that Linux counts on top."""
+    queue = {"limit": "151400 B", "link_layer": "14 B"}
+    result = measured(access_point("802.11b", queue), 198)
+    assert result.counted_in == "bytes"
+    assert result.capacity == pytest.approx(151_400, abs=1514)
+    assert counts(result) == pytest.approx({1500: 100, 750: 198}, abs=1)
+
+
+def test_a_byte_queue_and_a_ring_of_packets_are_neither():
+    queue = {"limit": "75700 B", "link_layer": "14 B", "ring": "10 packets"}
+    result = measured(access_point("802.11g", queue), 99 + 10)
+    assert result.counted_in == "undecided"
+    assert result.capacity is None
+    assert counts(result) == pytest.approx({1500: 60, 750: 109}, abs=1)
+
+
+def test_another_station_s_uploads_take_air_and_no_slots():
+    """Half the frames in the air are another station's, and the rate of the path halves."""
+    other = {"from": "other", "to": "ap"}
+    queue = {"limit": "100 packets"}
+    result = measured(access_point("802.11b", queue, ({"name": "other"},), (other,)), 100)
+    assert result.capacity == pytest.approx(100, abs=1)
+
+
+def test_others_packets_in_the_access_point_s_queue_take_slots():
+    """A tenth of the queue is theirs, as of its arrivals: no capacity, or one that is low by that."""
+    theirs = {"from": "ap", "to": "other", "source": "poisson", "rate": "1 Mb/s"}
+    queue = {"limit": "100 packets"}
+    config = access_point("802.11b", queue, ({"name": "other"},), (theirs,))
+    prober = SimulatedProber(config, seed=1)
+    result = measure(prober)
+    assert prober.truth()["max_waiting_packets"] == 100
+    assert result.capacity is None or 80 <= result.capacity < 100
+    assert all(80 <= packets < 100 for packets in counts(result).values())
