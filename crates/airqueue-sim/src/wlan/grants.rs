@@ -2,77 +2,100 @@
 
 use airqueue_core::Time;
 
-/// Stations of one block: the cost of finding the least in a block that has changed.
-const BLOCK: usize = 16;
+/// Children of a node.
+const FAN: usize = 16;
 
 /// The time at which each of many would act, where they change their minds far more often than one of
-/// them acts. Setting a time is two stores. What is known of the first of a block is a lower bound, which
-/// becomes exact when it is reached.
+/// them acts: a tree of lower bounds. Setting a time is one store on each level; a bound becomes exact when
+/// it stands in the way.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    times: Vec<Time>,
-    /// No station of the block acts before this.
-    bounds: Vec<Time>,
-    /// No station at all does.
-    bound: Time,
+    /// The times of the stations, then for each level one bound for every [`FAN`] of the level below, up to
+    /// a single one.
+    levels: Vec<Vec<Time>>,
 }
 
 impl Grants {
     /// Nobody acts.
     pub fn new(stations: usize) -> Grants {
-        Grants {
-            times: vec![Time::MAX; stations],
-            bounds: vec![Time::MAX; stations.div_ceil(BLOCK)],
-            bound: Time::MAX,
+        let mut levels = vec![vec![Time::MAX; stations.max(1)]];
+        let mut width = stations;
+        while width > 1 {
+            width = width.div_ceil(FAN);
+            levels.push(vec![Time::MAX; width]);
         }
+        Grants { levels }
     }
 
     /// From now on `station` would act at `at`; [`Time::MAX`]: not at all.
     #[inline]
     pub fn set(&mut self, station: usize, at: Time) {
-        self.times[station] = at;
-        let bound = &mut self.bounds[station / BLOCK];
-        *bound = at.min(*bound);
-        self.bound = at.min(self.bound);
+        self.levels[0][station] = at;
+        let mut place = station;
+        for level in &mut self.levels[1..] {
+            place /= FAN;
+            if level[place] <= at {
+                return;
+            }
+            level[place] = at;
+        }
     }
 
     /// Nobody acts before this. To be asked again then.
     #[inline]
     pub fn bound(&self) -> Time {
-        self.bound
+        self.levels[self.levels.len() - 1][0]
     }
 
     /// When the first acts.
     pub fn first(&mut self) -> Time {
-        let mut first = Time::MAX;
-        for (bound, times) in self.bounds.iter_mut().zip(self.times.chunks(BLOCK)) {
-            if *bound < first {
-                *bound = times.iter().fold(Time::MAX, |least, &at| least.min(at));
-                first = first.min(*bound);
-            }
-        }
-        self.bound = first;
-        first
+        Self::least(&mut self.levels, 0)
     }
 
-    /// Adds the stations that act at `now`, by rising number; there may be none. `now` is
-    /// [`Self::bound`], which it raises.
-    pub fn due(&mut self, now: Time, stations: &mut Vec<u32>) {
-        self.bound = Time::MAX;
-        for (block, times) in self.times.chunks(BLOCK).enumerate() {
-            if self.bounds[block] <= now {
-                let mut first = Time::MAX;
-                for (place, &at) in times.iter().enumerate() {
-                    if at == now {
-                        stations.push((block * BLOCK + place) as u32);
-                    }
-                    first = first.min(at);
-                }
-                self.bounds[block] = first;
+    /// The exact least below a node of the last of `levels`, which that node then knows.
+    fn least(levels: &mut [Vec<Time>], node: usize) -> Time {
+        let (top, below) = levels.split_last_mut().expect("a level");
+        let least = match below {
+            [] => return top[node],
+            [times] => {
+                let times = &times[children(node, times.len())];
+                times.iter().fold(Time::MAX, |least, &at| least.min(at))
             }
-            self.bound = self.bound.min(self.bounds[block]);
+            [.., bounds] => {
+                let mut least = Time::MAX;
+                for child in children(node, bounds.len()) {
+                    if below[below.len() - 1][child] < least {
+                        least = least.min(Self::least(below, child));
+                    }
+                }
+                least
+            }
+        };
+        top[node] = least;
+        least
+    }
+
+    /// Adds the stations that act at `now`, by rising number; there may be none. `now` is not after
+    /// [`Self::first`].
+    pub fn due(&mut self, now: Time, stations: &mut Vec<u32>) {
+        Self::collect(&mut self.levels, 0, now, stations);
+    }
+
+    fn collect(levels: &mut [Vec<Time>], node: usize, now: Time, stations: &mut Vec<u32>) {
+        let (top, below) = levels.split_last_mut().expect("a level");
+        if top[node] > now {
+            return;
+        }
+        match below.last().map(|level| children(node, level.len())) {
+            None => stations.push(node as u32),
+            Some(children) => children.for_each(|child| Self::collect(below, child, now, stations)),
         }
     }
+}
+
+/// The children of a node among the `width` nodes of the level below.
+fn children(node: usize, width: usize) -> std::ops::Range<usize> {
+    node * FAN..((node + 1) * FAN).min(width)
 }
 
 #[cfg(test)]
@@ -85,12 +108,12 @@ mod tests {
         #[test]
         fn all_act_when_they_said_last(
             sets in prop::collection::vec(
-                (0usize..70, 1i64..50, any::<bool>(), any::<bool>()),
+                (0usize..700, 1i64..50, any::<bool>(), any::<bool>()),
                 1..200,
             ),
         ) {
-            let mut grants = Grants::new(70);
-            let mut plain = vec![Time::MAX; 70];
+            let mut grants = Grants::new(700);
+            let mut plain = vec![Time::MAX; 700];
             let mut now = 0;
             for (station, ahead, never, looks) in sets {
                 let at = if never { Time::MAX } else { Time::from_nanos(now + ahead) };
@@ -106,7 +129,7 @@ mod tests {
                     now = grants.bound().as_nanos();
                     let mut due = Vec::new();
                     grants.due(Time::from_nanos(now), &mut due);
-                    let all = (0..70).filter(|&s| plain[s as usize] == Time::from_nanos(now));
+                    let all = (0..700).filter(|&s| plain[s as usize] == Time::from_nanos(now));
                     prop_assert_eq!(&due, &all.collect::<Vec<u32>>());
                     for station in due {
                         grants.set(station as usize, Time::MAX);
