@@ -7,7 +7,7 @@ import pytest
 
 from airqueue.models import mesh_file, mesh_topology
 from airqueue.models.errors import ModelError, ParameterError
-from airqueue.models.mesh_file import MAX_FILE_BYTES, parse_topology, read_topology
+from airqueue.models.mesh_file import parse_topology, read_topology
 from airqueue.models.mesh_topology import (
     Flow,
     Link,
@@ -17,6 +17,7 @@ from airqueue.models.mesh_topology import (
     cross,
     parking_lot,
 )
+from airqueue.toml_text import MAX_FILE_BYTES
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mesh"
 
@@ -205,7 +206,7 @@ def test_hostile_files_name_the_file(tmp_path: Path) -> None:
     for data, says in (
         (b"title = '\xff'", "line 1 is not UTF-8"),
         (b"a = " + b"[" * 100_000, "nested too deeply|no TOML"),
-        (b"#" * (MAX_FILE_BYTES + 1), "the file is larger; expected at most 1 MiB"),
+        (b"#" * (MAX_FILE_BYTES + 1), "the file: too large; expected at most 1 MiB"),
         (b"\x00", "no TOML"),
         (b"a." * 50_000 + b"b = 1", "a key of fifty parts"),
         (b"", "nodes: nothing"),

@@ -32,13 +32,12 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from airqueue import toml_text
 from airqueue.models.catalogue import near
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import mesh_exchange, preset
@@ -53,11 +52,9 @@ from airqueue.models.mesh_topology import (
     TopologyError,
     check_count,
 )
+from airqueue.toml_text import TomlError, found, short
 from airqueue.units import UnitError, parse_duration, parse_rate
 
-MAX_FILE_BYTES: Final = 1 << 20
-_LONG_KEY: Final = re.compile(r"(?:[^.=,#\[\]{}\n]{0,70}\.){50}")
-"""Fifty keys joined by dots: no mesh has them, and tomllib's time grows with their square."""
 _MAX_NAME: Final = 64
 _TOP_KEYS: Final = (
     "title", "radio", "rate", "channel", "rts", "range_m", "nodes", "link", "flow",
@@ -73,20 +70,12 @@ def read_topology(path: str | os.PathLike[str]) -> Topology:
     Raises OSError, or TopologyError whose message names the file, the place in it, what was found
     and what was expected.
     """
-    with Path(path).open("rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
-    place = str(path)
-    if len(data) > MAX_FILE_BYTES:
-        raise TopologyError(place, "the file is larger", f"at most {MAX_FILE_BYTES >> 20} MiB")
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise TopologyError(place, f"line {line} is not UTF-8", "a TOML file in UTF-8") from error
-    try:
+        with _as_topology_error():
+            text = toml_text.read(path)
         return parse_topology(text)
     except TopologyError as error:
-        raise TopologyError(f"{place}: {error.place}", error.found, error.expected) from error
+        raise TopologyError(f"{path}: {error.place}", error.found, error.expected) from error
 
 
 def parse_topology(text: str) -> Topology:
@@ -103,14 +92,8 @@ def parse_topology(text: str) -> Topology:
     >>> [str(link) for link in mesh.links]
     ['roof -> gateway', 'gateway -> roof']
     """
-    if any(line.count(".") >= 50 and _LONG_KEY.search(line) for line in text.splitlines()):
-        raise TopologyError("the text", "a key of fifty parts", "a flat TOML file")
-    try:
-        table = tomllib.loads(text)
-    except RecursionError as error:
-        raise TopologyError("the text", "nested too deeply", "a flat TOML file") from error
-    except ValueError as error:
-        raise TopologyError("the text", f"no TOML: {_short(str(error))}", "TOML") from error
+    with _as_topology_error():
+        table = toml_text.parse(text)
     _only(table, _TOP_KEYS, "")
     nodes, positions = _nodes(table)
     range_m = _key(table, "range_m", "", _metres)
@@ -139,11 +122,20 @@ def parse_topology(text: str) -> Topology:
     )
 
 
+@contextmanager
+def _as_topology_error() -> Iterator[None]:
+    """Let a text that is no TOML be a mesh that cannot be."""
+    try:
+        yield
+    except TomlError as error:
+        raise TopologyError(error.place, error.found, error.expected) from error
+
+
 def _nodes(table: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, tuple[float, float]]]:
     nodes = table.get("nodes")
     if not isinstance(nodes, list | dict):
         raise TopologyError(
-            "nodes", _found(nodes), 'their names, as in nodes = ["roof", "gateway"], or a table'
+            "nodes", found(nodes), 'their names, as in nodes = ["roof", "gateway"], or a table'
         )
     check_count("nodes", len(nodes), 2, MAX_NODES)
     names = tuple(_name(name, "nodes") for name in nodes)
@@ -203,7 +195,7 @@ def _directions(entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
         if "from" in entry or "to" in entry:
             raise TopologyError(place, "both between and from or to", "one of the two")
         if not isinstance(ends, list) or len(ends) != 2:
-            raise TopologyError(f"{place}: between", _found(ends), 'two nodes, as in ["a", "b"]')
+            raise TopologyError(f"{place}: between", found(ends), 'two nodes, as in ["a", "b"]')
         first, second = (_name(end, f"{place}: between") for end in ends)
         return [(first, second), (second, first)]
     if "from" not in entry or "to" not in entry:
@@ -227,7 +219,7 @@ def _flows(table: Mapping[str, Any]) -> Iterator[Flow]:
         route = entry.get("route")
         if not isinstance(route, list):
             raise TopologyError(
-                f"{place}: route", _found(route), 'nodes from source to end, as in ["a", "b"]'
+                f"{place}: route", found(route), 'nodes from source to end, as in ["a", "b"]'
             )
         check_count(f"{place}: route: nodes", len(route), 2, MAX_HOPS + 1)
         name = entry.get("name", f"flow {number}")
@@ -244,12 +236,12 @@ def _entries(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     entries = table.get(key, [])
     if not isinstance(entries, list):
-        raise TopologyError(key, _found(entries), f"entries that begin with [[{key}]]")
+        raise TopologyError(key, found(entries), f"entries that begin with [[{key}]]")
     check_count(key, len(entries), 0, most)
     for number, entry in enumerate(entries, start=1):
         place = f"{key} {number}"
         if not isinstance(entry, dict):
-            raise TopologyError(place, _found(entry), f"an entry that begins with [[{key}]]")
+            raise TopologyError(place, found(entry), f"an entry that begins with [[{key}]]")
         yield place, entry
 
 
@@ -259,7 +251,7 @@ def _only(entry: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
             hint = near(key[:_MAX_NAME], known)
             raise TopologyError(
                 place or "the top level",
-                f"the key {_short(repr(key))}",
+                f"the key {short(repr(key))}",
                 f"one of {', '.join(known)}{f' ({hint.strip()})' if hint else ''}",
             )
 
@@ -274,7 +266,7 @@ def _key(
 
 def _name(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise TopologyError(place, _found(value), 'a name, as in "gateway"')
+        raise TopologyError(place, found(value), 'a name, as in "gateway"')
     if len(value) > _MAX_NAME:
         raise TopologyError(
             place, f"a name of {len(value):,} characters", f"one of at most {_MAX_NAME}"
@@ -284,13 +276,13 @@ def _name(value: object, place: str) -> str:
 
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
-        raise TopologyError(place, _found(value), "one line of text, at most 200 characters")
+        raise TopologyError(place, found(value), "one line of text, at most 200 characters")
     return value
 
 
 def _boolean(value: object, place: str) -> bool:
     if not isinstance(value, bool):
-        raise TopologyError(place, _found(value), "true or false")
+        raise TopologyError(place, found(value), "true or false")
     return value
 
 
@@ -299,7 +291,7 @@ def _channel(value: object, place: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1_000_000:
         return str(value)
     if not isinstance(value, str):
-        raise TopologyError(place, _found(value), 'a channel, as in 36 or "5 GHz"')
+        raise TopologyError(place, found(value), 'a channel, as in 36 or "5 GHz"')
     return _name(value, place)
 
 
@@ -312,7 +304,7 @@ def _number(value: object) -> float | None:
 def _metres(value: object, place: str) -> float:
     number = _number(value)
     if number is None:
-        raise TopologyError(place, _found(value), "a distance in m, as in 250")
+        raise TopologyError(place, found(value), "a distance in m, as in 250")
     return number
 
 
@@ -321,7 +313,7 @@ def _position(value: object, place: str) -> tuple[float, float]:
     match coordinates:
         case [float(x), float(y)]:
             return x, y
-    raise TopologyError(place, _found(value), "a position in m, as in [120, 80]")
+    raise TopologyError(place, found(value), "a position in m, as in [120, 80]")
 
 
 def _rate(value: object, place: str) -> float:
@@ -334,24 +326,8 @@ def _duration(value: object, place: str) -> float:
 
 def _quantity(value: object, place: str, parse: Callable[[str], float], expected: str) -> float:
     if not isinstance(value, str):
-        raise TopologyError(place, _found(value), expected)
+        raise TopologyError(place, found(value), expected)
     try:
         return float(parse(value))
     except (UnitError, OverflowError) as error:
-        raise TopologyError(place, _found(value), expected) from error
-
-
-def _found(value: object) -> str:
-    """Return a value for a message: short, on one line."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, list | dict):
-        kind = "a list" if isinstance(value, list) else "a table"
-        return f"{kind} of {len(value):,}"
-    if isinstance(value, int) and abs(value) > 10**18:
-        return "a huge number"
-    return _short(repr(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        raise TopologyError(place, found(value), expected) from error
