@@ -108,6 +108,7 @@ MAY_IMPORT = {
     "measure": {"measure"},
     "models": {"models"},
     "sizing": {"sizing", "models"},
+    "simulate": {"simulate"},
     "plots": {"plots"},
     "linux": {"linux", "measure"},
     "report": {"report", "measure"},

@@ -4,6 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
+
+_SCALES: Final = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+}
+
+_UNITS: Final = {
+    "s": "s",
+    "bps": "bit/s",
+    "pps": "packets/s",
+    "bits": "bits",
+    "bytes": "bytes",
+    "slots": "slots",
+    "packets": "packets",
+}
+"""Last word of a figure's name -> its unit."""
 
 
 def seconds(value: float | None) -> str:
@@ -62,6 +79,26 @@ def _alone(value: float) -> str:
     if size >= 1e15 or 0 < size < 1e-4:
         return f"{value:.4e}"
     return f"{value:,.0f}" if size >= 1e5 else f"{value:.5g}"
+
+
+def words_and_unit(name: str) -> tuple[str, str]:
+    """Return what the name of a figure says and its unit, which may be "".
+
+    >>> words_and_unit("mean_delay_s"), words_and_unit("packets"), words_and_unit("loss")
+    (('mean delay', 's'), ('packets', ''), ('loss', ''))
+    """
+    words, _, last = name.rpartition("_")
+    unit = _UNITS.get(last, "") if words else ""
+    return (words if unit else name).replace("_", " "), unit
+
+
+def scale(unit: str, values: Sequence[object]) -> tuple[float, str]:
+    """Return the factor and the name of the unit that suits the largest value."""
+    largest = max((abs(v) for v in values if isinstance(v, int | float)), default=0)
+    scales = _SCALES.get(unit, ((1.0, unit),))
+    return next(
+        (scale for scale in scales if largest >= scale[0]), scales[0 if not largest else -1]
+    )
 
 
 def quantity(value: float | None, unit: str | None) -> str:

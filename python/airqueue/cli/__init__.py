@@ -21,6 +21,11 @@ _COMMANDS = {
     "compare": ("airqueue.cli.compare", "compare", "Say whether two measurements really differ."),
     "testbed": ("airqueue.cli.testbed", "testbed", "Measure kernel queues of known capacity."),
     "model": ("airqueue.cli.model", "model", "Evaluate models of 802.11, TCP and queues."),
+    "simulate": (
+        "airqueue.cli.simulate",
+        "simulate",
+        "Simulate a network of 802.11 stations.",
+    ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
 }
 
@@ -59,5 +64,5 @@ def main() -> None:
     \b
     On a wired machine:       airqueue server
     On the wireless machine:  airqueue measure HOST
-    Without any network:      airqueue model, airqueue size
+    Without any network:      airqueue model, airqueue simulate, airqueue size
     """

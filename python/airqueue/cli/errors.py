@@ -28,6 +28,7 @@ _MENDABLE = (
     ("airqueue.linux.config", "ConfigError"),
     ("airqueue.linux.netns", "BedError"),
     ("airqueue.models.errors", "ModelError"),
+    ("airqueue.simulate.errors", "ScenarioError"),
 )
 
 

@@ -6,7 +6,7 @@ It loads matplotlib, so it is imported only where a picture was asked for.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,18 +15,8 @@ from airqueue.models.arguments import ArgumentError, Request, Sweep, written
 from airqueue.models.catalogue import Kind, Output
 from airqueue.models.sweep import Row, is_number, unit
 from airqueue.plots import sweep as plots
-from airqueue.plots.sweep import FORMATS, MOST_LINES, MOST_PANELS, Axis, Line
-
-_UNITS: Final[Mapping[str, str]] = {
-    "s": "s",
-    "bps": "bit/s",
-    "pps": "packets/s",
-    "bits": "bits",
-    "bytes": "bytes",
-    "slots": "slots",
-    "packets": "packets",
-}
-"""Last word of an output's name -> its unit."""
+from airqueue.plots.parts import FORMATS
+from airqueue.plots.sweep import MOST_LINES, MOST_PANELS, Axis, Line
 
 _NUMERIC: Final = frozenset((Kind.NUMBER, Kind.WHOLE, Kind.RATE, Kind.DURATION, Kind.SIZE))
 
@@ -157,7 +147,5 @@ def _numbers(figure: Any) -> list[float | None]:
 
 def _panel(output: Output, lines: tuple[Line, ...]) -> plots.Panel:
     """Return the panel of an output, whose name ends with its unit if it has one."""
-    words, _, last = output.name.rpartition("_")
-    known = _UNITS.get(last, "") if words else ""
-    title = words if known else output.name
-    return plots.Panel(title.replace("_", " "), output.help, known, lines)
+    title, known = text.words_and_unit(output.name)
+    return plots.Panel(title, output.help, known, lines)

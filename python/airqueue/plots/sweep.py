@@ -6,21 +6,21 @@ give the same bytes with the same version of matplotlib.
 
 from __future__ import annotations
 
-import io
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from airqueue.plots.parts import label as axis_label
+from airqueue.plots.parts import plain, saved
 from airqueue.plots.style import COLOURS, STYLE
+from airqueue.text import scale
 
-FORMATS: Final = ("svg", "pdf", "png")
 MOST_PANELS: Final = 12
 MOST_LINES: Final = 12
 
@@ -37,11 +37,6 @@ _LEGEND_INCHES = 0.9
 # Beyond the colours the dashes change.
 _DASHES = ("-", (0, (4, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P")
-
-_SCALES: Final = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +94,15 @@ def draw(
             _panel(axes, x, panel)
             # Where no panel stands below, the x axis says what it is.
             if place + columns >= len(panels):
-                axes.set_xlabel(_label(x.label, _scale(x.unit, x.values)[1], _PANEL_CHARACTERS[0]))
+                axes.set_xlabel(
+                    axis_label(x.label, scale(x.unit, x.values)[1], _PANEL_CHARACTERS[0])
+                )
         _legend(figure, panels, legend)
-        content = io.BytesIO()
-        figure.savefig(
-            content, format=file_format, metadata=_metadata(file_format, title, description)
-        )
-        return content.getvalue()
+        return saved(figure, file_format, title, description)
 
 
 def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
-    factor, unit = _scale(panel.unit, [v for line in panel.lines for v in line.values])
+    factor, unit = scale(panel.unit, [v for line in panel.lines for v in line.values])
     places = _places(x)
     marked = len(places) <= _MARKED_UP_TO
     for index, line in enumerate(panel.lines):
@@ -119,10 +112,10 @@ def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
             color=COLOURS[index % len(COLOURS)],
             linestyle="none" if _are_words(x) else _DASHES[index // len(COLOURS) % len(_DASHES)],
             marker=_MARKERS[index % len(_MARKERS)] if marked else "none",
-            label=_plain(line.label, 18),
+            label=plain(line.label, 18),
         )
-    axes.set_title(_plain(panel.title, _PANEL_CHARACTERS[0]), loc="left")
-    axes.set_ylabel(_label(panel.label, unit, _PANEL_CHARACTERS[1]))
+    axes.set_title(plain(panel.title, _PANEL_CHARACTERS[0]), loc="left")
+    axes.set_ylabel(axis_label(panel.label, unit, _PANEL_CHARACTERS[1]))
     axes.grid(axis="y", linewidth=0.4, color="0.88")
     axes.set_axisbelow(True)
     _from_zero(axes, [v for line in panel.lines for v in line.values if v is not None])
@@ -138,7 +131,7 @@ def _from_zero(axes: Axes, values: Sequence[float]) -> None:
 def _ticks(axes: Axes, x: Axis) -> None:
     places = _places(x)
     if _are_words(x):
-        axes.set_xticks(places, [_plain(str(word), 14) for word in x.values])
+        axes.set_xticks(places, [plain(str(word), 14) for word in x.values])
         axes.margins(x=0.15)
         return
     if x.logarithmic:
@@ -157,7 +150,7 @@ def _ticks(axes: Axes, x: Axis) -> None:
 def _places(x: Axis) -> list[float]:
     if _are_words(x):
         return [float(place) for place in range(len(x.values))]
-    factor, _ = _scale(x.unit, x.values)
+    factor, _ = scale(x.unit, x.values)
     return [float(value) / factor for value in x.values]
 
 
@@ -165,35 +158,9 @@ def _are_words(x: Axis) -> bool:
     return any(isinstance(value, str) for value in x.values)
 
 
-def _scale(unit: str, values: Sequence[Any]) -> tuple[float, str]:
-    """Return the factor and the name of the unit that suits the largest value."""
-    largest = max((abs(v) for v in values if isinstance(v, int | float)), default=0)
-    scales = _SCALES.get(unit, ((1.0, unit),))
-    return next(
-        (scale for scale in scales if largest >= scale[0]), scales[0 if not largest else -1]
-    )
-
-
-def _label(words: str, unit: str, characters: int) -> str:
-    return _plain(f"{words} ({unit})" if unit else words, characters)
-
-
-def _plain(words: str, width: int) -> str:
-    """Return words in lines of that many characters; a dollar sign begins no formula."""
-    return textwrap.fill(words, width).replace("$", r"\$")
-
-
 def _legend(figure: Figure, panels: Sequence[Panel], title: str) -> None:
     """Put one legend beside the panels, for the panel with the most lines."""
     panel, axes = max(zip(panels, figure.axes, strict=True), key=lambda pair: len(pair[0].lines))
     if len(panel.lines) > 1:
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", title=_plain(title, 18) or None)
-
-
-def _metadata(file_format: str, title: str, description: str) -> dict[str, Any]:
-    if file_format == "pdf":
-        return {"Title": title, "Subject": description, "CreationDate": None}
-    if file_format == "svg":
-        return {"Title": title, "Description": description, "Date": None}
-    return {"Title": title, "Description": description}
+        figure.legend(handles, labels, loc="outside right upper", title=plain(title, 18) or None)

@@ -1,0 +1,206 @@
+"""`airqueue simulate`: a network from a scenario file, its figures with intervals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from airqueue.cli import simulate_tables
+from airqueue.cli.common import json_option, stdout
+from airqueue.cli.errors import INTERRUPTED, sentence
+from airqueue.cli.progress import Display
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure.events import Event
+from airqueue.simulate import Interrupted, Results, Scenario, ScenarioError, overrides
+from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, Progress
+from airqueue.simulate.scenario import schema
+
+if TYPE_CHECKING:
+    from airqueue.cli.simulate_figure import Picture
+
+_KINDS = ("flows", "stations", "queues", "medium")
+
+
+class _Change(click.ParamType[tuple[str, Any]]):
+    """``PATH=VALUE``."""
+
+    name = "change"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, Any]:
+        """Parse the text; a pair passes."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return overrides.read(value)
+        except ScenarioError as error:
+            self.fail(sentence(error), param, ctx)
+
+
+@click.command(short_help="Simulate a network of 802.11 stations.")
+@click.argument("path", metavar="FILE", required=False)
+@click.option(
+    "--set",
+    "changes",
+    type=_Change(),
+    multiple=True,
+    metavar="A.B=VALUE",
+    help="Change a value of the scenario, e.g. phy.rate='5.5 Mb/s' or flows.0.source=cbr; may be "
+    "repeated.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, MOST_SEED),
+    default=1,
+    show_default=True,
+    help="Chance; the same seed gives the same figures.",
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(1, MOST_REPLICATIONS),
+    default=5,
+    show_default=True,
+    help="Independent runs; the intervals come from them.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_REPLICATIONS),
+    help="Replications at the same time; without it as many as there are cores.",
+)
+@json_option
+@click.option(
+    "--csv",
+    "csv_path",
+    metavar="DIR",
+    help="Write flows.csv, stations.csv, queues.csv and medium.csv: a row per replication and name.",
+)
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help="Draw flows and stations with their intervals: FILE.svg, .pdf or .png.",
+)
+@click.option(
+    "--schema", "show_schema", is_flag=True, help="Print the JSON Schema of scenario files."
+)
+def simulate(
+    *,
+    path: str | None,
+    changes: tuple[tuple[str, Any], ...],
+    seed: int,
+    replications: int,
+    workers: int | None,
+    json_path: str | None,
+    csv_path: str | None,
+    plot_path: str | None,
+    show_schema: bool,
+) -> None:
+    """Simulate the network that FILE describes, and print what became of its flows and queues.
+
+    \b
+    Examples:
+      airqueue simulate examples/simulate/saturated-cell.toml
+      airqueue simulate FILE --set stations.sta.count=20 --set "duration=5 s"
+      airqueue simulate FILE --replications 20 --json results.json
+
+    The figures are means over independent replications with 95 % confidence intervals. FILE, --seed
+    and the version of airqueue determine them, whatever the number of workers. Ctrl-C keeps the
+    replications that have finished. docs/simulate.md explains files and figures.
+    """
+    if show_schema:
+        click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+        return
+    if path is None:
+        raise click.UsageError("Missing argument 'FILE': a scenario, see docs/simulate.md.")
+    scenario = Scenario.from_toml(path, dict(changes))
+    files = _Files(json_path, csv_path, None if plot_path is None else _picture(plot_path))
+    files.check()
+    try:
+        results = _run(scenario, seed, replications, workers)
+    except Interrupted as interrupt:
+        if interrupt.results.runs:
+            _emit(path, interrupt.results, files)
+        finished = f"{len(interrupt.results.runs)} of {replications} replications"
+        click.echo(f"Interrupted after {finished}.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    _emit(path, results, files)
+
+
+def _picture(path: str) -> Picture:
+    from airqueue.cli.simulate_figure import Picture  # noqa: PLC0415 - matplotlib is slow to load
+
+    return Picture(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files that the user asked for; ``-`` as JSON path is stdout."""
+
+    json_path: str | None
+    csv_path: str | None
+    picture: Picture | None
+
+    def check(self) -> None:
+        """Raise OSError if one cannot be written: before a long simulation, not after."""
+        if self.json_path is not None and self.json_path != "-":
+            check_writable(self.json_path)
+        if self.picture is not None:
+            check_writable(self.picture.path)
+        if self.csv_path is not None:
+            Path(self.csv_path).mkdir(parents=True, exist_ok=True)
+            for kind in _KINDS:
+                check_writable(self.csv_file(kind))
+
+    def csv_file(self, kind: str) -> Path:
+        """Return where the rows of a kind go."""
+        return Path(self.csv_path or "") / f"{kind}.csv"
+
+    def write(self, path: str, results: Results) -> None:
+        """Write all but what goes to stdout."""
+        if self.json_path is not None and self.json_path != "-":
+            write_atomically(self.json_path, results.to_text())
+        if self.csv_path is not None:
+            for kind in _KINDS:
+                rows = results.frame(kind).to_csv(index=False, lineterminator="\n")
+                write_atomically(self.csv_file(kind), rows)
+        if self.picture is not None:
+            write_atomically(self.picture.path, self.picture.draw(path, results))
+
+
+def _run(scenario: Scenario, seed: int, replications: int, workers: int | None) -> Results:
+    """Simulate, with progress on a terminal if it takes longer than a moment."""
+    display = None
+    with ExitStack() as stack:
+
+        def show(progress: Progress) -> None:
+            nonlocal display
+            if sys.stderr.isatty():
+                display = display or stack.enter_context(Display())
+                display.on_event(_event(progress))
+
+        return scenario.simulate(seed, replications, workers, on_progress=show)
+
+
+def _event(progress: Progress) -> Event:
+    return Event(
+        phase="simulation",
+        message=f"{progress.finished} of {progress.replications} replications",
+        fraction=progress.fraction,
+        time_left_s=progress.time_left_s,
+    )
+
+
+def _emit(path: str, results: Results, files: _Files) -> None:
+    """Write the files and show the tables; the tables also where a file fails."""
+    try:
+        files.write(path, results)
+    finally:
+        if files.json_path == "-":
+            click.echo(results.to_text(), nl=False)
+        else:
+            simulate_tables.show(stdout(), path, results)

@@ -1,0 +1,57 @@
+"""Results of a simulation as a picture. It loads matplotlib: imported where one was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from airqueue import text
+from airqueue.plots.intervals import Panel, Point, draw
+from airqueue.plots.parts import FORMATS
+from airqueue.simulate import Results, ScenarioError
+from airqueue.simulate.results import KINDS, Summary
+
+_PANELS: Final = (
+    ("flows", "throughput_bps", "Throughput of flows", "IP packets at their destination"),
+    ("flows", "delay_mean_s", "Delay of flows", "mean, from source to destination"),
+    ("stations", "airtime_ratio", "Airtime of stations", "share of the time"),
+    ("queues", "length_mean_packets", "Length of queues", "mean"),
+)
+"""Kind, figure, title and label."""
+
+
+class Picture:
+    """A picture in the format of its file's suffix; raises ScenarioError where that is none."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._format = Path(path).suffix.removeprefix(".").lower()
+        if self._format not in FORMATS:
+            kinds = text.listed([kind.upper() for kind in FORMATS], "or")
+            raise ScenarioError(f"{path}: a plot is {kinds}; call the file for example cell.svg")
+
+    def draw(self, name: str, results: Results) -> bytes:
+        """Return the file: a panel for each figure that anything has."""
+        panels = [
+            panel
+            for kind, figure, title, label in _PANELS
+            if (panel := _panel(results.summary[kind], kind, figure, title, label)) is not None
+        ]
+        count = text.plural(len(results.runs), "replication")
+        about = f"{count} of {results.duration_s:g} s, seed {results.seed}"
+        return draw(panels, self._format, title=f"airqueue simulate {name}", description=about)
+
+
+def _panel(
+    figures: Mapping[str, Mapping[str, Summary]], kind: str, figure: str, title: str, label: str
+) -> Panel | None:
+    """Return the panel of a figure, None where nothing has it."""
+    points = tuple(
+        Point(name, of[figure]["mean"], None if (ci := of[figure]["ci95"]) is None else tuple(ci))
+        for name, of in figures.items()
+    )
+    if all(point.mean is None for point in points):
+        return None
+    _, unit = text.words_and_unit(figure)
+    return Panel(title, label, unit, points, KINDS[kind])

@@ -1,0 +1,140 @@
+"""What `airqueue simulate` prints: flows, stations, queues and the medium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue import text
+from airqueue.simulate import Results
+from airqueue.simulate.results import KINDS, Summary
+
+SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),
+    "queues": (
+        "length_mean_packets",
+        "length_max_packets",
+        "waiting_mean_s",
+        "offered_packets",
+        "dropped_packets",
+    ),
+    "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
+    "medium": (
+        "throughput_bps",
+        "throughput_jain_index",
+        "collided_ratio",
+        "data_airtime_ratio",
+        "lost_data_airtime_ratio",
+        "control_airtime_ratio",
+    ),
+}
+"""The figures in the tables; JSON and CSV have all."""
+
+_MOST_ROWS: Final = 16
+"""Rows of a table; of more names the least, the mean and the greatest of each figure is shown."""
+_DIGITS: Final = 4
+_DIGITS_OF_INTERVALS: Final = 2
+"""Significant digits of a mean and of half its interval, at most."""
+
+
+def show(console: Console, path: str, results: Results) -> None:
+    """Print the tables of a simulation, and what they are about."""
+    summary = results.summary
+    console.print(_headline(path, results), style="bold")
+    for kind, noun in KINDS.items():
+        if summary[kind]:
+            console.print()
+            console.print(_table(kind, noun, summary[kind]))
+    console.print()
+    console.print(_medium(summary["medium"]))
+    console.print()
+    said = (
+        "± is half the 95 % confidence interval of the mean."
+        if len(results.runs) > 1
+        else "One replication has no confidence interval."
+    )
+    console.print(f"{said} --json FILE has more figures, docs/simulate.md what they mean.")
+
+
+def _headline(path: str, results: Results) -> str:
+    count = text.plural(len(results.runs), "replication")
+    if not results.complete:
+        count = f"{len(results.runs):,} of {text.plural(results.replications, 'replication')}"
+    return f"{path}: {count} of {results.duration_s:,g} s, seed {results.seed}"
+
+
+def _table(kind: str, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
+    """Return a row for each name, or three for many names."""
+    columns = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
+    many = len(figures) > _MOST_ROWS
+    names: Iterable[str] = ("least", "mean", "greatest") if many else figures
+    if many:
+        columns = {name: _extremes(summaries) for name, summaries in columns.items()}
+    table = Table(f"{len(figures):,} {kind}" if many else noun)
+    cells = []
+    for name, summaries in columns.items():
+        heading, column = _column(name, summaries)
+        table.add_column(heading, justify="right")
+        cells.append(column)
+    for name, *row in zip(names, *cells, strict=True):
+        table.add_row(name, *row)
+    return table
+
+
+def _extremes(summaries: Sequence[Summary]) -> list[Summary]:
+    """Return the least, the mean and the greatest of the names' means, which have no interval."""
+    means = [s["mean"] for s in summaries if s["mean"] is not None]
+    three = (min(means), math.fsum(means) / len(means), max(means)) if means else (None,) * 3
+    return [{"mean": mean, "ci95": None} for mean in three]
+
+
+def _column(name: str, summaries: Sequence[Summary]) -> tuple[str, list[str]]:
+    """Return heading and cells of a figure, all cells in one unit."""
+    words, unit, factor = _scaled(name, [s["mean"] for s in summaries])
+    heading = words.replace(" ", "\n", 1) + (f"\n{unit}" if unit else "")
+    return heading, [_cell(summary, factor) for summary in summaries]
+
+
+def _cell(summary: Summary, factor: float) -> str:
+    """Return a mean and half its interval, with as many digits as the interval leaves certain."""
+    if summary["mean"] is None:
+        return "–"
+    mean = summary["mean"] / factor
+    places = 0 if mean == math.floor(mean) else _DIGITS - _digits(mean)
+    if summary["ci95"] is None:
+        return f"{mean:,.{max(places, 0)}f}"
+    low, high = summary["ci95"]
+    half = (high - low) / 2 / factor
+    if half == 0:
+        return f"{mean:,.{max(places, 0)}f} ± 0"
+    places = min(places, _DIGITS_OF_INTERVALS - _digits(half))
+    return f"{mean:,.{max(places, 0)}f} ± {half:,.{max(places, 0)}f}"
+
+
+def _digits(value: float) -> int:
+    """Return how many digits a number has before its point; zero or less for 0.5 and 0.05."""
+    return math.floor(math.log10(abs(value))) + 1
+
+
+def _scaled(name: str, values: Sequence[Any]) -> tuple[str, str, float]:
+    """Return a figure's words, its unit on the screen and what to divide by."""
+    if name.endswith("_ratio"):
+        return name.removesuffix("_ratio").replace("_", " "), "%", 0.01
+    words, unit = text.words_and_unit(name)
+    factor, unit = text.scale(unit, values)
+    return words, unit, factor
+
+
+def _medium(figures: Mapping[str, Summary]) -> Table:
+    """Return a line for each figure of all stations together."""
+    table = Table("all together")
+    table.add_column("", justify="right")
+    for name in SHOWN["medium"]:
+        words, unit, factor = _scaled(name, [figures[name]["mean"]])
+        _, cells = _column(name, [figures[name]])
+        table.add_row(words, f"{cells[0]} {unit}".rstrip() if factor else cells[0])
+    return table

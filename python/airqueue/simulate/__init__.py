@@ -1,0 +1,14 @@
+"""Simulating networks of 802.11 stations: a scenario in, data frames and intervals out.
+
+>>> from airqueue.simulate import cell
+>>> results = cell("802.11b", stations=2, duration="1 s").simulate(seed=1, replications=2)
+>>> len(results.flows), sorted(results.summary)
+(4, ['flows', 'medium', 'queues', 'stations'])
+"""
+
+from airqueue.simulate.cell import cell
+from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.results import Results
+from airqueue.simulate.scenario import Interrupted, Scenario
+
+__all__ = ["Interrupted", "Results", "Scenario", "ScenarioError", "cell"]

@@ -1,0 +1,49 @@
+"""The network that most questions begin with: stations around one access point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from airqueue.simulate import overrides as changes
+from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.scenario import Scenario
+
+AP = "ap"
+STATION = "sta"
+
+
+def cell(
+    standard: str = "802.11b",
+    stations: int = 10,
+    *,
+    direction: Literal["up", "down", "both"] = "up",
+    source: str = "saturated",
+    size: str = "1500 B",
+    duration: str = "30 s",
+    behaviour: str = "standard",
+    overrides: Mapping[str, Any] | None = None,
+) -> Scenario:
+    """Return a cell in which all hear each other: an access point ``ap``, stations ``sta1``, ...
+
+    Every station has a flow to the access point, from it, or both. What else a scenario file can say
+    goes into ``overrides``, as in ``{"mac.rts_threshold": "0 B", "phy.rate": "5.5 Mb/s"}``; the flows
+    are ``flows.up`` and ``flows.down``. Raises ScenarioError.
+    """
+    if direction not in ("up", "down", "both"):
+        raise ScenarioError(f"direction: {direction!r}; expected up, down or both")
+    flow = {"source": source, "size": size}
+    ends = {"up": (STATION, AP), "down": (AP, STATION)}
+    flows = [
+        {"name": name, "from": sender, "to": receiver, **flow}
+        for name, (sender, receiver) in ends.items()
+        if direction in (name, "both")
+    ]
+    description = {
+        "behaviour": behaviour,
+        "duration": duration,
+        "phy": {"standard": standard},
+        "stations": [{"name": AP}, {"name": STATION, "count": stations}],
+        "flows": flows,
+    }
+    return Scenario(changes.apply(description, overrides or {}))

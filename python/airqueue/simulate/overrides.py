@@ -1,0 +1,91 @@
+"""Changing single values of a scenario: ``mac.rts_threshold``, ``flows.upload.rate``, ``flows.0.to``.
+
+A path is keys joined by dots. In a list an element is named by its ``name``, or by its place from 0,
+as in ``flows.0.rate`` or, as messages have it, ``flows[0].rate``.
+A table that is not there yet is made, so that the check of the whole scenario, which knows every
+key, says whether there is such a table.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from airqueue import text, toml_text
+from airqueue.simulate.errors import ScenarioError
+from airqueue.toml_text import TomlError, found
+
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_MOST_NAMES: Final = 8
+"""Names that a message lists."""
+
+
+def read(assignment: str) -> tuple[str, Any]:
+    """Return path and value of ``PATH=VALUE``; a value that is no TOML is taken as text.
+
+    >>> read("mac.rts_threshold=500 B"), read("stations.0.count=20"), read('mac={access="edca"}')
+    (('mac.rts_threshold', '500 B'), ('stations.0.count', 20), ('mac', {'access': 'edca'}))
+    """
+    path, equals, written = assignment.partition("=")
+    path, written = path.strip(), written.strip()
+    if not equals or not path or not written:
+        raise ScenarioError(f"{assignment!r} changes nothing; write for example phy.rate=5.5 Mb/s")
+    try:
+        parsed = toml_text.parse(f"value = {written}")
+    except TomlError:
+        return path, written
+    # A line break in the value would begin another key.
+    return path, parsed["value"] if len(parsed) == 1 else written
+
+
+def apply(description: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description with values changed, the given one left as it is.
+
+    Raises ScenarioError, which names the path, where there is no place for a value.
+    """
+    changed = copy.deepcopy(dict(description))
+    for path, value in overrides.items():
+        *parents, last = keys = _INDEX.sub(r".\1", path).split(".")
+        if not all(keys):
+            raise ScenarioError(f"{path}: an empty key; expected keys joined by dots")
+        holder: Any = changed
+        for depth, key in enumerate(parents):
+            holder = _child(holder, key, path, ".".join(parents[:depth]))
+        if isinstance(holder, list):
+            holder[_place(holder, last, path)] = value
+        elif isinstance(holder, dict):
+            holder[last] = value
+        else:
+            raise _no_table(path, ".".join(parents), holder)
+    return changed
+
+
+def _child(holder: Any, key: str, path: str, above: str) -> Any:
+    if isinstance(holder, list):
+        return holder[_place(holder, key, path)]
+    if isinstance(holder, dict):
+        return holder.setdefault(key, {})
+    raise _no_table(path, above, holder)
+
+
+def _no_table(path: str, place: str, value: Any) -> ScenarioError:
+    return ScenarioError(f"{path}: {place} is {found(value)}; expected a table or a list there")
+
+
+def _place(elements: list[Any], key: str, path: str) -> int:
+    """Return the place of the element that ``key`` names."""
+    names = [each.get("name") if isinstance(each, dict) else None for each in elements]
+    if key in names:
+        return names.index(key)
+    if key.isascii() and key.isdigit() and len(key) < 10 and int(key) < len(elements):
+        return int(key)
+    known = [str(name) for name in names if name is not None][:_MOST_NAMES]
+    of_names = f", or a name such as {text.listed(known, 'or')}" if known else ""
+    raise ScenarioError(
+        f"{path}: there is no {key!r} in a list of {len(elements):,}; expected a place from 0 to "
+        f"{len(elements) - 1}{of_names}"
+        if elements
+        else f"{path}: there is no {key!r} in an empty list; expected it to have an element first"
+    )

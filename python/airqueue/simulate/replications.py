@@ -1,0 +1,155 @@
+"""Replications of a scenario over the processor's cores, interruptible at any time.
+
+Each replication is a run of its own in a thread; the engine does not hold Python's lock while it
+advances. A run advances piece by piece of simulated time, so that Ctrl-C is heard and progress is
+known; pieces change nothing in what is simulated.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from airqueue import _native
+
+MOST_SEED: Final = 2**32 - 1
+MOST_REPLICATIONS: Final = 100_000
+_PIECE_S: Final = 0.1
+"""Of the wall clock: how long a piece of a run takes about, and how long Ctrl-C waits at most."""
+_REFRESH_S: Final = 0.25
+"""How often progress is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far all replications together are."""
+
+    finished: int
+    """Replications."""
+    replications: int
+    fraction: float
+    """Of all simulated time."""
+    time_left_s: float | None
+    """On the wall clock; None until something has been simulated."""
+
+
+def engine_seed(seed: int, replication: int) -> int:
+    """Return the engine's seed of a replication: ``seed`` × 2³² + ``replication``.
+
+    The engine makes its streams from a hash of it, so that they are independent of each other, and no
+    replication of one seed is one of another seed.
+    """
+    return (seed << 32) | replication
+
+
+def available_workers() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Replications:
+    """The replications of a scenario; `run` returns what finished, also when interrupted.
+
+    ``on_progress`` is called from the calling thread.
+    """
+
+    def __init__(
+        self,
+        scenario: _native.Scenario,
+        seeds: Sequence[int],
+        workers: int,
+        on_progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self._scenario = scenario
+        self._seeds = seeds
+        self._tell = on_progress
+        self._threads = [
+            threading.Thread(target=self._work, name=f"replications {i}") for i in range(workers)
+        ]
+        self._stop = threading.Event()
+        self._idle = threading.Semaphore(0)
+        """Counts the threads that have ended."""
+        self._lock = threading.Lock()
+        """Holds for all that follows."""
+        self._next = 0
+        self._results: dict[int, str] = {}
+        self._under_way_s: dict[int, float] = {}
+        self._error: BaseException | None = None
+
+    def run(self) -> tuple[dict[int, str], bool]:
+        """Return the engine's JSON of each replication that finished, and whether it was Ctrl-C
+        that left the others out.
+        """
+        began = time.monotonic()
+        interrupted = False
+        try:
+            for thread in self._threads:
+                thread.start()
+            self._await(began)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            self._stop.set()
+            for thread in self._threads:
+                if thread.ident is not None:
+                    thread.join()
+        if self._error is not None:
+            raise self._error
+        return dict(sorted(self._results.items())), interrupted
+
+    def _await(self, began: float) -> None:
+        """Wait until all threads have ended."""
+        ended = 0
+        while ended < len(self._threads):
+            ended += self._idle.acquire(timeout=_REFRESH_S)
+            if self._tell is not None and self._error is None:
+                self._tell(self._progress(time.monotonic() - began))
+
+    def _progress(self, elapsed: float) -> Progress:
+        each_s = self._scenario.warm_up_s + self._scenario.duration_s
+        with self._lock:
+            finished = len(self._results)
+            done = finished + sum(self._under_way_s.values()) / each_s
+        fraction = min(done / len(self._seeds), 1.0)
+        left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
+        return Progress(finished, len(self._seeds), fraction, left)
+
+    def _work(self) -> None:
+        """Carry out replications until there are none left: what a thread does."""
+        try:
+            while not self._stop.is_set():
+                with self._lock:
+                    index = self._next
+                    self._next += 1
+                if index >= len(self._seeds):
+                    return
+                self._replicate(index)
+        except BaseException as error:
+            self._error = error
+            self._stop.set()
+        finally:
+            self._idle.release()
+
+    def _replicate(self, index: int) -> None:
+        """Carry out one replication, or a part of it if all are to stop."""
+        run = self._scenario.start(self._seeds[index])
+        piece_s = run.end_s / 1000
+        while not self._stop.is_set():
+            if run.done:
+                result = run.results()
+                with self._lock:
+                    self._results[index] = result
+                    self._under_way_s.pop(index, None)
+                return
+            began = time.monotonic()
+            run.advance(piece_s)
+            took = time.monotonic() - began
+            with self._lock:
+                self._under_way_s[index] = run.now_s
+            # Never more than twice as long as the piece before: a network may become busy.
+            piece_s *= min(2.0, _PIECE_S / took if took > 0 else 2.0)

@@ -1,0 +1,140 @@
+"""What replications of a scenario found: a row for each, and their means with intervals."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import airqueue
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT: Final = "airqueue-simulation"
+VERSION: Final = 1
+KINDS: Final = {"flows": "flow", "stations": "station", "queues": "queue"}
+"""What has names -> what a column of names is called."""
+
+Row = dict[str, Any]
+Summary = dict[str, Any]
+"""``{"mean": ..., "ci95": ...}``."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Figures of every replication that finished, and their summary. Units are in their names.
+
+    In the data frames (`flows`, `stations`, `queues`, `medium`) each row is a replication and a name.
+    """
+
+    scenario: Mapping[str, Any]
+    """The description that was simulated."""
+    seed: int
+    replications: int
+    """That were asked for."""
+    runs: Mapping[int, Mapping[str, Any]]
+    """Number of a replication -> its figures by kind and name."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every replication finished."""
+        return len(self.runs) == self.replications
+
+    @property
+    def duration_s(self) -> float | None:
+        """Simulated time that the figures stand for, without the warm-up; None without a run."""
+        return next((run["duration_s"] for run in self.runs.values()), None)
+
+    @functools.cached_property
+    def flows(self) -> pd.DataFrame:
+        """What became of each flow's packets."""
+        return self.frame("flows")
+
+    @functools.cached_property
+    def stations(self) -> pd.DataFrame:
+        """What each station sent."""
+        return self.frame("stations")
+
+    @functools.cached_property
+    def queues(self) -> pd.DataFrame:
+        """What happened in each queue."""
+        return self.frame("queues")
+
+    @functools.cached_property
+    def medium(self) -> pd.DataFrame:
+        """What all stations together did, and how the time was used."""
+        return self.frame("medium")
+
+    def frame(self, kind: str) -> pd.DataFrame:
+        """Return one of ``flows``, ``stations``, ``queues`` and ``medium`` as a data frame."""
+        import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
+
+        return pd.DataFrame(list(self.rows(kind)))
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the rows of a kind, by replication and then in the scenario's order."""
+        for replication, run in sorted(self.runs.items()):
+            if kind == "medium":
+                yield {"replication": replication, **run[kind]}
+                continue
+            for name, figures in run[kind].items():
+                yield {"replication": replication, KINDS[kind]: name, **figures}
+
+    @functools.cached_property
+    def summary(self) -> dict[str, Any]:
+        """Mean and 95 % confidence interval of every figure, by kind and name.
+
+        As in ``summary["flows"]["upload"]["throughput_bps"]["mean"]``; the interval ``ci95`` is
+        ``[low, high]``, or None with a single replication. A figure that some replications do not
+        have, as a delay where nothing was delivered, has ``n``, the number of those that do.
+        """
+        runs = [run for _, run in sorted(self.runs.items())]
+        if not runs:
+            return {**{kind: {} for kind in KINDS}, "medium": {}}
+        named = {
+            kind: {name: _summaries([run[kind][name] for run in runs]) for name in runs[0][kind]}
+            for kind in KINDS
+        }
+        return {**named, "medium": _summaries([run["medium"] for run in runs])}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data: the summary, and what it takes to compute it again.
+
+        It depends on scenario, seed and version alone.
+        """
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "airqueue": airqueue.__version__,
+            "seed": self.seed,
+            "replications": self.replications,
+            "complete": self.complete,
+            "finished": sorted(self.runs),
+            "duration_s": self.duration_s,
+            "scenario": self.scenario,
+            **self.summary,
+        }
+
+    def to_text(self) -> str:
+        """Return `to_json` as text."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _summaries(runs: list[Mapping[str, float | None]]) -> dict[str, Summary]:
+    """Return the summary of each figure over the replications."""
+    return {figure: _summary([run[figure] for run in runs]) for figure in runs[0]}
+
+
+def _summary(values: list[float | None]) -> Summary:
+    from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
+
+    present = [value for value in values if value is not None]
+    interval = t_interval(present)
+    if interval is None:
+        return {"mean": None, "ci95": None}
+    bounds = [interval.low, interval.high] if interval.n > 1 else None
+    some = {"n": interval.n} if interval.n < len(values) else {}
+    return {"mean": interval.mean, "ci95": bounds, **some}

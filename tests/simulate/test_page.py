@@ -1,0 +1,72 @@
+"""docs/simulate.md has every key, every figure, every option and the table of behaviours."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from airqueue.cli.simulate import simulate
+from airqueue.simulate import cell
+from airqueue.simulate.scenario import schema
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "simulate.md").read_text("utf-8")
+WIFI = ROOT / "crates" / "airqueue-wifi" / "src"
+NAMES = {"Standard": "standard", "Ns3": "ns3", "Ns2": "ns2"}
+
+
+def keys(node) -> set[str]:
+    """Return the names of all properties in a JSON Schema."""
+    if isinstance(node, list):
+        return set().union(*map(keys, node))
+    if not isinstance(node, dict):
+        return set()
+    return set(node.get("properties", {})).union(*map(keys, node.values()))
+
+
+def test_every_key_is_explained():
+    missing = [key for key in sorted(keys(schema())) if not re.search(rf"\b{key}\b", PAGE)]
+    assert not missing
+
+
+def test_every_figure_is_explained():
+    run = next(iter(cell(stations=2, duration="50 ms").simulate(replications=1).runs.values()))
+    figures = {*run["medium"]}
+    for kind in ("flows", "stations", "queues"):
+        figures |= {*next(iter(run[kind].values()))}
+    assert not [figure for figure in sorted(figures) if f"`{figure}`" not in PAGE]
+
+
+def test_every_option_is_explained():
+    options = [option for parameter in simulate.params for option in parameter.opts]
+    assert not [name for name in options if name.startswith("--") and f"`{name}" not in PAGE]
+
+
+def test_every_example_is_named():
+    for path in (ROOT / "examples" / "simulate").iterdir():
+        assert f"`{path.name}`" in PAGE
+
+
+@pytest.mark.parametrize("source", ["mac/behaviour.rs", "phy/conventions.rs"])
+def test_the_behaviours_are_those_of_the_code(source):
+    rows = re.findall(r"^/// (\| .*)$", (WIFI / source).read_text("utf-8"), re.MULTILINE)
+    assert len(rows) > 4
+    for row in rows[1:]:
+        if "(Conventions)" in row:
+            continue  # the rows of phy/conventions.rs
+        words = re.sub(r"`(\w+)`", lambda name: f"`{NAMES[name[1]]}`", row)
+        assert words in PAGE.splitlines(), words
+
+
+def test_the_code_of_the_page_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    short = code.replace('"10 s"', '"0.05 s"').replace("stations=10, overrides={", SHORT)
+    assert short.count("0.05 s") == 2
+    found = {}
+    exec(short, found)
+    assert json.loads(found["results"].to_text())["complete"]
+
+
+SHORT = 'stations=10, duration="0.05 s", overrides={'
