@@ -18,13 +18,13 @@ fn wrong(problem: ScenarioError) -> PyErr {
 }
 
 /// What the system has against a file, as Python has it: an errno makes it a FileNotFoundError or the like.
-fn refused(path: &Path, error: &io::Error) -> PyErr {
-    match error.raw_os_error() {
-        Some(code) => {
-            let words = error.to_string();
-            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((code, words, path.as_os_str().to_owned()))
-        }
+fn refused(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+    let words = |code| -> PyResult<String> {
+        py.import("os")?.call_method1("strerror", (code,))?.extract()
+    };
+    match error.raw_os_error().map(|code| (code, words(code))) {
+        Some((code, Ok(words))) => PyOSError::new_err((code, words, path.as_os_str().to_owned())),
+        Some((_, Err(error))) => error,
         None => PyOSError::new_err(format!("cannot write {}: {error}", path.display())),
     }
 }
@@ -87,25 +87,27 @@ impl PyScenario {
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
         if let Some(path) = &pcap {
-            run.plug(Box::new(self.capture(path, pcap_station, pcap_bytes)?));
+            // A pipe waits for its reader.
+            let capture = py.detach(|| self.capture(path, pcap_station, pcap_bytes));
+            run.plug(Box::new(capture.map_err(|error| match error {
+                PcapError::Io(error) => refused(py, path, &error),
+                error => PyValueError::new_err(error.to_string()),
+            })?));
         }
         Ok(PyRun { run, pcap })
     }
 }
 
 impl PyScenario {
-    fn capture(&self, path: &Path, station: Option<&str>, bytes: u32) -> PyResult<Pcap<PcapFile>> {
+    fn capture(
+        &self,
+        path: &Path,
+        station: Option<&str>,
+        bytes: u32,
+    ) -> Result<Pcap<PcapFile>, PcapError> {
         // Nothing is made, and no other file lost, for a capture that cannot be.
-        self.0.pcap(station, bytes, io::sink()).map_err(|error| impossible(path, error))?;
-        let file = pcap_file::create(path).map_err(|error| refused(path, &error))?;
-        self.0.pcap(station, bytes, file).map_err(|error| impossible(path, error))
-    }
-}
-
-fn impossible(path: &Path, error: PcapError) -> PyErr {
-    match error {
-        PcapError::Io(error) => refused(path, &error),
-        error => PyValueError::new_err(error.to_string()),
+        self.0.pcap(station, bytes, io::sink())?;
+        self.0.pcap(station, bytes, pcap_file::create(path)?)
     }
 }
 
@@ -156,7 +158,7 @@ impl PyRun {
         let Some(path) = self.pcap.take() else { return Ok(()) };
         let capture = self.run.unplug::<Pcap<PcapFile>>();
         let finished = py.detach(|| capture.map(Pcap::finish).transpose());
-        finished.map(drop).map_err(|error| refused(&path, &error))
+        finished.map(drop).map_err(|error| refused(py, &path, &error))
     }
 
     /// The time series so far, as columns.
