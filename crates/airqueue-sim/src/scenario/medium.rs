@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// The most links that can be listed.
 const MOST_LINKS: usize = 1 << 22;
+/// The most stations of which everyone hears everyone: more than are in any cell, and 256 MiB of links.
+const MOST_IN_CELL: usize = 1 << 12;
 /// Noise figure of ns-3's receivers, in dB.
 const NOISE_FIGURE_DB: f64 = 7.0;
 
@@ -69,8 +71,11 @@ fn reach(file: &File, stations: &Stations) -> Result<Reach> {
 /// Everyone decodes everyone: all at one place.
 fn everyone(stations: &Stations) -> Result<Reach> {
     let count = stations.specs.len();
-    if count * (count - 1) > Reach::MOST_LINKS {
-        let problem = format_args!("{count} of them are too many to all hear each other");
+    if count > MOST_IN_CELL {
+        let problem = format_args!(
+            "found {count}, expected at most {MOST_IN_CELL} that all hear each other; give \
+             medium.ranges, medium.path_loss or medium.links"
+        );
         return wrong("stations", problem);
     }
     let places: Vec<Place> =

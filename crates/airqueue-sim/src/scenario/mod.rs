@@ -14,12 +14,14 @@ mod phy;
 mod placement;
 mod quantity;
 mod recorders;
+mod schema;
 mod stations;
 mod table;
 
 pub use error::ScenarioError;
 pub use figures::Run;
 pub use recorders::NamedSeries;
+pub use schema::schema;
 
 use crate::wlan::WlanSpec;
 use airqueue_core::{Seed, Span, Time};
@@ -101,10 +103,4 @@ impl Scenario {
     pub fn start(&self, seed: Seed) -> Result<Run, ScenarioError> {
         Run::new(self, seed)
     }
-}
-
-/// The JSON Schema (draft 2020-12) of scenario files.
-pub fn schema() -> String {
-    let schema = schemars::schema_for!(File);
-    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }

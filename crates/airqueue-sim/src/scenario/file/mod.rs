@@ -43,6 +43,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) queue: Table<QueueTable>,
     /// The stations, or groups of them.
+    #[schemars(length(min = 1))]
     pub(super) stations: Vec<Table<StationTable>>,
     /// The traffic.
     #[serde(default)]

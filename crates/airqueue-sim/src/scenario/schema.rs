@@ -1,0 +1,44 @@
+//! The JSON Schema of scenario files, as editors show it.
+
+use super::file::File;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use serde_json::Value;
+
+/// The JSON Schema (draft 2020-12) of scenario files.
+pub fn schema() -> String {
+    let settings = SchemaSettings::draft2020_12().with_transform(ForEditors);
+    let schema = settings.into_generator().into_root_schema_for::<File>();
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}
+
+/// Takes out what comes from the program and not from the format: TOML has no null, and a description's lines
+/// are broken where the program's are.
+#[derive(Clone, Debug)]
+struct ForEditors;
+
+impl Transform for ForEditors {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        let Some(schema) = schema.as_object_mut() else { return };
+        if let Some(Value::String(description)) = schema.get_mut("description") {
+            *description = description.replace('\n', " ");
+        }
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = &types[..] {
+                let only = only.clone();
+                schema.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(Value::Array(kinds)) = schema.get_mut("anyOf") {
+            kinds.retain(|kind| kind["type"] != "null");
+            if let [Value::Object(only)] = &kinds[..] {
+                let only = only.clone();
+                schema.remove("anyOf");
+                schema.extend(only);
+            }
+        }
+    }
+}
