@@ -6,9 +6,9 @@ mod estimates;
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_sim::wlan::{FlowSpec, QueueSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
-use airqueue_wifi::contention::{Contender, Contention, CountdownRule};
+use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
-use airqueue_wifi::medium::Level;
+use airqueue_wifi::medium::{FrameErrors, Level};
 use airqueue_wifi::phy::{Phy, Preamble, Protection, Slot, dsss, erp, ofdm};
 use cells::{DCF_OVERHEAD, cell, dcf, rate, saturated, uploads};
 use estimates::{Estimate, agree, exactly, to_within};
@@ -202,6 +202,131 @@ fn two_stations_with_different_txops() {
         agree(&format!("{packets} packets"), found, expected, 0.01);
         let n = f64::from(packets);
         agree(&format!("{packets} packets"), found, exactly(1.0 / (1.0 + n)), 0.01);
+    }
+}
+
+/// A queue of one of two stations: its node, slots of AIFS beyond SIFS and two slots, window, packets.
+type Queue = (u32, u32, u32, u32);
+
+/// Stations with several queues each, listed by falling priority: the packets of each queue and its internal
+/// collisions for each packet of all, in the engine and in the kernel.
+fn queues(queues: &[Queue], tolerance: f64) {
+    let network = cells::b();
+    let fast = rate(&network.phy, 11);
+    let category = |&(_, aifs, cw_min, packets): &Queue| CategoryConfig {
+        aifsn: 2 + aifs,
+        cw_min,
+        cw_max: 1024,
+        txop: Txop::Packets(packets),
+        countdown: CountdownRule::Edca,
+    };
+    let mac = |node| {
+        let of_node = queues.iter().filter(|queue| queue.0 == node);
+        MacConfig::new(of_node.rev().map(category).collect())
+    };
+    let nodes = 1 + queues[queues.len() - 1].0;
+    let macs = [dcf(&network.phy)].into_iter().chain((0..nodes).map(mac)).collect();
+    // Where each queue of the list is: its station, and its place by rising priority.
+    let place = |at: usize| {
+        let node = queues[at].0;
+        (node as usize + 1, queues[at + 1..].iter().filter(|queue| queue.0 == node).count())
+    };
+    let flow = |at| {
+        let (station, queue) = place(at);
+        saturated(station as u32, 0, queue, fast, 100)
+    };
+    let count = queues.len();
+    let spec = WlanSpec { flows: (0..count).map(flow).collect(), ..cell(network, macs) };
+    let contenders: Vec<Contender> = (queues.iter())
+        .map(|&(node, aifs_slots, cw_min, packets)| {
+            let (cw_max, retries) = (1024, Some(6));
+            Contender { aifs_slots, cw_min, cw_max, retries, packets, node }
+        })
+        .collect();
+    let share = |of: &dyn Fn(usize) -> u64, among: &dyn Fn(usize) -> u64, at: usize| {
+        of(at) as f64 / (0..count).map(among).sum::<u64>() as f64
+    };
+    let mut kernel = Contention::new(&contenders, CountdownRule::Edca, Seed(1)).unwrap();
+    let mut counted = |figure: &dyn Fn(&Counts) -> f64| {
+        to_within(tolerance, |_| {
+            kernel.run(50_000);
+            figure(&kernel.take_counts())
+        })
+    };
+    for at in 0..count {
+        let found = runs(&spec, 20, tolerance, |wlan| {
+            let packets = |at| wlan.flow(at).delivered.packets;
+            share(&packets, &packets, at)
+        });
+        let expected = counted(&|counts| {
+            let packets = |at: usize| counts.contenders[at].packets;
+            share(&packets, &packets, at)
+        });
+        agree(&format!("packets of queue {at}"), found, expected, tolerance);
+        if place(at).1 + 1 == spec.stations[place(at).0].queues.len() {
+            continue; // Nothing goes before the highest queue of a station.
+        }
+        let found = runs(&spec, 20, tolerance, |wlan| {
+            let tally = |at| {
+                let (station, queue) = place(at);
+                wlan.access(station, queue)
+            };
+            share(&|at| tally(at).internal_collisions, &|at| tally(at).acknowledged, at)
+        });
+        let expected = counted(&|Counts { contenders, .. }| {
+            share(&|at| contenders[at].internal_collisions, &|at| contenders[at].packets, at)
+        });
+        agree(&format!("internal collisions of queue {at}"), found, expected, tolerance);
+    }
+}
+
+/// One station's queues meet nobody but each other; with a second station there are collisions in the air as
+/// well, but still no bystanders.
+#[test]
+fn queues_of_one_station_and_of_two() {
+    queues(&[(0, 0, 16, 1), (0, 1, 16, 1), (0, 2, 32, 1)], 0.03);
+    queues(&[(0, 0, 16, 2), (0, 1, 32, 1), (1, 0, 16, 1), (1, 2, 32, 3)], 0.03);
+}
+
+/// A noisy link, each frame on which is lost with probability p: of the attempts at a packet some end with its
+/// ACK, some with an ACK in error, after which the sender waits for EIFS, some with the time-out.
+#[test]
+fn one_station_on_a_noisy_link() {
+    for behaviour in [Behaviour::Standard, Behaviour::Ns2] {
+        let p: f64 = 0.3;
+        let phy = dsss(Preamble::Long, behaviour.rules().conventions);
+        let fast = rate(&phy, 11);
+        let data = phy.airtime(fast, 1000 + DCF_OVERHEAD);
+        let answer = phy.sifs() + phy.ack(phy.response_rate(fast));
+        let (left_out, after_error) = match behaviour {
+            Behaviour::Ns2 => (1.0, phy.eifs() + phy.difs()),
+            _ => (0.0, phy.eifs()),
+        };
+        let attempt = (1.0 - p).powi(2) * seconds(answer + phy.difs())
+            + (1.0 - p) * p * seconds(answer + after_error)
+            + p * seconds(phy.response_timeout(fast) + phy.difs());
+        let fails = 1.0 - (1.0 - p).powi(2);
+        let per_packet: f64 = (0..7)
+            .map(|k| {
+                let window = f64::from((32 << k).min(1024)) - left_out;
+                let backoff = (window - 1.0) / 2.0 * seconds(phy.slot());
+                fails.powi(k) * (backoff + seconds(data) + attempt)
+            })
+            .sum();
+        let network = Network::new(phy.clone(), behaviour.rules());
+        let flows = vec![saturated(1, 0, 0, fast, 1000)];
+        let mut spec = WlanSpec { flows, ..cell(network, vec![dcf(&phy); 2]) };
+        spec.errors = FrameErrors::PerFrame(p);
+        let done = |wlan: &Wlan| wlan.access(1, 0).acknowledged + wlan.access(1, 0).given_up;
+        let found = runs(&spec, 20, 0.005, |wlan| 20.0 / done(wlan) as f64);
+        agree(&format!("{behaviour:?}, time"), found, exactly(per_packet), 0.005);
+        let given_up = |wlan: &Wlan| wlan.access(1, 0).given_up as f64 / done(wlan) as f64;
+        let found = runs(&spec, 60, 0.1, given_up);
+        agree(&format!("{behaviour:?}, given up"), found, exactly(fails.powi(7)), 0.1);
+        // Its receiver has it, unless all seven data frames were lost.
+        let lost = |wlan: &Wlan| wlan.flow(0).given_up.packets as f64 / done(wlan) as f64;
+        let found = runs(&spec, 60, 0.3, lost);
+        agree(&format!("{behaviour:?}, lost"), found, exactly(p.powi(7)), 0.3);
     }
 }
 
