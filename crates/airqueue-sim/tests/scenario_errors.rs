@@ -183,7 +183,9 @@ fn flows_go_from_a_station_to_another_in_reach() {
     refused("flows[0].to", json!("sta"), "flows[0].to: ", "itself");
     refused("flows[1].to", json!("ap"), "flows[1].to: ", "itself");
     refused("flows[0]", json!({"from": "sta", "to": "far1"}), "flows[0].to: ", "out of reach");
-    refused("flows[3].name", json!("legacy"), "flows: ", "\"legacy\"");
+    refused("flows[3].name", json!("legacy"), "flows[3].name: ", "\"legacy\"");
+    refused("flows[3].name", json!(""), "flows[3].name: ", "characters");
+    refused("flows[3].name", json!("two\nlines"), "flows[3].name: ", "one line");
     let more = json!([{"name": "one", "count": 2}, {"name": "two", "count": 3}]);
     let scenario = json!({
         "phy": {"standard": "802.11b"}, "stations": more, "flows": [{"from": "one", "to": "two"}]
@@ -202,7 +204,7 @@ fn sources_and_queues_fit_each_other() {
     refused("flows[0].source", json!("poisson"), "flows[0]: ", "`packet_rate`");
     refused("flows[1].stop", json!("1 ms"), "flows[1].stop: ", "after its start");
     refused("queue.limit", json!("0 packets"), "queue.limit: ", "at least 1");
-    refused("queue.limit", json!("100 B"), "flows: ", "holds 100 B");
+    refused("queue.limit", json!("100 B"), "flows[0]: ", "holds 100 B");
     let outside = |more: Value| {
         let mut flow = json!({"from": "sta", "to": "ap", "source": "external"});
         flow.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -214,7 +216,7 @@ fn sources_and_queues_fit_each_other() {
     let full = set(full(), "queue.limit", json!("1 packet"));
     let two = json!([{"from": "sta1", "to": "ap"}, {"name": "x", "from": "sta1", "to": "ap"}]);
     let refusal = refusal_of(set(full, "flows", two));
-    assert!(refusal.contains("room for 2"), "{refusal}");
+    assert!(refusal.starts_with("flows[1]: ") && refusal.contains("room for 2"), "{refusal}");
 }
 
 #[test]

@@ -34,12 +34,19 @@ impl Flows<'_> {
     /// All flows.
     pub(super) fn all(&self) -> Result<Vec<FlowSpec>> {
         let mut all = Vec::new();
+        let (mut names, mut kept) = (HashSet::new(), HashMap::new());
         for (at, table) in self.file.flows.iter().enumerate() {
-            let key = format!("flows[{at}]");
+            let (key, first) = (format!("flows[{at}]"), all.len());
+            check_name(&key, table)?;
             self.add(&key, table, &mut all)?;
+            for flow in &all[first..] {
+                if !names.insert(flow.name.clone()) {
+                    let problem = format_args!("a flow before it is called {:?} too", flow.name);
+                    return wrong(format_args!("{key}.name"), problem);
+                }
+                self.check_queue(&key, flow, &mut kept)?;
+            }
         }
-        self.check_names(&all)?;
-        self.check_queues(&all)?;
         Ok(all)
     }
 
@@ -224,45 +231,47 @@ impl Flows<'_> {
         Source::new(flow.source, chance).map(drop).map_err(|problem| error(key, problem))
     }
 
-    fn check_names(&self, all: &[FlowSpec]) -> Result<()> {
-        let mut seen = HashSet::with_capacity(all.len());
-        match all.iter().find(|flow| !seen.insert(flow.name.as_str())) {
-            None => Ok(()),
-            Some(flow) => {
-                let name = &flow.name;
-                let problem = format_args!("two flows are called {name:?}; give them names");
-                wrong("flows", problem)
-            }
-        }
-    }
-
     /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
-    fn check_queues(&self, all: &[FlowSpec]) -> Result<()> {
-        let mut kept = HashMap::new();
-        for flow in all {
-            let station = &self.stations.specs[flow.from.index()];
-            let queue = &station.queues[flow.queue];
-            let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
-            let (packets, bytes) = kept.entry((flow.from, flow.queue)).or_insert((0u64, 0u64));
-            let saturated = flow.source.arrivals == Arrivals::Saturated;
-            if saturated {
-                *packets += 1;
-                *bytes += size;
-            }
-            let (needed, most, unit) = match queue.limit {
-                Limit::Packets(most) => (*packets, u64::from(most), "packets"),
-                Limit::Bytes(most) => (size.max(*bytes), most, "B"),
-            };
-            if needed > most {
-                let name = &station.name;
-                let problem = format_args!(
-                    "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: \
-                     a packet, and one of each saturated flow"
-                );
-                return wrong("flows", problem);
-            }
+    fn check_queue(&self, key: &str, flow: &FlowSpec, kept: &mut Kept) -> Result<()> {
+        let station = &self.stations.specs[flow.from.index()];
+        let queue = &station.queues[flow.queue];
+        let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
+        let (packets, bytes) = kept.entry((flow.from, flow.queue)).or_default();
+        if flow.source.arrivals == Arrivals::Saturated {
+            *packets += 1;
+            *bytes += size;
         }
-        Ok(())
+        let (needed, most, unit) = match queue.limit {
+            Limit::Packets(most) => (*packets, u64::from(most), "packets"),
+            Limit::Bytes(most) => (size.max(*bytes), most, "B"),
+        };
+        if needed <= most {
+            return Ok(());
+        }
+        let name = &station.name;
+        let problem = format_args!(
+            "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
+             packet, and one of each saturated flow"
+        );
+        wrong(key, problem)
+    }
+}
+
+/// Packets and bytes that saturated flows keep in queues.
+type Kept = HashMap<(StationId, usize), (u64, u64)>;
+
+/// A name goes into tables and files.
+fn check_name(key: &str, table: &FlowTable) -> Result<()> {
+    let fits = |name: &String| {
+        (1..=100).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+    };
+    match &table.name {
+        Some(name) if !fits(name) => {
+            let shown: String = name.chars().take(100).collect();
+            let problem = format_args!("found {shown:?}, expected 1 to 100 characters of one line");
+            wrong(format_args!("{key}.name"), problem)
+        }
+        _ => Ok(()),
     }
 }
 

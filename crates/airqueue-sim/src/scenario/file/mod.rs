@@ -121,6 +121,7 @@ pub(super) struct GridTable {
 pub(super) struct FlowTable {
     /// What it is called; one that stands for several has a number behind it, from 1. The default is
     /// `from->to`, with the stations' names.
+    #[schemars(length(min = 1, max = 100))]
     pub(super) name: Option<String>,
     /// The station where its packets come from. A group: a flow from each of its members.
     pub(super) from: String,
@@ -134,7 +135,7 @@ pub(super) struct FlowTable {
     pub(super) source: SourceName,
     /// Mean rate in bits of IP packets, for cbr and poisson.
     pub(super) rate: Option<Quantity<Rate>>,
-    /// Mean rate in packets, for cbr and poisson, instead of `rate`.
+    /// Mean rate in packets, for cbr and poisson, instead of `rate`. In bits it is rounded to whole b/s.
     pub(super) packet_rate: Option<Quantity<PacketRate>>,
     /// Size of its IP packets; of those from outside the largest.
     #[serde(default = "size")]
