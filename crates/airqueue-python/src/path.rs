@@ -1,4 +1,4 @@
-//! `SimulatedPath`: the endpoints over a simulated bottleneck, on a virtual clock.
+//! `SimulatedPath`: the endpoints over a simulated bottleneck or access point, on a virtual clock.
 
 use crate::convert::{self, NativeSegment};
 use crate::error;

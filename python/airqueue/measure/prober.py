@@ -1,7 +1,7 @@
 """What the method needs of the world: carry out a plan, hand back packet records.
 
 The same search, sessions and estimators run over real sockets (`airqueue.measure.live`) and over a
-simulated bottleneck on a virtual clock (`airqueue.measure.simulated`).
+simulated bottleneck or access point on a virtual clock (`airqueue.measure.simulated`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A prober over a simulated bottleneck: the same endpoints on a virtual clock."""
+"""A prober over a simulated bottleneck or access point: the same endpoints on a virtual clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class SimulatedProber:
     """Carries out plans over a simulated path; equal arguments give equal records.
 
     ``config``: keys and values of the simulated bottleneck, units in the names; what is not given
-    keeps its default; ``flows`` is as many as the profiles use. Raises ProbeError, here and in `run`.
+    keeps its default; ``flows`` is as many as the profiles use. ``cell`` puts an 802.11 network in
+    the place of the bottleneck: its ``scenario``, and which of its flows go ``down`` and ``up``.
+    Raises ProbeError, here and in `run`.
     """
 
     def __init__(
