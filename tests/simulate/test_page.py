@@ -30,6 +30,21 @@ def test_every_key_is_explained():
     assert not missing
 
 
+def words(node) -> set[str]:
+    """Return the words that some key of a JSON Schema may have as its value."""
+    if isinstance(node, list):
+        return set().union(*map(words, node))
+    if not isinstance(node, dict):
+        return set()
+    given = {word for word in [*node.get("enum", []), node.get("const")] if isinstance(word, str)}
+    return given.union(*map(words, node.values()))
+
+
+def test_every_word_is_explained():
+    missing = [word for word in sorted(words(schema())) if not re.search(rf"\b{word}\b", PAGE)]
+    assert not missing
+
+
 def test_every_figure_is_explained():
     run = next(iter(cell(stations=2, duration="50 ms").simulate(replications=1).runs.values()))
     figures = {*run["medium"]}

@@ -14,7 +14,7 @@ from scipy import stats
 from airqueue import _native
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.single_station import single_station
-from airqueue.simulate import Interrupted, Results, Scenario, ScenarioError, cell
+from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, cell
 from airqueue.simulate.replications import Progress, engine_seed
 from airqueue.simulate.scenario import schema
 
@@ -291,6 +291,17 @@ def test_figures_that_replications_do_not_have(delays, summary):
     runs = dict(enumerate(map(run_with, delays)))
     results = Results({}, 1, len(delays), runs)
     assert results.summary["flows"]["up"]["delay_mean_s"] == summary
+
+
+def test_series_are_asked_for_before_they_are_used():
+    results = small().simulate(replications=1)
+    with pytest.raises(ValueError, match="no time series were recorded"):
+        results.series_frame("flows")
+    recorded = small().simulate(replications=1, recorders=Recorders(series_interval_s=0.01))
+    assert recorded.to_text() == results.to_text()
+    frame = recorded.series_frame("queues")
+    assert list(frame.columns) == ["time_s", "queue", "length_mean_packets", "length_packets"]
+    assert len(frame) == 25 * 3
 
 
 # ---- progress and interruption

@@ -14,10 +14,11 @@ import click
 from airqueue.cli import simulate_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
+from airqueue.cli.parameters import DURATION
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
-from airqueue.simulate import Interrupted, Results, Scenario, ScenarioError, overrides
+from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, Progress
 from airqueue.simulate.scenario import schema
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from airqueue.cli.simulate_figure import Picture
 
 _KINDS = ("flows", "stations", "queues", "medium")
+_SERIES = {"flow_series": "flows", "queue_series": "queues"}
+"""Name of a file of time series -> what they are of."""
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -86,6 +89,25 @@ class _Change(click.ParamType[tuple[str, Any]]):
     help="Draw flows and stations with their intervals: FILE.svg, .pdf or .png.",
 )
 @click.option(
+    "--series",
+    "series_interval_s",
+    type=DURATION,
+    metavar="TIME",
+    help="With --csv: flow_series.csv and queue_series.csv of the first replication too, a row for "
+    "each interval of this length, e.g. 100ms.",
+)
+@click.option(
+    "--pcap",
+    "pcap_path",
+    metavar="FILE",
+    help="Capture the frames of the first replication, for Wireshark.",
+)
+@click.option(
+    "--pcap-station",
+    metavar="NAME",
+    help="Capture what this station sends and hears; without it all that is on the air.",
+)
+@click.option(
     "--schema", "show_schema", is_flag=True, help="Print the JSON Schema of scenario files."
 )
 def simulate(
@@ -98,6 +120,9 @@ def simulate(
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    series_interval_s: float | None,
+    pcap_path: str | None,
+    pcap_station: str | None,
     show_schema: bool,
 ) -> None:
     """Simulate the network that FILE describes, and print what became of its flows and queues.
@@ -117,11 +142,18 @@ def simulate(
         return
     if path is None:
         raise click.UsageError("Missing argument 'FILE': a scenario, see docs/simulate.md.")
+    if series_interval_s is not None and csv_path is None:
+        raise click.UsageError("--series says how often; --csv DIR says where the series go.")
+    if pcap_station is not None and pcap_path is None:
+        raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
+    recorders = Recorders(pcap_path, pcap_station, series_interval_s)
     files = _Files(json_path, csv_path, None if plot_path is None else _picture(plot_path))
     files.check()
+    if pcap_path is not None:
+        check_writable(pcap_path)
     try:
-        results = _run(scenario, seed, replications, workers)
+        results = _run(scenario, seed, replications, workers, recorders)
     except Interrupted as interrupt:
         if interrupt.results.runs:
             _emit(path, interrupt.results, files)
@@ -153,26 +185,31 @@ class _Files:
             check_writable(self.picture.path)
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
-            for kind in _KINDS:
-                check_writable(self.csv_file(kind))
+            for name in (*_KINDS, *_SERIES):
+                check_writable(self.csv_file(name))
 
-    def csv_file(self, kind: str) -> Path:
-        """Return where the rows of a kind go."""
-        return Path(self.csv_path or "") / f"{kind}.csv"
+    def csv_file(self, name: str) -> Path:
+        """Return where the rows of that name go."""
+        return Path(self.csv_path or "") / f"{name}.csv"
 
     def write(self, path: str, results: Results) -> None:
         """Write all but what goes to stdout."""
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, results.to_text())
         if self.csv_path is not None:
-            for kind in _KINDS:
-                rows = results.frame(kind).to_csv(index=False, lineterminator="\n")
-                write_atomically(self.csv_file(kind), rows)
+            frames = {kind: results.frame(kind) for kind in _KINDS}
+            if results.series is not None:
+                frames |= {name: results.series_frame(kind) for name, kind in _SERIES.items()}
+            for name, frame in frames.items():
+                rows = frame.to_csv(index=False, lineterminator="\n")
+                write_atomically(self.csv_file(name), rows)
         if self.picture is not None:
             write_atomically(self.picture.path, self.picture.draw(path, results))
 
 
-def _run(scenario: Scenario, seed: int, replications: int, workers: int | None) -> Results:
+def _run(
+    scenario: Scenario, seed: int, replications: int, workers: int | None, recorders: Recorders
+) -> Results:
     """Simulate, with progress on a terminal if it takes longer than a moment."""
     display = None
     with ExitStack() as stack:
@@ -183,7 +220,7 @@ def _run(scenario: Scenario, seed: int, replications: int, workers: int | None) 
                 display = display or stack.enter_context(Display())
                 display.on_event(_event(progress))
 
-        return scenario.simulate(seed, replications, workers, on_progress=show)
+        return scenario.simulate(seed, replications, workers, show, recorders)
 
 
 def _event(progress: Progress) -> Event:

@@ -14,8 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.recorders import Recorders
+
 if TYPE_CHECKING:
     from airqueue import _native
+    from airqueue._native import SeriesDict
 
 MOST_SEED: Final = 2**32 - 1
 MOST_REPLICATIONS: Final = 100_000
@@ -64,9 +68,13 @@ class Replications:
         seeds: Sequence[int],
         workers: int,
         on_progress: Callable[[Progress], None] | None,
+        recorders: Recorders,
     ) -> None:
         self._scenario = scenario
         self._seeds = seeds
+        self._recorders = recorders
+        self.series: SeriesDict | None = None
+        """Of the first replication, once it has finished, if they are recorded."""
         self._tell = on_progress
         self._threads = [
             threading.Thread(target=self._work, name=f"replications {i}") for i in range(workers)
@@ -137,11 +145,26 @@ class Replications:
 
     def _replicate(self, index: int) -> None:
         """Carry out one replication, or a part of it if all are to stop."""
-        run = self._scenario.start(self._seeds[index])
+        run = self._start(index)
+        try:
+            self._advance(run, index)
+        finally:
+            run.close_pcap()
+
+    def _start(self, index: int) -> _native.Run:
+        options = self._recorders.options() if index == 0 else {}
+        try:
+            return self._scenario.start(self._seeds[index], **options)
+        except ValueError as error:
+            raise ScenarioError(str(error)) from error
+
+    def _advance(self, run: _native.Run, index: int) -> None:
         piece_s = run.end_s / 1000
         while not self._stop.is_set():
             if run.done:
                 result = run.results()
+                if index == 0:
+                    self.series = run.series()
                 with self._lock:
                     self._results[index] = result
                     self._under_way_s.pop(index, None)

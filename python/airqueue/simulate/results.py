@@ -13,6 +13,8 @@ import airqueue
 if TYPE_CHECKING:
     import pandas as pd
 
+    from airqueue._native import SeriesDict
+
 FORMAT: Final = "airqueue-simulation"
 VERSION: Final = 1
 KINDS: Final = {"flows": "flow", "stations": "station", "queues": "queue"}
@@ -37,6 +39,8 @@ class Results:
     """That were asked for."""
     runs: Mapping[int, Mapping[str, Any]]
     """Number of a replication -> its figures by kind and name."""
+    series: SeriesDict | None = None
+    """Of the first replication, if they were recorded."""
 
     @property
     def complete(self) -> bool:
@@ -73,6 +77,21 @@ class Results:
         import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
 
         return pd.DataFrame(list(self.rows(kind)))
+
+    def series_frame(self, kind: str) -> pd.DataFrame:
+        """Return the time series of ``flows`` or ``queues``: a row for each interval and name.
+
+        ``time_s`` is the end of the interval, counted from the beginning of the warm-up. Raises
+        ValueError if none were recorded.
+        """
+        import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
+
+        if self.series is None:
+            raise ValueError("no time series were recorded; give Recorders(series_interval_s=...)")
+        of_kind = self.series["flows"] if kind == "flows" else self.series["queues"]
+        time = {"time_s": self.series["time_s"]}
+        frames = [pd.DataFrame({**time, KINDS[kind]: n, **of}) for n, of in of_kind.items()]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def rows(self, kind: str) -> Iterator[Row]:
         """Yield the rows of a kind, by replication and then in the scenario's order."""

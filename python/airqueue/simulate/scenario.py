@@ -12,6 +12,7 @@ from airqueue import _native, toml_text
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.plain import plain
+from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.replications import (
     MOST_REPLICATIONS,
     MOST_SEED,
@@ -100,12 +101,14 @@ class Scenario:
         replications: int = 5,
         workers: int | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        recorders: Recorders | None = None,
     ) -> Results:
         """Simulate independent replications, as many at a time as ``workers`` (None: cores).
 
         Scenario, seed and version of airqueue determine the results, whatever the workers.
-        Replication i of seed s is what the engine makes of the seed s · 2³² + i. Raises Interrupted
-        on Ctrl-C, and ScenarioError for numbers that make no sense.
+        Replication i of seed s is what the engine makes of the seed s · 2³² + i. The recorders are
+        for the first one. Raises Interrupted on Ctrl-C, ScenarioError for arguments that make no
+        sense, and OSError where a capture cannot be written.
         """
         _check("seed", seed, 0, MOST_SEED)
         _check("replications", replications, 1, MOST_REPLICATIONS)
@@ -113,9 +116,10 @@ class Scenario:
             _check("workers", workers, 1, MOST_REPLICATIONS)
         seeds = [engine_seed(seed, replication) for replication in range(replications)]
         working = min(workers or available_workers(), replications)
-        texts, interrupted = Replications(self._native, seeds, working, on_progress).run()
+        crew = Replications(self._native, seeds, working, on_progress, recorders or Recorders())
+        texts, interrupted = crew.run()
         runs = {replication: json.loads(text) for replication, text in texts.items()}
-        results = Results(self.description, seed, replications, runs)
+        results = Results(self.description, seed, replications, runs, crew.series)
         if interrupted:
             raise Interrupted(results)
         return results
