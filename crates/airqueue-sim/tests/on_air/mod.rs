@@ -1,9 +1,11 @@
 //! What the air of a network shows: each station's view of it, restated from the frames alone, and
 //! what the rules of access say about every frame.
 
+use super::random_networks::STOP;
 use airqueue_core::{Span, Time};
-use airqueue_sim::wlan::WlanSpec;
 use airqueue_sim::wlan::tap::Aired;
+use airqueue_sim::wlan::{FlowSpec, WlanSpec};
+use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
 use airqueue_wifi::medium::{Outcome, StationId};
 
@@ -20,6 +22,10 @@ struct View<'a> {
     /// What the NAV is if something begins by now (IEEE 802.11-2016, 10.3.2.4).
     unconfirmed: Option<(Time, Time)>,
     hold: Time,
+    /// End of the wait for the answer to its last RTS or data frame.
+    timeout: Time,
+    /// Its queues that always have a packet, from their first exchange on.
+    backlogged: [bool; 4],
     /// The answer that it owes: when, of which kind, to whom.
     owed: Option<(Time, FrameKind, StationId)>,
     /// When it may go on with an exchange or a TXOP, and must if it is an exchange.
@@ -64,6 +70,8 @@ impl<'a> View<'a> {
             nav: Time::ZERO,
             unconfirmed: None,
             hold: Time::ZERO,
+            timeout: Time::ZERO,
+            backlogged: [false; 4],
             owed: None,
             next: None,
             busy: Span::ZERO,
@@ -137,7 +145,7 @@ impl<'a> View<'a> {
     }
 
     /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
-    fn begin_exchange(&self, frame: &Frame, now: Time) -> Result<(), String> {
+    fn begin_exchange(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
         let net = &self.spec.network;
         if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
             return Err(format!("it transmits into a frame that it has sensed since {begins}"));
@@ -152,7 +160,29 @@ impl<'a> View<'a> {
         if idle > Time::ZERO && now < idle + aifs {
             return Err(format!("AIFS from {idle} is not over"));
         }
+        let queue = usize::from(frame.queue);
+        if self.backlogged[queue] && now < STOP {
+            self.on_a_boundary(idle, aifs, now)?;
+        }
+        self.backlogged[queue] = self.always_has_packets(queue);
         Ok(())
+    }
+
+    fn always_has_packets(&self, queue: usize) -> bool {
+        let feeds = |f: &&FlowSpec| (f.from, f.queue) == (self.id, queue);
+        let mut flows = self.spec.flows.iter().filter(feeds);
+        flows.all(|flow| flow.source.arrivals == Arrivals::Saturated)
+    }
+
+    /// A queue that always has packets sends whole slots after the AIFS behind whatever happened last: the
+    /// medium turned idle, the NAV or EIFS ended, or no answer came.
+    fn on_a_boundary(&self, idle: Time, aifs: Span, now: Time) -> Result<(), String> {
+        let slot = self.spec.network.phy.slot().as_nanos();
+        let whole = |from: Time| (now - (from + aifs)).as_nanos() % slot == 0;
+        if whole(idle) || whole(idle.max(self.timeout)) {
+            return Ok(());
+        }
+        Err(format!("no slot boundary, counted from {idle} or {}", self.timeout))
     }
 
     fn on_end(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
@@ -161,6 +191,9 @@ impl<'a> View<'a> {
         let own = aired.frame.from == self.id;
         if own {
             self.sending = false;
+            if matches!(aired.frame.kind, FrameKind::Rts | FrameKind::Data) {
+                self.timeout = now + self.spec.network.phy.response_timeout(aired.frame.rate);
+            }
             if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
                 self.next = Some((now + self.spec.network.phy.sifs(), true));
             }
