@@ -4,6 +4,7 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
+use airqueue_qdisc::DropFrom;
 use airqueue_sim::wlan::{FlowSpec, QueueSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
@@ -394,6 +395,26 @@ fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
         let delay = runs(&spec, 150, 0.02, |wlan| wlan.flow(0).delay.mean_s().unwrap());
         let found = Estimate { mean: delay.mean - seconds(data), ..delay };
         agree(&format!("load {load}"), found, exactly(wait), 0.02);
+    }
+}
+
+/// Saturated flows that share a queue get equal parts of what it lets through, also where it has no room for
+/// a packet of each.
+#[test]
+fn flows_that_share_a_queue_share_it_equally() {
+    for (limit, drop_from) in
+        [(1, DropFrom::Tail), (2, DropFrom::Tail), (1, DropFrom::Head), (50, DropFrom::Tail)]
+    {
+        let mut spec = uploads(1);
+        let flow = spec.flows[0].clone();
+        spec.flows = vec![flow; 3];
+        spec.stations[1].queues[0] =
+            QueueSpec { drop_from, ..QueueSpec::new(Limit::Packets(limit)) };
+        let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
+        sim.run_until(cells::at(2));
+        let delivered = [0, 1, 2].map(|flow| sim.model.flow(flow).delivered.packets);
+        let [least, most] = [delivered.iter().min(), delivered.iter().max()].map(|n| *n.unwrap());
+        assert!(least > 100 && most - least <= 1, "{limit} {drop_from:?}: {delivered:?}");
     }
 }
 

@@ -227,8 +227,13 @@ impl Wlan {
         msdu
     }
 
-    /// Every saturated flow keeps a packet waiting.
+    /// Every saturated flow keeps a packet waiting. Each in turn is the first: where the queue has no room for
+    /// all, they share it.
     fn top_up(&mut self, interface: usize, now: Time) {
+        let flows = &mut self.interfaces[interface].saturated;
+        if flows.len() > 1 {
+            flows.rotate_left(1);
+        }
         for at in 0..self.interfaces[interface].saturated.len() {
             let id = self.interfaces[interface].saturated[at];
             let flow = &self.flows[id as usize];
