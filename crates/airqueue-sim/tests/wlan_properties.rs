@@ -8,7 +8,7 @@ use airqueue_core::{Limit, Payload, Seed, Span, Time};
 use airqueue_qdisc::{DropFrom, Tally};
 use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::tap::{Aired, Recording};
-use airqueue_sim::wlan::{FlowTally, Wlan, WlanSpec};
+use airqueue_sim::wlan::{AirTally, FlowTally, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::phy::Protection;
@@ -106,17 +106,27 @@ fn books(sim: &mut Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// What the tap saw against what was counted.
-fn counted(
-    sim: &mut Simulation<Wlan>,
+/// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.
+fn counts(spec: &WlanSpec, aired: &Aired) -> bool {
+    spec.warm_up == Time::ZERO || aired.ends > spec.warm_up
+}
+
+/// The frames that the tap saw against what stations and MACs counted.
+fn frames_counted(
+    sim: &Simulation<Wlan>,
     spec: &WlanSpec,
     frames: &[Aired],
     busy: &[Span],
 ) -> Result<(), TestCaseError> {
     let now = sim.now();
     let mut attempts = vec![[0u64; 4]; spec.stations.len()];
-    for Aired { frame, .. } in frames {
+    let mut sent: HashMap<(usize, FrameKind), (u64, Span)> = HashMap::new();
+    for aired in frames.iter().filter(|aired| counts(spec, aired)) {
+        let frame = &aired.frame;
         let from = frame.from.index();
+        let (frames, time) = sent.entry((from, frame.kind)).or_default();
+        *frames += 1;
+        *time = *time + (aired.ends - aired.begins);
         let protected = spec.stations[from].mac.protection == Protection::CtsToSelf;
         let first = match frame.kind {
             FrameKind::Data => frame.opens && !protected,
@@ -126,12 +136,29 @@ fn counted(
         attempts[from][usize::from(frame.queue)] += u64::from(first);
     }
     for (station, attempts) in attempts.iter().enumerate() {
+        for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
+            let AirTally { frames, time } = sim.model.station(station).sent_of(kind);
+            let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
+            prop_assert_eq!((frames, time), seen);
+        }
+        if spec.warm_up > Time::ZERO {
+            continue; // Frames under way at its end count for one and not for the other.
+        }
         prop_assert_eq!(sim.model.busy(station, now), busy[station]);
         for (queue, &attempts) in attempts.iter().enumerate() {
             prop_assert_eq!(sim.model.access(station, queue).attempts, attempts);
         }
     }
-    let mut delivered = vec![Tally::default(); spec.flows.len()];
+    Ok(())
+}
+
+/// The packets that the tap saw against what flows counted.
+fn packets_counted(
+    sim: &Simulation<Wlan>,
+    spec: &WlanSpec,
+    frames: &[Aired],
+) -> Result<(), TestCaseError> {
+    let mut delivered = vec![(Tally::default(), 0i128); spec.flows.len()];
     let mut sent: HashMap<u64, (u32, bool)> = HashMap::new();
     let mut last = vec![0; spec.flows.len()];
     for aired in frames {
@@ -141,16 +168,21 @@ fn counted(
         *times += 1;
         let mac = &spec.stations[aired.frame.from.index()].mac;
         prop_assert!(*times <= mac.short_retry_limit.max(mac.long_retry_limit));
-        if heard.decoded() && !std::mem::replace(known, true) {
-            delivered[flow].add(&packet);
-            prop_assert!(packet.id > last[flow], "the order of packets");
-            last[flow] = packet.id;
+        if !heard.decoded() || std::mem::replace(known, true) {
+            continue;
+        }
+        prop_assert!(packet.id > last[flow], "the order of packets");
+        last[flow] = packet.id;
+        if counts(spec, aired) {
+            delivered[flow].0.add(&packet);
+            delivered[flow].1 += i128::from((aired.ends - packet.created).as_nanos());
         }
     }
-    for (flow, delivered) in delivered.into_iter().enumerate() {
-        let FlowTally { delay, delays, delivered: known, .. } = sim.model.flow(flow);
-        prop_assert_eq!(*known, delivered);
-        prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
+    for (flow, (tally, delay_ns)) in delivered.into_iter().enumerate() {
+        let FlowTally { delay, delays, delivered, .. } = sim.model.flow(flow);
+        prop_assert_eq!(*delivered, tally);
+        prop_assert_eq!((delay.count, delay.sum_ns), (tally.packets, delay_ns));
+        prop_assert_eq!(delays.total(), tally.packets);
     }
     Ok(())
 }
@@ -170,8 +202,7 @@ proptest! {
             prop_assert!(aired.frame.kind != FrameKind::Ack || aired.frame.nav == Span::ZERO);
         }
         let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;
-        if spec.warm_up == Time::ZERO {
-            counted(&mut sim, &spec, &frames, &busy)?;
-        }
+        frames_counted(&sim, &spec, &frames, &busy)?;
+        packets_counted(&sim, &spec, &frames)?;
     }
 }
