@@ -185,13 +185,16 @@ fn it_stays_if_something_follows() {
     }
 }
 
-/// What follows must begin in time.
+/// What follows must have begun in time, its preamble included.
 #[test]
 fn a_frame_after_the_nav_was_taken_back_does_not_bring_it_again() {
     let mut station = waiting(Behaviour::Standard);
     let rts = station.frame(FrameKind::Rts, OTHER, THIRD, 9000);
     let reset = 1000 + NAV_RESET_US;
     station.hears(100, 1000, rts).hears(reset + 1, reset + 100, Ending::Noise).run(100_000);
+    assert_eq!(station.data(), [reset + 100 + DIFS_US]);
+    let mut station = waiting(Behaviour::Standard);
+    station.hears(100, 1000, rts).hears(reset - 191, reset + 100, Ending::Noise).run(100_000);
     assert_eq!(station.data(), [reset + 100 + DIFS_US]);
 }
 

@@ -19,7 +19,7 @@ struct View<'a> {
     /// End of the last frame sensed or sent.
     idle_since: Time,
     nav: Time,
-    /// What the NAV is if something begins by now (IEEE 802.11-2016, 10.3.2.4).
+    /// By when something must begin, and what the NAV is if it does (IEEE 802.11-2016, 10.3.2.4).
     unconfirmed: Option<(Time, Time)>,
     hold: Time,
     /// End of the wait for the answer to its last RTS or data frame.
@@ -245,7 +245,8 @@ impl<'a> View<'a> {
             let (until, by) = (now + frame.nav, now + phy.nav_timeout(frame.rate));
             if frame.kind == FrameKind::Rts && rules.nav_reset && by < until && until > self.nav {
                 self.nav = self.nav.max(by);
-                self.unconfirmed = Some((self.nav, until));
+                let preamble = phy.preamble(phy.response_rate(frame.rate));
+                self.unconfirmed = Some((by - preamble, until));
             } else {
                 self.nav = self.nav.max(until);
             }

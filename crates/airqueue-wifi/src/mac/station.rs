@@ -36,9 +36,13 @@ impl Network {
     /// What a frame that ends at `now` tells those for whom it is not.
     pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
         let until = now + frame.nav;
-        let may_be_reset = frame.kind == FrameKind::Rts && self.rules.nav_reset;
-        let checked = if may_be_reset { self.phy.nav_timeout(frame.rate) } else { frame.nav };
-        Overheard { until, unless_confirmed: now + checked }
+        if frame.kind != FrameKind::Rts || !self.rules.nav_reset {
+            return Overheard { until, unless_confirmed: until, confirm_by: until };
+        }
+        let unless_confirmed = now + self.phy.nav_timeout(frame.rate);
+        // What counts is PHY-RXSTART, at the end of a preamble.
+        let confirm_by = unless_confirmed - self.phy.preamble(self.phy.response_rate(frame.rate));
+        Overheard { until, unless_confirmed, confirm_by }
     }
 }
 
@@ -107,6 +111,8 @@ pub struct Overheard {
     until: Time,
     /// The same, if it is taken back unless something follows.
     unless_confirmed: Time,
+    /// What follows must begin by then.
+    confirm_by: Time,
 }
 
 /// One station's MAC (see the [module](super) for how it is driven).
@@ -140,6 +146,8 @@ pub struct Mac {
     done: u8,
     categories: Vec<Category>,
     fates: [Fate; 4],
+    /// For `nav_if_confirmed`.
+    confirm_by: Time,
     config: MacConfig,
     chance: Stream,
 }
@@ -177,6 +185,7 @@ impl Mac {
             done: 0,
             categories: config.categories.iter().map(|&c| Category::new(c)).collect(),
             fates: [Fate::Acknowledged; 4],
+            confirm_by: Time::ZERO,
             config,
             chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
         })
@@ -243,7 +252,7 @@ impl Mac {
 
     #[cold]
     fn confirm_nav(&mut self, now: Time) {
-        if now <= self.nav_until {
+        if now <= self.confirm_by {
             self.nav_until = self.nav_if_confirmed;
         }
         self.nav_if_confirmed = Time::ZERO;
@@ -323,9 +332,10 @@ impl Mac {
 
     #[inline]
     fn set_nav(&mut self, overheard: Overheard) {
-        let Overheard { until, unless_confirmed } = overheard;
+        let Overheard { until, unless_confirmed, confirm_by } = overheard;
         if unless_confirmed < until {
             self.nav_if_confirmed = until;
+            self.confirm_by = confirm_by;
             self.nav_until = self.nav_until.max(unless_confirmed);
         } else {
             self.nav_until = until;
