@@ -30,7 +30,7 @@ class Frame:
     transmitter: int | None
     sequence: int | None
     port: int | None
-    """UDP destination."""
+    """UDP destination, unless it is cut off."""
 
     @property
     def bad(self) -> bool:
@@ -73,7 +73,9 @@ def _frame(record: bytes, length: int, end_ns: int) -> Frame:
         (control,) = struct.unpack_from("<H", body, 22)
         sequence = control >> 4
         # MAC header, LLC/SNAP, and the ports behind IPv4 without options.
-        (port,) = struct.unpack_from(">H", body, (26 if kind == QOS_DATA else 24) + 8 + 20 + 2)
+        at = (26 if kind == QOS_DATA else 24) + 8 + 20 + 2
+        if at + 2 <= len(body):
+            (port,) = struct.unpack_from(">H", body, at)
     return Frame(
         end_ns=end_ns,
         first_bit_us=first_bit_us,

@@ -19,6 +19,7 @@ from airqueue.cli.progress import Display
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
+from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, Progress
 from airqueue.simulate.scenario import schema
 
@@ -108,6 +109,13 @@ class _Change(click.ParamType[tuple[str, Any]]):
     help="Capture what this station sends and hears; without it all that is on the air.",
 )
 @click.option(
+    "--pcap-bytes",
+    type=click.IntRange(LEAST_BYTES, WHOLE_BYTES),
+    default=HEADERS_BYTES,
+    show_default=True,
+    help="Keep so many bytes of each captured frame, its radiotap header of 22 included.",
+)
+@click.option(
     "--schema", "show_schema", is_flag=True, help="Print the JSON Schema of scenario files."
 )
 def simulate(
@@ -123,6 +131,7 @@ def simulate(
     series_interval_s: float | None,
     pcap_path: str | None,
     pcap_station: str | None,
+    pcap_bytes: int,
     show_schema: bool,
 ) -> None:
     """Simulate the network that FILE describes, and print what became of its flows and queues.
@@ -147,7 +156,7 @@ def simulate(
     if pcap_station is not None and pcap_path is None:
         raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
-    recorders = Recorders(pcap_path, pcap_station, series_interval_s)
+    recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes)
     files = _Files(json_path, csv_path, None if plot_path is None else _picture(plot_path))
     files.check()
     if pcap_path is not None:

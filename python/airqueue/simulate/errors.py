@@ -5,3 +5,9 @@ from __future__ import annotations
 
 class ScenarioError(ValueError):
     """A scenario that cannot be simulated: the message names place, what was found and expected."""
+
+
+def check_whole(name: str, value: object, least: int, most: int) -> None:
+    """Raise ScenarioError unless ``value`` is a whole number between these."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ScenarioError(f"{name}: {value!r}; expected a whole number from {least} to {most}")

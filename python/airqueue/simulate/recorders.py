@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from airqueue.simulate.errors import ScenarioError, check_whole
+
+LEAST_BYTES: Final = 42
+"""Of a captured frame with its radiotap header: control frames are always whole."""
+HEADERS_BYTES: Final = 128
+"""Enough for all headers of a packet."""
+WHOLE_BYTES: Final = 65_535
+"""Cuts no frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +27,22 @@ class Recorders:
     """Whose frames it has, sent or heard; None for all frames on the air."""
     series_interval_s: float | None = None
     """Length of the intervals of the time series; None for none."""
+    pcap_bytes: int = HEADERS_BYTES
+    """What the capture keeps of each frame, its radiotap header of 22 bytes included."""
+
+    def __post_init__(self) -> None:
+        check_whole("pcap_bytes", self.pcap_bytes, LEAST_BYTES, WHOLE_BYTES)
+        interval_s = self.series_interval_s
+        if interval_s is not None and not (math.isfinite(interval_s) and interval_s > 0):
+            raise ScenarioError(f"series_interval_s: {interval_s!r}; expected seconds, above 0")
 
     def options(self) -> dict[str, Any]:
         """Return what the engine is told."""
-        given = {
-            "pcap": self.pcap,
-            "pcap_station": self.pcap_station,
-            "series_interval_s": self.series_interval_s,
-        }
+        given: dict[str, Any] = {"series_interval_s": self.series_interval_s}
+        if self.pcap is not None:
+            given |= {
+                "pcap": self.pcap,
+                "pcap_station": self.pcap_station,
+                "pcap_bytes": self.pcap_bytes,
+            }
         return {name: value for name, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ from typing import Any
 
 from airqueue import _native, toml_text
 from airqueue.simulate import overrides as changes
-from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.replications import (
@@ -110,10 +110,10 @@ class Scenario:
         for the first one. Raises Interrupted on Ctrl-C, ScenarioError for arguments that make no
         sense, and OSError where a capture cannot be written.
         """
-        _check("seed", seed, 0, MOST_SEED)
-        _check("replications", replications, 1, MOST_REPLICATIONS)
+        check_whole("seed", seed, 0, MOST_SEED)
+        check_whole("replications", replications, 1, MOST_REPLICATIONS)
         if workers is not None:
-            _check("workers", workers, 1, MOST_REPLICATIONS)
+            check_whole("workers", workers, 1, MOST_REPLICATIONS)
         seeds = [engine_seed(seed, replication) for replication in range(replications)]
         working = min(workers or available_workers(), replications)
         crew = Replications(self._native, seeds, working, on_progress, recorders or Recorders())
@@ -145,8 +145,3 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema of scenario files, for editors."""
     loaded: dict[str, Any] = json.loads(_native.scenario_schema())
     return loaded
-
-
-def _check(name: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ScenarioError(f"{name}: {value!r}; expected a whole number from {least} to {most}")
