@@ -10,6 +10,7 @@ import pytest
 
 from benches.peers import references
 from benches.peers.compare import compare
+from benches.peers.ours import run_ours
 from benches.peers.references import FAILED, THROUGHPUT, points, txop_us
 from benches.peers.run import count_attempts, run
 from benches.peers.scenario import Cell, Edca, NotModelledError, Result
@@ -128,21 +129,47 @@ def test_every_reference_can_be_made_again() -> None:
 
 def test_the_ratio_is_cpu_of_the_peer_by_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     def peer(name: str, cell: Cell) -> Result:
-        if cell.standard != "b":
+        if name == "ns2" and cell.standard != "b":
             raise NotModelledError("802.11b only")
-        return RESULT
+        return replace(RESULT, simulator=name)
 
-    def engine(cell: Cell) -> Result:
-        return replace(RESULT, simulator="ours", cpu_s=RESULT.cpu_s / 50)
+    def engine(cell: Cell, behaviour: str) -> Result:
+        return replace(RESULT, simulator=behaviour, cpu_s=RESULT.cpu_s / 50)
 
     monkeypatch.setattr("benches.peers.compare.run", peer)
     cells = (Cell(), Cell("a", data_mbps=54.0, control_mbps=24.0))
-    entries = compare(cells, ["ns2"], engine, runs=3)
-    assert [(e.simulator, e.ratio) for e in entries] == [
-        ("ours", 1.0),
-        ("fake", pytest.approx(50.0)),
-        ("ours", 1.0),
+    entries = compare(cells, ["ns2", "ns3-wheel", "ns3-debian"], engine, runs=3)
+    ns3 = [("ns3", 1.0), ("ns3-wheel", 50.0), ("ns3-debian", 50.0)]
+    assert [(e.simulator, round(e.ratio, 6)) for e in entries] == [
+        ("ns2", 1.0),
+        ("ns2", 50.0),
+        *ns3,
+        *ns3,
     ]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cell"),
+    [
+        ("ns2", Cell(stations=3, control_mbps=2.0, rts=True, seconds=1.0)),
+        ("ns3", Cell(stations=3, control_mbps=2.0, rts=True, seconds=1.0)),
+        ("ns3", Cell("a", 2, 1000, 54.0, 24.0, seconds=1.0)),
+        ("ns3", Cell("g", 2, 1000, 54.0, 24.0, layout="point", seconds=1.0)),
+        (
+            "ns3",
+            Cell(stations=2, edca=(Edca(), Edca(aifsn=22, cw_min=1023, txop_us=3168)), seconds=1.0),
+        ),
+    ],
+)
+def test_our_engine_runs_what_the_peers_run(behaviour: str, cell: Cell) -> None:
+    result = run_ours(cell, behaviour)
+    assert len(result.station_ip_bps) == cell.stations
+    assert result.ip_throughput_bps == pytest.approx(sum(result.station_ip_bps))
+    assert result.simulated_s == cell.seconds + cell.warm_up_s
+    # What is acknowledged is delivered, but for one packet a station at either end of the time.
+    acknowledged = result.attempts - result.failed_attempts
+    delivered = result.ip_throughput_bps * cell.seconds / (8 * cell.ip_bytes)
+    assert acknowledged == pytest.approx(delivered, abs=2 * cell.stations)
 
 
 @pytest.mark.skipif(shutil.which("ns") is None, reason="there is no ns-2 here")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .compare import CELLS, as_json, compare, table
 from .install import PEERS, UnavailableError, install
+from .ours import run_ours
 from .references import BUDGET_S, make_references
 from .run import run
 from .scenario import Cell, Edca
@@ -87,7 +88,7 @@ def install_command(args: argparse.Namespace) -> int:
 
 def compare_command(args: argparse.Namespace) -> int:
     peers = list(available(args.peers))
-    entries = compare(CELLS, peers, runs=args.runs)
+    entries = compare(CELLS, peers, run_ours, runs=args.runs)
     print(table(entries))
     if args.json:
         args.json.write_text(json.dumps(as_json(entries), indent=1) + "\n", encoding="utf-8")

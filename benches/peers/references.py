@@ -169,9 +169,10 @@ def points() -> Iterator[Point]:
     yield from saturated_b((50,), ["ns2"])
     yield from saturated_ofdm()
     yield from two_stations()
+    yield from saturated_b((5, 20, 2), ["ns2"])
     yield from saturated_b((50,), ["ns3-wheel"])
     yield from saturated_at_one_point()
-    yield from saturated_b((5, 20, 2))
+    yield from saturated_b((5, 20, 2), ["ns3-wheel"])
 
 
 def make_references(budget_s: float, file: Path = FILE) -> None:

@@ -1,0 +1,100 @@
+"""Our engine, given the same cells: the way in is the Python API that everybody uses."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from airqueue.simulate import Scenario
+
+from .scenario import IP_UDP_HEADER_BYTES, Cell, Edca, Result
+
+RECEIVER = "receiver"
+# Where the peers' stations stand, and how frames fade there: ns-2's two-ray ground on 10 m; ns-3's
+# log-distance loss, transmit power and least preamble that its default PHY detects, on 1 m.
+CIRCLE = {"ns2": "10 m", "ns3": "1 m"}
+NS3_POWER = "16.0206 dBm"
+MEDIUM: dict[str, dict[str, Any]] = {
+    "ns2": {"path_loss": {"two_ray": {}}},
+    "ns3": {
+        "path_loss": {"log_distance": {"exponent": 3.0, "reference_loss": "46.6777 dB"}},
+        "thresholds": {"decode": "-82 dBm", "sense": "-82 dBm"},
+    },
+}
+
+
+def run_ours(cell: Cell, behaviour: str) -> Result:
+    """One replication in this process; CPU time is that of building the network and running it."""
+    scenario = Scenario(description(cell, behaviour))
+    before = time.process_time()
+    results = scenario.simulate(seed=cell.seed, replications=1, workers=1)
+    cpu_s = time.process_time() - before
+    run = results.runs[0]
+    each = tuple(flow["throughput_bps"] for flow in run["flows"].values())
+    stations = [figures for name, figures in run["stations"].items() if name != RECEIVER]
+    attempts = round(sum(station["attempts"] for station in stations))
+    failed = round(sum(s["attempts"] * (s["failed_ratio"] or 0.0) for s in stations))
+    payload = (cell.ip_bytes - IP_UDP_HEADER_BYTES) / cell.ip_bytes
+    return Result(
+        simulator=f"airqueue {behaviour}",
+        ip_throughput_bps=sum(each),
+        udp_payload_bps=sum(each) * payload,
+        station_ip_bps=each,
+        attempts=attempts,
+        failed_attempts=failed,
+        failed_fraction=failed / attempts if attempts else 0.0,
+        cpu_s=cpu_s,
+        simulated_s=cell.warm_up_s + cell.seconds,
+    )
+
+
+def description(cell: Cell, behaviour: str) -> dict[str, Any]:
+    """The cell as a scenario file has it."""
+    senders = [sender(index, edca) for index, edca in enumerate(cell.edca)]
+    if not cell.edca:
+        senders = [{"name": "sta", "count": cell.stations}]
+    described: dict[str, Any] = {
+        "behaviour": behaviour,
+        "duration": f"{cell.seconds} s",
+        "warm_up": f"{cell.warm_up_s} s",
+        "phy": {
+            "standard": f"802.11{cell.standard}",
+            "rate": f"{cell.data_mbps:g} Mb/s",
+            "control_rate": f"{cell.control_mbps:g} Mb/s",
+        },
+        "stations": [{"name": RECEIVER}, *senders],
+        "flows": [
+            {"from": station["name"], "to": RECEIVER, "size": f"{cell.ip_bytes} B"}
+            for station in senders
+        ],
+    }
+    if cell.standard == "b":
+        described["phy"]["preamble"] = cell.preamble
+    if cell.rts:
+        described["mac"] = {"rts_threshold": "0 B"}
+    if cell.layout == "circle" and not cell.edca:
+        on_a_circle(described, behaviour)
+    return described
+
+
+def sender(index: int, edca: Edca) -> dict[str, Any]:
+    """A station that contends as best effort with these settings."""
+    best_effort = {
+        "aifsn": edca.aifsn,
+        "cw_min": edca.cw_min,
+        "cw_max": edca.cw_max,
+        "txop": f"{edca.txop_us} us",
+    }
+    mac = {"access": "edca", "experimental": True, "edca": {"be": best_effort}}
+    return {"name": f"sta{index + 1}", "mac": mac}
+
+
+def on_a_circle(described: dict[str, Any], behaviour: str) -> None:
+    """Without places everyone hears everyone equally well, as at one point."""
+    described["medium"] = MEDIUM[behaviour]
+    for station in described["stations"]:
+        station["position"] = ["0 m", "0 m"]
+        if behaviour == "ns3":
+            station["power"] = NS3_POWER
+        if station["name"] != RECEIVER:
+            station["circle"] = CIRCLE[behaviour]
