@@ -6,11 +6,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from validation import dcf, edca, page, picture, radio, web
+from validation import cells, dcf, edca, page, picture, radio, web
 from validation.claim import Claim
 
 TRANSMISSIONS = 4_000_000
 """Of each Monte Carlo run: two standard errors of a ratio are then a few tenths of a per cent."""
+SECONDS = 20.0
+"""Of each simulated network, for each of five seeds, after a second of warm-up."""
 
 
 def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:
@@ -20,6 +22,7 @@ def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:
         "Saturated stations": dcf.claims(transmissions),
         "EDCA": edca.claims(transmissions),
         "TCP and the web": web.claims(),
+        "The engine": cells.claims(SECONDS),
     }
 
 

@@ -16,6 +16,10 @@ standard errors of the reference. Settings outside the range are shown too (grey
 brackets in the tables): they are where a wider claim would have failed. A range says where the model
 has been found to hold, not where it must.
 
+The simulator is on this page too: its three behaviours are held against ns-2, against ns-3 and
+against kernels that know neither frames nor stations. There the two standard errors are those of
+the difference.
+
 Models that are not on this page (those of meshes, mixed rates, buffers, voice) have no independent
 simulator to be held against here: tests hold them against worked numbers, exact evaluations and
 laws. `airqueue model NAME --help` says of each model where it is valid.

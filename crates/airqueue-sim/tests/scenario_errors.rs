@@ -128,7 +128,7 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     refused("mac.edca.be.aifsn", json!(0), "mac.edca.be.aifsn: ", "1 to 15");
     refused("mac.edca.be.cw_min", json!(2047), "mac.edca.be.cw_max: ", "cw_max is 1023");
     refused("mac.edca.vo.cw_max", json!(1), "mac.edca.vo.cw_max: ", "cw_min is 3");
-    refused("mac.edca.vo.txop", json!("9 ms"), "mac.edca.vo.txop: ", "8160 us");
+    refused("mac.edca.vo.txop", json!("2098 ms"), "mac.edca.vo.txop: ", "2097120 us");
     refused("mac.edca.vo.txop", json!("0 packets"), "mac.edca.vo.txop: ", "at least 1");
     refused("mac.long_retry_limit", json!(0), "mac.long_retry_limit: ", "at least 1");
     // The largest values of windows, not their numbers of values.

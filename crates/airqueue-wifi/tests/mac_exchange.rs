@@ -436,7 +436,7 @@ fn what_no_mac_can_be() {
         MacError::CwMax { value: 16, low: 32, most: 1 << 15 }
     );
     assert_eq!(refused(with_txop(Txop::Packets(0))), MacError::NoPackets(0));
-    for limit in [-1, 0, 8161] {
+    for limit in [-1, 0, 2_097_121] {
         let limit = Span::from_micros(limit);
         assert_eq!(refused(with_txop(Txop::Time(limit))), MacError::TxopLimit(limit));
     }

@@ -68,7 +68,7 @@ pub enum MacError {
     CwMax { value: u32, low: u32, most: u32 },
     #[error("a TXOP of {0} packets; it must have at least one")]
     NoPackets(u32),
-    #[error("a TXOP limit of {0}; it must be positive and at most 8160 us")]
+    #[error("a TXOP limit of {0}; it must be positive and at most 2097120 us")]
     TxopLimit(Span),
     #[error("a retry limit is 0; a frame must be sent at least once")]
     NoAttempt,
@@ -84,8 +84,8 @@ impl CategoryConfig {
     /// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (9.4.2.29).
     const MOST_AIFSN: u32 = 15;
     const MOST_CW: u32 = 1 << 15;
-    /// The TXOP limit's 16 bits count 32 µs; the standard allows up to 8160 µs (9.4.2.29).
-    const LONGEST_TXOP: Span = Span::from_micros(8_160);
+    /// The TXOP Limit of the EDCA Parameter Set has 16 bits, in units of 32 µs (9.4.2.29).
+    pub const LONGEST_TXOP: Span = Span::from_micros(65_535 * 32);
 
     /// DCF on a layer: DIFS, the layer's windows, one frame at a time.
     pub fn dcf(phy: &Phy) -> CategoryConfig {

@@ -2,7 +2,7 @@
 
 use super::{Dimension, Unit};
 use airqueue_core::{DataRate, Limit, Span};
-use airqueue_wifi::mac::Txop;
+use airqueue_wifi::mac::{CategoryConfig, Txop};
 use airqueue_wifi::medium::Reach;
 
 /// The longest time that a scenario may name: thirty years.
@@ -144,8 +144,8 @@ pub(in crate::scenario) struct TxopLimit;
 fn txop_time(seconds: f64) -> Result<Txop, &'static str> {
     match span(seconds)? {
         Span::ZERO => Ok(Txop::One),
-        limit if limit <= Span::from_micros(8_160) => Ok(Txop::Time(limit)),
-        _ => Err("at most 8160 us"),
+        limit if limit <= CategoryConfig::LONGEST_TXOP => Ok(Txop::Time(limit)),
+        _ => Err("at most 2097120 us"),
     }
 }
 
