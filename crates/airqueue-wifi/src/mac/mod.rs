@@ -18,11 +18,13 @@ mod backoff;
 mod behaviour;
 mod category;
 mod config;
+mod exchange;
 mod frame;
 mod station;
 
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};
 pub use category::CategoryTally;
 pub use config::{CategoryConfig, MacConfig, MacError, Txop};
+pub use exchange::{Fate, Finished};
 pub use frame::{Frame, FrameKind, Msdu};
-pub use station::{Fate, Finished, Mac, Network, Overheard, Reaction};
+pub use station::{Mac, Network, Overheard, Reaction};
