@@ -7,7 +7,7 @@ pub mod rate;
 pub mod rng;
 pub mod time;
 
-pub use packet::{Packet, Payload};
+pub use packet::{Ecn, Packet, Payload};
 pub use qdisc::{DropReason, Dropped, Drops, Limit, QueueDisc};
 pub use rate::{DataRate, Serializer};
 pub use rng::{Seed, Stream};

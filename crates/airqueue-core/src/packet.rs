@@ -17,6 +17,21 @@ pub struct Packet {
     pub enqueued: Time,
     /// Where its bytes are.
     pub payload: Payload,
+    /// What its IP header says about congestion.
+    pub ecn: Ecn,
+}
+
+/// The ECN field of an IP header (RFC 3168, section 5). ECT(0) and ECT(1) are one: no discipline
+/// treats them differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// The transport does not understand marks: Not-ECT.
+    #[default]
+    NotEct,
+    /// The transport understands marks: ECT.
+    Ect,
+    /// Marked, congestion experienced: CE.
+    Ce,
 }
 
 /// Names the bytes of a packet in whatever store the owner of the simulation keeps; queues carry it
@@ -25,8 +40,16 @@ pub struct Packet {
 pub struct Payload(pub u32);
 
 impl Packet {
-    /// A packet of `size` bytes made at `now`, with no payload.
+    /// A packet of `size` bytes made at `now`, with no payload and not ECN-capable.
     pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {
-        Packet { id, flow, size, created: now, enqueued: now, payload: Payload::default() }
+        Packet {
+            id,
+            flow,
+            size,
+            created: now,
+            enqueued: now,
+            payload: Payload::default(),
+            ecn: Ecn::NotEct,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The queue discipline trait: the one interface behind every queue of the project.
 
-use crate::{Packet, Time};
+use crate::{Ecn, Packet, Time};
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
 ///
@@ -16,7 +16,8 @@ use crate::{Packet, Time};
 ///   ask again.
 ///
 /// Every discipline accounts for every packet: what was offered is in it, was returned by
-/// `dequeue`, or was named in `drops`, exactly once.
+/// `dequeue`, or was named in `drops`, exactly once. It changes nothing of a packet but the stamp,
+/// and its ECN field by way of [`Drops::mark`].
 ///
 /// [`next_wakeup`]: QueueDisc::next_wakeup
 pub trait QueueDisc {
@@ -111,6 +112,8 @@ pub enum DropReason {
     Oversize,
     /// Above the rate of a policer.
     Policed,
+    /// Active queue management wants its sender to slow down, although there was room.
+    Aqm,
 }
 
 /// A packet that a queue dropped, and why.
@@ -122,10 +125,13 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// Collects drops. The caller keeps one and empties it after each call, so that nothing is allocated
-/// per packet.
+/// Collects drops and counts marks. The caller keeps one and empties it after each call, so that
+/// nothing is allocated per packet.
 #[derive(Clone, Debug, Default)]
-pub struct Drops(Vec<Dropped>);
+pub struct Drops {
+    dropped: Vec<Dropped>,
+    marks: u64,
+}
 
 impl Drops {
     /// An empty collection.
@@ -135,21 +141,55 @@ impl Drops {
 
     /// Adds a drop.
     pub fn push(&mut self, packet: Packet, reason: DropReason) {
-        self.0.push(Dropped { packet, reason });
+        self.dropped.push(Dropped { packet, reason });
+    }
+
+    /// Marks a packet, which a discipline may do in place of dropping it, and says whether it now
+    /// carries a mark: one that is not ECN-capable cannot (RFC 3168, section 5). One that had a mark
+    /// keeps it and is not counted again.
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        if packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+            self.marks += 1;
+        }
+        packet.ecn == Ecn::Ce
+    }
+
+    /// Packets marked, from the beginning: emptying the collection of drops leaves it as it is.
+    pub fn marks(&self) -> u64 {
+        self.marks
     }
 
     /// What has been dropped since the last `clear` or `drain`, oldest first.
     pub fn as_slice(&self) -> &[Dropped] {
-        &self.0
+        &self.dropped
     }
 
     /// Takes all drops out, oldest first.
     pub fn drain(&mut self) -> impl Iterator<Item = Dropped> + '_ {
-        self.0.drain(..)
+        self.dropped.drain(..)
     }
 
     /// Forgets all drops.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.dropped.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_capable_packets_are_marked_and_each_is_counted_once() {
+        let mut drops = Drops::new();
+        let mut mark = |ecn| {
+            let mut packet = Packet { ecn, ..Packet::new(0, 0, 100, Time::ZERO) };
+            let carries = drops.mark(&mut packet);
+            (carries, packet.ecn, drops.marks())
+        };
+        assert_eq!(mark(Ecn::NotEct), (false, Ecn::NotEct, 0));
+        assert_eq!(mark(Ecn::Ect), (true, Ecn::Ce, 1));
+        assert_eq!(mark(Ecn::Ce), (true, Ecn::Ce, 1));
     }
 }

@@ -28,6 +28,11 @@ impl Time {
         self.0
     }
 
+    /// The point `span` later, or the last one there is.
+    pub const fn saturating_add(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+
     /// Seconds since the epoch, for display and statistics only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

@@ -20,6 +20,8 @@ pub struct Account {
     pub dropped: Tally,
     /// Returned by `dequeue`.
     pub delivered: Tally,
+    /// Packets marked by the discipline, whatever became of them then.
+    pub marked: u64,
     /// Sum of the sojourn times of the delivered packets.
     pub sojourn: Span,
 }
@@ -29,6 +31,18 @@ pub struct Account {
 pub struct Accounted<Q> {
     inner: Q,
     account: Account,
+}
+
+/// What a collection held before a call.
+struct Before {
+    drops: usize,
+    marks: u64,
+}
+
+impl Before {
+    fn of(drops: &Drops) -> Before {
+        Before { drops: drops.as_slice().len(), marks: drops.marks() }
+    }
 }
 
 impl Tally {
@@ -65,26 +79,27 @@ impl<Q: QueueDisc> Accounted<Q> {
         &self.inner
     }
 
-    /// Enters the drops that were added to `drops` since it held `before`.
-    fn enter_drops(account: &mut Account, before: usize, drops: &Drops) {
-        for drop in &drops.as_slice()[before..] {
+    /// Enters the drops and marks that were added to `drops` since `before`.
+    fn enter(account: &mut Account, before: Before, drops: &Drops) {
+        for drop in &drops.as_slice()[before.drops..] {
             account.dropped.add(&drop.packet);
         }
+        account.marked += drops.marks() - before.marks;
     }
 }
 
 impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
-        let before = drops.as_slice().len();
+        let before = Before::of(drops);
         self.account.offered.add(&packet);
         self.inner.enqueue(packet, now, drops);
-        Self::enter_drops(&mut self.account, before, drops);
+        Self::enter(&mut self.account, before, drops);
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        let before = drops.as_slice().len();
+        let before = Before::of(drops);
         let packet = self.inner.dequeue(now, drops);
-        Self::enter_drops(&mut self.account, before, drops);
+        Self::enter(&mut self.account, before, drops);
         if let Some(packet) = &packet {
             self.account.delivered.add(packet);
             self.account.sojourn = self.account.sojourn + (now - packet.enqueued);
@@ -93,9 +108,9 @@ impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
     }
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let before = drops.as_slice().len();
+        let before = Before::of(drops);
         let packet = self.inner.peek(now, drops);
-        Self::enter_drops(&mut self.account, before, drops);
+        Self::enter(&mut self.account, before, drops);
         packet
     }
 

@@ -1,7 +1,7 @@
 //! The plain FIFO with a hard limit: Linux's pfifo, bfifo and pfifo_head_drop.
 
+use crate::fifo::{Fifo, has_room};
 use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Time};
-use std::collections::VecDeque;
 
 /// Which packet a full queue drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,23 +16,15 @@ pub enum DropFrom {
 /// A first-in first-out queue with a limit in packets or in bytes.
 #[derive(Clone, Debug)]
 pub struct DropTail {
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    waiting: Fifo,
     limit: Limit,
     drop_from: DropFrom,
-    link_layer: u32,
 }
 
 impl DropTail {
     /// An empty queue that drops arrivals when full and counts IP bytes.
     pub fn new(limit: Limit) -> DropTail {
-        DropTail {
-            waiting: VecDeque::new(),
-            bytes: 0,
-            limit,
-            drop_from: DropFrom::Tail,
-            link_layer: 0,
-        }
+        DropTail { waiting: Fifo::default(), limit, drop_from: DropFrom::Tail }
     }
 
     /// The same with another choice of what to drop.
@@ -44,59 +36,30 @@ impl DropTail {
     /// The same, counting `bytes` on top of each IP packet (Linux counts the Ethernet header, 14
     /// bytes, on an Ethernet device). Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> DropTail {
-        debug_assert!(self.waiting.is_empty());
-        self.link_layer = bytes;
+        self.waiting.set_link_layer(bytes);
         self
-    }
-
-    fn cost(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + u64::from(self.link_layer)
-    }
-
-    /// Whether a packet of `cost` bytes fits beside what waits now.
-    fn has_room(&self, cost: u64) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.waiting.len() < n as usize,
-            Limit::Bytes(n) => self.bytes + cost <= n,
-        }
-    }
-
-    /// Whether a packet of `cost` bytes would fit into the empty queue.
-    fn could_ever_fit(&self, cost: u64) -> bool {
-        match self.limit {
-            Limit::Packets(n) => n > 0,
-            Limit::Bytes(n) => cost <= n,
-        }
-    }
-
-    fn take_head(&mut self) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= self.cost(&packet);
-        Some(packet)
     }
 }
 
 impl QueueDisc for DropTail {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
-        let cost = self.cost(&packet);
-        if !self.has_room(cost) {
-            if self.drop_from == DropFrom::Tail || !self.could_ever_fit(cost) {
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
+        if !self.waiting.has_room(self.limit, &packet) {
+            let could_ever_fit = has_room(self.limit, 0, 0, self.waiting.cost(&packet));
+            if self.drop_from == DropFrom::Tail || !could_ever_fit {
                 drops.push(packet, DropReason::Tail);
                 return;
             }
-            while !self.has_room(cost)
-                && let Some(oldest) = self.take_head()
+            while !self.waiting.has_room(self.limit, &packet)
+                && let Some(oldest) = self.waiting.pop()
             {
                 drops.push(oldest, DropReason::Head);
             }
         }
-        packet.enqueued = now;
-        self.bytes += cost;
-        self.waiting.push_back(packet);
+        self.waiting.push(packet, now);
     }
 
     fn dequeue(&mut self, _now: Time, _drops: &mut Drops) -> Option<Packet> {
-        self.take_head()
+        self.waiting.pop()
     }
 
     fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
@@ -108,7 +71,7 @@ impl QueueDisc for DropTail {
     }
 
     fn len_bytes(&self) -> u64 {
-        self.bytes
+        self.waiting.bytes()
     }
 
     fn set_limit(&mut self, limit: Limit) {

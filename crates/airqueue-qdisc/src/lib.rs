@@ -4,9 +4,16 @@
 //! `tests/conformance.rs`.
 
 pub mod accounting;
+pub mod codel;
 pub mod droptail;
+mod fifo;
+mod flow_hash;
+pub mod fq_codel;
+mod lists;
 pub mod per_flow;
 
 pub use accounting::{Account, Accounted, Tally};
+pub use codel::{Codel, CodelParams};
 pub use droptail::{DropFrom, DropTail};
+pub use fq_codel::{FqCodel, FqCodelParams};
 pub use per_flow::PerFlow;

@@ -1,25 +1,42 @@
 //! What every queue discipline owes its caller, checked on random sequences of calls. A discipline
 //! joins with one line at the end of this file.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Span, Time};
-use airqueue_qdisc::{Accounted, DropFrom, DropTail, PerFlow};
+use airqueue_core::{Drops, Ecn, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
+use airqueue_qdisc::{
+    Accounted, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams, PerFlow,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// One call, `after` microseconds after the one before.
 #[derive(Clone, Debug)]
 enum Call {
-    Enqueue { after: i64, flow: u32, size: u32 },
+    Enqueue { after: i64, flow: u32, size: u32, ecn: Ecn },
     Dequeue { after: i64 },
     Peek { after: i64 },
+    Limit { after: i64, limit: Limit },
+}
+
+/// Mostly as on a busy link; now and then the clock leaps by days.
+fn after() -> impl Strategy<Value = i64> {
+    prop_oneof![60 => 0i64..3000, 3 => 0i64..1_000_000, 1 => Just(1_000_000_000_000i64)]
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![(0u32..12).prop_map(Limit::Packets), (0u64..9000).prop_map(Limit::Bytes)]
 }
 
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        5 => (0i64..3000, 0u32..4, 1u32..=1514)
-            .prop_map(|(after, flow, size)| Call::Enqueue { after, flow, size }),
-        3 => (0i64..3000).prop_map(|after| Call::Dequeue { after }),
-        1 => (0i64..3000).prop_map(|after| Call::Peek { after }),
+        50 => (after(), 0u32..4, 1u32..=1514, ecn())
+            .prop_map(|(after, flow, size, ecn)| Call::Enqueue { after, flow, size, ecn }),
+        30 => after().prop_map(|after| Call::Dequeue { after }),
+        10 => after().prop_map(|after| Call::Peek { after }),
+        1 => (after(), limit()).prop_map(|(after, limit)| Call::Limit { after, limit }),
     ]
 }
 
@@ -31,6 +48,8 @@ struct Trial<Q> {
     inside: BTreeMap<u64, (Packet, Time)>,
     last_of_flow: BTreeMap<u32, u64>,
     next_id: u64,
+    /// Packets seen to leave with a mark that they did not come with.
+    marked: u64,
     log: Vec<(u64, bool)>,
 }
 
@@ -43,25 +62,30 @@ impl<Q: QueueDisc> Trial<Q> {
             inside: BTreeMap::new(),
             last_of_flow: BTreeMap::new(),
             next_id: 0,
+            marked: 0,
             log: Vec::new(),
         }
     }
 
     fn step(&mut self, call: &Call) {
-        let (Call::Enqueue { after, .. } | Call::Dequeue { after } | Call::Peek { after }) = *call;
+        let (Call::Enqueue { after, .. }
+        | Call::Dequeue { after }
+        | Call::Peek { after }
+        | Call::Limit { after, .. }) = *call;
         self.now += Span::from_micros(after);
         match *call {
-            Call::Enqueue { flow, size, .. } => self.enqueue(flow, size),
+            Call::Enqueue { flow, size, ecn, .. } => self.enqueue(flow, size, ecn),
             Call::Dequeue { .. } => {
                 self.dequeue();
             }
             Call::Peek { .. } => self.peek_then_dequeue(),
+            Call::Limit { limit, .. } => self.queue.set_limit(limit),
         }
         self.check_books();
     }
 
-    fn enqueue(&mut self, flow: u32, size: u32) {
-        let packet = Packet::new(self.next_id, flow, size, self.now);
+    fn enqueue(&mut self, flow: u32, size: u32, ecn: Ecn) {
+        let packet = Packet { ecn, ..Packet::new(self.next_id, flow, size, self.now) };
         self.next_id += 1;
         self.inside.insert(packet.id, (packet, self.now));
         self.queue.enqueue(packet, self.now, &mut self.drops);
@@ -74,11 +98,25 @@ impl<Q: QueueDisc> Trial<Q> {
         let packet = packet?;
         let (offered, at) =
             self.inside.remove(&packet.id).expect("a delivered packet was offered and not gone");
-        assert_eq!(packet, Packet { enqueued: at, ..offered }, "only the stamp is the queue's");
+        let ecn = self.check_mark(&offered, &packet);
+        assert_eq!(
+            packet,
+            Packet { enqueued: at, ecn, ..offered },
+            "only the stamp and a mark are the queue's"
+        );
         let last = self.last_of_flow.insert(packet.flow, packet.id);
         assert!(last.is_none_or(|last| last < packet.id), "packets of a flow keep their order");
         self.log.push((packet.id, true));
         Some(packet.id)
+    }
+
+    /// What the ECN field of a packet that leaves may be.
+    fn check_mark(&mut self, offered: &Packet, left: &Packet) -> Ecn {
+        if left.ecn != offered.ecn {
+            assert_eq!((offered.ecn, left.ecn), (Ecn::Ect, Ecn::Ce), "marks are for ECT packets");
+            self.marked += 1;
+        }
+        left.ecn
     }
 
     fn peek_then_dequeue(&mut self) {
@@ -90,9 +128,11 @@ impl<Q: QueueDisc> Trial<Q> {
     }
 
     fn collect_drops(&mut self) {
-        for drop in self.drops.drain() {
+        let drops: Vec<_> = self.drops.drain().collect();
+        for drop in drops {
             let known = self.inside.remove(&drop.packet.id);
-            assert!(known.is_some(), "a dropped packet was offered and not gone");
+            let (offered, _) = known.expect("a dropped packet was offered and not gone");
+            self.check_mark(&offered, &drop.packet);
             self.log.push((drop.packet.id, false));
         }
     }
@@ -119,6 +159,7 @@ impl<Q: QueueDisc> Trial<Q> {
             self.check_books();
         }
         assert_eq!(self.queue.dequeue(self.now, &mut self.drops), None);
+        assert_eq!(self.queue.account().marked, self.marked, "every mark is counted once");
     }
 }
 
@@ -130,6 +171,20 @@ fn conform<Q: QueueDisc>(make: impl Fn() -> Q, calls: &[Call]) {
         (trial.log, *trial.queue.account())
     };
     assert_eq!(run(), run(), "the same calls have the same effects");
+}
+
+fn chance() -> Stream {
+    Seed(7).stream("queue")
+}
+
+/// A CoDel that has much to do within some milliseconds.
+fn hasty_codel() -> CodelParams {
+    CodelParams {
+        target: Span::from_micros(500),
+        interval: Span::from_millis(5),
+        ecn: true,
+        ..CodelParams::default()
+    }
 }
 
 macro_rules! conforms {
@@ -151,5 +206,9 @@ conforms! {
     bfifo_head_drop: DropTail::new(Limit::Bytes(6000)).dropping_from(DropFrom::Head);
     per_flow_pfifo: PerFlow::new(|_| DropTail::new(Limit::Packets(5)));
     per_flow_head_drop: PerFlow::new(|_| DropTail::new(Limit::Bytes(3000)).dropping_from(DropFrom::Head));
+    codel: Codel::new(hasty_codel(), Limit::Packets(20)).with_link_layer(14);
+    codel_of_nothing: Codel::new(hasty_codel(), Limit::Bytes(0));
+    fq_codel: FqCodel::new(FqCodelParams { codel: hasty_codel(), flows: 3, limit: 20, ..FqCodelParams::default() }, &mut chance());
+    fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut chance()).with_link_layer(14);
     boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;
 }

@@ -1,0 +1,64 @@
+//! Packets in the order of their arrival, and what they cost: the store of every discipline that
+//! keeps one line.
+
+use airqueue_core::{Limit, Packet, Time};
+use std::collections::VecDeque;
+
+/// A line of packets, and their bytes with link-layer overhead.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fifo {
+    waiting: VecDeque<Packet>,
+    bytes: u64,
+    link_layer: u32,
+}
+
+/// Whether a packet of `cost` bytes may join `packets` others of `bytes` bytes.
+pub(crate) fn has_room(limit: Limit, packets: usize, bytes: u64, cost: u64) -> bool {
+    match limit {
+        Limit::Packets(most) => packets < most as usize,
+        Limit::Bytes(most) => bytes.saturating_add(cost) <= most,
+    }
+}
+
+impl Fifo {
+    /// From now on counts `bytes` on top of each IP packet. Only for an empty line.
+    pub(crate) fn set_link_layer(&mut self, bytes: u32) {
+        debug_assert!(self.waiting.is_empty());
+        self.link_layer = bytes;
+    }
+
+    /// What a packet counts in bytes.
+    pub(crate) fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// Whether there is room for a packet beside what waits now.
+    pub(crate) fn has_room(&self, limit: Limit, packet: &Packet) -> bool {
+        has_room(limit, self.waiting.len(), self.bytes, self.cost(packet))
+    }
+
+    /// Takes a packet in, stamped.
+    pub(crate) fn push(&mut self, mut packet: Packet, now: Time) {
+        packet.enqueued = now;
+        self.bytes += self.cost(&packet);
+        self.waiting.push_back(packet);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Packet> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= self.cost(&packet);
+        Some(packet)
+    }
+
+    pub(crate) fn front(&self) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

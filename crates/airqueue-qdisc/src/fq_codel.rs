@@ -1,0 +1,353 @@
+//! FQ-CoDel (RFC 8290): flows hashed to queues that are served in turn by bytes, new ones first, each
+//! under CoDel.
+
+use crate::codel::{CodelParams, Control};
+use crate::flow_hash::FlowHash;
+use crate::lists::Lists;
+use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Stream, Time};
+use std::collections::VecDeque;
+
+/// What FQ-CoDel is told: the words of `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodelParams {
+    /// CoDel, for each queue.
+    pub codel: CodelParams,
+    /// Number of queues; 0 is taken for 1.
+    pub flows: u32,
+    /// Bytes, link layer included, that a queue may send in one turn. As in Linux fewer than 256 are
+    /// taken for 256.
+    pub quantum: u32,
+    /// Packets that all queues hold together.
+    pub limit: u32,
+    /// Bytes that they hold together, link layer included. (Linux counts the memory of its buffers.)
+    pub memory_limit: u64,
+    /// The most packets that are dropped at once when they hold more; 0 is taken for 1.
+    pub drop_batch: u32,
+}
+
+impl Default for FqCodelParams {
+    /// The defaults of the RFC and of tc: CoDel with ECN, 1024 queues, 1514 bytes, 10 240 packets,
+    /// 32 MiB, 64 packets.
+    fn default() -> FqCodelParams {
+        FqCodelParams {
+            codel: CodelParams { ecn: true, ..CodelParams::default() },
+            flows: 1024,
+            quantum: 1514,
+            limit: 10_240,
+            memory_limit: 32 << 20,
+            drop_batch: 64,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    control: Control,
+    /// Bytes that it may still send in this turn.
+    deficit: i64,
+    /// It is in one of the two lists.
+    listed: bool,
+}
+
+/// Flow queues under CoDel. (tc: `fq_codel`.)
+///
+/// A packet is taken in within constant time. Only when there is no room all queues are looked at, to
+/// find the one that holds the most bytes (RFC 8290, section 4.1.3, as Linux does). Nothing is
+/// allocated once the store has grown to the most packets that ever waited.
+///
+/// As in Linux, CoDel compares the bytes that *all* queues hold with one MTU, not those of the flow: a
+/// flow's only packet may be dropped while others have a backlog. The RFC does not say.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    params: FqCodelParams,
+    link_layer: u32,
+    hash: FlowHash,
+    waiting: Lists,
+    flows: Vec<Flow>,
+    /// Bytes of each flow, apart from the flows: the search for the greatest reads nothing else.
+    backlogs: Vec<u64>,
+    bytes: u64,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    /// What `peek` has promised.
+    decided: Option<Packet>,
+}
+
+impl FqCodel {
+    /// Empty queues that count IP bytes. `chance` gives the hash its key.
+    pub fn new(params: FqCodelParams, chance: &mut Stream) -> FqCodel {
+        let params = FqCodelParams {
+            flows: params.flows.max(1),
+            quantum: params.quantum.max(256),
+            drop_batch: params.drop_batch.max(1),
+            ..params
+        };
+        let flows = params.flows as usize;
+        FqCodel {
+            params,
+            link_layer: 0,
+            hash: FlowHash::new(chance),
+            waiting: Lists::new(flows),
+            flows: vec![Flow::default(); flows],
+            backlogs: vec![0; flows],
+            bytes: 0,
+            new: VecDeque::with_capacity(flows),
+            old: VecDeque::with_capacity(flows),
+            decided: None,
+        }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    pub fn with_link_layer(mut self, bytes: u32) -> FqCodel {
+        debug_assert!(self.is_empty());
+        self.link_layer = bytes;
+        self
+    }
+
+    fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// Takes packets from the head of the queue with the most bytes until half of them are gone, but no
+    /// more than a batch (section 4.1.3). CoDel is told: its signal was too weak.
+    fn drop_from_fattest(&mut self, drops: &mut Drops) {
+        let mut fattest = 0;
+        for (at, &backlog) in self.backlogs.iter().enumerate() {
+            if backlog > self.backlogs[fattest] {
+                fattest = at;
+            }
+        }
+        let enough = self.backlogs[fattest] / 2;
+        let (mut packets, mut bytes) = (0, 0);
+        while let Some(packet) = self.waiting.pop(fattest) {
+            drops.push(packet, DropReason::Head);
+            packets += 1;
+            bytes += self.cost(&packet);
+            if packets == self.params.drop_batch || bytes >= enough {
+                break;
+            }
+        }
+        self.backlogs[fattest] -= bytes;
+        self.bytes -= bytes;
+        self.flows[fattest].control.add_drops(packets);
+    }
+
+    /// The packet that leaves next (section 4.2).
+    fn decide(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let at = *list.front()?;
+            let flow = &mut self.flows[at as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += i64::from(self.params.quantum);
+                list.pop_front();
+                self.old.push_back(at);
+                continue;
+            }
+            if let Some(packet) = self.take_from(at as usize, now, drops) {
+                self.flows[at as usize].deficit -= self.cost(&packet) as i64;
+                return Some(packet);
+            }
+            // An empty new queue must wait for the old ones: it would be served first again, and
+            // they starve, if it were forgotten and a packet came at once.
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            list.pop_front();
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(at);
+            } else {
+                self.flows[at as usize].listed = false;
+            }
+        }
+    }
+
+    /// What CoDel lets a flow send.
+    fn take_from(&mut self, at: usize, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let FqCodel { waiting, backlogs, bytes, link_layer, flows, params, .. } = self;
+        let take = || {
+            let packet = waiting.pop(at)?;
+            let cost = u64::from(packet.size) + u64::from(*link_layer);
+            backlogs[at] -= cost;
+            *bytes -= cost;
+            Some((packet, *bytes))
+        };
+        flows[at].control.dequeue(&params.codel, now, take, drops)
+    }
+}
+
+impl QueueDisc for FqCodel {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        packet.enqueued = now;
+        let at = self.hash.place(packet.flow, self.params.flows);
+        let cost = self.cost(&packet);
+        self.waiting.push(at, packet);
+        self.backlogs[at] += cost;
+        self.bytes += cost;
+        let flow = &mut self.flows[at];
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = i64::from(self.params.quantum);
+            self.new.push_back(at as u32);
+        }
+        let full = self.len_packets() > self.params.limit as usize
+            || self.len_bytes() > self.params.memory_limit;
+        if full {
+            self.drop_from_fattest(drops);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.decided.take().or_else(|| self.decide(now, drops))
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.decided = self.dequeue(now, drops);
+        self.decided.as_ref()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.packets() + usize::from(self.decided.is_some())
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.bytes + self.decided.as_ref().map_or(0, |packet| self.cost(packet))
+    }
+
+    /// A limit in packets is `limit`, one in bytes is `memory_limit`.
+    fn set_limit(&mut self, limit: Limit) {
+        match limit {
+            Limit::Packets(packets) => self.params.limit = packets,
+            Limit::Bytes(bytes) => self.params.memory_limit = bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::{Ecn, Seed, Span};
+
+    fn queue(params: FqCodelParams) -> FqCodel {
+        FqCodel::new(params, &mut Seed(1).stream("hash"))
+    }
+
+    fn offer(q: &mut FqCodel, flow: u32, packets: usize, size: u32) -> Drops {
+        let mut drops = Drops::new();
+        for id in 0..packets {
+            q.enqueue(Packet::new(id as u64, flow, size, Time::ZERO), Time::ZERO, &mut drops);
+        }
+        drops
+    }
+
+    fn flows_in_order(q: &mut FqCodel, packets: usize) -> Vec<u32> {
+        let mut drops = Drops::new();
+        (0..packets).map(|_| q.dequeue(Time::ZERO, &mut drops).unwrap().flow).collect()
+    }
+
+    /// Two flows that do not share a queue.
+    fn two_flows(q: &FqCodel) -> (u32, u32) {
+        let place = |flow| q.hash.place(flow, q.params.flows);
+        (1, (2..).find(|&flow| place(flow) != place(1)).unwrap())
+    }
+
+    /// RFC 8290, section 4.2, by hand: a queue sends until its quantum of 1500 bytes is overdrawn.
+    #[test]
+    fn bytes_not_packets_take_turns() {
+        let mut q = queue(FqCodelParams { quantum: 1500, ..FqCodelParams::default() });
+        let (a, b) = two_flows(&q);
+        offer(&mut q, a, 10, 1000);
+        offer(&mut q, b, 20, 500);
+        // a: 1500 - 1000 - 1000 < 0, two packets; b: 1500 - 3 · 500 = 0, three. From the old list: a's
+        // deficit is -500 + 1500, one packet; b's is 1500, three; a's is 1500, two.
+        let order = [a, a, b, b, b, a, b, b, b, a, a, b, b, b, a];
+        assert_eq!(flows_in_order(&mut q, order.len()), order);
+    }
+
+    /// A flow that sends a packet now and then is new each time and never waits behind the bulk; but
+    /// not sooner than the old ones have had their turn.
+    #[test]
+    fn sparse_flows_come_first() {
+        let mut q = queue(FqCodelParams::default());
+        let (bulk, sparse) = two_flows(&q);
+        offer(&mut q, bulk, 20, 1500);
+        assert_eq!(flows_in_order(&mut q, 4), [bulk; 4]);
+        offer(&mut q, sparse, 1, 100);
+        assert_eq!(flows_in_order(&mut q, 2), [sparse, bulk]);
+        offer(&mut q, sparse, 1, 100);
+        let next = flows_in_order(&mut q, 2);
+        assert!(next.contains(&sparse), "{next:?}");
+        // It is now on the old list with its deficit, since its queue was found empty there.
+        assert_eq!(flows_in_order(&mut q, 2), [bulk; 2]);
+    }
+
+    /// Section 4.1.3: half of the fattest queue, at most 64 packets, from its head.
+    #[test]
+    fn overflow_halves_the_fattest() {
+        let mut q = queue(FqCodelParams { limit: 100, ..FqCodelParams::default() });
+        let (fat, lean) = two_flows(&q);
+        assert!(offer(&mut q, fat, 90, 1000).as_slice().is_empty());
+        assert!(offer(&mut q, lean, 10, 1000).as_slice().is_empty());
+        let drops = offer(&mut q, lean, 1, 1000);
+        let dropped: Vec<_> =
+            drops.as_slice().iter().map(|d| (d.packet.flow, d.packet.id)).collect();
+        assert_eq!(dropped, (0..45).map(|id| (fat, id)).collect::<Vec<_>>());
+        assert!(drops.as_slice().iter().all(|d| d.reason == DropReason::Head));
+        let mut q = queue(FqCodelParams { limit: 1000, ..FqCodelParams::default() });
+        assert_eq!(offer(&mut q, fat, 1001, 1000).as_slice().len(), 64);
+    }
+
+    #[test]
+    fn memory_is_a_limit_too() {
+        let mut q = queue(FqCodelParams::default()).with_link_layer(14);
+        q.set_limit(Limit::Bytes(10_140));
+        assert!(offer(&mut q, 1, 10, 1000).as_slice().is_empty());
+        // Eleven packets, 11 154 bytes: six are the first to reach half.
+        assert_eq!(offer(&mut q, 1, 1, 1000).as_slice().len(), 6);
+        q.set_limit(Limit::Bytes(0));
+        assert_eq!(offer(&mut q, 1, 1, 1000).as_slice().len(), 3);
+        assert_eq!(q.len_packets(), 3, "a lower limit is approached with each arrival");
+    }
+
+    /// Each queue has a control law of its own: a standing queue is marked, the other flow is not.
+    #[test]
+    fn only_the_flow_that_stands_is_marked() {
+        let mut q = queue(FqCodelParams::default());
+        let (standing, sparse) = two_flows(&q);
+        let mut drops = Drops::new();
+        let enqueue = |q: &mut FqCodel, flow, t: Time| {
+            let packet = Packet { ecn: Ecn::Ect, ..Packet::new(0, flow, 1000, t) };
+            q.enqueue(packet, t, &mut Drops::new());
+        };
+        (0..1000).for_each(|_| enqueue(&mut q, standing, Time::ZERO));
+        let mut marked = Vec::new();
+        for t in 1..=600 {
+            let now = Time::ZERO + Span::from_millis(t);
+            if t % 20 == 0 {
+                enqueue(&mut q, sparse, now);
+            }
+            let packet = q.dequeue(now, &mut drops).unwrap();
+            marked.extend((packet.ecn == Ecn::Ce).then_some((packet.flow, t)));
+        }
+        assert!(drops.as_slice().is_empty());
+        assert!(marked.iter().all(|&(flow, _)| flow == standing), "{marked:?}");
+        // 5 ms + interval, + 100, + 70.7, + 57.7, ... as in codel.rs, or a packet of the sparse flow later.
+        let law = [105, 205, 276, 334, 384, 429, 469, 507, 543, 576];
+        assert_eq!(marked.len(), law.len());
+        assert!(
+            marked.iter().zip(law).all(|(&(_, t), due)| (due..=due + 2).contains(&t)),
+            "{marked:?}"
+        );
+    }
+
+    #[test]
+    fn foolish_parameters_are_survived() {
+        let params =
+            FqCodelParams { flows: 0, quantum: 0, limit: 0, drop_batch: 0, ..Default::default() };
+        let mut q = queue(params);
+        assert_eq!(offer(&mut q, 9, 5, 1500).as_slice().len(), 5);
+        assert!(q.is_empty());
+        q.set_limit(Limit::Packets(2));
+        assert!(offer(&mut q, 9, 2, 60_000).as_slice().is_empty());
+        assert_eq!(flows_in_order(&mut q, 2), [9, 9]);
+    }
+}
