@@ -1,16 +1,21 @@
-"""TOML files as people and programs hand them over: bounded, and refused in one sentence."""
+"""TOML files as people and programs hand them over: bounded, and refused in one sentence. And TOML
+that we write.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 MAX_FILE_BYTES: Final = 1 << 20
 _LONG_KEY: Final = re.compile(r"(?:[^.=,#\[\]{}\n]{0,70}\.){50}")
 """Fifty keys joined by dots: no file of ours has them, and tomllib's time grows with their square."""
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class TomlError(ValueError):
@@ -52,6 +57,59 @@ def parse(text: str) -> dict[str, Any]:
         raise TomlError("the text", "nested too deeply", "a flat TOML file") from error
     except ValueError as error:
         raise TomlError("the text", f"no TOML: {short(str(error))}", "TOML") from error
+
+
+def render(table: Mapping[str, Any]) -> str:
+    """Return a table as TOML that `parse` makes the same table of.
+
+    Texts, truth values, numbers, lists and tables of them.
+
+    >>> print(render({"duration": "1 s", "stations": [{"name": "ap"}]}), end="")
+    duration = "1 s"
+    <BLANKLINE>
+    [[stations]]
+    name = "ap"
+    """
+    return "\n".join(_lines(table, ())).lstrip("\n") + "\n"
+
+
+def _lines(table: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of a table: its values, which headings would end, and then its tables."""
+    for key, value in table.items():
+        if not _is_below(value):
+            yield f"{_key(key)} = {_inline(value)}"
+    for key, value in table.items():
+        if _is_below(value):
+            place = (*above, _key(key))
+            alone = isinstance(value, Mapping)
+            for each in [value] if alone else value:
+                yield ""
+                yield f"[{'.'.join(place)}]" if alone else f"[[{'.'.join(place)}]]"
+                yield from _lines(each, place)
+
+
+def _is_below(value: Any) -> bool:
+    """Whether a value gets a heading: a table, or a list of nothing else."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, Mapping) for each in value)
+    return isinstance(value, Mapping)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{_key(key)} = {_inline(each)}" for key, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, str):
+        # JSON escapes what TOML wants escaped but DEL, and in the same words.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower()  # True is true, and 1E5 is 1e5
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _inline(key)
 
 
 def found(value: object) -> str:

@@ -29,6 +29,7 @@ _MENDABLE = (
     ("airqueue.linux.netns", "BedError"),
     ("airqueue.models.errors", "ModelError"),
     ("airqueue.simulate.errors", "ScenarioError"),
+    ("airqueue.simulate.errors", "ResultsError"),
 )
 
 

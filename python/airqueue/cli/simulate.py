@@ -22,13 +22,10 @@ from airqueue.simulate import Interrupted, Recorders, Results, Scenario, Scenari
 from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, Progress
 from airqueue.simulate.scenario import schema
+from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
     from airqueue.cli.simulate_figure import Picture
-
-_KINDS = ("flows", "stations", "queues", "medium")
-_SERIES = {"flow_series": "flows", "queue_series": "queues"}
-"""Name of a file of time series -> what they are of."""
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -76,6 +73,14 @@ class _Change(click.ParamType[tuple[str, Any]]):
     type=click.IntRange(1, MOST_REPLICATIONS),
     help="Replications at the same time; without it as many as there are cores.",
 )
+@click.option(
+    "--out",
+    "out_path",
+    metavar="DIR",
+    help="Write everything: Parquet tables, summary, scenario, and where it comes from. The same "
+    "command again goes on where one was broken off.",
+)
+@click.option("--force", is_flag=True, help="With --out: discard other results that DIR has.")
 @json_option
 @click.option(
     "--csv",
@@ -94,7 +99,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
     "series_interval_s",
     type=DURATION,
     metavar="TIME",
-    help="With --csv: flow_series.csv and queue_series.csv of the first replication too, a row for "
+    help="With --out or --csv: flow_series and queue_series of the first replication too, a row for "
     "each interval of this length, e.g. 100ms.",
 )
 @click.option(
@@ -125,6 +130,8 @@ def simulate(
     seed: int,
     replications: int,
     workers: int | None,
+    out_path: str | None,
+    force: bool,
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
@@ -151,8 +158,12 @@ def simulate(
         return
     if path is None:
         raise click.UsageError("Missing argument 'FILE': a scenario, see docs/simulate.md.")
-    if series_interval_s is not None and csv_path is None:
-        raise click.UsageError("--series says how often; --csv DIR says where the series go.")
+    if series_interval_s is not None and csv_path is None and out_path is None:
+        raise click.UsageError(
+            "--series says how often; --out DIR or --csv DIR says where the series go."
+        )
+    if force and out_path is None:
+        raise click.UsageError("--force discards what a directory has; --out DIR says which.")
     if pcap_station is not None and pcap_path is None:
         raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
@@ -162,7 +173,7 @@ def simulate(
     if pcap_path is not None:
         check_writable(pcap_path)
     try:
-        results = _run(scenario, seed, replications, workers, recorders)
+        results = _run(scenario, seed, replications, workers, recorders, out=out_path, force=force)
     except Interrupted as interrupt:
         if interrupt.results.runs:
             _emit(path, interrupt.results, files)
@@ -194,7 +205,7 @@ class _Files:
             check_writable(self.picture.path)
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
-            for name in (*_KINDS, *_SERIES):
+            for name in (*TABLES, *SERIES):
                 check_writable(self.csv_file(name))
 
     def csv_file(self, name: str) -> Path:
@@ -206,9 +217,9 @@ class _Files:
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, results.to_text())
         if self.csv_path is not None:
-            frames = {kind: results.frame(kind) for kind in _KINDS}
+            frames = {kind: results.frame(kind) for kind in TABLES}
             if results.series is not None:
-                frames |= {name: results.series_frame(kind) for name, kind in _SERIES.items()}
+                frames |= {name: results.series_frame(kind) for name, kind in SERIES.items()}
             for name, frame in frames.items():
                 rows = frame.to_csv(index=False, lineterminator="\n")
                 write_atomically(self.csv_file(name), rows)
@@ -217,7 +228,14 @@ class _Files:
 
 
 def _run(
-    scenario: Scenario, seed: int, replications: int, workers: int | None, recorders: Recorders
+    scenario: Scenario,
+    seed: int,
+    replications: int,
+    workers: int | None,
+    recorders: Recorders,
+    *,
+    out: str | None,
+    force: bool,
 ) -> Results:
     """Simulate, with progress on a terminal if it takes longer than a moment."""
     display = None
@@ -229,13 +247,14 @@ def _run(
                 display = display or stack.enter_context(Display())
                 display.on_event(_event(progress))
 
-        return scenario.simulate(seed, replications, workers, show, recorders)
+        return scenario.simulate(seed, replications, workers, show, recorders, out=out, force=force)
 
 
 def _event(progress: Progress) -> Event:
+    before = f", {progress.kept} from before" if progress.kept else ""
     return Event(
         phase="simulation",
-        message=f"{progress.finished} of {progress.replications} replications",
+        message=f"{progress.finished} of {progress.replications} replications{before}",
         fraction=progress.fraction,
         time_left_s=progress.time_left_s,
     )

@@ -10,7 +10,8 @@ from airqueue import text
 from airqueue.plots.intervals import Panel, Point, draw
 from airqueue.plots.parts import FORMATS
 from airqueue.simulate import Results, ScenarioError
-from airqueue.simulate.results import KINDS, Summary
+from airqueue.simulate.results import Summary
+from airqueue.simulate.tables import KINDS
 
 _PANELS: Final = (
     ("flows", "throughput_bps", "Throughput of flows", "IP packets at their destination"),

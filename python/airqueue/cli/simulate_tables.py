@@ -11,7 +11,8 @@ from rich.table import Table
 
 from airqueue import text
 from airqueue.simulate import Results
-from airqueue.simulate.results import KINDS, Summary
+from airqueue.simulate.results import Summary
+from airqueue.simulate.tables import KINDS
 
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),

@@ -7,9 +7,17 @@
 """
 
 from airqueue.simulate.cell import cell
-from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.errors import ResultsError, ScenarioError
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Interrupted, Scenario
 
-__all__ = ["Interrupted", "Recorders", "Results", "Scenario", "ScenarioError", "cell"]
+__all__ = [
+    "Interrupted",
+    "Recorders",
+    "Results",
+    "ResultsError",
+    "Scenario",
+    "ScenarioError",
+    "cell",
+]

@@ -1,10 +1,14 @@
-"""What a scenario raises; each message is a sentence that says where and what to change."""
+"""What simulations raise; each message is a sentence that says where and what to change."""
 
 from __future__ import annotations
 
 
 class ScenarioError(ValueError):
     """A scenario that cannot be simulated: the message names place, what was found and expected."""
+
+
+class ResultsError(ValueError):
+    """A directory of results that is another's, or not whole: the message says what to do."""
 
 
 def check_whole(name: str, value: object, least: int, most: int) -> None:

@@ -40,6 +40,8 @@ class Progress:
     """Of all simulated time."""
     time_left_s: float | None
     """On the wall clock; None until something has been simulated."""
+    kept: int = 0
+    """Of those that finished, how many were there before."""
 
 
 def engine_seed(seed: int, replication: int) -> int:
@@ -57,27 +59,37 @@ def available_workers() -> int:
 
 
 class Replications:
-    """The replications of a scenario; `run` returns what finished, also when interrupted.
+    """The replications ``missing`` of a scenario; `run` returns what finished, also when interrupted.
 
-    ``on_progress`` is called from the calling thread.
+    ``kept`` others are there already. ``on_progress`` is called from the calling thread,
+    ``on_finished`` from several, with a replication, its figures as JSON, and the series if it has
+    any.
     """
 
     def __init__(
         self,
         scenario: _native.Scenario,
-        seeds: Sequence[int],
+        seed: int,
+        missing: Sequence[int],
         workers: int,
-        on_progress: Callable[[Progress], None] | None,
         recorders: Recorders,
+        *,
+        kept: int = 0,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_finished: Callable[[int, str, SeriesDict | None], None] | None = None,
     ) -> None:
         self._scenario = scenario
-        self._seeds = seeds
+        self._seed = seed
+        self._missing = missing
         self._recorders = recorders
         self.series: SeriesDict | None = None
         """Of the first replication, once it has finished, if they are recorded."""
+        self._kept = kept
         self._tell = on_progress
+        self._finished = on_finished
         self._threads = [
-            threading.Thread(target=self._work, name=f"replications {i}") for i in range(workers)
+            threading.Thread(target=self._work, name=f"replications {i}")
+            for i in range(min(workers, len(missing)))
         ]
         self._stop = threading.Event()
         self._idle = threading.Semaphore(0)
@@ -123,9 +135,10 @@ class Replications:
         with self._lock:
             finished = len(self._results)
             done = finished + sum(self._under_way_s.values()) / each_s
-        fraction = min(done / len(self._seeds), 1.0)
-        left = elapsed * (1 - fraction) / fraction if fraction > 0 else None
-        return Progress(finished, len(self._seeds), fraction, left)
+        missing, replications = len(self._missing), self._kept + len(self._missing)
+        left = elapsed * max(missing - done, 0) / done if done > 0 else None
+        fraction = min((self._kept + done) / replications, 1.0)
+        return Progress(self._kept + finished, replications, fraction, left, self._kept)
 
     def _work(self) -> None:
         """Carry out replications until there are none left: what a thread does."""
@@ -134,45 +147,50 @@ class Replications:
                 with self._lock:
                     index = self._next
                     self._next += 1
-                if index >= len(self._seeds):
+                if index >= len(self._missing):
                     return
-                self._replicate(index)
+                self._replicate(self._missing[index])
         except BaseException as error:
             self._error = error
             self._stop.set()
         finally:
             self._idle.release()
 
-    def _replicate(self, index: int) -> None:
+    def _replicate(self, replication: int) -> None:
         """Carry out one replication, or a part of it if all are to stop."""
-        run = self._start(index)
+        run = self._start(replication)
         try:
-            self._advance(run, index)
+            self._advance(run, replication)
         finally:
             run.close_pcap()
 
-    def _start(self, index: int) -> _native.Run:
-        options = self._recorders.options() if index == 0 else {}
+    def _start(self, replication: int) -> _native.Run:
+        options = self._recorders.options() if replication == 0 else {}
         try:
-            return self._scenario.start(self._seeds[index], **options)
+            return self._scenario.start(engine_seed(self._seed, replication), **options)
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
-    def _advance(self, run: _native.Run, index: int) -> None:
+    def _advance(self, run: _native.Run, replication: int) -> None:
         piece_s = run.end_s / 1000
         while not self._stop.is_set():
             if run.done:
-                result = run.results()
-                if index == 0:
-                    self.series = run.series()
-                with self._lock:
-                    self._results[index] = result
-                    self._under_way_s.pop(index, None)
+                self._finish(replication, run)
                 return
             began = time.monotonic()
             run.advance(piece_s)
             took = time.monotonic() - began
             with self._lock:
-                self._under_way_s[index] = run.now_s
+                self._under_way_s[replication] = run.now_s
             # Never more than twice as long as the piece before: a network may become busy.
             piece_s *= min(2.0, _PIECE_S / took if took > 0 else 2.0)
+
+    def _finish(self, replication: int, run: _native.Run) -> None:
+        """Take the results of a run that is done."""
+        result, series = run.results(), run.series()
+        if self._finished is not None:
+            self._finished(replication, result, series)
+        with self._lock:
+            self.series = series or self.series
+            self._results[replication] = result
+            self._under_way_s.pop(replication, None)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
+from airqueue.simulate import tables
+from airqueue.simulate.directory import Directory, read
+from airqueue.simulate.errors import ResultsError
+from airqueue.simulate.tables import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,10 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "airqueue-simulation"
 VERSION: Final = 1
-KINDS: Final = {"flows": "flow", "stations": "station", "queues": "queue"}
-"""What has names -> what a column of names is called."""
 
-Row = dict[str, Any]
 Summary = dict[str, Any]
 """``{"mean": ..., "ci95": ...}``."""
 
@@ -76,7 +78,7 @@ class Results:
         """Return one of ``flows``, ``stations``, ``queues`` and ``medium`` as a data frame."""
         import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
 
-        return pd.DataFrame(list(self.rows(kind)))
+        return pd.DataFrame(tables.columns(kind, self.runs))
 
     def series_frame(self, kind: str) -> pd.DataFrame:
         """Return the time series of ``flows`` or ``queues``: a row for each interval and name.
@@ -88,19 +90,7 @@ class Results:
 
         if self.series is None:
             raise ValueError("no time series were recorded; give Recorders(series_interval_s=...)")
-        of_kind = self.series["flows"] if kind == "flows" else self.series["queues"]
-        time = {"time_s": self.series["time_s"]}
-        frames = [pd.DataFrame({**time, KINDS[kind]: n, **of}) for n, of in of_kind.items()]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-
-    def rows(self, kind: str) -> Iterator[Row]:
-        """Yield the rows of a kind, by replication and then in the scenario's order."""
-        for replication, run in sorted(self.runs.items()):
-            if kind == "medium":
-                yield {"replication": replication, **run[kind]}
-                continue
-            for name, figures in run[kind].items():
-                yield {"replication": replication, KINDS[kind]: name, **figures}
+        return pd.DataFrame(tables.series_columns(self.series, kind))
 
     @functools.cached_property
     def summary(self) -> dict[str, Any]:
@@ -140,6 +130,33 @@ class Results:
     def to_text(self) -> str:
         """Return `to_json` as text."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write all of it into a directory: tables, summary, scenario and where it comes from.
+
+        Other replications of the same scenario and seed that are there already stay there. Raises
+        OSError, or ResultsError if the directory has other results, unless ``force`` discards them.
+        """
+        with Directory.opened(path, self.scenario, self.seed, force=force) as directory:
+            kept = directory.runs()
+            directory.begin_session(self.replications)
+            if self.series is not None:
+                directory.write_series(self.series)
+            runs = {**kept, **self.runs}
+            most = max([self.replications, *(replication + 1 for replication in runs)])
+            whole = Results(self.scenario, self.seed, most, runs)
+            directory.finish(whole.runs, whole.to_text())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Results:
+        """Read what `save` or ``airqueue simulate --out`` has written, to the last digit.
+
+        Raises OSError, or ResultsError if there are no results, or not all of them.
+        """
+        summary, runs, series = read(path)
+        if (summary.get("format"), summary.get("version")) != (FORMAT, VERSION):
+            raise ResultsError(f"{path}: its summary.json is not of this version of airqueue")
+        return cls(summary["scenario"], summary["seed"], summary["replications"], runs, series)
 
 
 def _summaries(runs: list[Mapping[str, float | None]]) -> dict[str, Summary]:

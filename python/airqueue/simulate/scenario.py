@@ -6,10 +6,12 @@ import copy
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from airqueue import _native, toml_text
 from airqueue.simulate import overrides as changes
+from airqueue.simulate.directory import Directory
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.recorders import Recorders
@@ -19,7 +21,6 @@ from airqueue.simulate.replications import (
     Progress,
     Replications,
     available_workers,
-    engine_seed,
 )
 from airqueue.simulate.results import Results
 
@@ -102,27 +103,79 @@ class Scenario:
         workers: int | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         recorders: Recorders | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        force: bool = False,
     ) -> Results:
         """Simulate independent replications, as many at a time as ``workers`` (None: cores).
 
         Scenario, seed and version of airqueue determine the results, whatever the workers.
         Replication i of seed s is what the engine makes of the seed s · 2³² + i. The recorders are
-        for the first one. Raises Interrupted on Ctrl-C, ScenarioError for arguments that make no
-        sense, and OSError where a capture cannot be written.
+        for the first one. ``out`` is a directory for all results, in which each replication is
+        written as it finishes: those that are there already are not simulated again, and ``force``
+        discards what else is there. Raises Interrupted on Ctrl-C, ScenarioError for arguments that
+        make no sense, ResultsError for a directory with other results, and OSError where a file
+        cannot be written.
         """
         check_whole("seed", seed, 0, MOST_SEED)
         check_whole("replications", replications, 1, MOST_REPLICATIONS)
         if workers is not None:
             check_whole("workers", workers, 1, MOST_REPLICATIONS)
-        seeds = [engine_seed(seed, replication) for replication in range(replications)]
-        working = min(workers or available_workers(), replications)
-        crew = Replications(self._native, seeds, working, on_progress, recorders or Recorders())
+        order = _Order(
+            seed,
+            replications,
+            workers or available_workers(),
+            on_progress,
+            recorders or Recorders(),
+        )
+        if out is None:
+            return self._carry_out(order, None)
+        with Directory.opened(out, self._description, seed, force=force) as directory:
+            return self._carry_out(order, directory)
+
+    def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
+        """Simulate what the directory does not have, and finish it."""
+        there: dict[int, dict[str, Any]] = {}
+        missing = list(range(order.replications))
+        if directory is not None:
+            there = directory.runs()
+            missing = directory.missing(there, order.replications, order.recorders)
+            if missing:
+                directory.begin_session(order.replications)
+        crew = Replications(
+            self._native,
+            order.seed,
+            missing,
+            order.workers,
+            order.recorders,
+            kept=order.replications - len(missing),
+            on_progress=order.on_progress,
+            on_finished=None if directory is None else directory.keep,
+        )
         texts, interrupted = crew.run()
-        runs = {replication: json.loads(text) for replication, text in texts.items()}
-        results = Results(self.description, seed, replications, runs, crew.series)
+        new = {replication: json.loads(text) for replication, text in texts.items()}
+        runs = dict(sorted({**there, **new}.items()))
+        series = crew.series
+        recorded = order.recorders.series_interval_s is not None and 0 not in missing
+        if directory is not None and recorded:
+            series = directory.series()
+        results = Results(self.description, order.seed, order.replications, runs, series)
+        if directory is not None and runs:
+            directory.finish(runs, results.to_text())
         if interrupted:
             raise Interrupted(results)
         return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is to be simulated of a scenario, and how."""
+
+    seed: int
+    replications: int
+    workers: int
+    on_progress: Callable[[Progress], None] | None
+    recorders: Recorders
 
 
 def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:

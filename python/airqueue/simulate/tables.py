@@ -1,0 +1,135 @@
+"""Replications as tables, and back: a row for each replication and name, as columns and Parquet."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from airqueue.simulate.errors import ResultsError
+
+if TYPE_CHECKING:
+    from airqueue._native import SeriesDict
+
+KINDS: Final = {"flows": "flow", "stations": "station", "queues": "queue"}
+"""What has names -> what a column of names is called."""
+TABLES: Final = (*KINDS, "medium")
+SERIES: Final = {"flow_series": "flows", "queue_series": "queues"}
+"""Name of a table of time series -> what they are of."""
+
+Row = dict[str, Any]
+Run = Mapping[str, Any]
+"""Figures of a replication by kind and name."""
+Columns = Mapping[str, Any]
+"""Lists or arrays of equal length."""
+
+
+def rows(kind: str, runs: Mapping[int, Run]) -> Iterator[Row]:
+    """Yield the rows of a kind, by replication and then in the scenario's order."""
+    for replication, run in sorted(runs.items()):
+        if kind == "medium":
+            whole = {"replication": replication, "duration_s": run["duration_s"]}
+            yield {**whole, **run["medium"]}
+            continue
+        for name, figures in run[kind].items():
+            yield {"replication": replication, KINDS[kind]: name, **figures}
+
+
+def columns(kind: str, runs: Mapping[int, Run]) -> dict[str, list[Any]]:
+    """Return the rows of a kind as columns, NaN where a figure is missing.
+
+    Without a row there are those of replication and name.
+    """
+    every = list(rows(kind, runs))
+    heads = every[0] if every else ("replication", *([KINDS[kind]] if kind in KINDS else []))
+    return {head: [math.nan if row[head] is None else row[head] for row in every] for head in heads}
+
+
+def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:
+    """Return the replications that the medium's table has, from the rows of all four."""
+    runs: dict[int, dict[str, Any]] = {}
+    for row in tables["medium"]:
+        figures = dict(row)
+        replication, duration_s = figures.pop("replication"), figures.pop("duration_s")
+        named: dict[str, Any] = {kind: {} for kind in KINDS}
+        runs[replication] = {"duration_s": duration_s, **named, "medium": figures}
+    for kind, noun in KINDS.items():
+        for row in tables[kind]:
+            figures = dict(row)
+            replication, name = figures.pop("replication"), figures.pop(noun)
+            if replication in runs:
+                runs[replication][kind][name] = figures
+    return runs
+
+
+def series_columns(series: SeriesDict, kind: str) -> dict[str, Any]:
+    """Return time series as columns: a row for each name and interval."""
+    of_kind: Mapping[str, Any] = series["flows"] if kind == "flows" else series["queues"]
+    if not of_kind:
+        return {"time_s": np.empty(0), KINDS[kind]: []}
+    first = next(iter(of_kind.values()))
+    return {
+        "time_s": np.tile(series["time_s"], len(of_kind)),
+        KINDS[kind]: np.repeat(np.array(list(of_kind), dtype=object), len(series["time_s"])),
+        **{head: np.concatenate([of[head] for of in of_kind.values()]) for head in first},
+    }
+
+
+def series_of(tables: Mapping[str, Iterable[Row]]) -> SeriesDict:
+    """Return the time series from the rows of both tables."""
+    found: dict[str, Any] = {"time_s": np.empty(0), "flows": {}, "queues": {}}
+    for table, kind in SERIES.items():
+        by_name: dict[str, dict[str, list[float]]] = {}
+        for row in tables[table]:
+            of = by_name.setdefault(row[KINDS[kind]], {})
+            for head, value in row.items():
+                if head != KINDS[kind]:
+                    of.setdefault(head, []).append(math.nan if value is None else value)
+        for name, lists in by_name.items():
+            arrays = {head: np.array(values) for head, values in lists.items()}
+            found["time_s"] = arrays.pop("time_s")
+            found[kind][name] = arrays
+    return found  # type: ignore[return-value]
+
+
+def to_parquet(given: Columns) -> bytes:
+    """Return columns as a Parquet file; NaN is a null."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to load
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
+
+    arrays = {
+        head: pa.array(values, _type(pa, head, values), from_pandas=True)
+        for head, values in given.items()
+    }
+    file = io.BytesIO()
+    pq.write_table(pa.table(arrays), file, compression="zstd")
+    return file.getvalue()
+
+
+def _type(pa: Any, head: str, values: Sequence[Any]) -> Any:
+    """Return the type of a column, the same whatever figures some rows do not have."""
+    if head in KINDS.values():
+        return pa.string()
+    if isinstance(values, np.ndarray):
+        return pa.from_numpy_dtype(values.dtype)
+    # The engine writes what may be missing, or is no count, as a float: never 0 but 0.0.
+    counts = all(type(value) is int for value in values)
+    return pa.int64() if head == "replication" or (values and counts) else pa.float64()
+
+
+def from_parquet(path: Path) -> list[Row]:
+    """Return the rows of a Parquet file. Raises OSError, or ResultsError for another's file."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to load
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
+
+    data = path.read_bytes()
+    try:
+        found: list[Row] = pq.ParquetFile(io.BytesIO(data)).read().to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        words = str(error).splitlines()[0]
+        raise ResultsError(f"{path}: no table that airqueue wrote: {words}") from error
+    return found
