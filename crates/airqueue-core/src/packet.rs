@@ -39,6 +39,13 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Payload(pub u32);
 
+impl Ecn {
+    /// Whether the packet may carry a mark, or does.
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
 impl Packet {
     /// A packet of `size` bytes made at `now`, with no payload and not ECN-capable.
     pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {

@@ -152,7 +152,7 @@ impl Drops {
             packet.ecn = Ecn::Ce;
             self.marks += 1;
         }
-        packet.ecn == Ecn::Ce
+        packet.ecn.is_capable()
     }
 
     /// Packets marked, from the beginning: emptying the collection of drops leaves it as it is.

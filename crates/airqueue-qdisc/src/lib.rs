@@ -4,6 +4,7 @@
 //! `tests/conformance.rs`.
 
 pub mod accounting;
+pub mod adaptive;
 pub mod codel;
 pub mod droptail;
 mod fifo;
@@ -11,9 +12,14 @@ mod flow_hash;
 pub mod fq_codel;
 mod lists;
 pub mod per_flow;
+pub mod pie;
+pub mod red;
 
 pub use accounting::{Account, Accounted, Tally};
+pub use adaptive::{Adaptive, AdaptiveParams};
 pub use codel::{Codel, CodelParams};
 pub use droptail::{DropFrom, DropTail};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use per_flow::PerFlow;
+pub use pie::{Pie, PieParams};
+pub use red::{Red, RedParams};

@@ -3,7 +3,8 @@
 
 use airqueue_core::{Drops, Ecn, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
 use airqueue_qdisc::{
-    Accounted, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams, PerFlow,
+    Accounted, Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel,
+    FqCodelParams, PerFlow, Pie, PieParams, Red, RedParams,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -187,6 +188,33 @@ fn hasty_codel() -> CodelParams {
     }
 }
 
+/// RED and PIE that drop and mark often.
+fn hasty_red() -> RedParams {
+    RedParams { min: 1, max: 8, max_p: 0.5, weight: 0.3, ecn: true, ..RedParams::default() }
+}
+
+fn hasty_pie() -> PieParams {
+    PieParams {
+        target: Span::from_millis(2),
+        update: Span::from_millis(1),
+        alpha: 12.5,
+        beta: 125.0,
+        max_burst: Span::from_millis(3),
+        ecn: true,
+        mark_up_to: 0.5,
+        ..PieParams::default()
+    }
+}
+
+fn hasty_adaptive() -> AdaptiveParams {
+    AdaptiveParams {
+        rtt: Span::from_millis(20),
+        floor_bytes: 0,
+        window: Span::from_millis(50),
+        ..AdaptiveParams::default()
+    }
+}
+
 macro_rules! conforms {
     ($($name:ident: $make:expr;)*) => {
         proptest! { $(
@@ -210,5 +238,15 @@ conforms! {
     codel_of_nothing: Codel::new(hasty_codel(), Limit::Bytes(0));
     fq_codel: FqCodel::new(FqCodelParams { codel: hasty_codel(), flows: 3, limit: 20, ..FqCodelParams::default() }, &mut chance());
     fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut chance()).with_link_layer(14);
+    red: Red::new(hasty_red(), Limit::Packets(20), chance()).with_link_layer(14);
+    red_by_size: Red::new(RedParams { in_bytes: true, min: 500, max: 3000, gentle: true, by_size: true, hard_drop: true, ..hasty_red() }, Limit::Bytes(9000), chance());
+    red_of_nothing: Red::new(RedParams { min: 0, max: 0, ..hasty_red() }, Limit::Packets(0), chance());
+    pie: Pie::new(hasty_pie(), Limit::Packets(20), chance());
+    pie_by_size: Pie::new(PieParams { by_size: true, derandomize: false, ..hasty_pie() }, Limit::Bytes(9000), chance()).with_link_layer(14);
+    pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
+    adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
+    adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);
+    deficit_round_robin: PerFlow::new(|_| DropTail::new(Limit::Packets(5)).with_link_layer(14)).with_quantum(1500);
+    deficit_round_robin_of_codel: PerFlow::new(|_| Codel::new(hasty_codel(), Limit::Packets(9))).with_quantum(1);
     boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;
 }

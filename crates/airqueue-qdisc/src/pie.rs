@@ -1,0 +1,417 @@
+//! PIE (RFC 8033): drops or marks arrivals with a probability that a controller moves so that the
+//! delay of the queue stays at a target.
+
+use crate::fifo::Fifo;
+use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+
+/// What PIE is told. tc has the same words; its `alpha` and `beta` are 16 times these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieParams {
+    /// The delay that is aimed at, QDELAY_REF.
+    pub target: Span,
+    /// How often the probability is computed, T_UPDATE; less than a microsecond is taken for one.
+    pub update: Span,
+    /// Per second, how much the distance from the target moves the probability.
+    pub alpha: f64,
+    /// Per second, how much a change of the delay does.
+    pub beta: f64,
+    /// How long a burst is let through after a time without congestion, MAX_BURST.
+    pub max_burst: Span,
+    /// Marks packets that are ECN-capable and does not drop them, up to a probability of
+    /// `mark_up_to`.
+    pub ecn: bool,
+    /// The probability above which also these are dropped (section 5.1: `mark_ecnth`).
+    pub mark_up_to: f64,
+    /// The probability is in proportion to a packet's size: 1 for `mean_packet` (tc: `bytemode`).
+    pub by_size: bool,
+    /// Bytes of a packet of mean size, MEAN_PKTSIZE. Nothing is dropped when no more than two wait.
+    /// (Linux: the MTU of the device, and fewer than two.)
+    pub mean_packet: u32,
+    /// Spreads the drops evenly (section 5.4). Linux always does.
+    pub derandomize: bool,
+}
+
+impl Default for PieParams {
+    /// 15 ms, every 15 ms, 0.125 and 1.25, 150 ms, no ECN (if used up to 10 %), 1024 bytes, drops spread
+    /// evenly: the defaults of the RFC and of tc.
+    fn default() -> PieParams {
+        PieParams {
+            target: Span::from_millis(15),
+            update: Span::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Span::from_millis(150),
+            ecn: false,
+            mark_up_to: 0.1,
+            by_size: false,
+            mean_packet: 1024,
+            derandomize: true,
+        }
+    }
+}
+
+/// The controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Controller {
+    probability: f64,
+    /// The delay of the packet that left last; zero if it left nobody behind.
+    delay: Span,
+    /// What that was at the last update.
+    old_delay: Span,
+    burst_allowance: Span,
+}
+
+/// A queue under PIE with a hard limit. (tc: `pie`.)
+///
+/// The delay is taken from the time stamp of the packet that left last (RFC 8033, section 4.3, the
+/// second way, and Linux's default), not from an estimate of the departure rate: on a link whose rate
+/// changes from packet to packet the stamp is right and the estimate is late. No timer is needed, since
+/// the delay changes only when a packet leaves: updates that fell due are made up for at the next call.
+///
+/// Section 5.3, which switches PIE off on an idle queue, is left out as it is in Linux. As there, the
+/// probability grows by another 2 % per update while the delay exceeds 250 ms.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: PieParams,
+    limit: Limit,
+    waiting: Fifo,
+    chance: Stream,
+    controller: Controller,
+    /// The probability, summed over the packets that have passed since the last that did not.
+    accumulated: f64,
+    /// When the controller is next updated; `None`: nothing has happened yet.
+    next_update: Option<Time>,
+}
+
+impl Controller {
+    /// After this many updates without a call the rest is not made up for: at the default interval after
+    /// 25 minutes. The controller is at rest long before, unless the delay that it last saw is within
+    /// some microseconds of the target.
+    const MOST_UPDATES: i64 = 100_000;
+
+    /// Section 4.2 and Appendix A, `calculate_drop_prob`; section 5.5.
+    fn update(&mut self, params: &PieParams) {
+        let (delay, old_delay) = (self.delay.as_secs_f64(), self.old_delay.as_secs_f64());
+        let step = params.alpha * (delay - params.target.as_secs_f64())
+            + params.beta * (delay - old_delay);
+        let mut step = step / auto_tuning(self.probability);
+        if self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        if self.delay > Span::from_millis(250) {
+            step += 0.02;
+        }
+        self.probability += step;
+        if self.delay == Span::ZERO && self.old_delay == Span::ZERO {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.old_delay = self.delay;
+        self.burst_allowance = (self.burst_allowance - params.update).max(Span::ZERO);
+    }
+
+    /// Updates so many times, or until nothing changes any more.
+    fn update_times(&mut self, times: i64, params: &PieParams) {
+        for _ in 0..times.min(Self::MOST_UPDATES) {
+            let before = *self;
+            self.update(params);
+            if *self == before {
+                break;
+            }
+        }
+    }
+
+    /// The delay is, and was, less than half the target.
+    fn is_short(&self, params: &PieParams) -> bool {
+        let half = Span::from_nanos(params.target.as_nanos() / 2);
+        self.delay < half && self.old_delay < half
+    }
+
+    /// Section 4.1: what keeps the link busy is not dropped.
+    fn spares(&self, backlog: u64, params: &PieParams) -> bool {
+        let short = self.old_delay < Span::from_nanos(params.target.as_nanos() / 2);
+        (short && self.probability < 0.2) || backlog <= 2 * u64::from(params.mean_packet)
+    }
+}
+
+/// By how much a low probability slows the controller down (section 4.2).
+fn auto_tuning(probability: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |&(_, divisor)| divisor)
+}
+
+impl Pie {
+    /// An empty queue that counts IP bytes. `chance` casts the lots.
+    pub fn new(params: PieParams, limit: Limit, chance: Stream) -> Pie {
+        let params = PieParams { update: params.update.max(Span::from_micros(1)), ..params };
+        let controller = Controller {
+            probability: 0.0,
+            delay: Span::ZERO,
+            old_delay: Span::ZERO,
+            burst_allowance: params.max_burst,
+        };
+        let (waiting, accumulated) = (Fifo::default(), 0.0);
+        Pie { params, limit, waiting, chance, controller, accumulated, next_update: None }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    pub fn with_link_layer(mut self, bytes: u32) -> Pie {
+        self.waiting.set_link_layer(bytes);
+        self
+    }
+
+    /// The probability with which arrivals are dropped or marked.
+    pub fn probability(&self) -> f64 {
+        self.controller.probability
+    }
+
+    /// Makes the updates that have fallen due.
+    fn catch_up(&mut self, now: Time) {
+        let every = self.params.update;
+        let next = *self.next_update.get_or_insert_with(|| now.saturating_add(every));
+        if now < next {
+            return;
+        }
+        let due = (now - next).as_nanos() / every.as_nanos() + 1;
+        self.controller.update_times(due, &self.params);
+        let passed = Span::from_nanos(due.saturating_mul(every.as_nanos()));
+        self.next_update = Some(next.saturating_add(passed));
+    }
+
+    /// Whether the lot falls on an arrival (section 4.1; 5.4).
+    fn is_chosen(&mut self, packet: &Packet) -> bool {
+        if self.controller.burst_allowance > Span::ZERO
+            || self.controller.spares(self.waiting.bytes(), &self.params)
+        {
+            return false;
+        }
+        let mut p = self.controller.probability;
+        if self.params.by_size {
+            let mean = f64::from(self.params.mean_packet.max(1));
+            p = (p * self.waiting.cost(packet) as f64 / mean).min(1.0);
+        }
+        if self.params.derandomize {
+            self.accumulated = if p > 0.0 { self.accumulated + p } else { 0.0 };
+            if self.accumulated < 0.85 {
+                return false;
+            }
+            if self.accumulated >= 8.5 {
+                return true;
+            }
+        }
+        self.chance.chance(p)
+    }
+}
+
+impl QueueDisc for Pie {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        self.catch_up(now);
+        let chosen = self.is_chosen(&packet);
+        let may_mark = self.params.ecn
+            && self.controller.probability <= self.params.mark_up_to
+            && packet.ecn.is_capable();
+        let has_room = self.waiting.has_room(self.limit, &packet);
+        if chosen || !has_room {
+            self.accumulated = 0.0;
+        }
+        if chosen && !may_mark {
+            drops.push(packet, DropReason::Aqm);
+        } else if !has_room {
+            drops.push(packet, DropReason::Tail);
+        } else {
+            if chosen {
+                drops.mark(&mut packet);
+            }
+            self.waiting.push(packet, now);
+        }
+        // Section 4.4: no congestion, so that the next burst is forgiven.
+        if self.controller.probability == 0.0 && self.controller.is_short(&self.params) {
+            self.controller.burst_allowance = self.params.max_burst;
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.catch_up(now);
+        let packet = self.waiting.pop()?;
+        let alone = self.waiting.len() == 0;
+        self.controller.delay = if alone { Span::ZERO } else { now - packet.enqueued };
+        Some(packet)
+    }
+
+    fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.waiting.bytes()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::{Ecn, Seed};
+
+    const TICK: i64 = 15;
+
+    fn pie(params: PieParams) -> Pie {
+        Pie::new(params, Limit::Packets(1_000_000), Seed(1).stream("pie"))
+    }
+
+    fn controller(probability: f64, delay: i64, old_delay: i64) -> Controller {
+        Controller {
+            probability,
+            delay: Span::from_millis(delay),
+            old_delay: Span::from_millis(old_delay),
+            burst_allowance: Span::ZERO,
+        }
+    }
+
+    fn ms(ms: i64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// Section 4.2 by hand: 0.125 (q - 15 ms) + 1.25 (q - q_old), divided as auto-tuning says.
+    #[test]
+    fn the_probability_moves_as_the_rfc_says() {
+        let moved = |probability, delay, old_delay| {
+            let mut c = controller(probability, delay, old_delay);
+            c.update(&PieParams::default());
+            c.probability - probability
+        };
+        let near = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
+        };
+        // q = 20 ms, q_old = 16 ms: 0.125 · 0.005 + 1.25 · 0.004 = 0.005625.
+        near(moved(0.0, 20, 16), 0.005625 / 2048.0);
+        near(moved(5e-6, 20, 16), 0.005625 / 512.0);
+        near(moved(5e-5, 20, 16), 0.005625 / 128.0);
+        near(moved(5e-4, 20, 16), 0.005625 / 32.0);
+        near(moved(5e-3, 20, 16), 0.005625 / 8.0);
+        near(moved(0.05, 20, 16), 0.005625 / 2.0);
+        near(moved(0.5, 20, 16), 0.005625);
+        // Falling: 0.125 · (-0.005) + 1.25 · (-0.010) = -0.013125.
+        near(moved(0.5, 10, 20), -0.013125);
+        near(moved(0.005, 10, 20), -0.013125 / 8.0);
+        // 0.125 · 0.085 + 1.25 · 0.1 > 2 %, which is the most once the probability is 10 %.
+        near(moved(0.5, 100, 0), 0.02);
+        near(moved(0.05, 100, 0), (0.125 * 0.085 + 1.25 * 0.1) / 2.0);
+        // Beyond 250 ms 2 % more.
+        near(moved(0.05, 260, 260), 0.125 * 0.245 / 2.0 + 0.02);
+        // Nothing waits: down by the proportional part, then by 2 %.
+        near(moved(0.5, 0, 0), (0.5 - 0.125 * 0.015) * 0.98 - 0.5);
+        // It stays a probability.
+        near(moved(0.0, 0, 20), 0.0);
+        near(moved(0.999, 100, 0), 0.001);
+    }
+
+    #[test]
+    fn nothing_is_dropped_while_the_burst_lasts_or_little_waits() {
+        let mut q = pie(PieParams { derandomize: false, ..PieParams::default() });
+        q.controller = Controller { probability: 1.0, ..controller(1.0, 100, 100) };
+        let mut drops = Drops::new();
+        let mut dropped = |q: &mut Pie| {
+            q.enqueue(Packet::new(0, 0, 1000, ms(1)), ms(1), &mut drops);
+            drops.drain().count() == 1
+        };
+        q.controller.burst_allowance = Span::from_millis(1);
+        assert!(!dropped(&mut q), "the burst is let through");
+        q.controller.burst_allowance = Span::ZERO;
+        assert!(!dropped(&mut q) && !dropped(&mut q), "at most 2048 bytes wait");
+        assert!(dropped(&mut q));
+        q.controller = controller(0.19, 100, 7);
+        assert!((0..100).all(|_| !dropped(&mut q)), "the last delay was below half the target");
+        q.controller = controller(0.2, 100, 7);
+        assert!((0..100).any(|_| dropped(&mut q)));
+    }
+
+    /// At 150 ms, ten updates after the last arrival without congestion, the allowance is used up.
+    #[test]
+    fn the_burst_allowance_runs_out_with_time() {
+        let mut q = pie(PieParams::default());
+        let mut drops = Drops::new();
+        for t in 0..=149 {
+            (0..3).for_each(|_| q.enqueue(Packet::new(0, 0, 1000, ms(t)), ms(t), &mut drops));
+            q.dequeue(ms(t), &mut drops);
+        }
+        assert!(q.controller.burst_allowance > Span::ZERO && drops.as_slice().is_empty());
+        assert!(q.probability() > 0.0);
+        for t in 150..=2000 {
+            (0..3).for_each(|_| q.enqueue(Packet::new(0, 0, 1000, ms(t)), ms(t), &mut drops));
+            q.dequeue(ms(t), &mut drops);
+        }
+        assert_eq!(q.controller.burst_allowance, Span::ZERO);
+        assert!(!drops.as_slice().is_empty());
+    }
+
+    /// Between 0.85 and 8.5 of the probability's sum (section 5.4): with 1/16 at least 14 packets from
+    /// one drop to the next, and at most 136.
+    #[test]
+    fn drops_keep_their_distance() {
+        let mut q = pie(PieParams { update: Span::from_secs(1000), ..PieParams::default() });
+        q.controller = controller(1.0 / 16.0, 100, 100);
+        let mut drops = Drops::new();
+        let mut last = None;
+        for id in 0..100_000u64 {
+            q.enqueue(Packet::new(id, 0, 1000, ms(0)), ms(0), &mut drops);
+            if drops.drain().count() == 1
+                && let Some(last) = last.replace(id)
+            {
+                assert!((14..=136).contains(&(id - last)), "{}", id - last);
+            }
+        }
+        assert!(last.is_some());
+    }
+
+    #[test]
+    fn marks_end_at_ten_percent() {
+        let run = |probability, ecn| {
+            let update = Span::from_secs(1000);
+            let mut q = pie(PieParams { ecn: true, update, ..PieParams::default() });
+            q.controller = controller(probability, 100, 100);
+            let mut drops = Drops::new();
+            for id in 0..1000 {
+                q.enqueue(Packet { ecn, ..Packet::new(id, 0, 1000, ms(0)) }, ms(0), &mut drops);
+            }
+            (drops.marks() > 0, !drops.as_slice().is_empty())
+        };
+        assert_eq!(run(0.1, Ecn::Ect), (true, false));
+        assert_eq!(run(0.11, Ecn::Ect), (false, true));
+        assert_eq!(run(0.1, Ecn::NotEct), (false, true));
+    }
+
+    /// An update a tick, or all of them at once: a silence is made up for exactly. And a leap over
+    /// centuries ends.
+    #[test]
+    fn updates_that_were_missed_are_made_up_for() {
+        let started = || {
+            let mut q = pie(PieParams::default());
+            q.catch_up(ms(0));
+            q.controller = controller(0.3, 40, 30);
+            q
+        };
+        let (mut often, mut once) = (started(), started());
+        (1..=50 * TICK).for_each(|t| often.catch_up(ms(t)));
+        once.catch_up(ms(50 * TICK));
+        assert_eq!(often.controller, once.controller);
+        assert_eq!(often.next_update, once.next_update);
+        once.catch_up(Time::from_nanos(i64::MAX));
+        assert_eq!(once.probability(), 1.0);
+        assert_eq!(once.next_update, Some(Time::MAX));
+        let mut hasty = pie(PieParams { update: Span::ZERO, ..PieParams::default() });
+        hasty.catch_up(ms(0));
+        hasty.catch_up(ms(1_000_000));
+        once.controller.delay = Span::ZERO;
+        once.controller.update_times(10_000, &PieParams::default());
+        assert_eq!(once.probability(), 0.0);
+    }
+}

@@ -1,0 +1,329 @@
+//! RED, random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993): drops or marks arrivals
+//! with a probability that grows with the average length of the queue.
+
+use crate::fifo::Fifo;
+use airqueue_core::{DataRate, DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+
+/// What RED is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedParams {
+    /// The queue's length is measured in bytes, link layer included, and not in packets. tc always
+    /// does.
+    pub in_bytes: bool,
+    /// The average length below which nothing is dropped, in that measure (tc: `min`).
+    pub min: u64,
+    /// The average length from which everything is (tc: `max`).
+    pub max: u64,
+    /// The probability as the average comes to `max` (tc: `probability`).
+    pub max_p: f64,
+    /// The weight of the present length in the average, w_q. tc derives a power of two from `burst`.
+    pub weight: f64,
+    /// Between `max` and its double the probability grows from `max_p` to 1 (Floyd, "Recommendations on
+    /// using the gentle variant of RED", 2000).
+    pub gentle: bool,
+    /// Marks packets that are ECN-capable and does not drop them.
+    pub ecn: bool,
+    /// Drops also these where everything is dropped (RFC 3168, section 7; tc: `harddrop`).
+    pub hard_drop: bool,
+    /// The probability is in proportion to a packet's size: 1 for `mean_packet`.
+    pub by_size: bool,
+    /// Bytes of a packet of mean size (tc: `avpkt`).
+    pub mean_packet: u32,
+    /// The rate of the link, from which RED guesses how many packets an idle time had room for
+    /// (tc: `bandwidth`).
+    pub rate: DataRate,
+}
+
+impl Default for RedParams {
+    /// In packets, between 5 and 15, at most 2 %, weight 0.002: the values of the article's section 4 and
+    /// 5. For idle times 1000 bytes and 10 Mb/s, as in tc.
+    fn default() -> RedParams {
+        RedParams {
+            in_bytes: false,
+            min: 5,
+            max: 15,
+            max_p: 0.02,
+            weight: 0.002,
+            gentle: false,
+            ecn: false,
+            hard_drop: false,
+            by_size: false,
+            mean_packet: 1000,
+            rate: DataRate::from_bps(10_000_000).expect("not zero"),
+        }
+    }
+}
+
+/// What RED thinks of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    /// The lot fell on it.
+    Early,
+    /// The average is so long that everything is to go.
+    Forced,
+}
+
+/// A queue under RED with a hard limit. (tc: `red`.)
+///
+/// All arithmetic is in floating point, where Linux (`include/net/red.h`) has integers:
+///
+/// * its weight is a power of two and its average is rounded down to 2⁻ᵂˡᵒᵍ bytes;
+/// * for an idle time it takes (1 - w)ᵐ from a table of 256 powers of two, and the first part as a
+///   straight line;
+/// * it draws one number for a whole run between two drops, uniform up to 1/p_b, which has the same
+///   distribution as the article's p_a = p_b / (1 - count · p_b) for each packet while p_b stays as it is;
+/// * the packet with which the average rises above `min` begins that run and cannot be dropped there;
+/// * its idle time begins when a packet was asked for in vain, here when the last one left.
+///
+/// The article's Figure 2 counts the first packet after a drop as one that has passed, which its formula
+/// in section 7 does not, nor does Linux; here it does not count.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    limit: Limit,
+    waiting: Fifo,
+    chance: Stream,
+    average: f64,
+    /// Packets that have passed between the thresholds since the last that did not.
+    passed: u64,
+    /// Since when nothing waits and the average has not been told.
+    idle_since: Option<Time>,
+}
+
+impl Red {
+    /// An empty queue that counts IP bytes. `chance` casts the lots.
+    pub fn new(params: RedParams, limit: Limit, chance: Stream) -> Red {
+        let waiting = Fifo::default();
+        Red { params, limit, waiting, chance, average: 0.0, passed: 0, idle_since: None }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    pub fn with_link_layer(mut self, bytes: u32) -> Red {
+        self.waiting.set_link_layer(bytes);
+        self
+    }
+
+    /// The average length, in packets or bytes.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// A packet comes: the average follows (section 4). An idle time counts as the packets of mean size
+    /// that could have left in it, each of which would have found an empty queue.
+    fn average_arrival(&mut self, now: Time) {
+        let keep = 1.0 - self.params.weight;
+        if let Some(since) = &mut self.idle_since {
+            let idle = (now - *since).max(Span::ZERO);
+            let packet_s =
+                f64::from(self.params.mean_packet.max(1)) * 8.0 / self.params.rate.as_bps() as f64;
+            self.average *= libm::pow(keep, idle.as_secs_f64() / packet_s);
+            *since = now;
+        } else {
+            let length = if self.params.in_bytes {
+                self.waiting.bytes() as f64
+            } else {
+                self.waiting.len() as f64
+            };
+            self.average += (length - self.average) * self.params.weight;
+        }
+    }
+
+    /// Section 4, Figure 2, and the gentle variant.
+    fn judge(&mut self, packet: &Packet) -> Verdict {
+        let RedParams { max_p, gentle, by_size, mean_packet, .. } = self.params;
+        let (average, min, max) = (self.average, self.params.min as f64, self.params.max as f64);
+        if average < min {
+            self.passed = 0;
+            return Verdict::Pass;
+        }
+        let mut p = if average < max {
+            max_p * (average - min) / (max - min)
+        } else if gentle && average < 2.0 * max {
+            max_p + (1.0 - max_p) * (average - max) / max
+        } else {
+            self.passed = 0;
+            return Verdict::Forced;
+        };
+        if by_size {
+            p *= self.waiting.cost(packet) as f64 / f64::from(mean_packet.max(1));
+        }
+        let left = 1.0 - self.passed as f64 * p;
+        if self.chance.chance(if left > p { p / left } else { 1.0 }) {
+            self.passed = 0;
+            Verdict::Early
+        } else {
+            self.passed += 1;
+            Verdict::Pass
+        }
+    }
+}
+
+impl QueueDisc for Red {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        self.average_arrival(now);
+        let verdict = self.judge(&packet);
+        let may_mark = match verdict {
+            Verdict::Pass => false,
+            Verdict::Early => self.params.ecn && packet.ecn.is_capable(),
+            Verdict::Forced => self.params.ecn && !self.params.hard_drop && packet.ecn.is_capable(),
+        };
+        if verdict != Verdict::Pass && !may_mark {
+            drops.push(packet, DropReason::Aqm);
+        } else if !self.waiting.has_room(self.limit, &packet) {
+            drops.push(packet, DropReason::Tail);
+        } else {
+            if may_mark {
+                drops.mark(&mut packet);
+            }
+            self.waiting.push(packet, now);
+            self.idle_since = None;
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Packet> {
+        let packet = self.waiting.pop()?;
+        if self.waiting.len() == 0 {
+            self.idle_since = Some(now);
+        }
+        Some(packet)
+    }
+
+    fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.waiting.bytes()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::{Ecn, Seed};
+
+    fn red(params: RedParams, limit: u32) -> Red {
+        Red::new(params, Limit::Packets(limit), Seed(1).stream("red"))
+    }
+
+    fn offer(q: &mut Red, size: u32, ecn: Ecn, now: Time) -> (Vec<DropReason>, u64) {
+        let mut drops = Drops::new();
+        q.enqueue(Packet { ecn, ..Packet::new(0, 0, size, now) }, now, &mut drops);
+        (drops.as_slice().iter().map(|d| d.reason).collect(), drops.marks())
+    }
+
+    /// w = 1/4, lengths 0, 1, 2, 3 found by the arrivals: 0, 1/4, 11/16, 81/64.
+    #[test]
+    fn the_average_is_that_of_the_lengths_found() {
+        for (in_bytes, unit) in [(false, 1.0), (true, 1014.0)] {
+            let params = RedParams { weight: 0.25, min: 1 << 40, in_bytes, ..Default::default() };
+            let mut q = red(params, 10).with_link_layer(14);
+            let averages: Vec<f64> = (0..4)
+                .map(|_| {
+                    offer(&mut q, 1000, Ecn::NotEct, Time::ZERO);
+                    q.average() / unit
+                })
+                .collect();
+            assert_eq!(averages, [0.0, 1.0 / 4.0, 11.0 / 16.0, 81.0 / 64.0]);
+        }
+    }
+
+    /// 1000 bytes at 10 Mb/s take 0.8 ms: in 2.4 ms three packets would have left.
+    #[test]
+    fn idle_time_counts_as_packets_that_found_nothing() {
+        let mut q = red(RedParams { weight: 0.5, min: 1 << 40, ..Default::default() }, 10);
+        (0..3).for_each(|_| drop(offer(&mut q, 1000, Ecn::NotEct, Time::ZERO)));
+        let before = q.average();
+        let mut drops = Drops::new();
+        while q.dequeue(Time::ZERO, &mut drops).is_some() {}
+        offer(&mut q, 1000, Ecn::NotEct, Time::ZERO + Span::from_micros(2400));
+        assert!((q.average() - before / 8.0).abs() < 1e-12, "{}", q.average());
+        while q.dequeue(Time::ZERO, &mut drops).is_some() {}
+        offer(&mut q, 1000, Ecn::NotEct, Time::from_nanos(i64::MAX));
+        assert_eq!(q.average(), 0.0);
+    }
+
+    /// A queue whose average stands still: weight 0 after it has been set.
+    fn standing(params: RedParams, average: f64) -> Red {
+        let mut q = red(RedParams { weight: 0.0, ..params }, u32::MAX);
+        q.average = average;
+        q
+    }
+
+    /// How many arrivals it takes from one drop to the next, `n` times.
+    fn gaps(q: &mut Red, size: u32, n: usize) -> Vec<u32> {
+        let gap = |q: &mut Red| {
+            let mut gap = 1;
+            while offer(q, size, Ecn::NotEct, Time::ZERO).0.is_empty() {
+                gap += 1;
+                q.waiting.pop();
+            }
+            gap
+        };
+        (0..n).map(|_| gap(q)).collect()
+    }
+
+    /// Section 7: with p_b = 1/50 the distance of drops is uniform on 1 to 50. Chi-squared of 5000
+    /// over 10 cells, 9 degrees of freedom: P(X² > 33.72) = 1e-4.
+    #[test]
+    fn drops_are_spread_evenly() {
+        let params = RedParams { max_p: 0.04, ..RedParams::default() };
+        let gaps = gaps(&mut standing(params, 10.0), 1000, 5000);
+        assert!(gaps.iter().all(|gap| (1..=50).contains(gap)));
+        let mut cells = [0f64; 10];
+        gaps.iter().for_each(|gap| cells[(gap - 1) as usize / 5] += 1.0);
+        let chi: f64 = cells.iter().map(|n| (n - 500.0) * (n - 500.0) / 500.0).sum();
+        assert!(chi < 33.72, "{chi}");
+    }
+
+    /// The mean distance is (1/p_b + 1)/2; its standard error over 2000 drops is below 1.3 %.
+    #[test]
+    fn probability_follows_the_average_and_the_size() {
+        let mean = |params, average, size| {
+            let gaps = gaps(&mut standing(params, average), size, 2000);
+            gaps.iter().sum::<u32>() as f64 / 2000.0
+        };
+        let near = |found: f64, p: f64| {
+            let expected = (1.0 / p + 1.0) / 2.0;
+            assert!((found / expected - 1.0).abs() < 0.04, "{found}, expected {expected}");
+        };
+        let params = RedParams::default();
+        near(mean(params, 7.5, 1000), 0.005);
+        near(mean(params, 14.0, 1000), 0.018);
+        let by_size = RedParams { by_size: true, ..params };
+        near(mean(by_size, 10.0, 1500), 0.015);
+        near(mean(by_size, 10.0, 250), 0.0025);
+        // 15 to 30: from 0.02 to 1, at 18 a fifth of the way.
+        near(mean(RedParams { gentle: true, ..params }, 18.0, 1000), 0.02 + 0.98 / 5.0);
+    }
+
+    #[test]
+    fn above_the_upper_threshold_nothing_passes() {
+        let forced =
+            |params, average, ecn| offer(&mut standing(params, average), 1000, ecn, Time::ZERO);
+        let params = RedParams { ecn: true, ..RedParams::default() };
+        let dropped = (vec![DropReason::Aqm], 0);
+        assert_eq!(forced(params, 15.0, Ecn::NotEct), dropped);
+        assert_eq!(forced(params, 15.0, Ecn::Ect), (vec![], 1));
+        assert_eq!(forced(RedParams { hard_drop: true, ..params }, 15.0, Ecn::Ect), dropped);
+        assert_eq!(forced(RedParams { gentle: true, ..params }, 30.0, Ecn::NotEct), dropped);
+        assert_eq!(forced(RedParams { ecn: false, ..params }, 15.0, Ecn::Ect), dropped);
+    }
+
+    #[test]
+    fn a_full_queue_drops_whatever_the_average_says() {
+        let mut q = red(RedParams::default(), 2);
+        let reasons: Vec<_> =
+            (0..4).flat_map(|_| offer(&mut q, 1000, Ecn::Ect, Time::ZERO).0).collect();
+        assert_eq!(reasons, [DropReason::Tail; 2]);
+    }
+}
