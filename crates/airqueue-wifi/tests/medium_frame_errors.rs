@@ -5,6 +5,7 @@ use airqueue_wifi::medium::{
     CodeRate, FrameErrors, Level, Link, Mapping, MediumError, Modulation, Reach, StationId,
     thermal_noise_w,
 };
+use airqueue_wifi::phy::{Format, GuardInterval, Mcs, Width};
 use proptest::prelude::*;
 use std::f64::consts::{LN_2, PI};
 
@@ -17,8 +18,16 @@ fn at(bps: u64) -> Modulation {
     Modulation::at(DataRate::from_bps(bps).expect("positive")).expect("a rate of 802.11")
 }
 
+/// One stream of HE, of which HT and VHT have the first 8 and 10.
+fn schemes() -> [Modulation; 12] {
+    std::array::from_fn(|index| {
+        let (format, width, guard) = (Format::He, Width::Mhz20, GuardInterval::Ns800);
+        Mcs { format, index: index as u8, streams: 1, width, guard }.modulation()
+    })
+}
+
 fn all() -> impl Iterator<Item = Modulation> {
-    DSSS_BPS.into_iter().chain(OFDM_BPS).map(at)
+    DSSS_BPS.into_iter().chain(OFDM_BPS).map(at).chain(schemes())
 }
 
 fn db(value: f64) -> f64 {
@@ -51,11 +60,13 @@ fn rates_are_those_of_b_a_and_g() {
             Mapping::Qpsk => 2.0,
             Mapping::Qam16 => 4.0,
             Mapping::Qam64 => 6.0,
+            later => panic!("{later:?} in 802.11a"),
         };
         let share = match code {
             CodeRate::Half => 1.0 / 2.0,
             CodeRate::TwoThirds => 2.0 / 3.0,
             CodeRate::ThreeQuarters => 3.0 / 4.0,
+            CodeRate::FiveSixths => panic!("5/6 in 802.11a"),
         };
         assert_eq!((48.0f64 * bits * share / 4e-6).round() as u64, bps);
     }
@@ -270,6 +281,9 @@ fn mappings() {
         close(Mapping::Qpsk.bit_error(x * x), q);
         close(Mapping::Qam16.bit_error(5.0 * x * x), 0.75 * q);
         close(Mapping::Qam64.bit_error(21.0 * x * x), 7.0 / 12.0 * q);
+        // Nearest neighbours of square QAM (Proakis, 5.2.9): 4/b (1 - 1/√M) Q(√(3γ / (M - 1))).
+        close(Mapping::Qam256.bit_error(85.0 * x * x), 4.0 / 8.0 * (15.0 / 16.0) * q);
+        close(Mapping::Qam1024.bit_error(341.0 * x * x), 4.0 / 10.0 * (31.0 / 32.0) * q);
     }
 }
 
@@ -280,6 +294,7 @@ fn codes_at_few_errors() {
         (CodeRate::Half, 36.0, 10, 1.0),
         (CodeRate::TwoThirds, 3.0, 6, 2.0),
         (CodeRate::ThreeQuarters, 42.0, 5, 3.0),
+        (CodeRate::FiveSixths, 92.0, 4, 5.0),
     ];
     for (code, weight, distance, bits) in cases {
         let p = 1e-12f64;
@@ -305,6 +320,30 @@ fn faster_rates_need_more_signal() {
     // The same code, and two bits to a symbol instead of one: 3 dB.
     let step = needed_db(at(12_000_000)) - needed_db(at(6_000_000));
     assert!((step - 3.0103).abs() < 1e-3, "{step}");
+}
+
+/// The schemes of 802.11n and later go on where 802.11a ends: bits of a carrier as the index says, the
+/// old ones the same, each of the new ones with more signal than the one before.
+#[test]
+fn later_schemes() {
+    let a = [6, 12, 18, 24, 36, 48, 54].map(|mbps| at(mbps * 1_000_000));
+    assert_eq!(schemes()[..7], a);
+    let needed = schemes().map(needed_db);
+    assert!(needed.windows(2).all(|pair| pair[0] < pair[1]), "{needed:?}");
+    // Data bits of a carrier: 1 symbol of 13.6 us with 234 carriers at 143.4 Mb/s has 25/3 of them.
+    let data_bits = schemes().map(|scheme| {
+        let Modulation::Ofdm(mapping, code) = scheme else { panic!("{scheme:?} is OFDM") };
+        let (up, down) = code.ratio();
+        f64::from(mapping.bits() * up) / f64::from(down)
+    });
+    let expected = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0, 7.5, 25.0 / 3.0];
+    assert_eq!(data_bits, expected);
+    // Four times the points at the same distance, and the same code: 6 dB, less what the longer table of
+    // neighbours is worth.
+    for (low, high) in [(6, 8), (7, 9), (8, 10), (9, 11)] {
+        let step = needed[high] - needed[low];
+        assert!((5.5..6.1).contains(&step), "{low} to {high}: {step}");
+    }
 }
 
 proptest! {

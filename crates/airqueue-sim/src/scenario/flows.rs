@@ -216,14 +216,14 @@ impl Flows<'_> {
     }
 
     fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
-        let most = self.phy.max_psdu_bytes() - flow.overhead_bytes;
+        let most_bytes = self.phy.max_mpdu_bytes(flow.rate);
+        let most = most_bytes - flow.overhead_bytes;
         let size = flow.source.size_bytes;
         if !(20..=most).contains(&size) {
             let problem = format_args!(
                 "found {size} B, expected an IP packet of 20 to {most} B: a frame adds {} B to it \
-                 and has at most {} B",
-                flow.overhead_bytes,
-                self.phy.max_psdu_bytes()
+                 and has at most {most_bytes} B",
+                flow.overhead_bytes
             );
             return wrong(format_args!("{key}.size"), problem);
         }

@@ -1,9 +1,9 @@
 //! Frames lost to bit errors.
 
-use airqueue_core::{DataRate, Seed, Stream};
+use airqueue_core::{Seed, Stream};
 use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{End, FrameErrors, Modulation, Signal};
-use airqueue_wifi::phy::Phy;
+use airqueue_wifi::phy::{Mcs, Phy};
 
 /// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
 /// others hear does not change its luck.
@@ -11,8 +11,8 @@ use airqueue_wifi::phy::Phy;
 pub(super) struct BitErrors {
     errors: FrameErrors,
     noise_w: f64,
-    /// The modulation of each rate.
-    modulations: Vec<Modulation>,
+    /// The modulation of each rate, and its scheme from 802.11n on.
+    modulations: Vec<(Modulation, Option<Mcs>)>,
     /// Bit hazards that were computed before: in a network without motion the same ratios of power return.
     known: Vec<Known>,
     chance: Vec<Stream>,
@@ -36,14 +36,16 @@ impl BitErrors {
         stations: usize,
         seed: Seed,
     ) -> BitErrors {
-        let modulation = |rate: DataRate| Modulation::at(rate).unwrap_or(Modulation::Dbpsk1);
         let by_snr = errors == FrameErrors::BySnr;
         let nothing = Known { snr: f64::NAN, rate: 0, hazard: 0.0 };
         let drawing = if errors == FrameErrors::None { 0 } else { stations };
         BitErrors {
             errors,
             noise_w,
-            modulations: phy.rates().map(|(_, rate)| modulation(rate)).collect(),
+            modulations: phy
+                .rates()
+                .map(|(rate, _)| (phy.modulation(rate), phy.mcs(rate)))
+                .collect(),
             known: if by_snr { vec![nothing; KNOWN] } else { Vec::new() },
             chance: (0..drawing).map(|at| seed.stream(&format!("wifi/errors/{at}"))).collect(),
         }
@@ -67,11 +69,15 @@ impl BitErrors {
 
     fn loss(&mut self, frame: &Frame, signal: Signal, end: &End) -> f64 {
         let rate = frame.rate.as_usize();
-        let modulation = self.modulations[rate];
+        let (modulation, mcs) = self.modulations[rate];
         if self.errors != FrameErrors::BySnr {
             return self.errors.loss(modulation, 0.0, frame.bytes);
         }
-        let snr = signal.power_w / (self.noise_w + end.interference_w);
+        let (power_w, interference_w) = (signal.power_w, end.interference_w);
+        let snr = match mcs {
+            Some(mcs) => mcs.stream_snr(power_w, self.noise_w, interference_w),
+            None => power_w / (self.noise_w + interference_w),
+        };
         let place = (snr.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let known = &mut self.known[(place >> 52) as usize];
         if known.snr != snr || known.rate != rate {

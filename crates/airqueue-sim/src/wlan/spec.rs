@@ -98,7 +98,9 @@ pub enum WlanError {
     OutOfReach { flow: String, from: String, to: String },
     #[error("flow {flow}: station {station} has no queue {queue}")]
     NoQueue { flow: String, station: String, queue: usize },
-    #[error("flow {flow}: {bytes} bytes are too many for a frame; the layer's longest has {most}")]
+    #[error(
+        "flow {flow}: {bytes} bytes are too many for a frame; the longest at its rate has {most}"
+    )]
     TooLong { flow: String, bytes: u32, most: u32 },
 }
 
@@ -150,7 +152,7 @@ impl WlanSpec {
             return Err(WlanError::NoQueue { flow, station, queue: spec.queue });
         }
         let bytes = spec.source.size_bytes.saturating_add(spec.overhead_bytes);
-        let most = self.network.phy.max_psdu_bytes();
+        let most = self.network.phy.max_mpdu_bytes(spec.rate);
         if bytes > most {
             return Err(WlanError::TooLong { flow, bytes, most });
         }

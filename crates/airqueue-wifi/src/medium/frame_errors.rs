@@ -73,7 +73,7 @@ pub fn thermal_noise_w(bandwidth_hz: f64, noise_figure_db: f64) -> Result<f64, M
     positive("the noise in W", BOLTZMANN_J_K * 290.0 * bandwidth_hz * from_db(noise_figure_db))
 }
 
-/// How bits are put on the air by 802.11b, a and g.
+/// How bits are put on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modulation {
     /// 1 Mb/s. Differential BPSK: ½ exp(-E_b/N₀) (Proakis, Digital Communications, 4th edition,
@@ -89,9 +89,10 @@ pub enum Modulation {
     /// 11 Mb/s. The 256 code words are the product of two such sets, each with half the energy
     /// (ibid.). ns-3 takes half of that energy again for both rates.
     Cck11,
-    /// 6 to 54 Mb/s: coherent detection of Gray-mapped symbols, hard decisions, and the union bound
-    /// over the distances of the convolutional code (ns-3's NIST model). The SNR is taken as that of
-    /// a subcarrier: what 12 empty ones of 64 concentrate, the guard interval takes away, but 1.5 %.
+    /// 6 to 54 Mb/s, and one stream of 802.11n and later: coherent detection of Gray-mapped symbols, hard
+    /// decisions, and the union bound over the distances of the convolutional code (ns-3's NIST model).
+    /// The SNR is taken as that of a subcarrier: what 12 empty ones of 64 concentrate, the guard interval
+    /// takes away, but 1.5 %. LDPC, which needs 1 to 2 dB less, counts as the convolutional code.
     Ofdm(Mapping, CodeRate),
 }
 
@@ -106,10 +107,14 @@ pub enum Mapping {
     Qam16,
     /// 6 bits.
     Qam64,
+    /// 8 bits: 802.11ac.
+    Qam256,
+    /// 10 bits: 802.11ax.
+    Qam1024,
 }
 
 /// Share of the coded bits that are data: the convolutional code (133, 171) of constraint length 7,
-/// punctured as IEEE 802.11-2020, 17.3.5.6 says.
+/// punctured as IEEE 802.11-2020, 17.3.5.6 and 19.3.11.6 say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodeRate {
     /// 1/2, not punctured.
@@ -118,6 +123,8 @@ pub enum CodeRate {
     TwoThirds,
     /// 3/4.
     ThreeQuarters,
+    /// 5/6: 802.11n.
+    FiveSixths,
 }
 
 impl Modulation {
@@ -162,6 +169,18 @@ impl Modulation {
 }
 
 impl Mapping {
+    /// Bits to a symbol.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Mapping::Bpsk => 1,
+            Mapping::Qpsk => 2,
+            Mapping::Qam16 => 4,
+            Mapping::Qam64 => 6,
+            Mapping::Qam256 => 8,
+            Mapping::Qam1024 => 10,
+        }
+    }
+
     /// Error probability of a coded bit at symbol energy over noise density `snr` (for square
     /// QAM the error of nearest neighbours; Proakis, 5.2.9).
     pub fn bit_error(self, snr: f64) -> f64 {
@@ -170,24 +189,39 @@ impl Mapping {
             Mapping::Qpsk => 0.5 * libm::erfc((snr / 2.0).sqrt()),
             Mapping::Qam16 => 3.0 / 8.0 * libm::erfc((snr / 10.0).sqrt()),
             Mapping::Qam64 => 7.0 / 24.0 * libm::erfc((snr / 42.0).sqrt()),
+            Mapping::Qam256 => 15.0 / 64.0 * libm::erfc((snr / 170.0).sqrt()),
+            Mapping::Qam1024 => 31.0 / 160.0 * libm::erfc((snr / 682.0).sqrt()),
         }
     }
 }
 
 impl CodeRate {
-    /// Data bits in a period of the puncturing; the least distance, the step from one distance to
-    /// the next, and the data bits in error on all paths of each distance. Haccoun and Bégin, IEEE
-    /// Trans. Commun. 37(11), 1989; Frenger et al., Multi-rate convolutional codes, 1998.
-    fn spectrum(self) -> (u32, u32, u32, &'static [u32]) {
-        const HALF: [u32; 9] = [36, 211, 1404, 11633, 77433, 502690, 3322763, 21292910, 134365911];
-        const TWO_THIRDS: [u32; 10] =
-            [3, 70, 285, 1276, 6160, 27128, 117019, 498860, 2103891, 8784123];
-        const THREE_QUARTERS: [u32; 10] =
-            [42, 201, 1492, 10469, 62935, 379644, 2253373, 13073811, 75152755, 428005675];
+    /// Data bits and coded bits of a period.
+    pub const fn ratio(self) -> (u32, u32) {
         match self {
-            CodeRate::Half => (1, 10, 2, &HALF),
-            CodeRate::TwoThirds => (2, 6, 1, &TWO_THIRDS),
-            CodeRate::ThreeQuarters => (3, 5, 1, &THREE_QUARTERS),
+            CodeRate::Half => (1, 2),
+            CodeRate::TwoThirds => (2, 3),
+            CodeRate::ThreeQuarters => (3, 4),
+            CodeRate::FiveSixths => (5, 6),
+        }
+    }
+
+    /// The least distance, the step from one distance to the next, and the data bits in error on all
+    /// paths of each distance that begin within a period of the puncturing. Haccoun and Bégin, IEEE
+    /// Trans. Commun. 37(11), 1989; Frenger et al., Multi-rate convolutional codes, 1998.
+    fn spectrum(self) -> (u32, u32, &'static [u64]) {
+        const HALF: [u64; 9] = [36, 211, 1404, 11633, 77433, 502690, 3322763, 21292910, 134365911];
+        const TWO_THIRDS: [u64; 10] =
+            [3, 70, 285, 1276, 6160, 27128, 117019, 498860, 2103891, 8784123];
+        const THREE_QUARTERS: [u64; 10] =
+            [42, 201, 1492, 10469, 62935, 379644, 2253373, 13073811, 75152755, 428005675];
+        const FIVE_SIXTHS: [u64; 10] =
+            [92, 528, 8694, 79453, 792114, 7375573, 67884974, 610875423, 5427275376, 47664215639];
+        match self {
+            CodeRate::Half => (10, 2, &HALF),
+            CodeRate::TwoThirds => (6, 1, &TWO_THIRDS),
+            CodeRate::ThreeQuarters => (5, 1, &THREE_QUARTERS),
+            CodeRate::FiveSixths => (4, 1, &FIVE_SIXTHS),
         }
     }
 
@@ -195,13 +229,14 @@ impl CodeRate {
     /// probability `coded`, but no more than a guess: Σ c_d D^d / 2k with the Bhattacharyya
     /// bound D = 2 √(p (1 - p)).
     pub fn bit_error(self, coded: f64) -> f64 {
-        let (period, least, step, weights) = self.spectrum();
+        let (least, step, weights) = self.spectrum();
+        let (period, _) = self.ratio();
         let d = 2.0 * (coded * (1.0 - coded)).sqrt();
         let mut power = libm::pow(d, f64::from(least));
         let factor = libm::pow(d, f64::from(step));
         let mut sum = 0.0;
         for &weight in weights {
-            sum += f64::from(weight) * power;
+            sum += weight as f64 * power;
             power *= factor;
         }
         (sum / f64::from(2 * period)).min(0.5)
@@ -288,14 +323,15 @@ mod tests {
     /// Walks all paths that leave the state 0 and come back, in whole periods, through the trellis.
     #[test]
     fn spectra_are_those_of_the_code() {
-        let codes: [(CodeRate, &[(u32, u32)]); 3] = [
+        let codes: [(CodeRate, &[(u32, u32)]); 4] = [
             (CodeRate::Half, &[(1, 1)]),
             (CodeRate::TwoThirds, &[(1, 1), (1, 0)]),
             (CodeRate::ThreeQuarters, &[(1, 1), (1, 0), (0, 1)]),
+            (CodeRate::FiveSixths, &[(1, 1), (1, 0), (0, 1), (1, 0), (0, 1)]),
         ];
         for (code, kept) in codes {
-            let (bits, least, step, listed) = code.spectrum();
-            assert_eq!(bits as usize, kept.len());
+            let (least, step, listed) = code.spectrum();
+            assert_eq!(code.ratio().0 as usize, kept.len());
             let most = least + step * (listed.len() as u32 - 1);
             let start = BTreeMap::from([(0, Weights::from([(0, (1, 0))]))]);
             let mut states = period(start, kept, most);
@@ -308,7 +344,7 @@ mod tests {
                 states = period(states, kept, most);
                 states.retain(|_, weights| !weights.is_empty());
             }
-            let expected = (0u32..).zip(listed).map(|(k, &w)| (least + step * k, u64::from(w)));
+            let expected = (0u32..).zip(listed).map(|(k, &w)| (least + step * k, w));
             assert_eq!(found, expected.collect(), "{code:?}");
         }
     }

@@ -9,6 +9,7 @@
 /// | response's time-out | must start | must start | must end |
 /// | Duration/ID | up to a whole µs | up to a whole µs | nearest µs |
 /// | ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
+/// | 802.11n and later | the standard's | ns-3's | (not in ns-2) |
 ///
 /// ns-2 always sends 192 µs of preamble and header, so that [`Preamble::Long`](super::Preamble::Long)
 /// belongs to it; it sends all control frames at one rate, see
@@ -23,6 +24,19 @@ pub struct Conventions {
     pub duration_field: DurationField,
     /// The ACK for which EIFS leaves room.
     pub eifs_ack: EifsAck,
+    /// The duration of a frame of 802.11n and later.
+    pub ht_txtime: HtTxTime,
+}
+
+/// TXTIME of HT, VHT and HE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HtTxTime {
+    /// IEEE 802.11-2016, 19.4.3 and 21.4.3; IEEE 802.11ax-2021, 27.4.3.
+    Standard,
+    /// As ns-3 3.44 counts: a frame with short guard intervals ends with its last symbol, not with a
+    /// multiple of 4 µs; VHT frames to one user lack VHT-SIG-B, 4 µs; each HE-LTF lasts 8 µs whatever the
+    /// guard interval; and a fraction of a bit that an HE symbol carries is not lost.
+    Ns3,
 }
 
 /// TXTIME of DSSS and HR/DSSS.
@@ -73,16 +87,21 @@ impl Conventions {
         response_timeout: ResponseTimeout::Start,
         duration_field: DurationField::RoundedUp,
         eifs_ack: EifsAck::LowestBasicRate,
+        ht_txtime: HtTxTime::Standard,
     };
     /// ns-3.
-    pub const NS3: Conventions =
-        Conventions { eifs_ack: EifsAck::LowestRate, ..Conventions::STANDARD };
+    pub const NS3: Conventions = Conventions {
+        eifs_ack: EifsAck::LowestRate,
+        ht_txtime: HtTxTime::Ns3,
+        ..Conventions::STANDARD
+    };
     /// `Mac/802_11` of ns-2.
     pub const NS2: Conventions = Conventions {
         dsss_txtime: DsssTxTime::Exact,
         response_timeout: ResponseTimeout::End,
         duration_field: DurationField::Nearest,
         eifs_ack: EifsAck::LowestRate,
+        ht_txtime: HtTxTime::Standard,
     };
 }
 

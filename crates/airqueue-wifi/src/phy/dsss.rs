@@ -1,9 +1,9 @@
 //! 802.11b: DSSS at 1 and 2 Mb/s, HR/DSSS (CCK) at 5.5 and 11 (IEEE 802.11-2016, clauses 15 and 16).
 
 use super::conventions::{Conventions, DsssTxTime};
-use super::frames::MAX_NON_HT_PSDU_BYTES;
+use super::layer::Layer;
 use super::mode::{Coding, Mode, ModulationClass};
-use super::{Layer, Phy, rate};
+use super::{Phy, rate};
 use airqueue_core::Span;
 
 /// PHY preamble and header of DSSS (16.2.2).
@@ -36,7 +36,6 @@ pub fn dsss(preamble: Preamble, conventions: Conventions) -> Phy {
         sifs: Span::from_micros(10),
         cw_min: 32,
         cw_max: 1024,
-        max_psdu_bytes: MAX_NON_HT_PSDU_BYTES,
         modes: modes(preamble, conventions.dsss_txtime).collect(),
         basic_rates: [1_000, 2_000].map(rate).to_vec(),
         conventions,
@@ -56,6 +55,8 @@ pub(super) fn modes(preamble: Preamble, txtime: DsssTxTime) -> impl Iterator<Ite
             mandatory: true,
             preamble: if half_bits == 2 { Preamble::Long } else { preamble }.duration(),
             extension: Span::ZERO,
+            max_ampdu_bytes: 0,
+            mcs: None,
             coding: coding(half_bits, txtime),
         }
     })

@@ -6,6 +6,40 @@ pub const RTS_BYTES: u32 = 20;
 pub const CTS_BYTES: u32 = 14;
 /// ACK, with the format of the CTS (9.3.1.4).
 pub const ACK_BYTES: u32 = CTS_BYTES;
+/// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
+/// number, FCS (9.3.1.8).
+pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;
+/// Compressed block ack for 64 MPDUs: as the request, with a bit for each of them (9.3.1.9).
+pub const BLOCK_ACK_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 8;
+/// The same for 256 MPDUs, from 802.11ax on.
+pub const BLOCK_ACK_256_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 32;
+
+/// What a receiver says of what it got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// ACK of one MPDU that is no part of an A-MPDU, or all of a VHT or HE one.
+    Ack,
+    /// Compressed block ack for up to 64 MPDUs.
+    BlockAck,
+    /// Compressed block ack for up to 256 MPDUs, of 802.11ax.
+    BlockAck256,
+}
+
+impl Response {
+    /// Bytes of the frame.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Response::Ack => ACK_BYTES,
+            Response::BlockAck => BLOCK_ACK_BYTES,
+            Response::BlockAck256 => BLOCK_ACK_256_BYTES,
+        }
+    }
+
+    /// The block ack under an agreement for a window of so many MPDUs.
+    pub const fn to_window(mpdus: u32) -> Response {
+        if mpdus > 64 { Response::BlockAck256 } else { Response::BlockAck }
+    }
+}
 
 /// MAC header of a data frame with three addresses (9.3.2.1).
 pub const HEADER_BYTES: u32 = 24;
@@ -24,3 +58,7 @@ pub const NS2_OVERHEAD_BYTES: u32 = FOUR_ADDRESS_HEADER_BYTES + FCS_BYTES;
 
 /// Largest PSDU before 802.11n: OFDM's LENGTH field has 12 bits (17.3.4.3).
 pub const MAX_NON_HT_PSDU_BYTES: u32 = 4_095;
+/// Largest MPDU in an A-MPDU of HT: the delimiter's length field has 12 bits (9.7.1).
+pub const HT_MAX_MPDU_BYTES: u32 = 4_095;
+/// Largest MPDU of VHT and HE (table 9-19).
+pub const VHT_MAX_MPDU_BYTES: u32 = 11_454;

@@ -1,10 +1,13 @@
 //! Physical layers: how long everything takes that 802.11 sends, and waits.
 //!
-//! A [`Phy`] is made once, by [`dsss`], [`ofdm()`] or [`erp`], with the network's control rates. Whatever
-//! does not depend on a frame's size is then a field; the duration of a frame is a closed formula in
-//! integers. Nothing is allocated after that, and nothing is rounded but where [`Conventions`] says so.
+//! A [`Phy`] is made once, by [`dsss`], [`ofdm()`], [`erp`], [`ht()`], [`vht()`] or [`he()`], with the
+//! network's control rates. Whatever does not depend on a frame's size is then a field; the duration of a
+//! frame is a closed formula in integers. Nothing is allocated after that, and nothing is rounded but
+//! where [`Conventions`] says so.
 //!
-//! A layer is a list of modes with channel access timing. Another one is another file like `ofdm`.
+//! A layer is a list of modes with channel access timing. Another one is another file like `ofdm`. Layers
+//! of 802.11n and later have the modes of those before them too, so that a cell of old and new stations
+//! is one layer; control frames have the oldest modes, which all stations know.
 //!
 //! ```
 //! use airqueue_core::DataRate;
@@ -16,35 +19,58 @@
 //! assert_eq!(phy.rate(phy.response_rate(fast)).as_bps(), 2_000_000);
 //! # Ok::<(), airqueue_wifi::phy::PhyError>(())
 //! ```
+//!
+//! ```
+//! use airqueue_wifi::phy::{Band, Capability, Conventions, Format, GuardInterval, Mcs, Response, Width, ht};
+//!
+//! let width = Width::Mhz20;
+//! let phy = ht(Band::Ghz5, Capability { width, streams: 1 }, Conventions::STANDARD)?;
+//! let fast = Mcs { format: Format::Ht, index: 7, streams: 1, width, guard: GuardInterval::Ns800 };
+//! let fast = phy.mcs_index(fast)?;
+//! let ampdu = phy.fill(fast, &phy.ampdu_limits(fast).unwrap(), std::iter::repeat(1538));
+//! assert_eq!((ampdu.mpdus(), ampdu.bytes()), (28, 43_230));
+//! assert_eq!(phy.airtime(fast, ampdu.bytes()).as_nanos(), 5_360_000);
+//! assert_eq!(phy.response(fast, Response::BlockAck).as_nanos(), 32_000);
+//! # Ok::<(), airqueue_wifi::phy::PhyError>(())
+//! ```
 
+mod ampdu;
 mod conventions;
 mod dsss;
 mod edca;
+mod error;
 pub mod frames;
+mod he;
+mod ht;
+mod layer;
+mod mcs;
 mod mode;
 mod ofdm;
-#[cfg(test)]
-mod tests;
+mod vht;
 
-pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, ResponseTimeout};
+pub use ampdu::{Ampdu, AmpduLimits};
+pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, HtTxTime, ResponseTimeout};
 pub use dsss::{Preamble, dsss};
 pub use edca::{AccessCategory, EdcaEdition, EdcaParameters, EdcaRole, edca_defaults};
+pub use error::PhyError;
+pub use frames::Response;
+pub use he::he;
+pub use ht::ht;
+pub use mcs::{Capability, Format, GuardInterval, Mcs, Width};
 pub use mode::ModulationClass;
-pub use ofdm::{Slot, erp, ofdm};
+pub use ofdm::{Band, Slot, erp, ofdm};
+pub use vht::vht;
 
+use crate::medium::Modulation;
 use airqueue_core::{DataRate, Span};
-use frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
-use mode::{Airtime, Mode};
-use thiserror::Error;
-
-/// Propagation delay that ns-2 allows for, twice in each time-out.
-const NS2_PROPAGATION: Span = Span::from_micros(2);
-/// The largest time that Duration/ID can announce: its bit 15 must be 0 (IEEE 802.11-2016, 9.2.4.2).
-const MAX_DURATION_US: i64 = 32_767;
+use error::rates_text;
+use frames::{HT_MAX_MPDU_BYTES, MAX_NON_HT_PSDU_BYTES, VHT_MAX_MPDU_BYTES};
+use layer::{Control, Layer, Timing};
+use mode::Mode;
 
 /// Place of a rate in its layer's table. It means nothing to another layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RateIndex(u8);
+pub struct RateIndex(u16);
 
 impl RateIndex {
     /// The place, for tables beside the layer's own.
@@ -64,53 +90,6 @@ pub enum Protection {
     RtsCts,
 }
 
-/// A rate that cannot be, and those that can.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[expect(missing_docs)] // the messages say it
-pub enum PhyError {
-    #[error("{layer} has no rate of {} Mb/s; it must be one of {rates} Mb/s", mbps(*rate))]
-    UnknownRate { layer: &'static str, rate: DataRate, rates: String },
-    #[error("{layer} sends no control frames at {} Mb/s; it must be one of {rates} Mb/s", mbps(*rate))]
-    ControlRate { layer: &'static str, rate: DataRate, rates: String },
-    #[error("there is no basic rate; name at least one of the rates of {layer}: {rates} Mb/s")]
-    NoBasicRate { layer: &'static str, rates: String },
-}
-
-/// What a layer's file says of it.
-#[derive(Clone, Debug)]
-struct Layer {
-    name: &'static str,
-    slot: Span,
-    sifs: Span,
-    cw_min: u32,
-    cw_max: u32,
-    max_psdu_bytes: u32,
-    modes: Vec<Mode>,
-    /// BSSBasicRateSet unless the network says otherwise.
-    basic_rates: Vec<DataRate>,
-    conventions: Conventions,
-}
-
-/// Which rates ACK, CTS and RTS have.
-enum Control {
-    /// By the standard's rule, from the basic rates.
-    Basic(Vec<DataRate>),
-    /// All the same.
-    Fixed(DataRate),
-}
-
-/// What follows from a rate and the control rates.
-#[derive(Clone, Debug)]
-struct Timing {
-    airtime: Airtime,
-    rts: Span,
-    /// ACK and CTS are equally long.
-    ack: Span,
-    response: RateIndex,
-    response_timeout: Span,
-    data_nav: Span,
-}
-
 /// A physical layer with its channel access timing and the network's control rates.
 ///
 /// Methods that take a [`RateIndex`] want one of this layer, from [`Phy::rate_index`] or
@@ -125,7 +104,7 @@ pub struct Phy {
 
 impl Phy {
     fn new(layer: Layer) -> Phy {
-        debug_assert!(layer.modes.len() <= 1 << u8::BITS, "a RateIndex has 8 bits");
+        debug_assert!(layer.modes.len() <= 1 << u16::BITS, "a RateIndex has 16 bits");
         let basic = Control::Basic(layer.basic_rates.clone());
         Phy::derived(layer, &basic)
     }
@@ -197,22 +176,51 @@ impl Phy {
         self.layer.cw_max
     }
 
-    /// The largest PSDU. Durations of larger ones are computed all the same: check before.
+    /// The largest PSDU at any rate. Durations of larger ones are computed all the same: check before.
     pub fn max_psdu_bytes(&self) -> u32 {
-        self.layer.max_psdu_bytes
+        let ampdus = self.layer.modes.iter().map(|mode| mode.max_ampdu_bytes);
+        ampdus.max().unwrap_or(0).max(MAX_NON_HT_PSDU_BYTES)
     }
 
-    /// All rates in the order of the table, rising within each class.
+    /// The largest MPDU at a rate: 4095 bytes, as much as OFDM's LENGTH field and the delimiter of HT's
+    /// A-MPDUs can say; 11 454 of VHT and HE (IEEE 802.11-2016, table 9-19).
+    pub fn max_mpdu_bytes(&self, index: RateIndex) -> u32 {
+        match self.class(index) {
+            ModulationClass::Dsss | ModulationClass::Ofdm => MAX_NON_HT_PSDU_BYTES,
+            ModulationClass::Ht => HT_MAX_MPDU_BYTES,
+            ModulationClass::Vht | ModulationClass::He => VHT_MAX_MPDU_BYTES,
+        }
+    }
+
+    /// All rates in the order of the table: DSSS, OFDM, HT, VHT, HE. They rise within DSSS, OFDM, and
+    /// schemes that differ in their index alone.
     pub fn rates(&self) -> impl ExactSizeIterator<Item = (RateIndex, DataRate)> {
-        self.layer.modes.iter().enumerate().map(|(at, mode)| (RateIndex(at as u8), mode.rate))
+        self.layer.modes.iter().enumerate().map(|(at, mode)| (RateIndex(at as u16), mode.rate))
     }
 
-    /// The place of a rate.
+    /// The place of a rate of DSSS or OFDM. Those of 802.11n and later are no names, as several schemes
+    /// have the same: see [`Phy::mcs_index`].
     pub fn rate_index(&self, rate: DataRate) -> Result<RateIndex, PhyError> {
-        self.rates().find(|(_, known)| *known == rate).map(|(index, _)| index).ok_or_else(|| {
-            let rates = rates_text(self.rates().map(|(_, known)| known));
+        self.layer.control_index(rate).ok_or_else(|| {
+            let rates = rates_text(self.layer.control_rates());
             PhyError::UnknownRate { layer: self.layer.name, rate, rates }
         })
+    }
+
+    /// The place of a scheme of 802.11n or later.
+    pub fn mcs_index(&self, mcs: Mcs) -> Result<RateIndex, PhyError> {
+        mcs.check()?;
+        let at = self.layer.modes.iter().position(|mode| mode.mcs == Some(mcs));
+        at.map(|at| RateIndex(at as u16)).ok_or_else(|| {
+            let fastest = self.layer.modes.iter().max_by_key(|mode| mode.rate).expect("modes");
+            let fastest = fastest.name();
+            PhyError::UnknownMcs { layer: self.layer.name, mcs, fastest }
+        })
+    }
+
+    /// The scheme at a place; `None` before 802.11n.
+    pub fn mcs(&self, index: RateIndex) -> Option<Mcs> {
+        self.mode(index).mcs
     }
 
     /// The rate at a place.
@@ -220,9 +228,17 @@ impl Phy {
         self.mode(index).rate
     }
 
-    /// Its modulation: that of its response, too.
+    /// Its class.
     pub fn class(&self, index: RateIndex) -> ModulationClass {
         self.mode(index).class
+    }
+
+    /// How it puts bits on the air.
+    pub fn modulation(&self, index: RateIndex) -> Modulation {
+        match self.mcs(index) {
+            Some(mcs) => mcs.modulation(),
+            None => Modulation::at(self.rate(index)).expect("a rate of 802.11b, a or g"),
+        }
     }
 
     /// Preamble and PHY header, after which a receiver knows that there is a frame: aRxPHYStartDelay.
@@ -258,6 +274,17 @@ impl Phy {
     #[inline]
     pub fn ack(&self, index: RateIndex) -> Span {
         self.timing(index).ack
+    }
+
+    /// Duration of the response to a data frame, an A-MPDU or a block ack request at a rate.
+    #[inline]
+    pub fn response(&self, index: RateIndex, response: Response) -> Span {
+        self.airtime(self.response_rate(index), response.bytes())
+    }
+
+    /// The Duration/ID of a frame at this rate behind which comes only its response: SIFS and that.
+    pub fn response_nav(&self, index: RateIndex, response: Response) -> Span {
+        self.nav(self.sifs() + self.response(index, response))
     }
 
     /// The rate of the response to a frame, and of an RTS in front of it if nothing needs to be
@@ -338,101 +365,6 @@ impl Phy {
     fn timing(&self, index: RateIndex) -> &Timing {
         &self.timings[index.as_usize()]
     }
-}
-
-impl Layer {
-    fn aifs(&self, aifsn: u32) -> Span {
-        Span::from_nanos(self.sifs.as_nanos() + i64::from(aifsn) * self.slot.as_nanos())
-    }
-
-    fn nav(&self, left: Span) -> Span {
-        let up_to = match self.conventions.duration_field {
-            DurationField::RoundedUp => 999,
-            DurationField::Nearest => 500,
-        };
-        let us = (left.as_nanos().max(0) + up_to) / 1_000;
-        Span::from_micros(us.min(MAX_DURATION_US))
-    }
-
-    fn eifs(&self, control: &Control) -> Span {
-        let lowest = match (self.conventions.eifs_ack, control) {
-            (EifsAck::LowestRate, _) => self.control_rates().min(),
-            (EifsAck::LowestBasicRate, Control::Basic(rates)) => rates.iter().copied().min(),
-            (EifsAck::LowestBasicRate, Control::Fixed(rate)) => Some(*rate),
-        };
-        let index = lowest.and_then(|rate| self.control_index(rate)).expect("a control rate");
-        let ack = self.modes[index.as_usize()].airtime().of(ACK_BYTES);
-        self.sifs + ack + self.aifs(2)
-    }
-
-    fn timing(&self, mode: &Mode, control: &Control) -> Timing {
-        const { assert!(ACK_BYTES == CTS_BYTES) };
-        let airtime = mode.airtime();
-        let response = self.response(mode, control);
-        let answer = &self.modes[response.as_usize()];
-        let ack = answer.airtime().of(ACK_BYTES);
-        let response_timeout = match self.conventions.response_timeout {
-            ResponseTimeout::Start => self.sifs + self.slot + answer.preamble,
-            ResponseTimeout::End => self.sifs + ack + NS2_PROPAGATION + NS2_PROPAGATION,
-        };
-        Timing {
-            airtime,
-            rts: airtime.of(RTS_BYTES),
-            ack: airtime.of(ACK_BYTES),
-            response,
-            response_timeout,
-            data_nav: self.nav(self.sifs + ack),
-        }
-    }
-
-    fn response(&self, mode: &Mode, control: &Control) -> RateIndex {
-        let basic = match control {
-            Control::Fixed(rate) => return self.control_index(*rate).expect("a control rate"),
-            Control::Basic(rates) => rates,
-        };
-        let highest = |allowed: &dyn Fn(&Mode) -> bool| {
-            let below = |m: &&Mode| {
-                m.control && m.class == mode.class && m.rate <= mode.reference && allowed(m)
-            };
-            self.modes.iter().filter(below).map(|m| m.rate).max()
-        };
-        highest(&|m| basic.contains(&m.rate))
-            .or_else(|| highest(&|m| m.mandatory))
-            .and_then(|rate| self.control_index(rate))
-            .expect("the lowest rate of each class is mandatory")
-    }
-
-    /// The place of a rate among those of control frames, which differ from each other.
-    fn control_index(&self, rate: DataRate) -> Option<RateIndex> {
-        let at = self.modes.iter().position(|mode| mode.control && mode.rate == rate);
-        at.map(|at| RateIndex(at as u8))
-    }
-
-    fn control_rates(&self) -> impl Iterator<Item = DataRate> {
-        self.modes.iter().filter(|mode| mode.control).map(|mode| mode.rate)
-    }
-
-    fn check_control(&self, rate: DataRate) -> Result<(), PhyError> {
-        match self.control_index(rate) {
-            Some(_) => Ok(()),
-            None => Err(PhyError::ControlRate {
-                layer: self.name,
-                rate,
-                rates: rates_text(self.control_rates()),
-            }),
-        }
-    }
-}
-
-/// Rates for a message, rising.
-fn rates_text(rates: impl Iterator<Item = DataRate>) -> String {
-    let mut rates: Vec<DataRate> = rates.collect();
-    rates.sort_unstable();
-    rates.iter().map(|rate| mbps(*rate).to_string()).collect::<Vec<_>>().join(", ")
-}
-
-fn mbps(rate: DataRate) -> f64 {
-    rate.as_bps() as f64 / 1e6
 }
 
 /// A rate of a layer's table.

@@ -1,21 +1,44 @@
 //! One rate of a layer, and the closed formula for the duration of a frame at it.
 
+use super::error::mbps;
+use super::mcs::Mcs;
 use airqueue_core::{DataRate, Span};
 
-/// Families of modulation between which no response crosses (IEEE 802.11-2016, 10.7.6.5.2).
+/// Families of modulation (IEEE 802.11-2016, table 10-9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModulationClass {
     /// DSSS and HR/DSSS: 1, 2, 5.5, 11 Mb/s.
     Dsss,
     /// OFDM and ERP-OFDM: 6 to 54 Mb/s.
     Ofdm,
+    /// 802.11n.
+    Ht,
+    /// 802.11ac.
+    Vht,
+    /// 802.11ax.
+    He,
+}
+
+impl ModulationClass {
+    /// That of the control frame which answers a frame (10.7.6.5.2): between DSSS and OFDM no response
+    /// crosses, and all stations of a later class know OFDM.
+    pub fn of_response(self) -> ModulationClass {
+        match self {
+            ModulationClass::Dsss => ModulationClass::Dsss,
+            _ => ModulationClass::Ofdm,
+        }
+    }
+
+    /// Whether 802.11n or a later amendment brought it: its frames may be A-MPDUs.
+    pub fn is_ht_or_later(self) -> bool {
+        !matches!(self, ModulationClass::Dsss | ModulationClass::Ofdm)
+    }
 }
 
 /// What a layer says of one of its rates.
 #[derive(Clone, Debug)]
 pub(super) struct Mode {
     pub(super) rate: DataRate,
-    /// Of the response to a frame at this rate.
     pub(super) class: ModulationClass,
     /// Rate that the response's may not exceed: the rate itself, or from 802.11n on the non-HT
     /// reference rate of the same modulation and coding (table 10-8).
@@ -28,6 +51,10 @@ pub(super) struct Mode {
     pub(super) preamble: Span,
     /// Silence behind the last symbol that belongs to the frame.
     pub(super) extension: Span,
+    /// The longest A-MPDU; 0 before 802.11n.
+    pub(super) max_ampdu_bytes: u32,
+    /// The scheme, from 802.11n on.
+    pub(super) mcs: Option<Mcs>,
     pub(super) coding: Coding,
 }
 
@@ -64,6 +91,17 @@ pub(super) struct Airtime {
 }
 
 impl Mode {
+    /// For a message.
+    pub(super) fn name(&self) -> String {
+        let rate = || format!("{} Mb/s", mbps(self.rate));
+        self.mcs.map_or_else(rate, |mcs| mcs.to_string())
+    }
+
+    /// The largest PSDU that lasts no longer than `limit`; `None` if none is so short.
+    pub(super) fn most_bytes(&self, limit: Span) -> Option<u32> {
+        self.coding.most_bytes(limit - self.preamble - self.extension)
+    }
+
     pub(super) fn airtime(&self) -> Airtime {
         let Coding { fixed_units, units_per_byte, units_per_symbol, symbol, boundary } =
             self.coding;
@@ -75,6 +113,20 @@ impl Mode {
             symbol: symbol.as_nanos() as u64,
             boundary: boundary.as_nanos() as u64,
         }
+    }
+}
+
+impl Coding {
+    /// The most bytes of which [`Airtime`] says that they take no longer than `on_air` without what is
+    /// around them; `None` if not even none do.
+    fn most_bytes(&self, on_air: Span) -> Option<u32> {
+        let [on_air, boundary, symbol] =
+            [on_air, self.boundary, self.symbol].map(|span| span.as_nanos());
+        let symbols = on_air / boundary * boundary / symbol;
+        let units = symbols.checked_mul(self.units_per_symbol.into())?;
+        let left = units - i64::from(self.fixed_units);
+        let bytes = u64::try_from(left).ok()? / u64::from(self.units_per_byte);
+        Some(u32::try_from(bytes).unwrap_or(u32::MAX))
     }
 }
 
@@ -99,7 +151,8 @@ const fn reciprocal(divisor: u32) -> u64 {
 
 /// `n / divisor`, rounded down. The reciprocal is less than 1 too large, the product hence less than
 /// n: too little to reach the next whole number as long as n · divisor < 2^64. It is: n has at most 46
-/// bits (2^32 bytes of 16 000 units), a divisor at most 17 (802.11ax's largest symbol).
+/// bits (2^32 bytes of 16 000 units), a divisor at most 18 (802.11ax's largest symbol), or 19 where
+/// ns-3 counts its thirds of bits, of which a byte has 24.
 #[inline]
 const fn quotient(n: u64, reciprocal: u64) -> u64 {
     ((n as u128 * reciprocal as u128) >> 64) as u64

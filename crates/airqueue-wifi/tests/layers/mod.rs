@@ -1,8 +1,13 @@
 //! Layers by the names of the tables in `tests/models/data`, which the Python models are tested with
 //! too.
 
+#![allow(dead_code)] // each test takes what it needs
+
 use airqueue_core::{DataRate, Span};
-use airqueue_wifi::phy::{Conventions, Phy, Preamble, RateIndex, Slot, dsss, erp, ofdm};
+use airqueue_wifi::phy::{
+    Band, Capability, Conventions, Format, GuardInterval, Mcs, Phy, Preamble, RateIndex, Slot,
+    Width, dsss, erp, he, ht, ofdm, vht,
+};
 
 pub const NAMES: [&str; 6] = ["b-long", "b-short", "a", "g", "g-long-slot", "g-long-preamble"];
 
@@ -34,4 +39,86 @@ pub fn at(phy: &Phy, rate_mbps: &str) -> RateIndex {
 
 pub fn us(microseconds: i64) -> Span {
     Span::from_micros(microseconds)
+}
+
+/// A layer of 802.11n or later, and the shape that the tables name: one of its widths, numbers of streams
+/// and guard intervals.
+pub struct Later {
+    pub phy: Phy,
+    pub shape: Mcs,
+}
+
+impl Later {
+    /// By names such as `n-2.4-40mhz-2ss-sgi` and `ax-80mhz-gi1.6`; `None` for older layers.
+    pub fn named(name: &str, conventions: Conventions) -> Option<Later> {
+        let mut parts = name.split('-');
+        let format = match parts.next().unwrap() {
+            "n" => Format::Ht,
+            "ac" => Format::Vht,
+            "ax" => Format::He,
+            _ => return None,
+        };
+        let (mut width, mut streams, mut guard) = (None, 1, GuardInterval::Ns800);
+        let (mut at_2_4, mut slot) = (false, Slot::Short);
+        for part in parts {
+            match part {
+                "2.4" => at_2_4 = true,
+                "long" => slot = Slot::Long,
+                "slot" => {}
+                "sgi" => guard = GuardInterval::Ns400,
+                "gi1.6" => guard = GuardInterval::Ns1600,
+                "gi3.2" => guard = GuardInterval::Ns3200,
+                part if part.ends_with("mhz") => width = Some(part.trim_end_matches("mhz")),
+                part => streams = part.strip_suffix("ss").unwrap().parse().unwrap(),
+            }
+        }
+        let usual = if format == Format::Ht || at_2_4 { "20" } else { "80" };
+        let width = mhz(width.unwrap_or(usual));
+        let band = if at_2_4 { ghz_2_4(slot) } else { Band::Ghz5 };
+        let shape = Mcs { format, index: 0, streams, width, guard };
+        Some(Later { phy: made(shape, band, conventions), shape })
+    }
+
+    /// All schemes of the shape, rising.
+    pub fn schemes(&self) -> Vec<RateIndex> {
+        let places = self.phy.rates().map(|(index, _)| index);
+        let shape = |index: &RateIndex| {
+            self.phy.mcs(*index).is_some_and(|mcs| Mcs { index: 0, ..mcs } == self.shape)
+        };
+        places.filter(shape).collect()
+    }
+
+    /// The scheme with this rate as it is printed, in Mb/s with one digit.
+    pub fn at(&self, printed: &str) -> RateIndex {
+        let schemes = self.schemes();
+        *schemes.iter().find(|&&index| print(self.phy.rate(index)) == printed).unwrap()
+    }
+}
+
+/// The layer whose newest format and most are the shape's.
+pub fn made(shape: Mcs, band: Band, conventions: Conventions) -> Phy {
+    let most = Capability { width: shape.width, streams: shape.streams };
+    match shape.format {
+        Format::Ht => ht(band, most, conventions),
+        Format::Vht => vht(most, conventions),
+        Format::He => he(band, most, conventions),
+    }
+    .unwrap()
+}
+
+pub fn ghz_2_4(slot: Slot) -> Band {
+    Band::Ghz2_4 { slot, preamble: Preamble::Short }
+}
+
+pub fn mhz(text: &str) -> Width {
+    Width::ALL.into_iter().find(|width| width.mhz().to_string() == text).unwrap()
+}
+
+/// As the standard prints it: in Mb/s with one digit, halves up.
+pub fn print(rate: DataRate) -> String {
+    let tenths = (rate.as_bps() + 50_000) / 100_000;
+    match tenths % 10 {
+        0 => format!("{}", tenths / 10),
+        digit => format!("{}.{digit}", tenths / 10),
+    }
 }

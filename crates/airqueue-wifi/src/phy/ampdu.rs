@@ -1,0 +1,131 @@
+//! A-MPDUs: several MPDUs in one PSDU (IEEE 802.11-2016, 9.7 and 10.13).
+//!
+//! Each MPDU has a delimiter of 4 bytes in front and padding to a multiple of 4 behind, except the last.
+//! Nothing is allocated, so that it can be asked for each transmission. MSDUs are not aggregated within
+//! an MPDU (A-MSDU).
+
+use super::{Phy, RateIndex};
+use airqueue_core::Span;
+
+/// The delimiter in front of each MPDU (9.7.1).
+const DELIMITER_BYTES: u32 = 4;
+/// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
+const MAX_PPDU: Span = Span::from_micros(5_484);
+/// MPDUs that a block ack can tell of before 802.11ax, and since.
+const WINDOW: u32 = 64;
+const HE_WINDOW: u32 = 256;
+
+/// What an A-MPDU may be. The standard's limits come from [`Phy::ampdu_limits`]; receivers, agreements
+/// and TXOPs allow less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmpduLimits {
+    /// The most MPDUs: the window of the block ack agreement.
+    pub mpdus: u32,
+    /// The largest PSDU, in bytes.
+    pub bytes: u32,
+    /// The longest PPDU, preamble and signal extension included.
+    pub duration: Span,
+    /// Minimum MPDU start spacing of the receiver, the time that it needs for an MPDU: 0 to 16 µs
+    /// (10.13.3).
+    pub start_spacing: Span,
+}
+
+/// An A-MPDU as far as its length goes. The default is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ampdu {
+    mpdus: u32,
+    bytes: u32,
+    /// Where the last subframe begins.
+    last: u32,
+}
+
+impl Ampdu {
+    /// The same and an MPDU, which begins no less than `apart_bytes` behind the one before: empty
+    /// delimiters fill what is missing. `None` if it would have more than 2^32 bytes.
+    pub fn with(self, mpdu_bytes: u32, apart_bytes: u32) -> Option<Ampdu> {
+        let begins = match self.mpdus {
+            0 => 0,
+            _ => self.bytes.max(self.last.checked_add(apart_bytes)?),
+        };
+        let last = begins.checked_next_multiple_of(4)?;
+        let bytes = last.checked_add(DELIMITER_BYTES)?.checked_add(mpdu_bytes)?;
+        Some(Ampdu { mpdus: self.mpdus + 1, bytes, last })
+    }
+
+    /// How many MPDUs.
+    pub fn mpdus(self) -> u32 {
+        self.mpdus
+    }
+
+    /// Bytes of the PSDU.
+    pub fn bytes(self) -> u32 {
+        self.bytes
+    }
+}
+
+impl AmpduLimits {
+    /// The same where the PPDU must not last longer than this either.
+    pub fn within(self, duration: Span) -> AmpduLimits {
+        AmpduLimits { duration: self.duration.min(duration), ..self }
+    }
+
+    /// The same under a block ack agreement for so many MPDUs.
+    pub fn window(self, mpdus: u32) -> AmpduLimits {
+        AmpduLimits { mpdus: self.mpdus.min(mpdus), ..self }
+    }
+}
+
+impl Phy {
+    /// The limits of the standard at a rate: 64 MPDUs and 65 535 bytes for HT, 64 and 1 048 575 for VHT,
+    /// 256 and 6 500 631 for HE (at 2.4 GHz 524 287), 5.484 ms for all. `None` before 802.11n.
+    pub fn ampdu_limits(&self, index: RateIndex) -> Option<AmpduLimits> {
+        let mode = self.mode(index);
+        mode.mcs.map(|mcs| AmpduLimits {
+            mpdus: if mcs.format == super::Format::He { HE_WINDOW } else { WINDOW },
+            bytes: mode.max_ampdu_bytes,
+            duration: MAX_PPDU,
+            start_spacing: Span::ZERO,
+        })
+    }
+
+    /// The A-MPDU of as many of these MPDUs as fit, in their order: it ends before the first that does
+    /// not. It is empty if not even one fits. `mpdu_bytes` are their lengths with header and FCS.
+    pub fn fill(
+        &self,
+        index: RateIndex,
+        limits: &AmpduLimits,
+        mpdu_bytes: impl IntoIterator<Item = u32>,
+    ) -> Ampdu {
+        let most = self.most_bytes(index, limits.duration).unwrap_or(0).min(limits.bytes);
+        let apart = self.apart_bytes(index, limits.start_spacing);
+        let mut ampdu = Ampdu::default();
+        for mpdu in mpdu_bytes.into_iter().take(limits.mpdus as usize) {
+            match ampdu.with(mpdu, apart) {
+                Some(longer) if longer.bytes <= most => ampdu = longer,
+                _ => break,
+            }
+        }
+        ampdu
+    }
+
+    /// Bytes of the PSDU that is one MPDU: VHT and HE put that into an A-MPDU too (10.13.7).
+    pub fn single_psdu_bytes(&self, index: RateIndex, mpdu_bytes: u32) -> u32 {
+        match self.mcs(index).map(|mcs| mcs.format) {
+            Some(super::Format::Vht | super::Format::He) => mpdu_bytes + DELIMITER_BYTES,
+            _ => mpdu_bytes,
+        }
+    }
+
+    /// The largest PSDU that lasts no longer than `duration`; `None` if not even an empty one is so short.
+    /// The inverse of [`Phy::airtime`].
+    pub fn most_bytes(&self, index: RateIndex, duration: Span) -> Option<u32> {
+        self.mode(index).most_bytes(duration)
+    }
+
+    /// How many bytes at the data rate last as long as the start spacing.
+    fn apart_bytes(&self, index: RateIndex, spacing: Span) -> u32 {
+        let work = self.rate(index).work_in(spacing);
+        let bytes = work.div_ceil(8 * 1_000_000_000);
+        bytes.try_into().unwrap_or(u32::MAX)
+    }
+}

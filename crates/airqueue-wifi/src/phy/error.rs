@@ -1,0 +1,45 @@
+//! What a layer refuses, and in which words.
+
+use super::mcs::Mcs;
+use airqueue_core::DataRate;
+use thiserror::Error;
+
+/// A rate that cannot be, and those that can.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[expect(missing_docs)] // the messages say it
+pub enum PhyError {
+    #[error("{layer} has no rate of {} Mb/s; it must be one of {rates} Mb/s", mbps(*rate))]
+    UnknownRate { layer: &'static str, rate: DataRate, rates: String },
+    #[error("{layer} sends no control frames at {} Mb/s; it must be one of {rates} Mb/s", mbps(*rate))]
+    ControlRate { layer: &'static str, rate: DataRate, rates: String },
+    #[error("there is no basic rate; name at least one of the rates of {layer}: {rates} Mb/s")]
+    NoBasicRate { layer: &'static str, rates: String },
+    #[error("{layer} has from 1 to {most} spatial streams; found {streams}")]
+    Streams { layer: &'static str, streams: u8, most: u8 },
+    #[error("the channels of {layer} are at most {most} MHz wide here; found {mhz} MHz")]
+    Width { layer: &'static str, mhz: u32, most: u32 },
+    #[error(
+        "there is no {mcs}: HT has MCS 0 to 31 (8 for each of 1 to 4 streams) at 20 and 40 MHz, VHT MCS 0 \
+         to 9 and HE MCS 0 to 11 of 1 to 8 streams up to 160 MHz; guard intervals are 0.4 and 0.8 us, in \
+         HE 0.8, 1.6 and 3.2 us"
+    )]
+    NoMcs { mcs: Mcs },
+    #[error(
+        "the standard leaves out {mcs}, whose bits its encoders cannot share out; take the MCS below it, or \
+         another number of streams"
+    )]
+    LeftOut { mcs: Mcs },
+    #[error("{layer} as it is set up here has no {mcs}; its fastest mode is {fastest}")]
+    UnknownMcs { layer: &'static str, mcs: Mcs, fastest: String },
+}
+
+/// Rates for a message, rising.
+pub(super) fn rates_text(rates: impl Iterator<Item = DataRate>) -> String {
+    let mut rates: Vec<DataRate> = rates.collect();
+    rates.sort_unstable();
+    rates.iter().map(|rate| mbps(*rate).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn mbps(rate: DataRate) -> f64 {
+    rate.as_bps() as f64 / 1e6
+}
