@@ -1,26 +1,28 @@
 //! The network at work.
 
-use super::air::{Airings, OnAir};
+use super::air::Airings;
+use super::cohorts::Cohorts;
 use super::errors::BitErrors;
 use super::flow::Flow;
 use super::grants::Grants;
-use super::hearing::{Ears, Hearing, OnAirNow};
+use super::frames::Meanings;
+use super::hearing::{Alone, Ears, Hearing, OnAirNow};
 use super::interface::Interface;
 use super::record::StationTally;
 use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
-use super::tap::{Heard, Socket, Tap};
+use super::tap::{Socket, Tap};
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
 use airqueue_core::{Packet, Payload, Seed, Time};
 use airqueue_transport::traffic::Source;
-use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Mac, Msdu, Network, Reaction};
-use airqueue_wifi::medium::{self, Air, End, Reception, StationId};
+use airqueue_wifi::mac::{Fate, Finished, Frame, Mac, Msdu, Network};
+use airqueue_wifi::medium::{Reception, StationId};
 
 /// Frames end.
-const END: Phase = Phase(0);
+pub(super) const END: Phase = Phase(0);
 /// Timers go off, packets arrive.
 const INPUT: Phase = Phase(1);
 /// Stations whose backoff ends say what they send.
@@ -49,17 +51,19 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Wlan {
     pub(super) net: Network,
-    ears: Ears,
-    hearing: Hearing,
+    pub(super) ears: Ears,
+    pub(super) hearing: Hearing,
     pub(super) macs: Vec<Mac>,
-    errors: BitErrors,
+    pub(super) cohorts: Cohorts,
+    pub(super) errors: BitErrors,
     /// The queues of all stations, one station's after the other's.
     pub(super) interfaces: Vec<Interface>,
     /// Each station's first queue, and the end.
     pub(super) first_queue: Vec<usize>,
     pub(super) flows: Vec<Flow>,
-    airings: Airings,
-    grants: Grants,
+    pub(super) airings: Airings,
+    /// Of the stations, then of the crowds.
+    pub(super) grants: Grants,
     grant_alarm: Alarm<Event>,
     /// When that alarm is set to go off.
     armed: Time,
@@ -68,10 +72,13 @@ pub struct Wlan {
     /// Frames that begin when nothing else is left to happen at this instant.
     beginning: Vec<Frame>,
     /// Stations in which a frame that ended has changed more than their view of the medium.
-    touched: Vec<u32>,
+    pub(super) touched: Vec<u32>,
+    /// For the stations that leave a crowd together, and for what a frame means to its members.
+    pub(super) called: Vec<u32>,
+    pub(super) meanings: Meanings,
     /// What became of packets of collected flows.
     outcomes: Vec<Outcome>,
-    tap: Socket,
+    pub(super) tap: Socket,
     pub(super) stations: Vec<StationTally>,
     next_packet: u64,
     pub(super) warm: Baseline,
@@ -101,23 +108,29 @@ impl Wlan {
                 .collect::<Result<Vec<_>, _>>()?,
         };
         let errors = spec.reach.frame_errors(spec.errors)?;
+        let alone = Alone::of_links(&spec.reach, &receptions);
+        let cohorts = Cohorts::new(&spec.reach, &alone, &macs);
+        let crowds = cohorts.crowds.len();
         let timer = |at| Alarm::new(Event::Timer(at as u32), INPUT);
         let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);
         let mut wlan = Wlan {
             errors: BitErrors::new(errors, spec.noise_w, &net.phy, stations, seed),
-            ears: Ears::new(spec.reach.clone(), &receptions),
-            hearing: Hearing::new(receptions),
+            ears: Ears::new(spec.reach.clone(), &alone, &cohorts),
+            hearing: Hearing::new(receptions, crowds),
+            cohorts,
             wakeups: (0..queues).map(wakeup).collect(),
             interfaces,
             first_queue,
             flows: Vec::with_capacity(spec.flows.len()),
             airings: Airings::default(),
-            grants: Grants::new(stations),
+            grants: Grants::new(stations + crowds),
             grant_alarm: Alarm::new(Event::Grant, GRANT),
             armed: Time::MAX,
             timers: (0..stations).map(timer).collect(),
             beginning: Vec::new(),
-            touched: Vec::new(),
+            touched: Vec::with_capacity(stations),
+            called: Vec::with_capacity(stations),
+            meanings: Vec::with_capacity(stations),
             outcomes: Vec::new(),
             tap: Socket::default(),
             stations: vec![StationTally::default(); stations],
@@ -249,20 +262,21 @@ impl Wlan {
         if self.macs[station].held(category).is_none()
             && let Some(msdu) = self.take(interface, now, queue)
         {
+            self.set_apart(station);
             self.macs[station].on_packet(category, msdu, now, &self.net);
             self.settle(station, now);
         }
     }
 
     #[inline]
-    fn settle(&mut self, station: usize, now: Time) {
+    pub(super) fn settle(&mut self, station: usize, now: Time) {
         let mac = &mut self.macs[station];
         mac.settle(now, &self.net);
         self.grants.set(station, mac.next_grant());
     }
 
     /// Follows up on whatever changed a station's own state.
-    fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
+    pub(super) fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
         while let Some(finished) = self.macs[station].poll_finished() {
             self.account_finished(&finished);
             let interface = self.first_queue[station] + finished.queue;
@@ -287,12 +301,15 @@ impl Wlan {
 
     fn on_grants(&mut self, now: Time, queue: &mut EventQueue<Event>) {
         self.armed = Time::MAX;
-        self.grants.due(now, &mut self.touched);
-        while let Some(station) = self.touched.pop() {
+        let mut actors = std::mem::take(&mut self.called);
+        self.grants.due(now, &mut actors);
+        self.call_out(&mut actors, now);
+        while let Some(station) = actors.pop() {
             let frame = self.macs[station as usize].on_grant(now, &self.net);
             self.beginning.push(frame);
             self.follow_up(station as usize, now, queue);
         }
+        self.called = actors;
     }
 
     fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
@@ -303,89 +320,8 @@ impl Wlan {
         self.follow_up(station, now, queue);
     }
 
-    fn begin(&mut self, frame: Frame, now: Time, queue: &mut EventQueue<Event>) {
-        let from = frame.from.index();
-        let air = Air { begins: now, ends: now + self.net.phy.airtime(frame.rate, frame.bytes) };
-        let place = self.airings.begin(frame, air);
-        queue.schedule(air.ends, END, Event::End(place));
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
-        self.hearing.transmit(frame.from, air, &on);
-        self.macs[from].on_transmit(now);
-        self.settle(from, now);
-        let Wlan { ears, hearing, macs, grants, airings, net, .. } = self;
-        let on = OnAirNow { ears, airings };
-        for &ear in ears.of(frame.from) {
-            hearing.begin(ear, place, now, &on);
-            let station = ear.station();
-            let mac = &mut macs[station];
-            if ear.sensed && mac.on_sensed_begin(now, net) {
-                grants.set(station, mac.next_grant());
-            }
-        }
-    }
-
-    /// `TAPPED`: what became of the frame is also told to the tap.
-    fn on_end<const TAPPED: bool>(&mut self, place: u32, now: Time, queue: &mut EventQueue<Event>) {
-        let OnAir { id, frame, air } = self.airings.end(place);
-        let (from, time) = (frame.from.index(), air.ends - air.begins);
-        self.macs[from].on_transmitted(&frame, now, &self.net);
-        self.stations[from].on_sent(frame.kind, time);
-        let overheard = self.net.overheard(&frame, now);
-        let mut received = false;
-        let Wlan { ears, hearing, macs, grants, net, errors, touched, .. } = self;
-        for &ear in ears.of(frame.from) {
-            let (station, end) = (ear.station(), hearing.end(ear, place, id));
-            let mac = &mut macs[station];
-            let idle = ear.sensed && mac.on_sensed_end(now);
-            let survived = end.outcome.decoded();
-            let bit_error =
-                survived && errors.lose(&frame, station, &end, || ears.signal(frame.from, station));
-            let decoded = survived && !bit_error;
-            if TAPPED {
-                let End { outcome, engaged, .. } = end;
-                let station = StationId(station as u32);
-                self.tap.hear(Heard { station, outcome, engaged, bit_error });
-            }
-            let mine = station == frame.to.index();
-            if mine {
-                self.stations[from].on_outcome(&frame, end.outcome, !decoded, time);
-                received = decoded;
-            }
-            let reaction = if decoded && mine {
-                mac.on_frame(&frame, now, net)
-            } else if decoded {
-                mac.overhear(overheard, net)
-            } else if end.engaged {
-                mac.on_error(end.outcome, now, net)
-            } else {
-                if end.outcome == medium::Outcome::Overpowered {
-                    mac.on_ignored(air.begins, now, net);
-                }
-                Reaction::Overheard
-            };
-            if reaction == Reaction::Mine {
-                touched.push(station as u32);
-            } else if idle {
-                mac.settle(now, net);
-                grants.set(station, mac.next_grant());
-            }
-        }
-        if received && frame.kind == FrameKind::Data {
-            self.deliver(from, frame.queue.into(), now);
-        }
-        if TAPPED {
-            let held = self.macs[from].held(frame.queue.into());
-            let data = held.filter(|_| frame.kind == FrameKind::Data);
-            self.tap.tell(frame, data.map(|msdu| msdu.packet), air.begins, now);
-        }
-        self.follow_up(from, now, queue);
-        while let Some(station) = self.touched.pop() {
-            self.follow_up(station as usize, now, queue);
-        }
-    }
-
     /// The receiver has decoded the data frame of a station's queue.
-    fn deliver(&mut self, from: usize, category: usize, now: Time) {
+    pub(super) fn deliver(&mut self, from: usize, category: usize, now: Time) {
         let mac = &mut self.macs[from];
         let Some(&Msdu { packet, .. }) = mac.held(category) else { return };
         if !mac.on_received_by_peer(category) {

@@ -51,6 +51,12 @@ impl BitErrors {
         }
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub(super) fn happen(&self) -> bool {
+        self.errors != FrameErrors::None
+    }
+
     /// True if the frame, which no other destroyed where a station hears it, is lost all the same.
     #[inline]
     pub(super) fn lose(
@@ -60,7 +66,7 @@ impl BitErrors {
         end: &End,
         signal: impl FnOnce() -> Signal,
     ) -> bool {
-        if self.errors == FrameErrors::None {
+        if !self.happen() {
             return false;
         }
         let loss = self.loss(frame, signal(), end);

@@ -5,31 +5,47 @@
 //! [`Reception`] is told of frames only when two of them overlap there or the station transmits itself.
 
 use super::air::Airings;
+use super::cohorts::{Cohorts, NONE};
 use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Outcome, Reach, Reception, Signal, StationId};
+use std::ops::Range;
 
-/// One who hears a station, and how.
+/// What a frame comes to that meets no other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    /// It makes the medium busy.
+    pub(super) sensed: bool,
+    /// It is decoded.
+    decoded: bool,
+    /// The receiver is with it to its end.
+    engaged: bool,
+}
+
+/// One who hears a station, or a cohort of such, and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ear {
-    station: u32,
-    /// Frames make the medium busy here.
-    pub(super) sensed: bool,
-    /// A frame that meets no other is decoded.
-    decoded: bool,
-    /// The receiver is with such a frame to its end.
-    engaged: bool,
+    to: u32,
+    pub(super) alone: Alone,
 }
 
 /// Who hears whom; never changes.
 #[derive(Debug)]
 pub(super) struct Ears {
     reach: Reach,
+    /// Stations that are in no cohort.
+    single: Table,
+    cohorts: Table,
+}
+
+/// For each station a list of ears.
+#[derive(Debug)]
+struct Table {
     ears: Vec<Ear>,
     /// Where the ears of each station begin, and the end.
     offsets: Vec<usize>,
 }
 
-/// What a station hears.
+/// What is heard at one place.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     /// The place of the one frame on the air here, if it began while nothing else was.
@@ -46,46 +62,107 @@ pub(super) struct OnAirNow<'a> {
     pub(super) airings: &'a Airings,
 }
 
-/// No place of a frame.
-const NONE: u32 = u32::MAX;
-
 /// The medium at work.
 #[derive(Debug)]
 pub(super) struct Hearing {
+    /// Of stations on their own.
     spots: Vec<Spot>,
+    /// Of crowds.
+    crowds: Vec<Spot>,
+    /// Of members of a crowd to which all frames are equally strong only the first is told of frames.
     receptions: Vec<Reception>,
 }
 
+/// What became of a frame at a crowd.
+pub(super) enum Ended {
+    /// The same at all.
+    Alike(End),
+    /// Each member's own receiver knows.
+    Apart,
+}
+
+impl Alone {
+    /// What a station's frames come to right beside it.
+    pub(super) const NEARBY: Alone = Alone { sensed: true, decoded: true, engaged: true };
+
+    fn new(signal: Signal, reception: &Reception) -> Alone {
+        let end = reception.alone(signal);
+        let (sensed, decoded) = (signal.sensed(), end.outcome.decoded());
+        Alone { sensed, decoded, engaged: end.engaged }
+    }
+
+    /// One for each link, in the order of the reach.
+    pub(super) fn of_links(reach: &Reach, receptions: &[Reception]) -> Vec<Alone> {
+        let stations = (0..reach.stations() as u32).map(StationId);
+        let hearers = stations.flat_map(|from| reach.hearers(from));
+        hearers.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])).collect()
+    }
+
+    pub(super) fn bits(self) -> u8 {
+        u8::from(self.sensed) | u8::from(self.decoded) << 1 | u8::from(self.engaged) << 2
+    }
+
+    fn end(self) -> End {
+        let outcome = if self.decoded { Outcome::Received } else { Outcome::Undecodable };
+        End { outcome, engaged: self.engaged, interference_w: 0.0 }
+    }
+}
+
 impl Ear {
+    /// The station or cohort.
     #[inline]
-    pub(super) fn station(&self) -> usize {
-        self.station as usize
+    pub(super) fn to(&self) -> usize {
+        self.to as usize
+    }
+}
+
+impl Table {
+    fn new() -> Table {
+        Table { ears: Vec::new(), offsets: vec![0] }
+    }
+
+    #[inline]
+    fn range(&self, from: StationId) -> Range<usize> {
+        self.offsets[from.index()]..self.offsets[from.index() + 1]
     }
 }
 
 impl Ears {
-    pub(super) fn new(reach: Reach, receptions: &[Reception]) -> Ears {
-        let mut ears = Vec::with_capacity(reach.links());
-        let mut offsets = vec![0];
-        for from in 0..reach.stations() {
-            for hearer in reach.hearers(StationId(from as u32)) {
-                let alone = receptions[hearer.station.index()].alone(hearer.signal());
-                ears.push(Ear {
-                    station: hearer.station.0,
-                    sensed: hearer.signal().sensed(),
-                    decoded: alone.outcome.decoded(),
-                    engaged: alone.engaged,
-                });
+    pub(super) fn new(reach: Reach, alone: &[Alone], cohorts: &Cohorts) -> Ears {
+        let (mut single, mut many) = (Table::new(), Table::new());
+        let mut last = vec![NONE; cohorts.all.len()];
+        let mut links = alone.iter();
+        for from in 0..reach.stations() as u32 {
+            for (hearer, &alone) in reach.hearers(StationId(from)).iter().zip(links.by_ref()) {
+                let cohort = cohorts.seats[hearer.station.index()].cohort;
+                if cohort == NONE {
+                    single.ears.push(Ear { to: hearer.station.0, alone });
+                } else if std::mem::replace(&mut last[cohort as usize], from) != from {
+                    many.ears.push(Ear { to: cohort, alone });
+                }
             }
-            offsets.push(ears.len());
+            single.offsets.push(single.ears.len());
+            many.offsets.push(many.ears.len());
         }
-        Ears { reach, ears, offsets }
+        Ears { reach, single, cohorts: many }
     }
 
-    /// Those who hear a station.
+    /// The stations outside cohorts that hear one.
     #[inline]
-    pub(super) fn of(&self, from: StationId) -> &[Ear] {
-        &self.ears[self.offsets[from.index()]..self.offsets[from.index() + 1]]
+    pub(super) fn single(&self, from: StationId) -> &[Ear] {
+        &self.single.ears[self.single.range(from)]
+    }
+
+    /// The cohorts whose stations, itself excepted, hear one: where they are in a list.
+    #[inline]
+    pub(super) fn cohorts(&self, from: StationId) -> Range<usize> {
+        self.cohorts.range(from)
+    }
+
+    /// An entry of that list.
+    #[inline]
+    pub(super) fn cohort(&self, at: usize) -> Ear {
+        self.cohorts.ears[at]
     }
 
     /// How one of them hears it.
@@ -95,11 +172,20 @@ impl Ears {
     }
 }
 
+impl Spot {
+    const SILENT: Spot = Spot { lone: NONE, heard: 0, deaf_until: Time::ZERO };
+
+    /// Receivers here have been told of what is on the air.
+    fn is_told(&self) -> bool {
+        self.heard > 0 && self.lone == NONE
+    }
+}
+
 impl Hearing {
     /// A silent medium.
-    pub(super) fn new(receptions: Vec<Reception>) -> Hearing {
-        let silent = Spot { lone: NONE, heard: 0, deaf_until: Time::ZERO };
-        Hearing { spots: vec![silent; receptions.len()], receptions }
+    pub(super) fn new(receptions: Vec<Reception>, crowds: usize) -> Hearing {
+        let spots = vec![Spot::SILENT; receptions.len()];
+        Hearing { spots, crowds: vec![Spot::SILENT; crowds], receptions }
     }
 
     /// A station begins to transmit.
@@ -123,15 +209,15 @@ impl Hearing {
         self.receptions[station].on_begin(on_air.id, on_air.air, signal);
     }
 
-    /// A frame begins to be heard.
+    /// A frame begins to be heard by a station on its own.
     #[inline(always)]
-    pub(super) fn begin(&mut self, ear: Ear, place: u32, now: Time, on: &OnAirNow) {
-        let spot = &mut self.spots[ear.station()];
+    pub(super) fn begin(&mut self, station: usize, place: u32, now: Time, on: &OnAirNow) {
+        let spot = &mut self.spots[station];
         spot.heard += 1;
         if spot.heard == 1 && now >= spot.deaf_until {
             spot.lone = place;
         } else {
-            self.begin_among_others(ear.station(), place, on);
+            self.begin_among_others(station, place, on);
         }
     }
 
@@ -141,25 +227,105 @@ impl Hearing {
         self.tell_of(station, place, on);
     }
 
-    /// A frame ends where it was heard: what became of it.
+    /// The same for a crowd; `told`: those of its members that are to be told.
+    #[inline]
+    pub(super) fn begin_at_crowd(
+        &mut self,
+        crowd: usize,
+        told: &[StationId],
+        place: u32,
+        on: &OnAirNow,
+    ) {
+        let spot = &mut self.crowds[crowd];
+        spot.heard += 1;
+        if spot.heard == 1 {
+            spot.lone = place;
+            return;
+        }
+        let lone = std::mem::replace(&mut spot.lone, NONE);
+        for member in told {
+            if lone != NONE {
+                self.tell_of(member.index(), lone, on);
+            }
+            self.tell_of(member.index(), place, on);
+        }
+    }
+
+    /// A frame ends where a station on its own heard it: what became of it.
     #[inline(always)]
-    pub(super) fn end(&mut self, ear: Ear, place: u32, id: FrameId) -> End {
-        let spot = &mut self.spots[ear.station()];
+    pub(super) fn end(&mut self, station: usize, alone: Alone, place: u32, id: FrameId) -> End {
+        let spot = &mut self.spots[station];
         spot.heard -= 1;
         if spot.lone == place {
             spot.lone = NONE;
-            let outcome = if ear.decoded { Outcome::Received } else { Outcome::Undecodable };
-            return End { outcome, engaged: ear.engaged, interference_w: 0.0 };
+            return alone.end();
         }
-        self.end_among_others(ear.station(), id)
+        self.end_among_others(station, id)
     }
 
+    /// The same for a station whose receiver was told.
     #[cold]
-    fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+    pub(super) fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
         self.receptions[station].on_end(id).expect("a frame that ends has begun")
     }
 
-    /// Whether a station's receiver is with a frame at `now` that it may yet decode.
+    /// A frame ends at a crowd; `first`: its first member, if all of them hear it equally strong.
+    #[inline]
+    pub(super) fn end_at_crowd(
+        &mut self,
+        crowd: usize,
+        first: Option<StationId>,
+        alone: Alone,
+        place: u32,
+        id: FrameId,
+    ) -> Ended {
+        let spot = &mut self.crowds[crowd];
+        spot.heard -= 1;
+        if spot.lone == place {
+            spot.lone = NONE;
+            return Ended::Alike(alone.end());
+        }
+        first.map_or(Ended::Apart, |first| Ended::Alike(self.end_among_others(first.index(), id)))
+    }
+
+    /// A crowd that was empty gets members, who hear nothing.
+    pub(super) fn found_crowd(&mut self, crowd: usize) {
+        self.crowds[crowd] = Spot::SILENT;
+    }
+
+    /// A station is about to leave its crowd and hears from now on what that hears.
+    /// `uniform`: the first and the second member of those who stood for all, if anyone did.
+    pub(super) fn set_apart(
+        &mut self,
+        station: usize,
+        crowd: usize,
+        uniform: Option<(StationId, Option<StationId>)>,
+    ) {
+        let Spot { lone, heard, .. } = self.crowds[crowd];
+        let spot = &mut self.spots[station];
+        (spot.lone, spot.heard) = (lone, heard);
+        let Some((first, heir)) = uniform.filter(|_| self.crowds[crowd].is_told()) else { return };
+        let to = if first.index() == station { heir.map(StationId::index) } else { Some(station) };
+        if let Some(to) = to
+            && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to])
+        {
+            to.hear_as(from);
+        }
+    }
+
+    /// Whether a station on its own hears nothing.
+    #[inline]
+    pub(super) fn is_silent(&self, station: usize) -> bool {
+        self.spots[station].heard == 0
+    }
+
+    /// Whether a crowd hears nothing.
+    #[inline]
+    pub(super) fn is_silent_at_crowd(&self, crowd: usize) -> bool {
+        self.crowds[crowd].heard == 0
+    }
+
+    /// Whether the receiver of a station on its own is with a frame at `now` that it may yet decode.
     pub(super) fn receiving(&self, station: usize, now: Time, on: &OnAirNow) -> bool {
         let reception = &self.receptions[station];
         if self.spots[station].lone == NONE {

@@ -19,9 +19,12 @@
 //! moves no event.
 
 mod air;
+mod cohorts;
+mod company;
 mod engine;
 mod errors;
 mod flow;
+mod frames;
 pub mod grants;
 mod hearing;
 pub mod histogram;

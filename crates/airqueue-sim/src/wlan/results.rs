@@ -54,7 +54,7 @@ impl Wlan {
         self.warm.since = now;
         for (station, mac) in self.macs.iter().enumerate() {
             self.warm.access[station] = std::array::from_fn(|queue| mac.tally(queue));
-            self.warm.busy[station] = mac.busy_time(now);
+            self.warm.busy[station] = self.busy_ever(station, now);
         }
     }
 
@@ -114,7 +114,7 @@ impl Wlan {
 
     /// For how long, up to `now`, a station sensed frames or transmitted.
     pub fn busy(&self, station: usize, now: Time) -> Span {
-        self.macs[station].busy_time(now) - self.warm.busy[station]
+        self.busy_ever(station, now) - self.warm.busy[station]
     }
 
     /// Packets of each flow that are in a queue or in a MAC and have not reached their receiver.

@@ -102,7 +102,8 @@ impl Socket {
 
     /// The frame has ended everywhere.
     pub(super) fn tell(&mut self, frame: Frame, packet: Option<Packet>, begins: Time, ends: Time) {
-        let heard = std::mem::take(&mut self.heard);
+        let mut heard = std::mem::take(&mut self.heard);
+        heard.sort_unstable_by_key(|heard| heard.station);
         let mut aired = Aired { begins, ends, frame, packet, heard };
         if let Some(tap) = &mut self.tap {
             tap.on_frame(&aired);

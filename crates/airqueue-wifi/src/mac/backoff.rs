@@ -25,7 +25,7 @@ pub(super) struct Backoff {
 
 /// Whole slots in `span`, which is not negative.
 #[inline]
-fn slots_in(span: Span, slot: Span) -> u32 {
+pub(super) fn slots_in(span: Span, slot: Span) -> u32 {
     let (span, slot) = (span.as_nanos() as u64, slot.as_nanos() as u64);
     // Most idle periods are short, and 32-bit division is several times faster.
     match (u32::try_from(span), u32::try_from(slot)) {
@@ -34,8 +34,22 @@ fn slots_in(span: Span, slot: Span) -> u32 {
     }
 }
 
-fn after(begin: Time, slots: u32, slot: Span) -> Time {
+pub(super) fn after(begin: Time, slots: u32, slot: Span) -> Time {
     begin + Span::from_nanos(i64::from(slots) * slot.as_nanos())
+}
+
+impl CountdownRule {
+    /// By how much a counter falls from its first boundary to `now`, when another station begins.
+    #[inline]
+    pub(super) fn passed(self, begin: Time, now: Time, slot: Span) -> u32 {
+        if now < begin {
+            return 0;
+        }
+        // EDCA counts the boundary at which another station begins, DCF only slots that passed
+        // idle (IEEE 802.11-2016, 10.22.2.4 and 10.3.4.3).
+        let at_boundary = u32::from(self == CountdownRule::Edca);
+        slots_in(now - begin, slot).saturating_add(at_boundary)
+    }
 }
 
 impl Backoff {
@@ -66,12 +80,8 @@ impl Backoff {
     /// that was to go without one cannot.
     #[inline]
     pub(super) fn freeze(&mut self, base: Time, now: Time, slot: Span) -> bool {
-        let begin = self.begin(base);
-        if self.slots > 0 && now >= begin {
-            // EDCA counts the boundary at which another station begins, DCF only slots that passed
-            // idle (IEEE 802.11-2016, 10.22.2.4 and 10.3.4.3).
-            let at_boundary = u32::from(self.rule == CountdownRule::Edca);
-            let passed = slots_in(now - begin, slot).saturating_add(at_boundary);
+        if self.slots > 0 {
+            let passed = self.rule.passed(self.begin(base), now, slot);
             self.slots = self.slots.saturating_sub(passed);
         }
         self.ready && self.fresh
@@ -80,6 +90,12 @@ impl Backoff {
     /// Whether the counter is still running at `now`, in an idle period that began with `base`.
     pub(super) fn is_running(&self, base: Time, now: Time, slot: Span) -> bool {
         self.slots > 0 && now < self.grant(base, slot)
+    }
+
+    /// Whether nothing but the medium moves it, in an idle period that began with `base`.
+    #[inline]
+    pub(super) fn is_in_step(&self, base: Time) -> bool {
+        self.since <= base && !(self.ready && self.fresh)
     }
 
     /// A frame comes at `now`, in an idle period that began with `base`, and no counter is running.

@@ -2,7 +2,8 @@
 
 use super::category::Opportunity;
 use super::frame::{Frame, FrameKind, Msdu};
-use super::station::{Mac, Network};
+use super::station::Mac;
+use super::view::Network;
 use crate::phy::frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{Protection, RateIndex};
 use airqueue_core::{Span, Time};
@@ -82,7 +83,7 @@ impl Mac {
         let rate = net.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
             FrameKind::Data => (FrameKind::Ack, ACK_BYTES, Span::ZERO),
-            FrameKind::Rts if !self.is_kept_silent(now) => {
+            FrameKind::Rts if !self.view.is_kept_silent(now) => {
                 (FrameKind::Cts, CTS_BYTES, net.phy.cts_nav(rate, frame.nav))
             }
             _ => return None,
@@ -221,8 +222,8 @@ impl Mac {
 
     /// Its own frame has ended. [`Self::settle`] is due.
     pub fn on_transmitted(&mut self, frame: &Frame, now: Time, net: &Network) {
-        self.transmitting = false;
-        self.end_busy(now);
+        self.view.transmitting = false;
+        self.view.end_busy(now);
         match self.state {
             State::Sending { queue, step: Step::CtsToSelf } => {
                 self.state = State::Pausing { queue, step: Step::Data };
@@ -240,7 +241,7 @@ impl Mac {
     /// frame that is to begin now, if one is. [`Self::settle`] is due.
     pub fn on_timer(&mut self, now: Time, receiving: bool, net: &Network) -> Option<Frame> {
         self.timer = Time::MAX;
-        let clear = !self.is_busy() && !self.is_kept_silent(now);
+        let clear = !self.view.is_busy() && !self.view.is_kept_silent(now);
         match self.state {
             State::Responding(frame) => {
                 if frame.kind == FrameKind::Cts && net.rules.answers_need_idle && !clear {

@@ -18,13 +18,17 @@ mod backoff;
 mod behaviour;
 mod category;
 mod config;
+mod crowd;
 mod exchange;
 mod frame;
 mod station;
+mod view;
 
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};
 pub use category::CategoryTally;
 pub use config::{CategoryConfig, MacConfig, MacError, Txop};
 pub use exchange::{Fate, Finished};
 pub use frame::{Frame, FrameKind, Msdu};
-pub use station::{Mac, Network, Overheard, Reaction};
+pub use crowd::Crowd;
+pub use station::{Mac, Reaction};
+pub use view::{Network, Overheard};

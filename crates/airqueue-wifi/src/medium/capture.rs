@@ -250,6 +250,13 @@ impl Reception {
         })
     }
 
+    /// Hears from now on what `other` does, a receiver with the same rule at the same place.
+    pub fn hear_as(&mut self, other: &Reception) {
+        self.airing.clear();
+        self.airing.extend_from_slice(&other.airing);
+        (self.hold, self.before, self.since) = (other.hold, other.before, other.since);
+    }
+
     /// What the rules come to for a frame that meets no other and during which the station does not
     /// transmit: it need not be told of such a frame at all.
     pub fn alone(&self, signal: Signal) -> End {

@@ -1,0 +1,193 @@
+//! Which stations hear the same, and which of them are on their own at present.
+
+use super::hearing::Alone;
+use airqueue_wifi::mac::{Crowd, Mac};
+use airqueue_wifi::medium::{Reach, StationId};
+use std::collections::BTreeMap;
+
+/// Crowds of one cohort at most; stations that fit in none are on their own.
+const MOST_CROWDS: usize = 4;
+/// No cohort, no crowd.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// At least two stations that hear alike whoever transmits, each other included, and count alike.
+#[derive(Debug)]
+pub(super) struct Cohort {
+    /// Every frame is as strong at all of them.
+    pub(super) uniform: bool,
+    /// Those in no crowd.
+    pub(super) apart: Vec<u32>,
+    /// The crowds with members.
+    pub(super) crowds: Vec<u32>,
+    /// The others.
+    spare: Vec<u32>,
+}
+
+/// Where a station is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    /// [`NONE`]: nobody hears what it hears.
+    pub(super) cohort: u32,
+    /// [`NONE`]: it is on its own.
+    pub(super) crowd: u32,
+    /// Its place in the crowd, or among those of the cohort that are in none.
+    pub(super) place: u32,
+}
+
+/// All of a network's cohorts.
+#[derive(Debug)]
+pub(super) struct Cohorts {
+    pub(super) all: Vec<Cohort>,
+    pub(super) crowds: Vec<Crowd>,
+    pub(super) seats: Vec<Seat>,
+}
+
+impl Cohorts {
+    /// Every station is on its own.
+    pub(super) fn new(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Cohorts {
+        let nowhere = Seat { cohort: NONE, crowd: NONE, place: 0 };
+        let mut seats = vec![nowhere; macs.len()];
+        let (mut all, mut crowds) = (Vec::new(), Vec::new());
+        for stations in alike(reach, alone, macs) {
+            let first = crowds.len() as u32;
+            for (place, &station) in stations.iter().enumerate() {
+                let cohort = all.len() as u32;
+                seats[station as usize] = Seat { cohort, crowd: NONE, place: place as u32 };
+            }
+            let like = &macs[stations[0] as usize];
+            crowds.extend((0..MOST_CROWDS).map(|_| Crowd::new(like, stations.len())));
+            all.push(Cohort {
+                uniform: true,
+                apart: stations,
+                crowds: Vec::with_capacity(MOST_CROWDS),
+                spare: (first..crowds.len() as u32).collect(),
+            });
+        }
+        let mut cohorts = Cohorts { all, crowds, seats };
+        cohorts.compare_powers(reach);
+        cohorts
+    }
+
+    /// Finds out which are uniform.
+    fn compare_powers(&mut self, reach: &Reach) {
+        let mut powers = vec![(NONE, 0.0); self.all.len()];
+        for from in 0..reach.stations() as u32 {
+            for hearer in reach.hearers(StationId(from)) {
+                let cohort = self.seats[hearer.station.index()].cohort;
+                if cohort == NONE {
+                    continue;
+                }
+                let known = &mut powers[cohort as usize];
+                if known.0 != from {
+                    *known = (from, hearer.power_w);
+                }
+                self.all[cohort as usize].uniform &= known.1 == hearer.power_w;
+            }
+        }
+    }
+
+    /// The crowd that a station is in.
+    #[inline]
+    pub(super) fn crowd_of(&self, station: usize) -> Option<usize> {
+        let crowd = self.seats[station].crowd;
+        (crowd != NONE).then_some(crowd as usize)
+    }
+
+    /// A crowd without members, if the cohort may have another.
+    pub(super) fn found(&mut self, cohort: usize) -> Option<usize> {
+        let cohort = &mut self.all[cohort];
+        let crowd = cohort.spare.pop()?;
+        cohort.crowds.push(crowd);
+        Some(crowd as usize)
+    }
+
+    /// A station that is on its own has joined a crowd as its last member.
+    pub(super) fn on_joined(&mut self, station: usize, crowd: usize) {
+        let Seat { cohort, place, .. } = self.seats[station];
+        let apart = &mut self.all[cohort as usize].apart;
+        apart.swap_remove(place as usize);
+        if let Some(&moved) = apart.get(place as usize) {
+            self.seats[moved as usize].place = place;
+        }
+        let place = self.crowds[crowd].members().len() as u32 - 1;
+        self.seats[station] = Seat { cohort, crowd: crowd as u32, place };
+    }
+
+    /// A station has left its crowd, and its last member has taken that seat.
+    pub(super) fn on_left(&mut self, station: usize) {
+        let Seat { cohort, crowd, place } = self.seats[station];
+        let members = self.crowds[crowd as usize].members();
+        if let Some(&moved) = members.get(place as usize) {
+            self.seats[moved.index()].place = place;
+        }
+        let empty = members.is_empty();
+        let home = &mut self.all[cohort as usize];
+        if empty {
+            home.crowds.retain(|&other| other != crowd);
+            home.spare.push(crowd);
+        }
+        home.apart.push(station as u32);
+        let place = home.apart.len() as u32 - 1;
+        self.seats[station] = Seat { cohort, crowd: NONE, place };
+    }
+}
+
+/// The stations of each cohort, by rising id.
+fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<u32>> {
+    let heard = Heard::new(reach, alone);
+    let mut groups: BTreeMap<&[u64], Vec<Vec<u32>>> = BTreeMap::new();
+    for (station, mac) in macs.iter().enumerate() {
+        let groups = groups.entry(heard.by(station)).or_default();
+        let same = |group: &&mut Vec<u32>| Crowd::count_alike(&macs[group[0] as usize], mac);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(station as u32),
+            None => groups.push(vec![station as u32]),
+        }
+    }
+    let mut all: Vec<_> = groups.into_values().flatten().filter(|group| group.len() > 1).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What each station hears: by rising id of the transmitter, that and what its frames come to. Each hears
+/// itself as it would hear another nearby, so that stations next to each other can hear the same.
+struct Heard {
+    offsets: Vec<usize>,
+    entries: Vec<u64>,
+}
+
+impl Heard {
+    fn new(reach: &Reach, alone: &[Alone]) -> Heard {
+        let stations = reach.stations();
+        let links = || {
+            let mut at = 0;
+            (0..stations as u32).flat_map(move |from| {
+                let others = reach.hearers(StationId(from)).iter();
+                let first = at;
+                at += others.len();
+                let others = others.zip(&alone[first..]).map(|(h, alone)| (h.station, *alone));
+                std::iter::once((StationId(from), Alone::NEARBY))
+                    .chain(others)
+                    .map(move |(to, alone)| (from, to, alone))
+            })
+        };
+        let mut offsets = vec![0; stations + 1];
+        for (_, to, _) in links() {
+            offsets[to.index() + 1] += 1;
+        }
+        for station in 0..stations {
+            offsets[station + 1] += offsets[station];
+        }
+        let mut entries = vec![0; offsets[stations]];
+        let mut next = offsets.clone();
+        for (from, to, alone) in links() {
+            entries[next[to.index()]] = u64::from(from) << 8 | u64::from(alone.bits());
+            next[to.index()] += 1;
+        }
+        Heard { offsets, entries }
+    }
+
+    fn by(&self, station: usize) -> &[u64] {
+        &self.entries[self.offsets[station]..self.offsets[station + 1]]
+    }
+}

@@ -1,0 +1,121 @@
+//! Stations join crowds and leave them.
+//!
+//! Who is in a crowd ([`Crowd`](airqueue_wifi::mac::Crowd)) and who is on its own decides what a frame costs
+//! and nothing else: whatever happens to one station alone sets it apart first, and when the end
+//! of a frame leaves it knowing what others know it joins them.
+
+use super::cohorts::Seat;
+use super::engine::Wlan;
+use airqueue_core::{Span, Time};
+
+impl Wlan {
+    /// The number under which a crowd is among the grants, behind all stations.
+    #[inline]
+    pub(super) fn grant_of(&self, crowd: usize) -> usize {
+        self.macs.len() + crowd
+    }
+
+    /// Makes sure that a station is on its own.
+    pub(super) fn set_apart(&mut self, station: usize) {
+        let Some(crowd) = self.cohorts.crowd_of(station) else { return };
+        let Seat { cohort, place, .. } = self.cohorts.seats[station];
+        let members = self.cohorts.crowds[crowd].members();
+        let heir = (members.len() > 1).then(|| members[members.len() - 1]);
+        let uniform = self.cohorts.all[cohort as usize].uniform.then_some((members[0], heir));
+        self.hearing.set_apart(station, crowd, uniform);
+        let mac = &mut self.macs[station];
+        let left = &mut self.cohorts.crowds[crowd];
+        left.leave(place as usize, mac, &self.net);
+        let (own, others) = (mac.next_grant(), left.next_grant());
+        self.cohorts.on_left(station);
+        self.grants.set(station, own);
+        self.grants.set(self.grant_of(crowd), others);
+    }
+
+    /// The end of a frame may have left stations of a cohort with the same view of the medium.
+    pub(super) fn gather(&mut self, cohort: usize, now: Time) {
+        for at in (1..self.cohorts.all[cohort].crowds.len()).rev() {
+            self.unite(cohort, at, now);
+        }
+        for at in (0..self.cohorts.all[cohort].apart.len()).rev() {
+            let station = self.cohorts.all[cohort].apart[at] as usize;
+            if self.macs[station].may_join() && self.hearing.is_silent(station) {
+                self.join(cohort, station, now);
+            }
+        }
+    }
+
+    /// A crowd that knows what one before it in the list knows dissolves in that.
+    fn unite(&mut self, cohort: usize, at: usize, now: Time) {
+        let crowds = &self.cohorts.all[cohort].crowds;
+        let crowd = crowds[at] as usize;
+        let leaving = &self.cohorts.crowds[crowd];
+        let agrees = |&&other: &&u32| {
+            self.hearing.is_silent_at_crowd(other as usize)
+                && leaving.agrees(&self.cohorts.crowds[other as usize], now)
+        };
+        if !self.hearing.is_silent_at_crowd(crowd) {
+            return;
+        }
+        let Some(&into) = crowds[..at].iter().find(agrees) else { return };
+        while let Some(member) = self.cohorts.crowds[crowd].members().last() {
+            let station = member.index();
+            self.set_apart(station);
+            self.enter(station, into as usize);
+        }
+    }
+
+    /// A station joins a crowd that knows what it knows, or founds one.
+    fn join(&mut self, cohort: usize, station: usize, now: Time) {
+        let mac = &self.macs[station];
+        let admits = |&&crowd: &&u32| {
+            self.hearing.is_silent_at_crowd(crowd as usize)
+                && self.cohorts.crowds[crowd as usize].admits(mac, now)
+        };
+        let found = self.cohorts.all[cohort].crowds.iter().find(admits).map(|&crowd| crowd as usize);
+        let founded = || {
+            let crowd = self.cohorts.found(cohort)?;
+            self.hearing.found_crowd(crowd);
+            self.cohorts.crowds[crowd].adopt(&self.macs[station]);
+            Some(crowd)
+        };
+        if let Some(crowd) = found.or_else(founded) {
+            self.enter(station, crowd);
+        }
+    }
+
+    fn enter(&mut self, station: usize, crowd: usize) {
+        self.cohorts.crowds[crowd].join(&mut self.macs[station], &self.net);
+        self.cohorts.on_joined(station, crowd);
+        self.grants.set(station, Time::MAX);
+        self.grants.set(self.grant_of(crowd), self.cohorts.crowds[crowd].next_grant());
+    }
+
+    /// For how long, up to `now`, a station has sensed frames or transmitted.
+    pub(super) fn busy_ever(&self, station: usize, now: Time) -> Span {
+        let mac = &self.macs[station];
+        match self.cohorts.crowd_of(station) {
+            Some(crowd) => self.cohorts.crowds[crowd].busy_time(mac, now),
+            None => mac.busy_time(now),
+        }
+    }
+
+    /// Replaces the crowds among the `actors` by those of their members whose backoff ends by `now`, who are
+    /// on their own from now on.
+    pub(super) fn call_out(&mut self, actors: &mut Vec<u32>, now: Time) {
+        let stations = self.macs.len();
+        let Some(first) = actors.iter().position(|&actor| actor as usize >= stations) else {
+            return;
+        };
+        for crowd in actors.split_off(first) {
+            let begin = actors.len();
+            self.cohorts.crowds[crowd as usize - stations].due(now, &self.net, actors);
+            for &actor in &actors[begin..] {
+                self.set_apart(actor as usize);
+            }
+        }
+        actors.sort_unstable();
+        actors.dedup();
+    }
+}
+

@@ -1,0 +1,351 @@
+//! Frames begin and end: what they do to those who hear them.
+
+use super::air::OnAir;
+use super::engine::{END, Event, Wlan};
+use super::hearing::{Alone, Ended, OnAirNow};
+use super::tap::Heard;
+use crate::event::EventQueue;
+use airqueue_core::{Span, Time};
+use airqueue_wifi::mac::{Frame, FrameKind, Overheard, Reaction};
+use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
+use std::mem::discriminant;
+
+/// A frame that ends.
+struct Ending {
+    place: u32,
+    id: FrameId,
+    frame: Frame,
+    begins: Time,
+    now: Time,
+    time: Span,
+    overheard: Overheard,
+    /// Whether the one for whom it is has decoded it.
+    received: bool,
+}
+
+/// What a frame that ends means to a station.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meaning {
+    /// It is for it, and decoded.
+    ForIt,
+    /// It is for another, and decoded.
+    Overheard,
+    /// The receiver was with it and has not decoded it.
+    Misheard(Outcome),
+    /// It was ignored for a stronger one.
+    Ignored,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the frames of one instant mean to the members of a crowd that do not hear alike.
+pub(super) type Meanings = Vec<(u32, Meaning)>;
+
+impl Meaning {
+    #[inline]
+    fn to_others(end: &End, decoded: bool) -> Meaning {
+        if decoded {
+            Meaning::Overheard
+        } else if end.engaged {
+            Meaning::Misheard(end.outcome)
+        } else if end.outcome == Outcome::Overpowered {
+            Meaning::Ignored
+        } else {
+            Meaning::Nothing
+        }
+    }
+
+    /// That of most.
+    fn of_most(meanings: &Meanings) -> Meaning {
+        let mut count = [0u32; 3];
+        let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
+        for (_, meaning) in meanings {
+            for (count, kind) in count.iter_mut().zip(&kinds) {
+                *count += u32::from(discriminant(kind) == discriminant(meaning));
+            }
+        }
+        let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
+        let others = meanings.len() as u32 - count.iter().sum::<u32>();
+        if count[most] >= others { kinds[most] } else { Meaning::Nothing }
+    }
+}
+
+impl Wlan {
+    /// A frame begins. Who sends it is on its own.
+    pub(super) fn begin(&mut self, frame: Frame, now: Time, queue: &mut EventQueue<Event>) {
+        let from = frame.from.index();
+        let air = Air { begins: now, ends: now + self.net.phy.airtime(frame.rate, frame.bytes) };
+        let place = self.airings.begin(frame, air);
+        queue.schedule(air.ends, END, Event::End(place));
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.transmit(frame.from, air, &on);
+        self.macs[from].on_transmit(now);
+        self.settle(from, now);
+        let Wlan { ears, hearing, macs, grants, airings, net, .. } = self;
+        let on = OnAirNow { ears, airings };
+        for ear in ears.single(frame.from) {
+            let station = ear.to();
+            hearing.begin(station, place, now, &on);
+            let mac = &mut macs[station];
+            if ear.alone.sensed && mac.on_sensed_begin(now, net) {
+                grants.set(station, mac.next_grant());
+            }
+        }
+        for at in self.ears.cohorts(frame.from) {
+            let ear = self.ears.cohort(at);
+            for member in 0..self.cohorts.all[ear.to()].apart.len() {
+                let station = self.cohorts.all[ear.to()].apart[member] as usize;
+                if station != from {
+                    self.begin_at(station, ear.alone, place, now);
+                }
+            }
+            for crowd in (0..self.cohorts.all[ear.to()].crowds.len()).rev() {
+                let crowd = self.cohorts.all[ear.to()].crowds[crowd] as usize;
+                self.begin_at_crowd(crowd, ear.to(), ear.alone, place, now);
+            }
+        }
+    }
+
+    /// A frame begins where a station on its own hears it.
+    #[inline]
+    fn begin_at(&mut self, station: usize, alone: Alone, place: u32, now: Time) {
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.begin(station, place, now, &on);
+        self.sense(station, alone, now);
+    }
+
+    #[inline]
+    fn sense(&mut self, station: usize, alone: Alone, now: Time) {
+        let mac = &mut self.macs[station];
+        if alone.sensed && mac.on_sensed_begin(now, &self.net) {
+            self.grants.set(station, mac.next_grant());
+        }
+    }
+
+    #[inline]
+    fn begin_at_crowd(
+        &mut self,
+        crowd: usize,
+        cohort: usize,
+        alone: Alone,
+        place: u32,
+        now: Time,
+    ) {
+        let members = self.cohorts.crowds[crowd].members();
+        let told = if self.cohorts.all[cohort].uniform { &members[..1] } else { members };
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.begin_at_crowd(crowd, told, place, &on);
+        if !alone.sensed {
+            return;
+        }
+        if self.cohorts.crowds[crowd].is_surprised(now, &self.net) {
+            self.surprise(crowd, alone, now);
+        }
+        self.cohorts.crowds[crowd].on_sensed_begin(now, &self.net);
+        self.grants.set(self.grant_of(crowd), Time::MAX);
+    }
+
+    /// Members that will transmit before they notice a frame that begins.
+    #[cold]
+    fn surprise(&mut self, crowd: usize, alone: Alone, now: Time) {
+        let mut stations = std::mem::take(&mut self.called);
+        let noticed = now + self.net.rules.sense_delay;
+        self.cohorts.crowds[crowd].due(noticed, &self.net, &mut stations);
+        stations.sort_unstable();
+        stations.dedup();
+        for station in stations.drain(..) {
+            self.set_apart(station as usize);
+            self.sense(station as usize, alone, now);
+        }
+        self.called = stations;
+    }
+
+    /// A frame ends. `TAPPED`: what became of it is also told to the tap.
+    pub(super) fn on_end<const TAPPED: bool>(
+        &mut self,
+        place: u32,
+        now: Time,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let OnAir { id, frame, air } = self.airings.end(place);
+        let (from, begins, time) = (frame.from.index(), air.begins, air.ends - air.begins);
+        self.macs[from].on_transmitted(&frame, now, &self.net);
+        self.stations[from].on_sent(frame.kind, time);
+        let overheard = self.net.overheard(&frame, now);
+        let mut ending = Ending { place, id, frame, begins, now, time, overheard, received: false };
+        for at in 0..self.ears.single(frame.from).len() {
+            let ear = self.ears.single(frame.from)[at];
+            self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
+        }
+        for at in self.ears.cohorts(frame.from) {
+            self.end_at_cohort::<TAPPED>(at, &mut ending);
+        }
+        if ending.received && frame.kind == FrameKind::Data {
+            self.deliver(from, frame.queue.into(), now);
+        }
+        if TAPPED {
+            let held = self.macs[from].held(frame.queue.into());
+            let data = held.filter(|_| frame.kind == FrameKind::Data);
+            self.tap.tell(frame, data.map(|msdu| msdu.packet), begins, now);
+        }
+        self.follow_up(from, now, queue);
+        // In an order that does not depend on who is in a crowd.
+        self.touched.sort_unstable();
+        while let Some(station) = self.touched.pop() {
+            self.follow_up(station as usize, now, queue);
+        }
+        for at in self.ears.cohorts(frame.from) {
+            self.gather(self.ears.cohort(at).to(), now);
+        }
+    }
+
+    fn end_at_cohort<const TAPPED: bool>(&mut self, at: usize, ending: &mut Ending) {
+        let ear = self.ears.cohort(at);
+        for member in 0..self.cohorts.all[ear.to()].apart.len() {
+            let station = self.cohorts.all[ear.to()].apart[member] as usize;
+            if station != ending.frame.from.index() {
+                self.end_at::<TAPPED>(station, ear.alone, ending);
+            }
+        }
+        for crowd in (0..self.cohorts.all[ear.to()].crowds.len()).rev() {
+            let crowd = self.cohorts.all[ear.to()].crowds[crowd] as usize;
+            self.end_at_crowd::<TAPPED>(crowd, ear.to(), ear.alone, ending);
+        }
+    }
+
+    /// A frame ends where a station on its own hears it.
+    #[inline]
+    fn end_at<const TAPPED: bool>(&mut self, station: usize, alone: Alone, ending: &mut Ending) {
+        let end = self.hearing.end(station, alone, ending.place, ending.id);
+        let meaning = self.meaning::<TAPPED>(station, &end, ending);
+        self.react(station, alone, meaning, ending);
+    }
+
+    /// What a frame means to a station, and the books on that.
+    #[inline]
+    fn meaning<const TAPPED: bool>(
+        &mut self,
+        station: usize,
+        end: &End,
+        ending: &mut Ending,
+    ) -> Meaning {
+        let (frame, survived) = (&ending.frame, end.outcome.decoded());
+        let signal = || self.ears.signal(frame.from, station);
+        let bit_error = survived && self.errors.lose(frame, station, end, signal);
+        let decoded = survived && !bit_error;
+        if TAPPED {
+            let End { outcome, engaged, .. } = *end;
+            let station = StationId(station as u32);
+            self.tap.hear(Heard { station, outcome, engaged, bit_error });
+        }
+        if station != frame.to.index() {
+            return Meaning::to_others(end, decoded);
+        }
+        self.stations[frame.from.index()].on_outcome(frame, end.outcome, !decoded, ending.time);
+        ending.received = decoded;
+        if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
+    }
+
+    #[inline]
+    fn react(&mut self, station: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
+        let (mac, net, now) = (&mut self.macs[station], &self.net, ending.now);
+        let idle = alone.sensed && mac.on_sensed_end(now);
+        let reaction = match meaning {
+            Meaning::ForIt => mac.on_frame(&ending.frame, now, net),
+            Meaning::Overheard => mac.overhear(ending.overheard, net),
+            Meaning::Misheard(outcome) => mac.on_error(outcome, now, net),
+            Meaning::Ignored => {
+                mac.on_ignored(ending.begins, now, net);
+                Reaction::Overheard
+            }
+            Meaning::Nothing => Reaction::Overheard,
+        };
+        if reaction == Reaction::Mine {
+            self.touched.push(station as u32);
+        } else if idle {
+            mac.settle(now, net);
+            self.grants.set(station, mac.next_grant());
+        }
+    }
+
+    /// A frame ends where a crowd hears it.
+    #[inline]
+    fn end_at_crowd<const TAPPED: bool>(
+        &mut self,
+        crowd: usize,
+        cohort: usize,
+        alone: Alone,
+        ending: &mut Ending,
+    ) {
+        let Ending { place, id, frame, .. } = *ending;
+        let first = self.cohorts.crowds[crowd].members()[0];
+        let first = self.cohorts.all[cohort].uniform.then_some(first);
+        let ended = self.hearing.end_at_crowd(crowd, first, alone, place, id);
+        let end = match ended {
+            // Nobody asks about each of them, and noise cannot tell them apart.
+            Ended::Alike(end) if !(TAPPED || self.errors.happen() && end.outcome.decoded()) => end,
+            ended => return self.end_at_each::<TAPPED>(crowd, alone, &ended, ending),
+        };
+        let receiver = frame.to.index();
+        if self.cohorts.crowd_of(receiver) == Some(crowd) {
+            let meaning = self.meaning::<TAPPED>(receiver, &end, ending);
+            if ending.received {
+                self.set_apart(receiver);
+                self.react(receiver, alone, meaning, ending);
+            }
+        }
+        let decoded = end.outcome.decoded();
+        self.react_together(crowd, alone, Meaning::to_others(&end, decoded), ending);
+    }
+
+    /// A frame ends at a crowd whose members need not all have heard the same.
+    #[cold]
+    fn end_at_each<const TAPPED: bool>(
+        &mut self,
+        crowd: usize,
+        alone: Alone,
+        ended: &Ended,
+        ending: &mut Ending,
+    ) {
+        let mut meanings = std::mem::take(&mut self.meanings);
+        for member in 0..self.cohorts.crowds[crowd].members().len() {
+            let station = self.cohorts.crowds[crowd].members()[member].index();
+            let end = match ended {
+                Ended::Alike(end) => *end,
+                Ended::Apart => self.hearing.end_among_others(station, ending.id),
+            };
+            let meaning = self.meaning::<TAPPED>(station, &end, ending);
+            meanings.push((station as u32, meaning));
+        }
+        let most = Meaning::of_most(&meanings);
+        for (station, meaning) in meanings.drain(..) {
+            if discriminant(&meaning) != discriminant(&most) {
+                self.set_apart(station as usize);
+                self.react(station as usize, alone, meaning, ending);
+            }
+        }
+        self.meanings = meanings;
+        self.react_together(crowd, alone, most, ending);
+    }
+
+    /// What a frame means to all members of a crowd, if there are any left.
+    #[inline]
+    fn react_together(&mut self, crowd: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
+        let place = self.grant_of(crowd);
+        let (crowd, net, now) = (&mut self.cohorts.crowds[crowd], &self.net, ending.now);
+        if crowd.members().is_empty() {
+            return;
+        }
+        let idle = alone.sensed && crowd.on_sensed_end(now);
+        match meaning {
+            Meaning::Overheard => crowd.overhear(ending.overheard),
+            Meaning::Misheard(outcome) => crowd.on_error(outcome, now, net),
+            Meaning::Ignored => crowd.on_ignored(ending.begins, now, net),
+            Meaning::ForIt | Meaning::Nothing => {}
+        }
+        if idle {
+            crowd.settle(now, net);
+            self.grants.set(place, crowd.next_grant());
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Stations to which the same happens, as one.
+
+use super::backoff::{Backoff, after, slots_in};
+use super::exchange::State;
+use super::station::Mac;
+use super::view::{Network, Overheard, View};
+use crate::contention::CountdownRule;
+use crate::medium::{Outcome, StationId};
+use airqueue_core::{Span, Time};
+
+/// Stations that hear alike and at present only count.
+///
+/// Most stations spend most of their time waiting for others. Where all they hear is the same, their
+/// counters run and stand still together, and one view of the medium serves them all: a frame costs one
+/// visit, however many listen. A station joins when its own view has come to agree with the others', and
+/// leaves before anything happens to it that does not happen to all: its backoff ends, a packet comes,
+/// a frame is for it or is understood by it alone. Whether a station is in a crowd or not makes no
+/// difference to what it does, only to what that costs.
+///
+/// While a station is a member its [`Mac`] is not to be told anything.
+#[derive(Clone, Debug)]
+pub struct Crowd {
+    view: View,
+    members: Vec<StationId>,
+    /// One for each queue of a station.
+    ladders: Vec<Ladder>,
+}
+
+/// The counters of one queue of all members, which fall together.
+#[derive(Clone, Debug)]
+struct Ladder {
+    aifs: Span,
+    rule: CountdownRule,
+    /// By how much they have fallen since ever.
+    passed: u64,
+    /// For each member the value of `passed` at which its counter ends, with [`NOT_READY`] if
+    /// nothing waits for that.
+    ends: Vec<u64>,
+    /// The least of these.
+    least: u64,
+    /// The least has left.
+    stale: bool,
+}
+
+/// Above all values of a counter.
+const NOT_READY: u64 = 1 << 63;
+
+impl Ladder {
+    fn new(like: &Backoff, members: usize) -> Ladder {
+        let ends = Vec::with_capacity(members);
+        Ladder { aifs: like.aifs, rule: like.rule, passed: 0, ends, least: u64::MAX, stale: false }
+    }
+
+    /// What is left of a counter.
+    fn left(&self, end: u64) -> u32 {
+        // It was a u32 when it was put in.
+        (end & !NOT_READY).saturating_sub(self.passed) as u32
+    }
+
+    fn push(&mut self, backoff: &Backoff) {
+        let end = self.passed + u64::from(backoff.slots);
+        let end = if backoff.ready { end } else { end | NOT_READY };
+        self.ends.push(end);
+        self.least = self.least.min(end);
+    }
+
+    fn take(&mut self, seat: usize, backoff: &mut Backoff) {
+        let end = self.ends.swap_remove(seat);
+        self.stale |= end == self.least;
+        backoff.slots = self.left(end);
+    }
+
+    #[inline]
+    fn reckon(&mut self) {
+        if self.stale {
+            self.least = self.ends.iter().fold(u64::MAX, |least, &end| least.min(end));
+            self.stale = false;
+        }
+    }
+
+    /// When the first counter ends; `base` is when SIFS and AIFSN slots begin.
+    #[inline]
+    fn grant(&mut self, base: Time, slot: Span) -> Time {
+        self.reckon();
+        if self.least >= NOT_READY {
+            return Time::MAX;
+        }
+        after(base + self.aifs, self.left(self.least), slot)
+    }
+
+    #[inline]
+    fn freeze(&mut self, base: Time, now: Time, slot: Span) {
+        self.passed += u64::from(self.rule.passed(base + self.aifs, now, slot));
+    }
+}
+
+impl Crowd {
+    /// Nobody, with room for `room` stations whose queues have the AIFS and the rule of those of `like`.
+    pub fn new(like: &Mac, room: usize) -> Crowd {
+        let ladders = like.backoffs[..like.queues].iter().map(|b| Ladder::new(b, room)).collect();
+        Crowd { view: View::IDLE, members: Vec::with_capacity(room), ladders }
+    }
+
+    /// Whether two stations count alike: whether their queues have the same AIFS and rule.
+    pub fn count_alike(one: &Mac, other: &Mac) -> bool {
+        let counting = |mac: &Mac| mac.backoffs.map(|backoff| (backoff.aifs, backoff.rule));
+        one.queues == other.queues && counting(one) == counting(other)
+    }
+
+    /// Its stations; the place in this list is a member's seat.
+    #[inline]
+    pub fn members(&self) -> &[StationId] {
+        &self.members
+    }
+
+    /// When the first of them will transmit if it senses nothing before.
+    #[inline]
+    pub fn next_grant(&self) -> Time {
+        self.view.grant
+    }
+
+    /// Whether a station, which hears what the members hear, may become one at `now`. Nobody on
+    /// either side hears a frame at present.
+    #[inline]
+    pub fn admits(&self, mac: &Mac, now: Time) -> bool {
+        self.view.agrees(&mac.view, now)
+    }
+
+    /// Whether another crowd of the same stations knows the same at `now`; as for [`Self::admits`].
+    #[inline]
+    pub fn agrees(&self, other: &Crowd, now: Time) -> bool {
+        self.view.agrees(&other.view, now)
+    }
+
+    /// An empty crowd takes a station's view of the medium for its own.
+    pub fn adopt(&mut self, mac: &Mac) {
+        debug_assert!(self.members.is_empty(), "members have a view already");
+        self.view = mac.view;
+        self.view.grant = Time::MAX;
+    }
+
+    /// A station that [`Mac::may_join`] and is admitted takes the last seat.
+    pub fn join(&mut self, mac: &mut Mac, net: &Network) {
+        self.members.push(mac.id);
+        for (ladder, backoff) in self.ladders.iter_mut().zip(&mac.backoffs) {
+            ladder.push(backoff);
+        }
+        // What it was busy beyond the others.
+        mac.view.busy_time = mac.view.busy_time - self.view.busy_time;
+        mac.view.grant = Time::MAX;
+        self.reckon(net);
+    }
+
+    /// A member gets up from its seat, which the last one takes.
+    pub fn leave(&mut self, seat: usize, mac: &mut Mac, net: &Network) {
+        let left = self.members.swap_remove(seat);
+        debug_assert_eq!(left, mac.id);
+        for (ladder, backoff) in self.ladders.iter_mut().zip(&mut mac.backoffs) {
+            ladder.take(seat, backoff);
+        }
+        let own_busy_time = mac.view.busy_time;
+        mac.view = self.view;
+        mac.view.busy_time = own_busy_time + self.view.busy_time;
+        if !self.view.frozen {
+            mac.reckon(net);
+            self.reckon(net);
+        }
+    }
+
+    /// For how long, up to `now`, a member has sensed frames or transmitted.
+    pub fn busy_time(&self, member: &Mac, now: Time) -> Span {
+        member.view.busy_time + self.view.busy_time(now)
+    }
+
+    fn reckon(&mut self, net: &Network) {
+        let base = self.view.base();
+        let grants = self.ladders.iter_mut().map(|ladder| ladder.grant(base, net.slot));
+        self.view.grant = grants.fold(Time::MAX, Time::min);
+    }
+
+    /// Adds those whose counters end at `by` or before.
+    pub fn due(&self, by: Time, net: &Network, stations: &mut Vec<u32>) {
+        let base = self.view.base();
+        for ladder in &self.ladders {
+            let begin = base + ladder.aifs;
+            if by < begin {
+                continue;
+            }
+            let reached = ladder.passed + u64::from(slots_in(by - begin, net.slot));
+            let due = self.members.iter().zip(&ladder.ends).filter(|&(_, &end)| end <= reached);
+            stations.extend(due.map(|(member, _)| member.0));
+        }
+    }
+
+    /// Whether a frame that begins at `now` would be noticed too late by some: they are to leave first.
+    #[inline]
+    pub fn is_surprised(&self, now: Time, net: &Network) -> bool {
+        !self.view.frozen && self.view.grant <= now + net.rules.sense_delay
+    }
+
+    /// A frame that makes the medium busy begins.
+    #[inline]
+    pub fn on_sensed_begin(&mut self, now: Time, net: &Network) {
+        if self.view.begin_sensing(now, net) {
+            let base = self.view.base();
+            for ladder in &mut self.ladders {
+                ladder.freeze(base, self.view.noticed, net.slot);
+            }
+            self.view.frozen = true;
+            self.view.grant = Time::MAX;
+        }
+    }
+
+    /// Such a frame ends, as [`Mac::on_sensed_end`].
+    #[inline]
+    pub fn on_sensed_end(&mut self, now: Time) -> bool {
+        self.view.end_sensing(now)
+    }
+
+    /// As [`Mac::on_error`].
+    pub fn on_error(&mut self, outcome: Outcome, now: Time, net: &Network) {
+        self.view.mishear(outcome, now, net);
+    }
+
+    /// As [`Mac::on_ignored`].
+    pub fn on_ignored(&mut self, begins: Time, now: Time, net: &Network) {
+        self.view.ignore(begins, now, net);
+    }
+
+    /// As [`Mac::overhear`].
+    #[inline]
+    pub fn overhear(&mut self, overheard: Overheard) {
+        self.view.overhear(overheard);
+    }
+
+    /// As [`Mac::settle`]; nothing is on the air any more.
+    #[inline]
+    pub fn settle(&mut self, now: Time, net: &Network) {
+        self.view.thaw(now);
+        self.reckon(net);
+    }
+}
+
+impl Mac {
+    /// Whether it does nothing but count at present, in step with the medium.
+    #[inline]
+    pub fn may_join(&self) -> bool {
+        let base = self.view.base();
+        self.state == State::Idle
+            && self.done == 0
+            && self.view.is_idle()
+            && self.backoffs[..self.queues].iter().all(|backoff| backoff.is_in_step(base))
+    }
+}

@@ -1,0 +1,246 @@
+//! What is known of the medium where a station is.
+
+use super::behaviour::{ErrorWait, Rules};
+use super::frame::{Frame, FrameKind};
+use crate::medium::Outcome;
+use crate::phy::Phy;
+use airqueue_core::{Span, Time};
+
+/// What all stations of a network share.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The layer with the network's control rates.
+    pub phy: Phy,
+    /// What stations do.
+    pub rules: Rules,
+    pub(super) slot: Span,
+    /// By how much a frame in error moves the beginning of DIFS, or of AIFS.
+    error_hold: Span,
+}
+
+/// What a frame tells those for whom it is not.
+#[derive(Clone, Copy, Debug)]
+pub struct Overheard {
+    /// The NAV that it sets.
+    until: Time,
+    /// The same, if it is taken back unless something follows.
+    unless_confirmed: Time,
+    /// What follows must begin by then.
+    confirm_by: Time,
+}
+
+impl Network {
+    /// Stations on a layer that was made with the `rules`' conventions.
+    pub fn new(phy: Phy, rules: Rules) -> Network {
+        let error_hold = match rules.error_wait {
+            ErrorWait::Eifs => phy.eifs() - phy.difs(),
+            ErrorWait::EifsAsNav => phy.eifs(),
+        };
+        Network { slot: phy.slot(), phy, rules, error_hold }
+    }
+
+    /// What a frame that ends at `now` tells those for whom it is not.
+    pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
+        let until = now + frame.nav;
+        if frame.kind != FrameKind::Rts || !self.rules.nav_reset {
+            return Overheard { until, unless_confirmed: until, confirm_by: until };
+        }
+        let unless_confirmed = now + self.phy.nav_timeout(frame.rate);
+        // What counts is PHY-RXSTART, at the end of a preamble.
+        let confirm_by = unless_confirmed - self.phy.preamble(self.phy.response_rate(frame.rate));
+        Overheard { until, unless_confirmed, confirm_by }
+    }
+}
+
+/// What decides whether the medium is idle, and since when: carrier sense, NAV and EIFS, of one station
+/// ([`super::Mac`]) or of several to which the same happens ([`super::Crowd`]).
+// In C's order, to keep together what every frame in range touches.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    /// Frames on the air that make the medium busy here.
+    pub(super) sensed: u32,
+    pub(super) transmitting: bool,
+    /// Counters are up to date and stand still.
+    pub(super) frozen: bool,
+    /// When the first of these frames is noticed.
+    pub(super) noticed: Time,
+    /// Since when something is sensed or transmitted, if it is.
+    busy_since: Time,
+    pub(super) busy_time: Span,
+    pub(super) idle_from: Time,
+    nav_until: Time,
+    /// What the NAV becomes if something follows the RTS that set it (10.3.2.4).
+    nav_if_confirmed: Time,
+    hold_until: Time,
+    /// When the first counter ends, if nothing is sensed before.
+    pub(super) grant: Time,
+    /// For `nav_if_confirmed`.
+    confirm_by: Time,
+}
+
+impl View {
+    /// A medium that has always been idle.
+    pub(super) const IDLE: View = View {
+        sensed: 0,
+        transmitting: false,
+        frozen: false,
+        noticed: Time::ZERO,
+        busy_since: Time::ZERO,
+        busy_time: Span::ZERO,
+        idle_from: Time::ZERO,
+        nav_until: Time::ZERO,
+        nav_if_confirmed: Time::ZERO,
+        hold_until: Time::ZERO,
+        grant: Time::MAX,
+        confirm_by: Time::ZERO,
+    };
+
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        self.sensed > 0 || self.transmitting
+    }
+
+    /// Whether the medium is idle and counters run.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        !self.is_busy() && !self.frozen
+    }
+
+    #[inline]
+    pub(super) fn is_kept_silent(&self, now: Time) -> bool {
+        now < self.nav_until
+    }
+
+    /// When SIFS and AIFSN slots begin, if the medium is idle.
+    #[inline]
+    pub(super) fn base(&self) -> Time {
+        self.idle_from.max(self.nav_until).max(self.hold_until)
+    }
+
+    /// A frame that makes the medium busy begins. True if counters are to be frozen at `noticed`.
+    #[inline]
+    pub(super) fn begin_sensing(&mut self, now: Time, net: &Network) -> bool {
+        if self.sensed == 0 {
+            self.noticed = now + net.rules.sense_delay;
+            self.begin_busy(now);
+        }
+        self.sensed += 1;
+        if self.nav_if_confirmed > self.nav_until {
+            self.confirm_nav(now);
+        }
+        // What ends before the frame is noticed has ended.
+        !self.frozen && self.grant > self.noticed
+    }
+
+    /// Such a frame ends. True if none is on the air any more.
+    #[inline]
+    pub(super) fn end_sensing(&mut self, now: Time) -> bool {
+        self.sensed -= 1;
+        self.end_busy(now);
+        self.sensed == 0
+    }
+
+    #[cold]
+    fn confirm_nav(&mut self, now: Time) {
+        if now <= self.confirm_by {
+            self.nav_until = self.nav_if_confirmed;
+        }
+        self.nav_if_confirmed = Time::ZERO;
+    }
+
+    #[inline]
+    pub(super) fn begin_busy(&mut self, now: Time) {
+        if !self.is_busy() {
+            self.busy_since = now;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end_busy(&mut self, now: Time) {
+        if !self.is_busy() {
+            self.busy_time = self.busy_time + (now - self.busy_since);
+        }
+    }
+
+    /// For how long, up to `now`, frames were sensed or transmitted.
+    pub(super) fn busy_time(&self, now: Time) -> Span {
+        let under_way = if self.is_busy() { now - self.busy_since } else { Span::ZERO };
+        self.busy_time + under_way
+    }
+
+    /// The medium is idle at `now`, and counters run.
+    #[inline]
+    pub(super) fn thaw(&mut self, now: Time) {
+        if self.frozen {
+            self.frozen = false;
+            self.idle_from = now;
+        }
+    }
+
+    /// A frame that the receiver was with ends and was not understood. False if it counts for nothing.
+    pub(super) fn mishear(&mut self, outcome: Outcome, now: Time, net: &Network) -> bool {
+        if outcome == Outcome::Deaf && !net.rules.deaf_errors {
+            return false;
+        }
+        let hold = now + net.error_hold;
+        match net.rules.error_wait {
+            ErrorWait::Eifs => self.hold_until = hold,
+            ErrorWait::EifsAsNav => self.nav_until = self.nav_until.max(hold),
+        }
+        true
+    }
+
+    /// A frame that began at `begins` was ignored for a stronger one.
+    pub(super) fn ignore(&mut self, begins: Time, now: Time, net: &Network) {
+        if net.rules.ignored_nav {
+            let until = begins + net.phy.nav(now - begins + net.phy.eifs());
+            self.nav_until = self.nav_until.max(until);
+        }
+    }
+
+    /// A frame has been understood: no error counts any more.
+    #[inline]
+    pub(super) fn understand(&mut self) {
+        self.hold_until = Time::ZERO;
+    }
+
+    /// The same, of a frame that is for another station.
+    #[inline]
+    pub(super) fn overhear(&mut self, overheard: Overheard) {
+        self.understand();
+        if overheard.until > self.nav_until {
+            self.set_nav(overheard);
+        }
+    }
+
+    #[inline]
+    fn set_nav(&mut self, overheard: Overheard) {
+        let Overheard { until, unless_confirmed, confirm_by } = overheard;
+        if unless_confirmed < until {
+            self.nav_if_confirmed = until;
+            self.confirm_by = confirm_by;
+            self.nav_until = self.nav_until.max(unless_confirmed);
+        } else {
+            self.nav_until = until;
+        }
+    }
+
+    /// Whether both mean the same from now on, with an idle medium. What lies in the past need not agree:
+    /// a NAV that is over, an EIFS that ends before counting begins, an RTS that nothing has confirmed.
+    #[inline]
+    pub(super) fn agrees(&self, other: &View, now: Time) -> bool {
+        let pending = |view: &View| {
+            let live = view.nav_if_confirmed > view.nav_until && view.confirm_by >= now;
+            live.then_some((view.nav_if_confirmed, view.confirm_by))
+        };
+        let base = self.base();
+        self.is_idle()
+            && other.is_idle()
+            && base == other.base()
+            && (self.nav_until == other.nav_until || self.nav_until.max(other.nav_until) <= now)
+            && (self.hold_until == other.hold_until
+                || self.hold_until.max(other.hold_until) <= base)
+            && pending(self) == pending(other)
+    }
+}
