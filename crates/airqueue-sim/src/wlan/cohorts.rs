@@ -113,6 +113,25 @@ impl Cohorts {
         self.seats[station] = Seat { cohort, crowd: crowd as u32, place };
     }
 
+    /// A member of one crowd of a cohort moves to another, which knows the same.
+    pub(super) fn hand_over(&mut self, station: usize, mac: &mut Mac, to: usize) {
+        let Seat { crowd, place, .. } = self.seats[station];
+        let Ok([from, into]) = self.crowds.get_disjoint_mut([crowd as usize, to]) else { return };
+        from.hand_over(place as usize, mac, into);
+        if let Some(&moved) = from.members().get(place as usize) {
+            self.seats[moved.index()].place = place;
+        }
+        let place = into.members().len() as u32 - 1;
+        self.seats[station] = Seat { crowd: to as u32, place, ..self.seats[station] };
+    }
+
+    /// Takes a crowd that has lost all its members off the list.
+    pub(super) fn dissolve(&mut self, cohort: usize, crowd: usize) {
+        let cohort = &mut self.all[cohort];
+        cohort.crowds.retain(|&other| other != crowd as u32);
+        cohort.spare.push(crowd as u32);
+    }
+
     /// A station has left its crowd, and its last member has taken that seat.
     pub(super) fn on_left(&mut self, station: usize) {
         let Seat { cohort, crowd, place } = self.seats[station];
@@ -121,13 +140,12 @@ impl Cohorts {
             self.seats[moved.index()].place = place;
         }
         let empty = members.is_empty();
-        let home = &mut self.all[cohort as usize];
         if empty {
-            home.crowds.retain(|&other| other != crowd);
-            home.spare.push(crowd);
+            self.dissolve(cohort as usize, crowd as usize);
         }
-        home.apart.push(station as u32);
-        let place = home.apart.len() as u32 - 1;
+        let apart = &mut self.all[cohort as usize].apart;
+        apart.push(station as u32);
+        let place = apart.len() as u32 - 1;
         self.seats[station] = Seat { cohort, crowd: NONE, place };
     }
 }

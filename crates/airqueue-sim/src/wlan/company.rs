@@ -39,7 +39,7 @@ impl Wlan {
         }
         for at in (0..self.cohorts.all[cohort].apart.len()).rev() {
             let station = self.cohorts.all[cohort].apart[at] as usize;
-            if self.macs[station].may_join() && self.hearing.is_silent(station) {
+            if self.macs[station].may_join(now) && self.hearing.is_silent(station) {
                 self.join(cohort, station, now);
             }
         }
@@ -58,11 +58,45 @@ impl Wlan {
             return;
         }
         let Some(&into) = crowds[..at].iter().find(agrees) else { return };
+        let into = into as usize;
         while let Some(member) = self.cohorts.crowds[crowd].members().last() {
             let station = member.index();
-            self.set_apart(station);
-            self.enter(station, into as usize);
+            self.cohorts.hand_over(station, &mut self.macs[station], into);
         }
+        self.cohorts.dissolve(cohort, crowd);
+        self.grants.set(self.grant_of(crowd), Time::MAX);
+        self.recount(into);
+    }
+
+    /// Members of a crowd to which the same happens that does not happen to the rest form another,
+    /// which is returned, if there may be one more.
+    pub(super) fn split(
+        &mut self,
+        crowd: usize,
+        cohort: usize,
+        leaving: impl Iterator<Item = u32>,
+    ) -> Option<usize> {
+        if self.cohorts.all[cohort].uniform && self.hearing.is_told_at_crowd(crowd) {
+            // One receiver stands for all: it cannot be in both.
+            return None;
+        }
+        let into = self.cohorts.found(cohort)?;
+        self.hearing.branch_off(into, crowd);
+        if let Ok([new, old]) = self.cohorts.crowds.get_disjoint_mut([into, crowd]) {
+            new.branch_off(old);
+        }
+        for station in leaving {
+            let station = station as usize;
+            self.cohorts.hand_over(station, &mut self.macs[station], into);
+        }
+        self.recount(into);
+        self.recount(crowd);
+        Some(into)
+    }
+
+    fn recount(&mut self, crowd: usize) {
+        self.cohorts.crowds[crowd].recount(&self.net);
+        self.grants.set(self.grant_of(crowd), self.cohorts.crowds[crowd].next_grant());
     }
 
     /// A station joins a crowd that knows what it knows, or founds one.
@@ -100,22 +134,24 @@ impl Wlan {
         }
     }
 
-    /// Replaces the crowds among the `actors` by those of their members whose backoff ends by `now`, who are
-    /// on their own from now on.
+    /// Replaces the crowds among the `actors`, which rise, by those of their members whose backoff ends by
+    /// `now`, who are on their own from now on.
     pub(super) fn call_out(&mut self, actors: &mut Vec<u32>, now: Time) {
         let stations = self.macs.len();
-        let Some(first) = actors.iter().position(|&actor| actor as usize >= stations) else {
+        let first = actors.partition_point(|&actor| (actor as usize) < stations);
+        let crowds = actors.len();
+        if first == crowds {
             return;
-        };
-        for crowd in actors.split_off(first) {
-            let begin = actors.len();
-            self.cohorts.crowds[crowd as usize - stations].due(now, &self.net, actors);
-            for &actor in &actors[begin..] {
-                self.set_apart(actor as usize);
-            }
         }
+        for at in first..crowds {
+            let crowd = actors[at] as usize - stations;
+            self.cohorts.crowds[crowd].due(now, &self.net, actors);
+        }
+        actors.drain(first..crowds);
         actors.sort_unstable();
         actors.dedup();
+        for &actor in &actors[..] {
+            self.set_apart(actor as usize);
+        }
     }
 }
-

@@ -55,13 +55,17 @@ impl Meaning {
         }
     }
 
+    fn is_like(&self, other: &Meaning) -> bool {
+        discriminant(self) == discriminant(other)
+    }
+
     /// That of most.
     fn of_most(meanings: &Meanings) -> Meaning {
         let mut count = [0u32; 3];
         let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
         for (_, meaning) in meanings {
             for (count, kind) in count.iter_mut().zip(&kinds) {
-                *count += u32::from(discriminant(kind) == discriminant(meaning));
+                *count += u32::from(kind.is_like(meaning));
             }
         }
         let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
@@ -284,7 +288,7 @@ impl Wlan {
         let end = match ended {
             // Nobody asks about each of them, and noise cannot tell them apart.
             Ended::Alike(end) if !(TAPPED || self.errors.happen() && end.outcome.decoded()) => end,
-            ended => return self.end_at_each::<TAPPED>(crowd, alone, &ended, ending),
+            ended => return self.end_at_each::<TAPPED>(crowd, cohort, alone, &ended, ending),
         };
         let receiver = frame.to.index();
         if self.cohorts.crowd_of(receiver) == Some(crowd) {
@@ -303,6 +307,7 @@ impl Wlan {
     fn end_at_each<const TAPPED: bool>(
         &mut self,
         crowd: usize,
+        cohort: usize,
         alone: Alone,
         ended: &Ended,
         ending: &mut Ending,
@@ -318,10 +323,18 @@ impl Wlan {
             meanings.push((station as u32, meaning));
         }
         let most = Meaning::of_most(&meanings);
-        for (station, meaning) in meanings.drain(..) {
-            if discriminant(&meaning) != discriminant(&most) {
+        meanings.retain(|(_, meaning)| !meaning.is_like(&most));
+        while let Some(&(station, meaning)) = meanings.last() {
+            let alike = meanings.iter().filter(|(_, other)| other.is_like(&meaning));
+            let several = meanings.len() > 1 && !meaning.is_like(&Meaning::ForIt);
+            let leaving = alike.map(|&(station, _)| station);
+            if several && let Some(other) = self.split(crowd, cohort, leaving) {
+                self.react_together(other, alone, meaning, ending);
+                meanings.retain(|(_, other)| !other.is_like(&meaning));
+            } else {
                 self.set_apart(station as usize);
                 self.react(station as usize, alone, meaning, ending);
+                meanings.pop();
             }
         }
         self.meanings = meanings;

@@ -59,7 +59,8 @@ impl Grants {
             [] => return top[node],
             [times] => {
                 let times = &times[children(node, times.len())];
-                times.iter().fold(Time::MAX, |least, &at| least.min(at))
+                let nanos = times.iter().map(|at| at.as_nanos());
+                Time::from_nanos(nanos.fold(i64::MAX, i64::min))
             }
             [.., bounds] => {
                 let mut least = Time::MAX;
@@ -86,9 +87,17 @@ impl Grants {
         if top[node] > now {
             return;
         }
-        match below.last().map(|level| children(node, level.len())) {
-            None => stations.push(node as u32),
-            Some(children) => children.for_each(|child| Self::collect(below, child, now, stations)),
+        match below {
+            [] => stations.push(node as u32),
+            [times] => {
+                let children = children(node, times.len());
+                stations.extend(children.filter(|&child| times[child] <= now).map(|c| c as u32));
+            }
+            [.., bounds] => {
+                for child in children(node, bounds.len()) {
+                    Self::collect(below, child, now, stations);
+                }
+            }
         }
     }
 }

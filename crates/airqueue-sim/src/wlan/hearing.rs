@@ -293,6 +293,16 @@ impl Hearing {
         self.crowds[crowd] = Spot::SILENT;
     }
 
+    /// The same, of members of another crowd, who hear what that hears.
+    pub(super) fn branch_off(&mut self, crowd: usize, other: usize) {
+        self.crowds[crowd] = self.crowds[other];
+    }
+
+    /// Whether receivers of a crowd have been told of what is on the air there.
+    pub(super) fn is_told_at_crowd(&self, crowd: usize) -> bool {
+        self.crowds[crowd].is_told()
+    }
+
     /// A station is about to leave its crowd and hears from now on what that hears.
     /// `uniform`: the first and the second member of those who stood for all, if anyone did.
     pub(super) fn set_apart(

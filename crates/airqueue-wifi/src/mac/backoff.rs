@@ -92,10 +92,11 @@ impl Backoff {
         self.slots > 0 && now < self.grant(base, slot)
     }
 
-    /// Whether nothing but the medium moves it, in an idle period that began with `base`.
+    /// Whether from `now` on nothing but the medium moves it, in an idle period that began with `base`, which
+    /// can lie ahead and come earlier if an EIFS is called off.
     #[inline]
-    pub(super) fn is_in_step(&self, base: Time) -> bool {
-        self.since <= base && !(self.ready && self.fresh)
+    pub(super) fn is_in_step(&self, base: Time, now: Time) -> bool {
+        self.since <= base.min(now) && !(self.ready && self.fresh)
     }
 
     /// A frame comes at `now`, in an idle period that began with `base`, and no counter is running.

@@ -71,6 +71,16 @@ impl Ladder {
     }
 
     #[inline]
+    fn hand_over(&mut self, seat: usize, to: &mut Ladder) {
+        let end = self.ends.swap_remove(seat);
+        self.stale |= end == self.least;
+        let left = u64::from(self.left(end));
+        let end = end & NOT_READY | (to.passed + left);
+        to.ends.push(end);
+        to.least = to.least.min(end);
+    }
+
+    #[inline]
     fn reckon(&mut self) {
         if self.stale {
             self.least = self.ends.iter().fold(u64::MAX, |least, &end| least.min(end));
@@ -139,6 +149,31 @@ impl Crowd {
         self.view.grant = Time::MAX;
     }
 
+    /// An empty crowd comes to know what another does, which [`Self::hand_over`]s members to it.
+    pub fn branch_off(&mut self, other: &Crowd) {
+        debug_assert!(self.members.is_empty(), "members have a view already");
+        self.view = other.view;
+        self.view.grant = Time::MAX;
+    }
+
+    /// A member moves to the last seat of another crowd that knows the same; the last one here
+    /// takes the seat that it leaves. [`Self::recount`] is due for both crowds.
+    #[inline]
+    pub fn hand_over(&mut self, seat: usize, mac: &mut Mac, to: &mut Crowd) {
+        to.members.push(self.members.swap_remove(seat));
+        for (from, to) in self.ladders.iter_mut().zip(&mut to.ladders) {
+            from.hand_over(seat, to);
+        }
+        mac.view.busy_time = mac.view.busy_time + self.view.busy_time - to.view.busy_time;
+    }
+
+    /// Brings [`Self::next_grant`] up to date with those who came and went.
+    pub fn recount(&mut self, net: &Network) {
+        if !self.view.frozen {
+            self.reckon(net);
+        }
+    }
+
     /// A station that [`Mac::may_join`] and is admitted takes the last seat.
     pub fn join(&mut self, mac: &mut Mac, net: &Network) {
         self.members.push(mac.id);
@@ -163,8 +198,8 @@ impl Crowd {
         mac.view.busy_time = own_busy_time + self.view.busy_time;
         if !self.view.frozen {
             mac.reckon(net);
-            self.reckon(net);
         }
+        self.recount(net);
     }
 
     /// For how long, up to `now`, a member has sensed frames or transmitted.
@@ -242,13 +277,13 @@ impl Crowd {
 }
 
 impl Mac {
-    /// Whether it does nothing but count at present, in step with the medium.
+    /// Whether it does nothing but count from `now` on, in step with the medium.
     #[inline]
-    pub fn may_join(&self) -> bool {
+    pub fn may_join(&self, now: Time) -> bool {
         let base = self.view.base();
         self.state == State::Idle
             && self.done == 0
             && self.view.is_idle()
-            && self.backoffs[..self.queues].iter().all(|backoff| backoff.is_in_step(base))
+            && self.backoffs[..self.queues].iter().all(|backoff| backoff.is_in_step(base, now))
     }
 }

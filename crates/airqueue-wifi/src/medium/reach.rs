@@ -209,6 +209,13 @@ impl Reach {
     /// How `to` hears `from`; `None`: not at all. Panics if there is no station `from`.
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
         let hearers = self.hearers(from);
+        // Where neighbours have neighbouring ids it is here: theirs follow each other, but for `from`.
+        let guess = to.0.wrapping_sub(hearers.first()?.station.0 + u32::from(to > from)) as usize;
+        if let Some(hearer) = hearers.get(guess)
+            && hearer.station == to
+        {
+            return Some(hearer.signal());
+        }
         let at = hearers.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
         Some(hearers[at].signal())
     }
