@@ -87,6 +87,66 @@ fn with_a_listener(spec: &WlanSpec) -> WlanSpec {
     more
 }
 
+/// The network with every station in triplicate, all next to each other: stations that hear the same.
+/// `varied`: not equally strong, if powers are known at all.
+fn in_triplicate(spec: &WlanSpec, varied: bool) -> WlanSpec {
+    let copy = |id: StationId, at: u32| StationId(3 * id.0 + at);
+    let factor = |at: u32| if varied { [1.0, 4.0, 30.0][at as usize] } else { 1.0 };
+    let pairs = || (0..3u32).flat_map(|a| (0..3u32).map(move |b| (a, b)));
+    let mut all = Vec::new();
+    for link in links(&spec.reach) {
+        all.extend(pairs().map(|(a, b)| {
+            let power_w = link.power_w.map(|power_w| power_w * factor(b));
+            Link { from: copy(link.from, a), to: copy(link.to, b), power_w, ..link }
+        }));
+    }
+    for id in (0..spec.stations.len() as u32).map(StationId) {
+        all.extend(pairs().filter(|(a, b)| a != b).map(|(a, b)| {
+            let power_w = spec.reach.powers_known().then_some(1e-9 * factor(b));
+            Link { from: copy(id, a), to: copy(id, b), level: Level::Decodable, power_w }
+        }));
+    }
+    let mut crowded = spec.clone();
+    crowded.reach = Reach::from_links(3 * spec.stations.len(), &all).unwrap();
+    crowded.stations =
+        spec.stations.iter().flat_map(|s| [s.clone(), s.clone(), s.clone()]).collect();
+    let flows = spec.flows.iter().flat_map(|flow| {
+        [0, 1, 2].map(|at| FlowSpec {
+            from: copy(flow.from, at),
+            to: copy(flow.to, 0),
+            ..flow.clone()
+        })
+    });
+    crowded.flows = flows.collect();
+    crowded
+}
+
+/// The network with a silent station beside each other one, which that alone could hear: no two stations hear
+/// the same any more.
+fn with_marks(spec: &WlanSpec) -> WlanSpec {
+    let stations = spec.stations.len() as u32;
+    let mut all = links(&spec.reach);
+    let power_w = spec.reach.powers_known().then_some(1e-15);
+    all.extend((0..stations).map(|id| Link {
+        from: StationId(stations + id),
+        to: StationId(id),
+        level: Level::Interference,
+        power_w,
+    }));
+    let mut more = spec.clone();
+    more.reach = Reach::from_links(2 * spec.stations.len(), &all).unwrap();
+    more.stations.extend_from_slice(&spec.stations);
+    more
+}
+
+/// What a network shows without a tap: with one the engine looks at every station.
+fn counted(spec: &WlanSpec, of: &WlanSpec, seed: u64) -> Seen {
+    let mut sim = Wlan::new(spec, Seed(seed)).expect("what is drawn can be built");
+    sim.run_until(Time::from_nanos(200_000_000));
+    sim.model.plug(Box::new(Recording::default()));
+    seen(sim.model, of)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
 
@@ -112,6 +172,16 @@ proptest! {
     fn a_silent_station_changes_nothing(spec in networks(), seed: u64) {
         let alone = seen(run(&spec, seed, 1), &spec);
         prop_assert_eq!(seen(run(&with_a_listener(&spec), seed, 1), &spec), alone);
+    }
+
+    /// Stations that hear the same are simulated together, and that must not show.
+    #[test]
+    fn whether_others_hear_the_same_changes_nothing(spec in networks(), seed: u64, varied: bool) {
+        let crowded = in_triplicate(&spec, varied);
+        let marked = with_marks(&crowded);
+        prop_assert_eq!(counted(&crowded, &crowded, seed), counted(&marked, &crowded, seed));
+        let watched = seen(run(&crowded, seed, 1), &crowded);
+        prop_assert_eq!(watched, seen(run(&marked, seed, 1), &crowded));
     }
 }
 

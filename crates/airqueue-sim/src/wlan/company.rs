@@ -106,7 +106,8 @@ impl Wlan {
             self.hearing.is_silent_at_crowd(crowd as usize)
                 && self.cohorts.crowds[crowd as usize].admits(mac, now)
         };
-        let found = self.cohorts.all[cohort].crowds.iter().find(admits).map(|&crowd| crowd as usize);
+        let found =
+            self.cohorts.all[cohort].crowds.iter().find(admits).map(|&crowd| crowd as usize);
         let founded = || {
             let crowd = self.cohorts.found(cohort)?;
             self.hearing.found_crowd(crowd);

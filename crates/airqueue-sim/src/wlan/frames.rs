@@ -127,14 +127,7 @@ impl Wlan {
     }
 
     #[inline]
-    fn begin_at_crowd(
-        &mut self,
-        crowd: usize,
-        cohort: usize,
-        alone: Alone,
-        place: u32,
-        now: Time,
-    ) {
+    fn begin_at_crowd(&mut self, crowd: usize, cohort: usize, alone: Alone, place: u32, now: Time) {
         let members = self.cohorts.crowds[crowd].members();
         let told = if self.cohorts.all[cohort].uniform { &members[..1] } else { members };
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
