@@ -13,10 +13,11 @@
 //!
 //! # What an event costs
 //!
-//! A frame costs two events, its end and the grant or the timer that made it begin, whoever hears it. Each
-//! station in range is touched when it begins and when it ends, and nobody else. When the next backoff
-//! ends is found in [`grants::Grants`], not in the event queue: a medium that turns busy and idle again
-//! moves no event.
+//! A frame costs two events, its end and the grant or the timer that made it begin, whoever hears it. Stations
+//! that hear the same and only count are one [`Crowd`](airqueue_wifi::mac::Crowd), which is visited once when the
+//! frame begins and once when it ends; so is each station in range that is on its own, and nobody else.
+//! When the next backoff ends is found in [`grants::Grants`], not in the event queue: a medium that turns
+//! busy and idle again moves no event.
 
 mod air;
 mod cohorts;
