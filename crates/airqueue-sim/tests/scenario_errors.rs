@@ -70,7 +70,7 @@ fn durations_are_positive_and_far_from_the_clocks_end() {
 fn keys_words_and_shapes_are_those_of_the_format() {
     refused("durations", json!("1 s"), "durations: unknown key", "`duration`");
     refused("flows[1].form", json!("ap"), "flows[1].form: unknown key", "`from`");
-    refused("phy.standard", json!("802.11n"), "phy.standard: unknown word", "`802.11g`");
+    refused("phy.standard", json!("802.11p"), "phy.standard: unknown word", "`802.11g`");
     refused("phy", json!(["802.11g"]), "phy: ", "expected a table of keys");
     refused("stations[1]", json!("sta"), "stations[1]: ", "expected a table of keys");
     refused("mac.edca.vo", json!([2]), "mac.edca.vo: ", "expected a table of keys");

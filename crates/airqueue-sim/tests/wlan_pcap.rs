@@ -8,7 +8,10 @@ use airqueue_sim::wlan::tap::{Aired, Recording, Tap};
 use airqueue_sim::wlan::{Wlan, WlanSpec};
 use airqueue_wifi::mac::{Behaviour, FrameKind, Network};
 use airqueue_wifi::medium::{FrameErrors, StationId};
-use airqueue_wifi::phy::{ModulationClass, Preamble, Protection, Slot, erp};
+use airqueue_wifi::phy::{
+    Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
+    Width, erp, he,
+};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -31,7 +34,7 @@ struct Record {
 
 impl Record {
     fn frame(&self) -> &[u8] {
-        &self.bytes[RADIOTAP..]
+        &self.bytes[usize::from(le16(&self.bytes[2..]))..]
     }
 
     fn is_marked_bad(&self) -> bool {
@@ -133,6 +136,57 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
         let (body, fcs) = record.frame().split_at(frame.bytes as usize - 4);
         assert_eq!(crc(body) == le32(fcs), !lost);
         assert_eq!(i64::from(le16(&body[2..])) * 1000, frame.nav.as_nanos());
+    }
+}
+
+/// The fields of radiotap.org for HT, VHT and HE; the delimiter of an A-MPDU is no part of its MPDU.
+#[test]
+fn schemes_have_fields_of_their_own() {
+    let scheme = |format, index, width, guard| Mcs { format, index, streams: 2, width, guard };
+    let cases = [
+        (
+            scheme(Format::Ht, 5, Width::Mhz40, GuardInterval::Ns400),
+            1 << 19,
+            vec![0x0f, 0x05, 13],
+            0,
+        ),
+        (
+            scheme(Format::Vht, 9, Width::Mhz80, GuardInterval::Ns400),
+            1 << 21,
+            vec![0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0],
+            4,
+        ),
+        (
+            scheme(Format::He, 11, Width::Mhz160, GuardInterval::Ns1600),
+            1 << 23,
+            vec![0x20, 0x40, 0x02, 0, 0, 0x0b, 0, 0, 0x13, 0, 0x02, 0],
+            4,
+        ),
+    ];
+    let rules = Behaviour::Standard.rules();
+    let most = Capability { width: Width::Mhz160, streams: 2 };
+    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    for (mcs, field, says, delimiter_bytes) in cases {
+        let rate = network.phy.mcs_index(mcs).unwrap();
+        let mut flow = cells::saturated(1, 0, 1, rate, 500);
+        flow.overhead_bytes = cells::EDCA_OVERHEAD + delimiter_bytes;
+        let macs = vec![cells::edca(&network.phy); 2];
+        let spec = WlanSpec { flows: vec![flow], ..cells::cell(network.clone(), macs) };
+        let records = captured(&spec, View::Air, WHOLE_FRAMES);
+        assert!(records.len() > 1000);
+        for pair in records.chunks_exact(2) {
+            let [data, ack] = pair else { unreachable!("pairs") };
+            let header = &data.bytes;
+            assert_eq!(le32(&header[4..]), 0b1011 | field, "{mcs}");
+            assert_eq!(
+                (header[17], &header[22..data.bytes.len() - data.frame().len()]),
+                (0, &says[..])
+            );
+            let (body, fcs) = data.frame().split_at(538 - 4);
+            assert_eq!((fcs.len(), crc(body)), (4, le32(fcs)));
+            assert_eq!(data.length, data.bytes.len());
+            assert_eq!((le32(&ack.bytes[4..]), ack.bytes[17], ack.frame().len()), (0b1111, 48, 14));
+        }
     }
 }
 

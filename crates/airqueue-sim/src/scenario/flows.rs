@@ -62,20 +62,22 @@ impl Flows<'_> {
         }
         let phy_rate = table.phy_rate.as_ref();
         let phy_rate = phy_rate
-            .map(|rate| rate_index(self.phy, format_args!("{key}.phy_rate"), rate))
+            .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate))
             .transpose()?;
         let source = self.source(key, table)?;
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             self.check_pair(key, from, to)?;
             let mut source = source;
             source.start += offset(&source, at, count);
+            let rate = phy_rate.unwrap_or_else(|| self.rate_between(from, to));
+            self.check_rate(key, rate, from, to)?;
             let flow = FlowSpec {
                 name: self.name(table, at, count, from, to),
                 from: StationId(from as u32),
                 to: StationId(to as u32),
                 queue: self.queue(key, table, from)?,
-                rate: phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
-                overhead_bytes: self.overhead(from, to),
+                rate,
+                overhead_bytes: self.overhead(from, to, rate),
                 source,
                 collected: false,
             };
@@ -181,13 +183,35 @@ impl Flows<'_> {
     }
 
     /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
-    fn overhead(&self, from: usize, to: usize) -> u32 {
+    fn overhead(&self, from: usize, to: usize, rate: RateIndex) -> u32 {
         if matches!(self.file.behaviour, BehaviourName::Ns2) {
             return NS2_OVERHEAD_BYTES;
         }
-        let qos = |id: usize| is_qos(&self.stations.specs[id].mac);
-        let header = if qos(from) && qos(to) { QOS_HEADER_BYTES } else { HEADER_BYTES };
-        header + LLC_SNAP_BYTES + FCS_BYTES
+        let header = match self.without_qos(from, to) {
+            None => QOS_HEADER_BYTES,
+            Some(_) => HEADER_BYTES,
+        };
+        self.phy.single_psdu_bytes(rate, header + LLC_SNAP_BYTES + FCS_BYTES)
+    }
+
+    /// The one of two stations that is no QoS station.
+    fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
+        [from, to].into_iter().find(|&id| !is_qos(&self.stations.specs[id].mac))
+    }
+
+    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
+    fn check_rate(&self, key: &str, rate: RateIndex, from: usize, to: usize) -> Result<()> {
+        match (self.phy.mcs(rate), self.without_qos(from, to)) {
+            (Some(mcs), Some(old)) => {
+                let name = self.stations.name(old);
+                let problem = format_args!(
+                    "its rate is {mcs}, but {name:?} has DCF and is so older than 802.11n; give the \
+                     station a rate such as \"54 Mb/s\", or access = \"edca\""
+                );
+                wrong(key, problem)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_pair(&self, key: &str, from: usize, to: usize) -> Result<()> {
@@ -217,6 +241,7 @@ impl Flows<'_> {
 
     fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
         let most_bytes = self.phy.max_mpdu_bytes(flow.rate);
+        let most_bytes = self.phy.single_psdu_bytes(flow.rate, most_bytes);
         let most = most_bytes - flow.overhead_bytes;
         let size = flow.source.size_bytes;
         if !(20..=most).contains(&size) {

@@ -6,7 +6,6 @@ use super::file::{
     QueueTable,
 };
 use super::layers::{Given, Layers};
-use super::phy::rate_index;
 use crate::wlan::QueueSpec;
 use airqueue_core::Limit;
 use airqueue_qdisc::DropFrom;
@@ -18,9 +17,11 @@ use airqueue_wifi::phy::{AccessCategory, EdcaEdition, EdcaRole, Phy, Protection,
 const MOST_AIFSN: u32 = 15;
 const MOST_CW: u32 = (1 << 15) - 1;
 
-/// Which channel access function a station has.
-pub(super) fn access(layers: &Layers<'_, MacTable>) -> AccessName {
-    layers.find("access", |m| m.access.as_ref()).map_or(AccessName::Dcf, |access| *access.value)
+/// Which channel access function a station has. Those of 802.11n and later are QoS stations (IEEE
+/// 802.11-2016, 4.3.13).
+pub(super) fn access(layers: &Layers<'_, MacTable>, phy: &Phy) -> AccessName {
+    let usual = if phy.newest_format().is_some() { AccessName::Edca } else { AccessName::Dcf };
+    layers.find("access", |m| m.access.as_ref()).map_or(usual, |access| *access.value)
 }
 
 /// Whether a station has access categories.
@@ -36,7 +37,7 @@ pub(super) fn mac(
 ) -> Result<MacConfig> {
     let experimental = layers.find("experimental", |m| m.experimental.as_ref());
     let experimental = experimental.is_some_and(|given| *given.value);
-    let categories = match access(layers) {
+    let categories = match access(layers, phy) {
         AccessName::Dcf => vec![dcf(&layers.within("dcf", |m| m.dcf.as_ref()), phy, experimental)?],
         AccessName::Edca if matches!(behaviour, BehaviourName::Ns2) => {
             let key = layers.find("access", |m| m.access.as_ref()).map(|access| access.key);
@@ -58,7 +59,7 @@ pub(super) fn mac(
         mac.protection = Protection::from(*protection.value);
     }
     if let Some(rate) = layers.find("protection_rate", |m| m.protection_rate.as_ref()) {
-        mac.protection_rate = Some(rate_index(phy, &rate.key, rate.value)?);
+        mac.protection_rate = Some(rate.check(|rate| phy.rate_index(rate.value))?);
     }
     Ok(mac)
 }

@@ -45,8 +45,13 @@ fn check_name(key: &str, name: &str) -> Result<()> {
 }
 
 /// The same of a station's own parameters.
-fn check_access(key: &str, table: &StationTable, macs: &Layers<'_, MacTable>) -> Result<()> {
-    match access(macs) {
+fn check_access(
+    key: &str,
+    table: &StationTable,
+    macs: &Layers<'_, MacTable>,
+    phy: &Phy,
+) -> Result<()> {
+    match access(macs, phy) {
         AccessName::Dcf if table.mac.edca.is_some() => {
             let problem = "the station has DCF; give access = \"edca\" beside it";
             wrong(format_args!("{key}.mac.edca"), problem)
@@ -89,8 +94,9 @@ impl Stations {
         self.add_name(key, &table.name, Named { ids: ids.clone(), group: table.count.is_some() })?;
         let spec = self.spec(key, table, file, phy)?;
         let rate = table.rate.as_ref();
-        let rate =
-            rate.map(|rate| rate_index(phy, format_args!("{key}.rate"), rate)).transpose()?;
+        let rate = rate
+            .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
+            .transpose()?;
         for id in ids.clone() {
             let mut spec = spec.clone();
             if table.count.is_some() {
@@ -113,7 +119,7 @@ impl Stations {
             (format!("{key}.queue"), &table.queue.0),
             ("queue".to_owned(), &file.queue.0),
         ]);
-        check_access(key, table, &macs)?;
+        check_access(key, table, &macs, phy)?;
         let mac = mac(&macs, phy, file.behaviour)?;
         let queues = vec![queue(&queues); mac.categories.len()];
         Ok(StationSpec { name: table.name.clone(), mac, queues })

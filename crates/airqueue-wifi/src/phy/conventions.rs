@@ -9,7 +9,7 @@
 /// | response's time-out | must start | must start | must end |
 /// | Duration/ID | up to a whole µs | up to a whole µs | nearest µs |
 /// | ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
-/// | 802.11n and later | the standard's | ns-3's | (not in ns-2) |
+/// | frame of 802.11n and later | clauses 19.4.3, 21.4.3, 27.4.3 | without VHT-SIG-B, and more | - |
 ///
 /// ns-2 always sends 192 µs of preamble and header, so that [`Preamble::Long`](super::Preamble::Long)
 /// belongs to it; it sends all control frames at one rate, see

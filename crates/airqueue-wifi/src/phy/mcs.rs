@@ -236,14 +236,15 @@ impl Mcs {
     }
 
     /// The standard's number of the scheme.
-    pub fn number(self) -> u8 {
-        match self.format {
-            Format::Ht => 8 * (self.streams - 1) + self.index,
-            Format::Vht | Format::He => self.index,
-        }
+    pub fn number(self) -> u32 {
+        let before = match self.format {
+            Format::Ht => 8 * u32::from(self.streams).saturating_sub(1),
+            Format::Vht | Format::He => 0,
+        };
+        before + u32::from(self.index)
     }
 
-    /// How each stream puts bits on the air.
+    /// How each stream puts bits on the air. Panics if there is no such index.
     pub fn modulation(self) -> Modulation {
         let (mapping, code, _) = self.scheme();
         Modulation::Ofdm(mapping, code)
@@ -287,6 +288,7 @@ impl Mcs {
     }
 
     /// The data rate, to the nearest bit per second: bits of a symbol, not rounded down, over its time.
+    /// Panics if there is no such index.
     pub fn rate(self) -> DataRate {
         let (up, down) = self.code().ratio();
         let bits = u64::from(self.coded_bits() * up);

@@ -218,6 +218,11 @@ impl Phy {
         })
     }
 
+    /// The newest format of the layer's frames; `None` before 802.11n.
+    pub fn newest_format(&self) -> Option<Format> {
+        self.layer.modes.last().and_then(|mode| mode.mcs).map(|mcs| mcs.format)
+    }
+
     /// The scheme at a place; `None` before 802.11n.
     pub fn mcs(&self, index: RateIndex) -> Option<Mcs> {
         self.mode(index).mcs

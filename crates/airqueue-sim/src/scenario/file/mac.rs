@@ -12,7 +12,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::scenario) struct MacTable {
-    /// One queue, or one for each access category. The default is dcf.
+    /// One queue, or one for each access category. The default is dcf; from 802.11n on, whose stations all
+    /// have QoS, it is edca.
     pub(in crate::scenario) access: Option<AccessName>,
     /// RTS and CTS precede data frames whose PSDU (IP packet, LLC, MAC header, FCS) has more bytes than
     /// this. The default is never; `0 B` is always.

@@ -10,7 +10,7 @@ pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use phy::*;
 
-use super::quantity::{Duration, Length, PacketRate, Power, Quantity, Rate, Size};
+use super::quantity::{Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size};
 use super::table::Table;
 use airqueue_wifi::mac::Behaviour;
 use airqueue_wifi::phy::AccessCategory;
@@ -84,7 +84,7 @@ pub(super) struct StationTable {
     pub(super) count: Option<u32>,
     /// Rate of data frames to and from it. The default is `phy.rate`; of two stations that both have one,
     /// the lower one holds.
-    pub(super) rate: Option<Quantity<Rate>>,
+    pub(super) rate: Option<FrameRate>,
     /// Where it stands, where `medium.ranges` or `medium.path_loss` say who hears whom; of a group the
     /// centre of its circle, or the first member. `["0 m", "0 m"]` if one of the three keys below is given.
     pub(super) position: Option<[Quantity<Length>; 2]>,
@@ -141,7 +141,7 @@ pub(super) struct FlowTable {
     #[serde(default = "size")]
     pub(super) size: Quantity<Size>,
     /// Rate of its data frames. The default is that of its stations.
-    pub(super) phy_rate: Option<Quantity<Rate>>,
+    pub(super) phy_rate: Option<FrameRate>,
     /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]

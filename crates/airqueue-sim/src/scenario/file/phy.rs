@@ -1,7 +1,7 @@
 //! The keys of a physical layer.
 
-use crate::scenario::quantity::{Quantity, Rate};
-use airqueue_wifi::phy::{Preamble, Slot};
+use crate::scenario::quantity::{Duration, FrameRate, Frequency, Quantity, Rate};
+use airqueue_wifi::phy::{Format, Preamble, Slot};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,16 +11,31 @@ use serde::Deserialize;
 pub(in crate::scenario) struct PhyTable {
     /// Which layer.
     pub(in crate::scenario) standard: Standard,
-    /// Preamble of DSSS frames; 802.11b and 802.11g. The default is long.
+    /// Where 802.11n and 802.11ax are. The default is 5 GHz, where 802.11ac is.
+    pub(in crate::scenario) band: Option<BandName>,
+    /// The widest channel of frames of 802.11n and later: 20 or 40 MHz; from 802.11ac on, at 5 GHz, 80 or
+    /// 160 MHz too. The default is 80 MHz where that is possible, otherwise 20 MHz.
+    pub(in crate::scenario) width: Option<Quantity<Frequency>>,
+    /// The most spatial streams of frames of 802.11n and later: 1 to 4 of 802.11n, to 8 of its successors.
+    /// The default is 1.
+    #[schemars(range(min = 1, max = 8))]
+    pub(in crate::scenario) streams: Option<u32>,
+    /// Guard interval of schemes that do not name one: 0.4 or 0.8 µs, of 802.11ax 0.8, 1.6 or 3.2 µs. The
+    /// default is 0.8 µs, also of older formats which have not the given one.
+    pub(in crate::scenario) guard_interval: Option<Quantity<Duration>>,
+    /// Preamble of DSSS frames; 802.11b, 802.11g, and what is at 2.4 GHz. The default is long.
     pub(in crate::scenario) preamble: Option<PreambleName>,
-    /// Slot time; 802.11g. The default is short (9 µs); long (20 µs) where 802.11b stations are present.
+    /// Slot time; 802.11g, and what is at 2.4 GHz. The default is short (9 µs); long (20 µs) where 802.11b
+    /// stations are present.
     pub(in crate::scenario) slot: Option<SlotName>,
-    /// Rate of data frames, unless a station or a flow says otherwise. The default is the layer's highest.
-    pub(in crate::scenario) rate: Option<Quantity<Rate>>,
+    /// Rate of data frames, unless a station or a flow says otherwise: in Mb/s, or the name of a scheme of
+    /// 802.11n and later. The default is the highest; from 802.11n on the highest scheme with `width`,
+    /// `streams` and `guard_interval`.
+    pub(in crate::scenario) rate: Option<FrameRate>,
     /// Rate of every RTS, CTS and ACK. Without it they follow `basic_rates`.
     pub(in crate::scenario) control_rate: Option<Quantity<Rate>>,
     /// A frame is answered at the highest of these rates that does not exceed its own. The default is 1 and
-    /// 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for 802.11a and 802.11g.
+    /// 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for all others.
     pub(in crate::scenario) basic_rates: Option<Vec<Quantity<Rate>>>,
 }
 
@@ -36,6 +51,38 @@ pub(in crate::scenario) enum Standard {
     /// ERP-OFDM at 2.4 GHz: 6 to 54 Mb/s and the rates of 802.11b, SIFS 10 µs.
     #[serde(rename = "802.11g")]
     G,
+    /// HT at 2.4 or 5 GHz, and the rates of 802.11g or 802.11a.
+    #[serde(rename = "802.11n")]
+    N,
+    /// VHT at 5 GHz, HT, and the rates of 802.11a.
+    #[serde(rename = "802.11ac")]
+    Ac,
+    /// HE at 2.4 or 5 GHz, VHT at 5 GHz, HT, and the rates of 802.11g or 802.11a.
+    #[serde(rename = "802.11ax")]
+    Ax,
+}
+
+impl Standard {
+    /// The format that it brought; `None` before 802.11n.
+    pub(in crate::scenario) fn format(self) -> Option<Format> {
+        match self {
+            Standard::A | Standard::B | Standard::G => None,
+            Standard::N => Some(Format::Ht),
+            Standard::Ac => Some(Format::Vht),
+            Standard::Ax => Some(Format::He),
+        }
+    }
+}
+
+/// A frequency band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(in crate::scenario) enum BandName {
+    /// With the access timing of 802.11g, and its rates and those of 802.11b.
+    #[serde(rename = "2.4 GHz")]
+    Ghz2_4,
+    /// With the access timing and the rates of 802.11a.
+    #[serde(rename = "5 GHz")]
+    Ghz5,
 }
 
 /// PHY preamble and header of DSSS.
@@ -48,7 +95,7 @@ pub(in crate::scenario) enum PreambleName {
     Short,
 }
 
-/// Slot time of 802.11g.
+/// Slot time at 2.4 GHz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::scenario) enum SlotName {

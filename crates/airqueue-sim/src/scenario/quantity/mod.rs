@@ -1,7 +1,9 @@
 //! Numbers with their units, as a scenario writes them: `"11 Mb/s"`, `"120 ms"`, `"50 packets"`.
 
+mod frame_rate;
 mod units;
 
+pub(super) use frame_rate::{FrameRate, SchemeName};
 pub(super) use units::{
     Decibels, Duration, Frequency, Length, PacketRate, Packets, Power, QueueLimit, Rate, Size,
     TxopLimit,

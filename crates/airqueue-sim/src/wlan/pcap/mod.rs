@@ -9,6 +9,7 @@
 //! order of their times. TSFT is that of the first bit of the MPDU, in whole microseconds.
 
 mod bytes;
+mod radiotap;
 
 use super::spec::WlanSpec;
 use super::tap::{Aired, Tap};
@@ -16,8 +17,9 @@ use airqueue_core::Packet;
 use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::RTS_BYTES;
-use airqueue_wifi::phy::{AccessCategory, ModulationClass, Phy, Preamble};
+use airqueue_wifi::phy::{AccessCategory, Phy};
 use bytes::{Data, Layout};
+use radiotap::{RateFields, rate_fields};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -29,26 +31,11 @@ const VERSION: [u16; 2] = [2, 4];
 /// LINKTYPE_IEEE802_11_RADIOTAP.
 const LINK_TYPE: u32 = 127;
 
-/// Version and padding, length, which fields follow: TSFT, flags, rate, channel (radiotap.org).
-const RADIOTAP_BYTES: u32 = 22;
-const RADIOTAP_FIELDS: u32 = 0b1111;
-const SHORT_PREAMBLE: u8 = 0x02;
-const FCS_AT_END: u8 = 0x10;
-const BAD_FCS: u8 = 0x40;
-const CCK: u16 = 0x20;
-const OFDM: u16 = 0x40;
-const GHZ_2: u16 = 0x80;
-const GHZ_5: u16 = 0x100;
-/// Centre of channel 1, in MHz.
-const CHANNEL_1: u16 = 2_412;
-/// Centre of channel 36.
-const CHANNEL_36: u16 = 5_180;
-
 /// User priorities of BK, BE, VI, VO (IEEE 802.11-2016, table 10-1).
 const PRIORITIES: [u8; 4] = [1, 0, 5, 6];
 
 /// The fewest bytes that records can be cut to: control frames are always whole.
-pub const LEAST_SNAP_BYTES: u32 = RADIOTAP_BYTES + RTS_BYTES;
+pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + RTS_BYTES;
 /// Enough for all headers of a packet.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 /// Cuts no record.
@@ -79,15 +66,6 @@ pub enum PcapError {
     Overhead { flow: String, bytes: u32 },
     #[error("the capture cannot be written: {0}")]
     Io(#[from] io::Error),
-}
-
-/// What radiotap says of a rate.
-#[derive(Clone, Copy, Debug)]
-struct RateFields {
-    flags: u8,
-    half_mbps: u8,
-    channel_mhz: u16,
-    channel_flags: u16,
 }
 
 /// The packet that a station's queue is busy with, as the air has seen it.
@@ -141,10 +119,12 @@ impl<W: Write> Pcap<W> {
         if snap_bytes < LEAST_SNAP_BYTES {
             return Err(PcapError::Snap { value: snap_bytes, least: LEAST_SNAP_BYTES });
         }
+        let rates = rate_fields(&spec.network.phy);
         let layouts: Result<Vec<Layout>, PcapError> = (spec.flows.iter())
             .map(|flow| {
-                let (bytes, flow) = (flow.overhead_bytes, &flow.name);
-                let unknown = || PcapError::Overhead { flow: flow.clone(), bytes };
+                let delimiter_bytes = rates[flow.rate.as_usize()].delimiter_bytes;
+                let bytes = flow.overhead_bytes.saturating_sub(delimiter_bytes);
+                let unknown = || PcapError::Overhead { flow: flow.name.clone(), bytes };
                 Layout::of(bytes).ok_or_else(unknown)
             })
             .collect();
@@ -154,7 +134,7 @@ impl<W: Write> Pcap<W> {
             out,
             view,
             snap_bytes,
-            rates: rate_fields(&spec.network.phy),
+            rates,
             phy: spec.network.phy.clone(),
             layouts,
             priorities: spec.stations.iter().map(|s| priorities(s.queues.len())).collect(),
@@ -207,7 +187,10 @@ impl<W: Write> Pcap<W> {
 
     fn write(&mut self, aired: &Aired, data: Option<(Data, Packet)>, good: bool) -> io::Result<()> {
         let frame = &aired.frame;
-        let length = RADIOTAP_BYTES + frame.bytes;
+        let fields = &self.rates[frame.rate.as_usize()];
+        let header_bytes = fields.bytes();
+        let mpdu_bytes = frame.bytes - fields.delimiter_bytes;
+        let length = header_bytes + mpdu_bytes;
         let kept = length.min(self.snap_bytes);
         self.record.clear();
         let ends = aired.ends.as_nanos();
@@ -215,34 +198,21 @@ impl<W: Write> Pcap<W> {
         for word in [seconds, (ends % 1_000_000_000) as u32, kept, length] {
             self.record.extend(word.to_le_bytes());
         }
-        self.radiotap(aired, good);
+        let first_bit = aired.begins + self.phy.preamble(frame.rate);
+        fields.write(first_bit.as_nanos() as u64 / 1_000, good, &mut self.record);
         let begins = self.record.len();
         match &data {
             Some((data, packet)) => data.write(frame, packet, &mut self.record),
             None => bytes::control(frame, &mut self.record),
         }
-        let ends = begins + frame.bytes as usize;
+        let ends = begins + mpdu_bytes as usize;
         self.record.resize(ends - bytes::FCS, 0);
         if kept == length {
             let fcs = bytes::fcs(&self.record[begins..]);
             self.record.extend((if good { fcs } else { !fcs }).to_le_bytes());
         }
-        self.record.truncate(begins + (kept - RADIOTAP_BYTES) as usize);
+        self.record.truncate(begins + (kept - header_bytes) as usize);
         self.out.write_all(&self.record)
-    }
-
-    fn radiotap(&mut self, aired: &Aired, good: bool) {
-        let rate = aired.frame.rate;
-        let fields = self.rates[rate.as_usize()];
-        let first_bit = aired.begins + self.phy.preamble(rate);
-        let flags = fields.flags | if good { 0 } else { BAD_FCS };
-        self.record.extend([0, 0]);
-        self.record.extend((RADIOTAP_BYTES as u16).to_le_bytes());
-        self.record.extend(RADIOTAP_FIELDS.to_le_bytes());
-        self.record.extend((first_bit.as_nanos() as u64 / 1_000).to_le_bytes());
-        self.record.extend([flags, fields.half_mbps]);
-        self.record.extend(fields.channel_mhz.to_le_bytes());
-        self.record.extend(fields.channel_flags.to_le_bytes());
     }
 }
 
@@ -266,24 +236,6 @@ fn file_header(snap_bytes: u32) -> Vec<u8> {
         header.extend(word.to_le_bytes());
     }
     header
-}
-
-/// As Linux fills them in: the channel's flags are those of the frame's modulation.
-fn rate_fields(phy: &Phy) -> Vec<RateFields> {
-    let dsss = |class| class == ModulationClass::Dsss;
-    let at_2_ghz = phy.rates().any(|(rate, _)| dsss(phy.class(rate)));
-    let (channel_mhz, band) = if at_2_ghz { (CHANNEL_1, GHZ_2) } else { (CHANNEL_36, GHZ_5) };
-    let fields = |(index, rate): (_, airqueue_core::DataRate)| {
-        let cck = dsss(phy.class(index));
-        let short = cck && phy.preamble(index) == Preamble::Short.duration();
-        RateFields {
-            flags: FCS_AT_END | if short { SHORT_PREAMBLE } else { 0 },
-            half_mbps: (rate.as_bps() / 500_000) as u8,
-            channel_mhz,
-            channel_flags: band | if cck { CCK } else { OFDM },
-        }
-    };
-    phy.rates().map(fields).collect()
 }
 
 /// The priorities of a station's queues: those of EDCA by rising access category, best effort for DCF.

@@ -1,0 +1,138 @@
+//! Radiotap headers (radiotap.org): when a frame's first bit came, at which rate, on which channel.
+
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::phy::{Format, GuardInterval, Mcs, ModulationClass, Phy, Preamble, Width};
+
+/// Of a frame at a rate of 802.11b, a or g, the shortest: version and padding, length, which fields follow;
+/// TSFT, flags, rate, channel.
+pub(super) const LEAST_BYTES: u32 = 22;
+const FIELDS: u32 = 0b1011;
+const RATE: u32 = 1 << 2;
+const MCS: u32 = 1 << 19;
+const VHT: u32 = 1 << 21;
+const HE: u32 = 1 << 23;
+
+const SHORT_PREAMBLE: u8 = 0x02;
+const FCS_AT_END: u8 = 0x10;
+const BAD_FCS: u8 = 0x40;
+const CCK: u16 = 0x20;
+const OFDM: u16 = 0x40;
+const GHZ_2: u16 = 0x80;
+const GHZ_5: u16 = 0x100;
+/// Centre of channel 1, in MHz.
+const CHANNEL_1: u16 = 2_412;
+/// Centre of channel 36.
+const CHANNEL_36: u16 = 5_180;
+
+/// What the header says of a rate.
+#[derive(Clone, Debug)]
+pub(super) struct RateFields {
+    fields: u32,
+    flags: u8,
+    half_mbps: u8,
+    channel_mhz: u16,
+    channel_flags: u16,
+    /// The field of a scheme of 802.11n and later.
+    scheme: Vec<u8>,
+    /// Bytes of the PSDU that belong to no MPDU: the delimiter of 802.11ac and later.
+    pub(super) delimiter_bytes: u32,
+}
+
+/// Those of all rates, as Linux fills them in: the channel's flags are those of the frame's modulation.
+pub(super) fn rate_fields(phy: &Phy) -> Vec<RateFields> {
+    let dsss = |class| class == ModulationClass::Dsss;
+    let at_2_ghz = phy.rates().any(|(rate, _)| dsss(phy.class(rate)));
+    let (channel_mhz, band) = if at_2_ghz { (CHANNEL_1, GHZ_2) } else { (CHANNEL_36, GHZ_5) };
+    let fields = |index: RateIndex| {
+        let cck = dsss(phy.class(index));
+        let short = cck && phy.preamble(index) == Preamble::Short.duration();
+        let (field, scheme) = phy.mcs(index).map_or((RATE, Vec::new()), scheme);
+        let half_mbps = phy.rate(index).as_bps() / 500_000;
+        RateFields {
+            fields: FIELDS | field,
+            flags: FCS_AT_END | if short { SHORT_PREAMBLE } else { 0 },
+            // Without the field this is padding.
+            half_mbps: if field == RATE { half_mbps as u8 } else { 0 },
+            channel_mhz,
+            channel_flags: band | if cck { CCK } else { OFDM },
+            scheme,
+            delimiter_bytes: phy.single_psdu_bytes(index, 0),
+        }
+    };
+    phy.rates().map(|(index, _)| fields(index)).collect()
+}
+
+impl RateFields {
+    /// Bytes of the header.
+    pub(super) fn bytes(&self) -> u32 {
+        LEAST_BYTES + self.scheme.len() as u32
+    }
+
+    /// Appends the header of a frame whose first bit came at `tsft_us`.
+    pub(super) fn write(&self, tsft_us: u64, good: bool, record: &mut Vec<u8>) {
+        let flags = self.flags | if good { 0 } else { BAD_FCS };
+        record.extend([0, 0]);
+        record.extend((self.bytes() as u16).to_le_bytes());
+        record.extend(self.fields.to_le_bytes());
+        record.extend(tsft_us.to_le_bytes());
+        record.extend([flags, self.half_mbps]);
+        record.extend(self.channel_mhz.to_le_bytes());
+        record.extend(self.channel_flags.to_le_bytes());
+        record.extend(&self.scheme);
+    }
+}
+
+/// A scheme's field: its place among all fields, and what it says.
+fn scheme(mcs: Mcs) -> (u32, Vec<u8>) {
+    match mcs.format {
+        Format::Ht => (MCS, ht(mcs)),
+        Format::Vht => (VHT, vht(mcs)),
+        Format::He => (HE, he(mcs)),
+    }
+}
+
+/// What is known, flags, MCS.
+fn ht(mcs: Mcs) -> Vec<u8> {
+    const WIDTH_MCS_GUARD_AND_FORMAT: u8 = 0x0f;
+    let wide = u8::from(mcs.width == Width::Mhz40);
+    vec![WIDTH_MCS_GUARD_AND_FORMAT, wide | short_guard(mcs), mcs.number() as u8]
+}
+
+/// What is known, flags, bandwidth, MCS and streams of four users, coding, group, partial AID.
+fn vht(mcs: Mcs) -> Vec<u8> {
+    const GUARD_AND_WIDTH: u16 = 0x0044;
+    let width = match mcs.width {
+        Width::Mhz20 => 0,
+        Width::Mhz40 => 1,
+        Width::Mhz80 => 4,
+        Width::Mhz160 => 11,
+    };
+    let mut field = GUARD_AND_WIDTH.to_le_bytes().to_vec();
+    field.extend([short_guard(mcs), width, mcs.index << 4 | mcs.streams, 0, 0, 0, 0, 0, 0, 0]);
+    field
+}
+
+/// The same flag in HT and VHT.
+fn short_guard(mcs: Mcs) -> u8 {
+    if mcs.guard == GuardInterval::Ns400 { 0x04 } else { 0 }
+}
+
+/// Six words: what is known, twice; the MCS; nothing; width and guard interval; streams.
+fn he(mcs: Mcs) -> Vec<u8> {
+    const SINGLE_USER_MCS_AND_WIDTH: u16 = 0x4020;
+    const GUARD: u16 = 0x0002;
+    let guard = match mcs.guard {
+        GuardInterval::Ns400 | GuardInterval::Ns800 => 0,
+        GuardInterval::Ns1600 => 1,
+        GuardInterval::Ns3200 => 2,
+    };
+    let words = [
+        SINGLE_USER_MCS_AND_WIDTH,
+        GUARD,
+        u16::from(mcs.index) << 8,
+        0,
+        mcs.width as u16 | guard << 4,
+        u16::from(mcs.streams),
+    ];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
