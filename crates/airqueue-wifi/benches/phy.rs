@@ -1,8 +1,11 @@
-//! What an engine pays for the duration of a frame, and what of that is saved by not dividing.
+//! What an engine pays for the duration of a frame, and what of that is saved by not dividing; and for
+//! the length of an A-MPDU.
 //!
 //! `cargo bench -p airqueue-wifi --bench phy`; the items are frames.
 
-use airqueue_wifi::phy::{Conventions, Phy, Preamble, RateIndex, Slot, dsss, erp};
+use airqueue_wifi::phy::{
+    Band, Capability, Conventions, Phy, Preamble, RateIndex, Slot, Width, dsss, erp, he,
+};
 use divan::counter::ItemsCount;
 use std::hint::black_box;
 
@@ -21,14 +24,34 @@ fn frames(phy: &Phy) -> Vec<(RateIndex, u32)> {
     (0..10_000).map(|_| (rates[next() % rates.len()], 40 + (next() % 1_500) as u32)).collect()
 }
 
-const LAYERS: [&str; 3] = ["b", "b as ns-2", "g"];
+const LAYERS: [&str; 4] = ["b", "b as ns-2", "g", "ax"];
 
 fn layer(name: &str) -> Phy {
     match name {
         "b" => dsss(Preamble::Long, Conventions::STANDARD),
         "b as ns-2" => dsss(Preamble::Long, Conventions::NS2),
-        _ => erp(Slot::Short, Preamble::Short, Conventions::STANDARD),
+        "g" => erp(Slot::Short, Preamble::Short, Conventions::STANDARD),
+        _ => ax(),
     }
+}
+
+fn ax() -> Phy {
+    let most = Capability { width: Width::Mhz80, streams: 2 };
+    he(Band::Ghz5, most, Conventions::STANDARD).expect("a layer")
+}
+
+/// MPDUs of packets of 1500 bytes, at the last rate, which is fast enough for any number of these.
+#[divan::bench(args = [1, 16, 64, 256])]
+fn fill(bencher: divan::Bencher, mpdus: u32) {
+    let phy = ax();
+    let (rate, _) = phy.rates().last().expect("rates");
+    let limits = phy.ampdu_limits(rate).expect("of 802.11ax").window(mpdus);
+    let lengths = vec![1_538; 256];
+    bencher.bench_local(|| {
+        let ampdu = phy.fill(black_box(rate), &limits, black_box(&lengths).iter().copied());
+        assert_eq!(ampdu.mpdus(), mpdus);
+        ampdu
+    });
 }
 
 #[divan::bench(args = LAYERS)]

@@ -346,6 +346,16 @@ fn later_schemes() {
     }
 }
 
+/// The page for users has the table: an SNR of each scheme, in dB with one digit.
+#[test]
+fn the_page_has_what_schemes_need() {
+    let page = include_str!("../../../docs/simulate.md");
+    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let needed = schemes().map(|scheme| format!("{:.1}", needed_db(scheme)));
+    let needed = row([vec!["SNR in dB".to_owned()], needed.to_vec()].concat());
+    assert!(page.contains(&needed), "{needed}");
+}
+
 proptest! {
     #[test]
     fn losses_are_probabilities_and_fall_with_the_snr(
