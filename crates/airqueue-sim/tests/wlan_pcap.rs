@@ -197,15 +197,17 @@ fn frames_say_who_sends_what_to_whom() {
     for (aired, record) in frames.iter().zip(&records) {
         let (frame, bytes) = (&aired.frame, record.frame());
         let (to, from) = (frame.to.0 as u8, frame.from.0 as u8);
-        assert_eq!(bytes[4..10], [2, 0, 0, 0, 0, to]);
+        let to_all = frame.kind == FrameKind::CfEnd;
+        assert_eq!(bytes[4..10], if to_all { [0xff; 6] } else { [2, 0, 0, 0, 0, to] });
         let control = match frame.kind {
             FrameKind::Rts => 0xb4,
             FrameKind::Cts => 0xc4,
             FrameKind::Data => 0x88,
             FrameKind::Ack => 0xd4,
+            FrameKind::CfEnd => 0xe4,
         };
         assert_eq!(bytes[0], control);
-        if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
+        if matches!(frame.kind, FrameKind::Rts | FrameKind::Data | FrameKind::CfEnd) {
             assert_eq!(bytes[10..16], [2, 0, 0, 0, 0, from]);
         }
         let Some(packet) = aired.packet else { continue };

@@ -136,7 +136,8 @@ fn frames_counted(
         attempts[from][usize::from(frame.queue)] += u64::from(first);
     }
     for (station, attempts) in attempts.iter().enumerate() {
-        for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
+        use FrameKind::{Ack, CfEnd, Cts, Data, Rts};
+        for kind in [Rts, Cts, Data, Ack, CfEnd] {
             let AirTally { frames, time } = sim.model.station(station).sent_of(kind);
             let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
             prop_assert_eq!((frames, time), seen);
@@ -199,7 +200,9 @@ proptest! {
         for aired in &frames {
             let lasts = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
             prop_assert_eq!(aired.ends - aired.begins, lasts);
-            prop_assert!(aired.frame.kind != FrameKind::Ack || aired.frame.nav == Span::ZERO);
+            let ack = aired.frame.kind == FrameKind::Ack;
+            let announces = spec.network.rules.announces_txop;
+            prop_assert!(!ack || announces || aired.frame.nav == Span::ZERO);
         }
         let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;
         frames_counted(&sim, &spec, &frames, &busy)?;

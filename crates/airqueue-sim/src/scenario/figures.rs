@@ -295,7 +295,8 @@ impl Count<'_> {
             let time = |kind| tally.sent_of(kind).time;
             data = data + time(FrameKind::Data);
             lost = lost + tally.data_lost.time;
-            control = control + time(FrameKind::Rts) + time(FrameKind::Cts) + time(FrameKind::Ack);
+            let answers = time(FrameKind::Cts) + time(FrameKind::Ack);
+            control = control + time(FrameKind::Rts) + answers + time(FrameKind::CfEnd);
             attempts += self.access(id).attempts;
             collided += tally.collided;
         }

@@ -249,7 +249,7 @@ impl Wlan {
         let idle = alone.sensed && mac.on_sensed_end(now);
         let reaction = match meaning {
             Meaning::ForIt => mac.on_frame(&ending.frame, now, net),
-            Meaning::Overheard => mac.overhear(ending.overheard, net),
+            Meaning::Overheard => mac.overhear(ending.overheard, now, net),
             Meaning::Misheard(outcome) => mac.on_error(outcome, now, net),
             Meaning::Ignored => {
                 mac.on_ignored(ending.begins, now, net);

@@ -78,8 +78,8 @@ pub struct AirTally {
 /// What a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationTally {
-    /// RTS, CTS, data and ACK that it sent, in this order.
-    pub sent: [AirTally; 4],
+    /// RTS, CTS, data, ACK and CF-End that it sent, in this order.
+    pub sent: [AirTally; 5],
     /// Of its data frames those that their receiver did not decode.
     pub data_lost: AirTally,
     /// Of the first frames of its exchanges (RTS, or data without RTS) those that were destroyed where they
@@ -111,6 +111,7 @@ fn place(kind: FrameKind) -> usize {
         FrameKind::Cts => 1,
         FrameKind::Data => 2,
         FrameKind::Ack => 3,
+        FrameKind::CfEnd => 4,
     }
 }
 

@@ -28,6 +28,8 @@ struct View<'a> {
     backlogged: [bool; 4],
     /// The answer that it owes: when, of which kind, to whom.
     owed: Option<(Time, FrameKind, StationId)>,
+    /// A packet of its present TXOP was acknowledged.
+    got_through: bool,
     /// When it may go on with an exchange or a TXOP, and must if it is an exchange.
     next: Option<(Time, bool)>,
     busy: Span,
@@ -72,6 +74,7 @@ impl<'a> View<'a> {
             hold: Time::ZERO,
             timeout: Time::ZERO,
             backlogged: [false; 4],
+            got_through: false,
             owed: None,
             next: None,
             busy: Span::ZERO,
@@ -141,7 +144,20 @@ impl<'a> View<'a> {
         if self.next.take_if(|next| next.0 == now).is_some() {
             return Ok(());
         }
+        if self.resumes(now) {
+            return Ok(());
+        }
         self.begin_exchange(frame, now)
+    }
+
+    /// A TXOP of which a packet got through goes on PIFS after a failure, be that the time-out or the end of
+    /// another reception, if the medium has been idle since.
+    fn resumes(&self, now: Time) -> bool {
+        let net = &self.spec.network;
+        let failure = now - net.phy.aifs(1);
+        let known = failure == self.timeout || failure == self.idle_since;
+        let idle = self.sensed.is_empty() && self.idle_since <= failure;
+        net.rules.resumes_txop && self.got_through && known && idle
     }
 
     /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
@@ -160,6 +176,7 @@ impl<'a> View<'a> {
         if idle > Time::ZERO && now < idle + aifs {
             return Err(format!("AIFS from {idle} is not over"));
         }
+        self.got_through = false;
         let queue = usize::from(frame.queue);
         if self.backlogged[queue] && now < STOP {
             self.on_a_boundary(idle, aifs, now)?;
@@ -241,7 +258,9 @@ impl<'a> View<'a> {
     fn decode(&mut self, frame: &Frame, now: Time) {
         let (phy, rules) = (&self.spec.network.phy, &self.spec.network.rules);
         self.hold = Time::ZERO;
-        if frame.to != self.id {
+        if frame.kind == FrameKind::CfEnd {
+            (self.nav, self.unconfirmed) = (now, None);
+        } else if frame.to != self.id {
             let (until, by) = (now + frame.nav, now + phy.nav_timeout(frame.rate));
             if frame.kind == FrameKind::Rts && rules.nav_reset && by < until && until > self.nav {
                 self.nav = self.nav.max(by);
@@ -261,7 +280,11 @@ impl<'a> View<'a> {
             FrameKind::Rts => {}
             FrameKind::Cts => self.next = Some((sifs, true)),
             // A TXOP may go on.
-            FrameKind::Ack => self.next = Some((sifs, false)),
+            FrameKind::Ack => {
+                self.got_through = true;
+                self.next = Some((sifs, false));
+            }
+            FrameKind::CfEnd => {}
         }
     }
 }

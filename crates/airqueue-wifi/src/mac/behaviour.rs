@@ -27,10 +27,11 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
 /// | NAV of an RTS that nothing follows | taken back | taken back | stays |
 /// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data behind a CTS |
+/// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End gives back what is left | - |
+/// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle | - |
 /// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
 ///
-/// Not taken over: ns-3's NAV over a whole TXOP with CF-End and its PIFS recovery, its lifetime of
-/// queued packets; ns-2's retry counters that outlive a packet, and the
+/// Not taken over: ns-3's single RTS for all frames of a TXOP, its lifetime of queued packets; ns-2's retry counters that outlive a packet, and the
 /// backoff that it leaves out after giving a packet up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Behaviour {
@@ -73,6 +74,12 @@ pub struct Rules {
     /// Whether any reception that ends decides the wait for a response (10.3.2.9), and not only the
     /// response and the time-out.
     pub reception_decides: bool,
+    /// Whether frames of a TXOP with a limit announce all that is left of it, and a CF-End gives back what is not
+    /// used, if it is worth it (10.22.2.8).
+    pub announces_txop: bool,
+    /// Whether a TXOP goes on PIFS after the failure of a frame that was not its first, if the
+    /// medium is idle then (10.22.2.2).
+    pub resumes_txop: bool,
     /// What happens to frames that overlap, if the scenario does not say.
     pub capture: Capture,
 }
@@ -142,6 +149,8 @@ impl Rules {
         nav_reset: true,
         answers_need_idle: false,
         reception_decides: true,
+        announces_txop: false,
+        resumes_txop: false,
         capture: Capture::None,
     };
     /// ns-3: its preamble detection takes 4 µs and needs 4 dB. Where no powers are known all are
@@ -152,6 +161,8 @@ impl Rules {
         arrival: Arrival::Ns3,
         shared_retries: true,
         window_outlives_packet: true,
+        announces_txop: true,
+        resumes_txop: true,
         capture: Capture::Sinr { threshold_db: 4.0, noise_w: 1e-13, window: NS3_DETECTION },
         ..Rules::STANDARD
     };

@@ -59,6 +59,10 @@ pub(super) struct Category {
     pub(super) in_a_row: u32,
     /// What is left of the TXOP.
     pub(super) opportunity: Opportunity,
+    /// One of its packets was acknowledged.
+    pub(super) got_through: bool,
+    /// Until when its frames have kept the others silent, if they have to say so.
+    pub(super) announced: Time,
     pub(super) tally: CategoryTally,
 }
 
@@ -84,12 +88,15 @@ impl Category {
             long_retries: 0,
             in_a_row: 0,
             opportunity: Opportunity::Last,
+            got_through: false,
+            announced: Time::ZERO,
             tally: CategoryTally::default(),
         }
     }
 
     /// It has won the medium at `now`.
     pub(super) fn open(&mut self, now: Time) {
+        (self.got_through, self.announced) = (false, now);
         self.opportunity = match self.config.txop {
             Txop::One => Opportunity::Last,
             Txop::Time(limit) => Opportunity::Until(now + limit),
@@ -123,6 +130,7 @@ impl Category {
 
     /// The window after a success.
     pub(super) fn succeed(&mut self) {
+        self.got_through = true;
         self.in_a_row = 0;
         self.cw = self.config.cw_min;
     }

@@ -1,6 +1,5 @@
 //! What a station sends and answers: its own exchanges, and those of others with it.
 
-use super::category::Opportunity;
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Network;
@@ -37,6 +36,7 @@ pub(super) enum Step {
     Rts,
     CtsToSelf,
     Data,
+    CfEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub(super) enum State {
     Waiting { queue: usize, step: Step },
     /// SIFS before the next frame of one's own.
     Pausing { queue: usize, step: Step },
+    /// PIFS after a failure in a TXOP, which then goes on if the medium has been `busy` no longer.
+    Suspended { queue: usize, busy: Span },
     /// The queue has been served and has not been asked for its next packet.
     Served { queue: usize },
 }
@@ -62,14 +64,17 @@ impl Mac {
         if let State::Waiting { queue, step } = self.state {
             let awaited = match step {
                 Step::Rts => FrameKind::Cts,
-                Step::CtsToSelf | Step::Data => FrameKind::Ack,
+                Step::CtsToSelf | Step::Data | Step::CfEnd => FrameKind::Ack,
             };
             let peer = self.categories[queue].held.as_ref().map(|msdu| msdu.to);
             if frame.kind == awaited && peer == Some(frame.from) {
                 self.on_response(queue, step, now, net);
                 return;
             }
-            self.end_wait(net);
+            self.end_wait(now, net);
+        }
+        if let State::Suspended { queue, .. } = self.state {
+            self.abandon(queue, net);
         }
         if self.state == State::Idle
             && let Some(response) = self.response_to(frame, now, net)
@@ -82,7 +87,11 @@ impl Mac {
     fn response_to(&self, frame: &Frame, now: Time, net: &Network) -> Option<Frame> {
         let rate = net.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
-            FrameKind::Data => (FrameKind::Ack, ACK_BYTES, Span::ZERO),
+            FrameKind::Data => {
+                // What is announced beyond the exchange goes on being so.
+                let rest = frame.nav - net.phy.data_nav(frame.rate);
+                (FrameKind::Ack, ACK_BYTES, rest.max(Span::ZERO))
+            }
             FrameKind::Rts if !self.view.is_kept_silent(now) => {
                 (FrameKind::Cts, CTS_BYTES, net.phy.cts_nav(rate, frame.nav))
             }
@@ -136,41 +145,6 @@ impl Mac {
         Some(Finished { queue, msdu, fate: self.fates[queue] })
     }
 
-    /// The packet that follows in a queue whose last one is finished, if one does.
-    pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, net: &Network) {
-        self.categories[queue].held = next;
-        self.backoffs[queue].ready = next.is_some();
-        if self.state == (State::Served { queue }) {
-            self.state = State::Idle;
-            if let Some(msdu) = next
-                && self.may_continue(queue, &msdu, now, net)
-            {
-                self.state = State::Pausing { queue, step: self.first_step(&msdu) };
-                self.timer = now + net.phy.sifs();
-            } else {
-                self.draw(queue, Time::ZERO, net);
-            }
-        }
-    }
-
-    /// Whether the next exchange of a TXOP still fits.
-    fn may_continue(&mut self, queue: usize, msdu: &Msdu, now: Time, net: &Network) -> bool {
-        if self.categories[queue].opportunity == Opportunity::Last {
-            return false;
-        }
-        let phy = &net.phy;
-        let protection = match self.first_step(msdu) {
-            Step::Rts => phy.protection(Protection::RtsCts, self.control_rate(msdu, net)),
-            Step::CtsToSelf => phy.protection(Protection::CtsToSelf, self.control_rate(msdu, net)),
-            Step::Data => Span::ZERO,
-        };
-        let exchange = protection
-            + phy.airtime(msdu.rate, msdu.psdu_bytes)
-            + phy.sifs()
-            + phy.ack(phy.response_rate(msdu.rate));
-        self.categories[queue].continue_until(now + phy.sifs() + exchange)
-    }
-
     fn needs_rts(&self, msdu: &Msdu) -> bool {
         msdu.psdu_bytes > self.config.rts_threshold_bytes
             || self.config.protection == Protection::RtsCts
@@ -187,11 +161,14 @@ impl Mac {
     }
 
     /// The rate of what precedes a data frame.
-    fn control_rate(&self, msdu: &Msdu, net: &Network) -> RateIndex {
+    pub(super) fn control_rate(&self, msdu: &Msdu, net: &Network) -> RateIndex {
         self.config.protection_rate.unwrap_or_else(|| net.phy.response_rate(msdu.rate))
     }
 
-    pub(super) fn send(&mut self, queue: usize, step: Step, net: &Network) -> Frame {
+    pub(super) fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
+        if step == Step::CfEnd {
+            return self.cf_end(queue, net);
+        }
         let msdu = self.categories[queue].held.expect("an exchange has a packet");
         let phy = &net.phy;
         let control = self.control_rate(&msdu, net);
@@ -205,10 +182,11 @@ impl Mac {
                 let nav = phy.cts_to_self_nav(msdu.rate, airtime);
                 (FrameKind::Cts, self.id, control, CTS_BYTES, nav)
             }
-            Step::Data => {
+            Step::Data | Step::CfEnd => {
                 (FrameKind::Data, msdu.to, msdu.rate, msdu.psdu_bytes, phy.data_nav(msdu.rate))
             }
         };
+        let nav = self.announce(queue, nav, phy.airtime(rate, bytes), now, net);
         let begins = step == self.first_step(&msdu);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step == Step::Data && !self.needs_rts(&msdu);
@@ -228,6 +206,10 @@ impl Mac {
             State::Sending { queue, step: Step::CtsToSelf } => {
                 self.state = State::Pausing { queue, step: Step::Data };
                 self.timer = now + net.phy.sifs();
+            }
+            State::Sending { queue, step: Step::CfEnd } => {
+                self.state = State::Idle;
+                self.draw(queue, Time::ZERO, net);
             }
             State::Sending { queue, step } => {
                 self.state = State::Waiting { queue, step };
@@ -260,11 +242,12 @@ impl Mac {
                 self.draw(queue, Time::ZERO, net);
                 None
             }
-            State::Pausing { queue, step } => Some(self.send(queue, step, net)),
+            State::Pausing { queue, step } => Some(self.send(queue, step, now, net)),
+            State::Suspended { queue, busy } => self.resume(queue, busy, now, net),
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).
                 if !(net.rules.reception_decides && receiving) {
-                    self.fail(queue, step, net);
+                    self.fail(queue, step, now, net);
                 }
                 None
             }
@@ -273,32 +256,42 @@ impl Mac {
     }
 
     /// No response came.
-    pub(super) fn fail(&mut self, queue: usize, step: Step, net: &Network) {
-        self.state = State::Idle;
-        self.timer = Time::MAX;
+    pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
         self.categories[queue].tally.failures += 1;
-        self.retry(queue, step, net);
+        self.categories[queue].announced = now;
+        if self.survives_failure(queue, net) {
+            self.suspend(queue, step, now, net);
+        } else {
+            self.state = State::Idle;
+            self.timer = Time::MAX;
+            self.retry(queue, step, net);
+        }
     }
 
-    /// Widens the window and draws again, or gives the packet up.
+    /// Widens the window and draws again; the packet may be given up.
     pub(super) fn retry(&mut self, queue: usize, step: Step, net: &Network) {
+        let given_up = self.count_retry(queue, step, net);
+        let outlives = net.rules.window_outlives_packet;
+        self.categories[queue].widen(given_up, outlives, self.config.short_retry_limit);
+        self.draw(queue, Time::ZERO, net);
+    }
+
+    /// Counts a failure; true if it was the packet's last.
+    pub(super) fn count_retry(&mut self, queue: usize, step: Step, net: &Network) -> bool {
         let behind_rts = self.categories[queue].held.is_some_and(|msdu| self.needs_rts(&msdu));
-        let rules = &net.rules;
         let category = &mut self.categories[queue];
-        let short = self.config.short_retry_limit;
-        let (count, limit) = if step == Step::Data && behind_rts && !rules.shared_retries {
+        let (count, limit) = if step == Step::Data && behind_rts && !net.rules.shared_retries {
             (&mut category.long_retries, self.config.long_retry_limit)
         } else {
-            (&mut category.short_retries, short)
+            (&mut category.short_retries, self.config.short_retry_limit)
         };
         *count += 1;
         let given_up = *count >= limit;
-        category.widen(given_up, rules.window_outlives_packet, short);
         if given_up {
             let received = category.received;
             category.tally.given_up += 1;
             self.finish(queue, Fate::GivenUp { received });
         }
-        self.draw(queue, Time::ZERO, net);
+        given_up
     }
 }

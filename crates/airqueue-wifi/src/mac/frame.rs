@@ -15,6 +15,8 @@ pub enum FrameKind {
     Data,
     /// Acknowledgement.
     Ack,
+    /// The end of a TXOP: who hears it forgets the NAV. For nobody in particular: `to` is `from`.
+    CfEnd,
 }
 
 /// A frame as it is on the air.

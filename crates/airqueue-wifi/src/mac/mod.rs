@@ -22,6 +22,7 @@ mod crowd;
 mod exchange;
 mod frame;
 mod station;
+mod txop;
 mod view;
 
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};

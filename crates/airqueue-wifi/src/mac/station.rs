@@ -120,7 +120,7 @@ impl Mac {
 
     /// A frame that the receiver was with ends and was not understood.
     pub fn on_error(&mut self, outcome: Outcome, now: Time, net: &Network) -> Reaction {
-        if self.view.mishear(outcome, now, net) { self.end_wait(net) } else { Reaction::Overheard }
+        if self.view.mishear(outcome, now, net) { self.end_wait(now, net) } else { Reaction::Overheard }
     }
 
     /// A frame that began at `begins` was ignored for a stronger one.
@@ -130,11 +130,11 @@ impl Mac {
 
     /// A reception that was not the awaited response has ended.
     #[inline]
-    pub(super) fn end_wait(&mut self, net: &Network) -> Reaction {
+    pub(super) fn end_wait(&mut self, now: Time, net: &Network) -> Reaction {
         if net.rules.reception_decides
             && let State::Waiting { queue, step } = self.state
         {
-            self.fail(queue, step, net);
+            self.fail(queue, step, now, net);
             return Reaction::Mine;
         }
         Reaction::Overheard
@@ -143,7 +143,7 @@ impl Mac {
     /// A frame has been decoded.
     pub fn on_frame(&mut self, frame: &Frame, now: Time, net: &Network) -> Reaction {
         if frame.to != self.id {
-            return self.overhear(net.overheard(frame, now), net);
+            return self.overhear(net.overheard(frame, now), now, net);
         }
         self.view.understand();
         self.on_frame_for_me(frame, now, net);
@@ -152,9 +152,9 @@ impl Mac {
 
     /// The same for a frame that is for another station; what it says is the same for all who hear it.
     #[inline]
-    pub fn overhear(&mut self, overheard: Overheard, net: &Network) -> Reaction {
+    pub fn overhear(&mut self, overheard: Overheard, now: Time, net: &Network) -> Reaction {
         self.view.overhear(overheard);
-        self.end_wait(net)
+        self.end_wait(now, net)
     }
 
     /// A packet comes for a queue that holds none.
@@ -270,7 +270,7 @@ impl Mac {
             self.retry(queue, Step::Data, net);
         }
         let msdu = self.categories[winner].held.expect("a queue that is ready holds a packet");
-        self.send(winner, self.first_step(&msdu), net)
+        self.send(winner, self.first_step(&msdu), now, net)
     }
 
     /// One of its frames, which [`Self::on_grant`] or [`Self::on_timer`] returned, goes on the air.

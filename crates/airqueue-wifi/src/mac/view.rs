@@ -21,6 +21,8 @@ pub struct Network {
 /// What a frame tells those for whom it is not.
 #[derive(Clone, Copy, Debug)]
 pub struct Overheard {
+    /// It ends what earlier ones have set (10.3.2.4).
+    clears: bool,
     /// The NAV that it sets.
     until: Time,
     /// The same, if it is taken back unless something follows.
@@ -42,13 +44,14 @@ impl Network {
     /// What a frame that ends at `now` tells those for whom it is not.
     pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
         let until = now + frame.nav;
+        let clears = frame.kind == FrameKind::CfEnd;
         if frame.kind != FrameKind::Rts || !self.rules.nav_reset {
-            return Overheard { until, unless_confirmed: until, confirm_by: until };
+            return Overheard { clears, until, unless_confirmed: until, confirm_by: until };
         }
         let unless_confirmed = now + self.phy.nav_timeout(frame.rate);
         // What counts is PHY-RXSTART, at the end of a preamble.
         let confirm_by = unless_confirmed - self.phy.preamble(self.phy.response_rate(frame.rate));
-        Overheard { until, unless_confirmed, confirm_by }
+        Overheard { clears, until, unless_confirmed, confirm_by }
     }
 }
 
@@ -209,14 +212,16 @@ impl View {
     #[inline]
     pub(super) fn overhear(&mut self, overheard: Overheard) {
         self.understand();
-        if overheard.until > self.nav_until {
+        if overheard.clears {
+            (self.nav_until, self.nav_if_confirmed) = (overheard.until, Time::ZERO);
+        } else if overheard.until > self.nav_until {
             self.set_nav(overheard);
         }
     }
 
     #[inline]
     fn set_nav(&mut self, overheard: Overheard) {
-        let Overheard { until, unless_confirmed, confirm_by } = overheard;
+        let Overheard { until, unless_confirmed, confirm_by, .. } = overheard;
         if unless_confirmed < until {
             self.nav_if_confirmed = until;
             self.confirm_by = confirm_by;

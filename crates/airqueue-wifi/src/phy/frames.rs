@@ -6,6 +6,8 @@ pub const RTS_BYTES: u32 = 20;
 pub const CTS_BYTES: u32 = 14;
 /// ACK, with the format of the CTS (9.3.1.4).
 pub const ACK_BYTES: u32 = CTS_BYTES;
+/// CF-End: Frame Control, Duration, two addresses, FCS (9.3.1.7).
+pub const CF_END_BYTES: u32 = 20;
 /// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
 /// number, FCS (9.3.1.8).
 pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;

@@ -171,6 +171,10 @@ impl Station {
         self.net.phy.rate_index(mbps(2)).unwrap()
     }
 
+    fn slowest_rate(&self) -> RateIndex {
+        self.net.phy.rate_index(mbps(1)).unwrap()
+    }
+
     /// `count` packets come to a queue at `at` µs.
     pub fn packets(&mut self, queue: usize, at: i64, count: usize) -> &mut Station {
         self.script.extend((0..count).map(|_| (us(at), Happening::Packet(queue))));
@@ -200,6 +204,7 @@ impl Station {
         let (rate, bytes) = match kind {
             FrameKind::Rts => (self.control_rate(), frames::RTS_BYTES),
             FrameKind::Cts | FrameKind::Ack => (self.control_rate(), frames::ACK_BYTES),
+            FrameKind::CfEnd => (self.slowest_rate(), frames::CF_END_BYTES),
             FrameKind::Data => (self.data_rate(), PSDU_BYTES),
         };
         Frame { kind, from, to, rate, bytes, nav, queue: 0, opens: false, retry: false }

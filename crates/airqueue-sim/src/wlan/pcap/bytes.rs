@@ -13,10 +13,13 @@ pub(super) const FCS: usize = FCS_BYTES as usize;
 /// Sequence numbers have 12 bits.
 pub(super) const SEQUENCES: u16 = 1 << 12;
 
+/// To all.
+const BROADCAST: [u8; 6] = [0xff; 6];
 /// First byte of Frame Control: version 0, type, subtype.
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
+const CF_END: u8 = 0xe4;
 const DATA: u8 = 0x08;
 const QOS_DATA: u8 = 0x88;
 /// Second byte: from and to the distribution system, which is what four addresses mean.
@@ -111,10 +114,15 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::Rts => RTS,
         FrameKind::Cts => CTS,
         FrameKind::Ack | FrameKind::Data => ACK,
+        FrameKind::CfEnd => CF_END,
     };
     begin(kind, 0, frame, out);
-    out.extend(address(frame.to));
-    if frame.kind == FrameKind::Rts {
+    if frame.kind == FrameKind::CfEnd {
+        out.extend(BROADCAST);
+    } else {
+        out.extend(address(frame.to));
+    }
+    if matches!(frame.kind, FrameKind::Rts | FrameKind::CfEnd) {
         out.extend(address(frame.from));
     }
 }

@@ -1,0 +1,124 @@
+//! TXOPs as ns-3 has them: announced as a whole, given back by CF-End, resumed after a loss.
+
+mod script;
+
+use airqueue_core::Span;
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, FrameKind, MacConfig, Txop};
+use script::{
+    ACK_US, Answer, DATA_US, DIFS_US, EXCHANGE_US, Ending, OTHER, SIFS_US, SLOT_US, Station, THIRD,
+    TIMEOUT_US, draws, edca, slots,
+};
+
+/// At 1 Mb/s: preamble and 20 bytes.
+const CF_END_US: i64 = 192 + 160;
+/// A packet comes at 1000 µs to a medium that has always been idle: the boundary that follows.
+const FIRST: i64 = 1010;
+/// The second exchange of a TXOP.
+const SECOND: i64 = FIRST + EXCHANGE_US + SIFS_US;
+
+fn station(behaviour: Behaviour, limit_us: i64) -> Station {
+    let txop = Txop::Time(Span::from_micros(limit_us));
+    // AIFS is DIFS.
+    let config = MacConfig::new(vec![CategoryConfig { txop, cw_max: 1024, ..edca(2, 32) }]);
+    Station::new(behaviour, config)
+}
+
+/// The Duration/ID of each frame, in µs.
+fn announced(station: &Station) -> Vec<i64> {
+    station.sent.iter().map(|sent| sent.frame.nav.as_nanos() / 1000).collect()
+}
+
+#[test]
+fn frames_announce_what_is_left_of_the_txop_and_cf_end_gives_it_back() {
+    let mut station = station(Behaviour::Ns3, 5000);
+    station.packets(0, 1000, 2).run(100_000);
+    let end = SECOND + EXCHANGE_US + SIFS_US;
+    let sent = [(FIRST, FrameKind::Data), (SECOND, FrameKind::Data), (end, FrameKind::CfEnd)];
+    assert_eq!(station.log(), sent);
+    let left = |begins: i64| FIRST + 5000 - (begins + DATA_US);
+    assert_eq!(announced(&station), [left(FIRST), left(SECOND), 0]);
+}
+
+/// A CF-End that would end after what was announced is not sent.
+#[test]
+fn a_cf_end_must_be_worth_it() {
+    let least = EXCHANGE_US + SIFS_US + CF_END_US;
+    for (limit, count) in [(least, 1), (least + 1, 2)] {
+        let mut station = station(Behaviour::Ns3, limit);
+        station.packets(0, 1000, 1).run(100_000);
+        assert_eq!(station.sent.len(), count, "a limit of {limit} us");
+    }
+}
+
+/// Not without a limit, nor for others.
+#[test]
+fn nothing_more_is_announced_than_the_exchange_otherwise() {
+    let packets = MacConfig::new(vec![CategoryConfig { txop: Txop::Packets(5), ..edca(2, 32) }]);
+    let stations = [Station::new(Behaviour::Ns3, packets), station(Behaviour::Standard, 5000)];
+    for mut station in stations {
+        station.packets(0, 1000, 1).run(100_000);
+        assert_eq!(announced(&station), [SIFS_US + ACK_US]);
+    }
+}
+
+/// An ACK hands on what the data frame announced.
+#[test]
+fn an_ack_announces_what_follows_it() {
+    let mut station = station(Behaviour::Ns3, 5000);
+    let data = |nav| station.frame(FrameKind::Data, OTHER, script::ME, nav);
+    let (long, short) = (data(3808), data(SIFS_US + ACK_US));
+    station.hears(100, 1292, long).hears(2000, 3192, short).run(100_000);
+    assert_eq!(announced(&station), [3808 - SIFS_US - ACK_US, 0]);
+}
+
+#[test]
+fn the_first_loss_ends_a_txop_and_a_later_one_is_repeated_after_pifs() {
+    let mut draws = draws();
+    let mut first = station(Behaviour::Ns3, 8000);
+    first.packets(0, 1000, 1).answers(&[Answer::None]).run(100_000);
+    let again = FIRST + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws, 64) * SLOT_US;
+    assert_eq!(first.data(), [FIRST, again]);
+
+    let mut second = station(Behaviour::Ns3, 8000);
+    second.packets(0, 1000, 2).answers(&[Answer::Heard, Answer::None]).run(100_000);
+    let again = SECOND + DATA_US + TIMEOUT_US + SIFS_US + SLOT_US;
+    assert_eq!(second.data(), [FIRST, SECOND, again]);
+    assert_eq!(second.log().last(), Some(&(again + EXCHANGE_US + SIFS_US, FrameKind::CfEnd)));
+    assert_eq!(second.mac.tally(0).failures, 1);
+}
+
+/// The window is drawn from before it is widened, which the next loss shows.
+#[test]
+fn a_txop_does_not_go_on_into_a_frame() {
+    let mut draws = script::draws();
+    let mut station = station(Behaviour::Ns3, 8000);
+    let failure = SECOND + DATA_US + TIMEOUT_US;
+    let answers = [Answer::Heard, Answer::None, Answer::None];
+    station.packets(0, 1000, 2).answers(&answers).hears(failure + 6, failure + 600, Ending::Noise);
+    station.run(100_000);
+    let third = failure + 600 + DIFS_US + slots(&mut draws, 32) * SLOT_US;
+    let fourth = third + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws, 128) * SLOT_US;
+    assert_eq!(station.data(), [FIRST, SECOND, third, fourth]);
+}
+
+/// What no longer fits waits for the next TXOP, without a wider window.
+#[test]
+fn a_repetition_must_fit_too() {
+    let mut station = station(Behaviour::Ns3, 3100);
+    station.packets(0, 1000, 2).answers(&[Answer::Heard, Answer::None]).run(100_000);
+    let again =
+        SECOND + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
+    assert_eq!(station.data(), [FIRST, SECOND, again]);
+}
+
+#[test]
+fn who_hears_a_cf_end_may_contend_at_once() {
+    for behaviour in [Behaviour::Ns3, Behaviour::Standard] {
+        let mut station = station(behaviour, 5000);
+        let long = station.frame(FrameKind::Data, OTHER, THIRD, 9000);
+        let cf_end = station.frame(FrameKind::CfEnd, OTHER, OTHER, 0);
+        station.packets(0, 500, 1).hears(100, 900, long).hears(910, 1262, cf_end).run(100_000);
+        let own = 1262 + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
+        assert_eq!(station.data(), [own], "{behaviour:?}");
+    }
+}
