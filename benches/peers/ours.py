@@ -50,8 +50,12 @@ def run_ours(cell: Cell, behaviour: str) -> Result:
 
 def description(cell: Cell, behaviour: str) -> dict[str, Any]:
     """The cell as a scenario file has it."""
+    receiver: dict[str, Any] = {"name": RECEIVER}
     senders = [sender(index, edca) for index, edca in enumerate(cell.edca)]
-    if not cell.edca:
+    if cell.edca:
+        # Frames between stations that both know QoS have the longer header.
+        receiver["mac"] = {"access": "edca"}
+    else:
         senders = [{"name": "sta", "count": cell.stations}]
     described: dict[str, Any] = {
         "behaviour": behaviour,
@@ -62,7 +66,7 @@ def description(cell: Cell, behaviour: str) -> dict[str, Any]:
             "rate": f"{cell.data_mbps:g} Mb/s",
             "control_rate": f"{cell.control_mbps:g} Mb/s",
         },
-        "stations": [{"name": RECEIVER}, *senders],
+        "stations": [receiver, *senders],
         "flows": [
             {"from": station["name"], "to": RECEIVER, "size": f"{cell.ip_bytes} B"}
             for station in senders
