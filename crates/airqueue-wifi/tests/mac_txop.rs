@@ -106,8 +106,7 @@ fn a_txop_does_not_go_on_into_a_frame() {
 fn a_repetition_must_fit_too() {
     let mut station = station(Behaviour::Ns3, 3100);
     station.packets(0, 1000, 2).answers(&[Answer::Heard, Answer::None]).run(100_000);
-    let again =
-        SECOND + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
+    let again = SECOND + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
     assert_eq!(station.data(), [FIRST, SECOND, again]);
 }
 

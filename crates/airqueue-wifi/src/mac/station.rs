@@ -120,7 +120,11 @@ impl Mac {
 
     /// A frame that the receiver was with ends and was not understood.
     pub fn on_error(&mut self, outcome: Outcome, now: Time, net: &Network) -> Reaction {
-        if self.view.mishear(outcome, now, net) { self.end_wait(now, net) } else { Reaction::Overheard }
+        if self.view.mishear(outcome, now, net) {
+            self.end_wait(now, net)
+        } else {
+            Reaction::Overheard
+        }
     }
 
     /// A frame that began at `begins` was ignored for a stronger one.
@@ -165,8 +169,11 @@ impl Mac {
         let busy = self.view.frozen || self.view.is_busy() || self.view.is_kept_silent(now);
         let backoff = &mut self.backoffs[queue];
         backoff.ready = true;
-        let running =
-            if self.view.frozen { backoff.slots > 0 } else { backoff.is_running(base, now, net.slot) };
+        let running = if self.view.frozen {
+            backoff.slots > 0
+        } else {
+            backoff.is_running(base, now, net.slot)
+        };
         match net.rules.arrival {
             _ if running => {}
             // From now on: slots that passed before do not count, as they would if a frame is on the air
