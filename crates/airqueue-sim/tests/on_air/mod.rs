@@ -156,7 +156,8 @@ impl<'a> View<'a> {
         let net = &self.spec.network;
         let failure = now - net.phy.aifs(1);
         let known = failure == self.timeout || failure == self.idle_since;
-        let idle = self.sensed.is_empty() && self.idle_since <= failure;
+        let unnoticed = self.sensed.iter().all(|s| now - s.0 <= net.rules.sense_delay);
+        let idle = unnoticed && self.idle_since <= failure;
         net.rules.resumes_txop && self.got_through && known && idle
     }
 

@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
+use super::txop::Pause;
 use super::view::Network;
 use crate::phy::frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{Protection, RateIndex};
@@ -53,8 +54,8 @@ pub(super) enum State {
     Waiting { queue: usize, step: Step },
     /// SIFS before the next frame of one's own.
     Pausing { queue: usize, step: Step },
-    /// PIFS after a failure in a TXOP, which then goes on if the medium has been `busy` no longer.
-    Suspended { queue: usize, busy: Span },
+    /// A TXOP will go on if the medium stays idle.
+    Suspended(Pause),
     /// The queue has been served and has not been asked for its next packet.
     Served { queue: usize },
 }
@@ -73,8 +74,8 @@ impl Mac {
             }
             self.end_wait(now, net);
         }
-        if let State::Suspended { queue, .. } = self.state {
-            self.abandon(queue, net);
+        if let State::Suspended(pause) = self.state {
+            self.abandon(pause, now, net);
         }
         if self.state == State::Idle
             && let Some(response) = self.response_to(frame, now, net)
@@ -243,7 +244,7 @@ impl Mac {
                 None
             }
             State::Pausing { queue, step } => Some(self.send(queue, step, now, net)),
-            State::Suspended { queue, busy } => self.resume(queue, busy, now, net),
+            State::Suspended(pause) => self.resume(pause, now, net),
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).
                 if !(net.rules.reception_decides && receiving) {

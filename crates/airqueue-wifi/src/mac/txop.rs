@@ -9,6 +9,15 @@ use crate::phy::frames::CF_END_BYTES;
 use crate::phy::{Phy, Protection, RateIndex};
 use airqueue_core::{Span, Time};
 
+/// PIFS after a failure in a TXOP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pause {
+    pub(super) queue: usize,
+    pub(super) failure: Time,
+    /// For how long the medium had been busy at all until then.
+    pub(super) busy: Span,
+}
+
 impl Mac {
     /// The packet that follows in a queue whose last one is finished, if one does.
     pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, net: &Network) {
@@ -108,7 +117,7 @@ impl Mac {
         let given_up = self.count_retry(queue, step, net);
         let held = self.categories[queue].held;
         if given_up || held.is_some_and(|msdu| self.may_go_on(queue, &msdu, resume, net)) {
-            self.state = State::Suspended { queue, busy: self.view.busy_time(now) };
+            self.state = State::Suspended(Pause { queue, failure: now, busy: self.view.busy_time });
             self.timer = resume;
         } else {
             self.state = State::Idle;
@@ -117,36 +126,37 @@ impl Mac {
         }
     }
 
-    /// That is over; `busy`: how long the medium had been busy when it began.
-    pub(super) fn resume(
-        &mut self,
-        queue: usize,
-        busy: Span,
-        now: Time,
-        net: &Network,
-    ) -> Option<Frame> {
-        if self.view.is_busy() || self.view.busy_time(now) != busy {
-            self.abandon(queue, net);
+    /// That is over.
+    pub(super) fn resume(&mut self, pause: Pause, now: Time, net: &Network) -> Option<Frame> {
+        let queue = pause.queue;
+        if self.view.has_noticed(now) || self.view.busy_time != pause.busy {
+            self.abandon(pause, now, net);
             return None;
         }
         let held = self.categories[queue].held;
         if let Some(msdu) = held.filter(|msdu| self.may_go_on(queue, msdu, now, net)) {
             return Some(self.send(queue, self.first_step(&msdu), now, net));
         }
-        // The medium has been idle since the failure, for the other queues too.
-        self.state = State::Idle;
-        self.view.thaw(now - net.phy.aifs(1));
-        self.draw(queue, now - self.backoffs[queue].aifs, net);
+        self.release(pause, now, net);
         None
     }
 
     /// The TXOP does not go on. (ns-3 draws before it widens the window.)
-    pub(super) fn abandon(&mut self, queue: usize, net: &Network) {
-        self.state = State::Idle;
-        self.timer = Time::MAX;
-        self.draw(queue, Time::ZERO, net);
+    pub(super) fn abandon(&mut self, pause: Pause, now: Time, net: &Network) {
+        self.release(pause, now, net);
         let outlives = net.rules.window_outlives_packet;
-        self.categories[queue].widen(false, outlives, self.config.short_retry_limit);
+        self.categories[pause.queue].widen(false, outlives, self.config.short_retry_limit);
+    }
+
+    /// A wait for the TXOP to go on ends it. An idle medium has been so since the failure or since then.
+    fn release(&mut self, pause: Pause, now: Time, net: &Network) {
+        let Pause { queue, failure, .. } = pause;
+        self.state = State::Idle;
+        if !self.view.is_busy() {
+            self.view.thaw(self.view.quiet_from.max(failure));
+        }
+        self.timer = Time::MAX;
+        self.draw(queue, now - self.backoffs[queue].aifs, net);
     }
 }
 

@@ -70,7 +70,11 @@ pub(super) struct View {
     pub(super) noticed: Time,
     /// Since when something is sensed or transmitted, if it is.
     busy_since: Time,
+    /// Of all the times that are over.
     pub(super) busy_time: Span,
+    /// When it last became idle.
+    pub(super) quiet_from: Time,
+    /// Since when counters run, or ran last.
     pub(super) idle_from: Time,
     nav_until: Time,
     /// What the NAV becomes if something follows the RTS that set it (10.3.2.4).
@@ -91,6 +95,7 @@ impl View {
         noticed: Time::ZERO,
         busy_since: Time::ZERO,
         busy_time: Span::ZERO,
+        quiet_from: Time::ZERO,
         idle_from: Time::ZERO,
         nav_until: Time::ZERO,
         nav_if_confirmed: Time::ZERO,
@@ -102,6 +107,11 @@ impl View {
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.sensed > 0 || self.transmitting
+    }
+
+    /// Whether something is on the air and has been noticed before `now`.
+    pub(super) fn has_noticed(&self, now: Time) -> bool {
+        self.is_busy() && self.noticed < now
     }
 
     /// Whether the medium is idle and counters run.
@@ -163,6 +173,7 @@ impl View {
     pub(super) fn end_busy(&mut self, now: Time) {
         if !self.is_busy() {
             self.busy_time = self.busy_time + (now - self.busy_since);
+            self.quiet_from = now;
         }
     }
 
