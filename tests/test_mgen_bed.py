@@ -12,6 +12,7 @@ from airqueue.linux.bed import HostAp
 from airqueue.linux.config import BedConfig, QueueSpec
 from airqueue.measure.api import analyze
 from airqueue.measure.mgen import read_mgen
+from bed_traffic import judged_when_punctual
 
 pytestmark = [
     pytest.mark.bed,
@@ -28,6 +29,7 @@ SCRIPT = """\
 
 
 @pytest.mark.parametrize("capacity", [50, 250])
+@judged_when_punctual
 def test_mgen_log_of_a_session(tmp_path, capacity):
     log, sent = tmp_path / "receiver.drc", tmp_path / "sender.drc"
     with HostAp(BedConfig(queue=QueueSpec("pfifo", capacity))) as bed:

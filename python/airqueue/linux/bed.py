@@ -41,8 +41,9 @@ from airqueue.linux.topology import (
     topology_steps,
 )
 
-_STALL_MARGIN_S = 0.1
-"""How much later than the end of a stall a tbf wakes by itself; see `HostAp.stall`."""
+_STALL_MARGIN_S = 0.2
+"""How much later than the end of a stall a tbf wakes by itself; see `HostAp.stall`. It is what the
+command that ends the stall may take on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +291,11 @@ class HostAp:
         is_tbf = self.config.shaper == "tbf"
         timer_s = seconds + _STALL_MARGIN_S if is_tbf else seconds
         with self._stalling:
-            began = time.monotonic()
             with self._lock:
                 self._set(stalled_bucket(self._wanted, timer_s))
                 self._stalled = True
+            # Not before the command: it takes its time too, on a busy machine a tenth of a second.
+            began = time.monotonic()
             try:
                 _wait_until(began + (seconds if is_tbf else seconds / 2), stop)
             finally:
