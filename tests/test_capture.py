@@ -115,7 +115,9 @@ def test_damage_never_gives_a_wrong_run(tmp_path):
 
 
 def test_a_killed_writer_leaves_whole_runs(tmp_path):
-    path = tmp_path / "a.aqc"
+    path, first = tmp_path / "a.aqc", tmp_path / "first.aqc"
+    with CaptureFile.create(first, HEADER) as file:
+        file.append(a_run(0, 100_000))
     script = (
         "import sys, itertools; sys.path.insert(0, sys.argv[2])\n"
         "from test_capture import CaptureFile, HEADER, a_run\n"
@@ -124,8 +126,9 @@ def test_a_killed_writer_leaves_whole_runs(tmp_path):
     )
     argv = [sys.executable, "-c", script, str(path), str(Path(__file__).parent)]
     with subprocess.Popen(argv) as child:
-        deadline = time.monotonic() + 20
-        while not path.exists() or path.stat().st_size < 1_000_000:
+        deadline = time.monotonic() + 60
+        # A kill while the first run is being written would leave none.
+        while not path.exists() or path.stat().st_size <= first.stat().st_size:
             assert time.monotonic() < deadline
             assert child.poll() is None
             time.sleep(0.01)
