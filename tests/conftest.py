@@ -1,13 +1,23 @@
-"""Shared by all tests: the ``bed`` marker, with the reason when the Host AP cannot be built."""
+"""Shared by all tests: Hypothesis without a clock, and the ``bed`` marker.
+
+A test of the bed is skipped with the reason when the Host AP cannot be built.
+"""
 
 from __future__ import annotations
 
 import functools
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from airqueue.linux import preflight
 from airqueue.linux.netns import BedError
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile(
+    "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 @functools.cache

@@ -78,8 +78,11 @@ def delays(run: Run) -> dict[tuple[int, int], int | None]:
     }
 
 
+SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
 @pytest.mark.parametrize("form", ["text", "epoch", "binary"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=SUPPRESSED)
 @given(packets=sessions())
 def test_both_logs_give_back_every_packet(tmp_path: Path, form: str, packets: list[Packet]) -> None:
     run = read_mgen(*write_logs(tmp_path, packets, form))
@@ -92,7 +95,7 @@ def test_both_logs_give_back_every_packet(tmp_path: Path, form: str, packets: li
 
 
 @pytest.mark.parametrize("form", ["text", "epoch", "binary"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=SUPPRESSED)
 @given(packets=sessions())
 def test_the_receivers_log_alone_knows_losses_from_gaps(
     tmp_path: Path, form: str, packets: list[Packet]
@@ -396,7 +399,7 @@ def test_wrong_files_are_told_apart(tmp_path: Path) -> None:
         read_mgen(tmp_path)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=SUPPRESSED)
 @given(data=st.data())
 def test_damaged_logs_are_read_or_refused_in_words(tmp_path: Path, data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(["text", "binary"]))
