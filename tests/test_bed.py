@@ -198,6 +198,7 @@ def test_a_stall_ends_even_when_no_packet_comes_to_wake_the_queue(shaper):
         came_s = [arrival.arrived_s for arrival in flow.arrivals]
         waits_s = [b - a for a, b in pairwise(came_s)]
         held = len(waits_s) - waits_s.index(max(waits_s))
+        assert max(waits_s) > 0.95
         assert held > 60
         # So many frames take their time; the timer that wakes a tbf is 0.2 s late on purpose. When
         # the command that ends the stall comes later still, one packet has left, and the next waits.
@@ -259,7 +260,7 @@ def test_the_policer_drops_and_never_queues(policer, ipv6):
         # A packet can be on its way through on each CPU at the moment of reading.
         assert max(backlog) <= (os.cpu_count() or 1)
         # Of what was sent when it was, so much could pass.
-        assert passed < 0.9 * flow.sent
+        assert passed <= flow.sent - 100
         assert passed == pytest.approx(conforming(flow.handed_over_s, rate_pps, bucket), rel=0.03)
         assert statistics.median(a.delay_s for a in flow.arrivals) < 0.005
         assert bed.truth()["capacity"] == 0
