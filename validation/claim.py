@@ -30,7 +30,9 @@ class Point:
 
     @property
     def difference(self) -> float:
-        """The model's relative deviation from the reference."""
+        """The model's relative deviation from the reference; from zero anything is infinitely far."""
+        if self.reference == 0.0:
+            return 0.0 if self.model == 0.0 else math.inf
         return self.model / self.reference - 1.0
 
     def agrees(self, tolerance: float) -> bool:
