@@ -91,6 +91,7 @@ fmt: $(VENV)/.installed  ## format Rust and Python
 
 bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models
 	cargo bench --quiet -p airqueue-wifi
+	cargo bench --quiet -p airqueue-qdisc
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/measure.py
 

@@ -1,0 +1,103 @@
+//! What a packet costs: taken in by a queue that holds others, and the next one taken out.
+//!
+//! `cargo bench -p airqueue-qdisc`; the targets are 100 ns for drop-tail and 300 ns for FQ-CoDel with 1000
+//! flows. The items are packets.
+
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
+use airqueue_qdisc::{
+    Adaptive, AdaptiveParams, Codel, CodelParams, DropTail, FqCodel, FqCodelParams, PerFlow, Pie,
+    PieParams, Red, RedParams,
+};
+use divan::Bencher;
+use divan::counter::ItemsCount;
+
+fn main() {
+    divan::main();
+}
+
+const PACKETS: usize = 100_000;
+const LIMIT: Limit = Limit::Packets(10_000);
+
+/// Packets of `flows` flows in an order that is no pattern, 1500 bytes each and one a microsecond, through
+/// a queue in which `standing` wait.
+fn pass(bencher: Bencher, queue: impl QueueDisc, flows: u64, standing: usize) {
+    overload(bencher, queue, flows, standing, 1);
+}
+
+/// The same, with `arrivals` packets to each that leaves.
+fn overload(
+    bencher: Bencher,
+    mut queue: impl QueueDisc,
+    flows: u64,
+    standing: usize,
+    arrivals: usize,
+) {
+    let mut chance = Seed(1).stream("flows");
+    let order: Vec<u32> = (0..PACKETS).map(|_| chance.below(flows) as u32).collect();
+    let mut drops = Drops::new();
+    let mut now = Time::ZERO;
+    let packet = |flow, now| Packet::new(0, flow, 1500, now);
+    for flow in &order[..standing] {
+        queue.enqueue(packet(*flow, now), now, &mut drops);
+    }
+    bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
+        for flows in order.chunks(arrivals) {
+            now += Span::from_micros(1);
+            for &flow in flows {
+                queue.enqueue(packet(flow, now), now, &mut drops);
+            }
+            divan::black_box(queue.dequeue(now, &mut drops));
+            drops.clear();
+        }
+    });
+}
+
+fn chance() -> Stream {
+    Seed(1).stream("queue")
+}
+
+#[divan::bench]
+fn droptail(bencher: Bencher) {
+    pass(bencher, DropTail::new(LIMIT), 1, 100);
+}
+
+#[divan::bench]
+fn codel(bencher: Bencher) {
+    pass(bencher, Codel::new(CodelParams::default(), LIMIT), 1, 100);
+}
+
+#[divan::bench(args = [1, 1000])]
+fn fq_codel(bencher: Bencher, flows: u64) {
+    pass(bencher, FqCodel::new(FqCodelParams::default(), &mut chance()), flows, 2000);
+}
+
+/// Every other packet is too many: now and then the fattest queue is looked for.
+#[divan::bench(args = [1, 1000])]
+fn fq_codel_full(bencher: Bencher, flows: u64) {
+    let params = FqCodelParams { limit: 2000, ..FqCodelParams::default() };
+    overload(bencher, FqCodel::new(params, &mut chance()), flows, 2000, 2);
+}
+
+#[divan::bench(args = [1, 1000])]
+fn deficit_round_robin(bencher: Bencher, flows: u64) {
+    let queue = PerFlow::new(|_| DropTail::new(LIMIT)).with_quantum(1500);
+    pass(bencher, queue, flows, 2000);
+}
+
+/// Between its thresholds, where it casts lots.
+#[divan::bench]
+fn red(bencher: Bencher) {
+    let params = RedParams { min: 50, max: 500, max_p: 1e-6, ..RedParams::default() };
+    pass(bencher, Red::new(params, LIMIT, chance()), 1, 100);
+}
+
+#[divan::bench]
+fn pie(bencher: Bencher) {
+    pass(bencher, Pie::new(PieParams::default(), LIMIT, chance()), 1, 100);
+}
+
+#[divan::bench(args = [1, 1000])]
+fn adaptive(bencher: Bencher, flows: u64) {
+    let params = AdaptiveParams { floor_bytes: 10_000_000, ..AdaptiveParams::default() };
+    pass(bencher, Adaptive::new(params, LIMIT, &mut chance()), flows, 100);
+}
