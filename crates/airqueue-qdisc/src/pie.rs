@@ -69,7 +69,10 @@ struct Controller {
 /// the delay changes only when a packet leaves: updates that fell due are made up for at the next call.
 ///
 /// Section 5.3, which switches PIE off on an idle queue, is left out as it is in Linux. As there, the
-/// probability grows by another 2 % per update while the delay exceeds 250 ms.
+/// probability grows by another 2 % per update while the delay exceeds 250 ms. Where Linux (`sch_pie.c`)
+/// departs from the RFC, this does not: there the burst allowance runs out with the time between departures
+/// and not with the updates, the delay that spares an arrival is that of the last departure and not that of
+/// the last update, and the probability decays by 1/64 and not by 2 %, but not while a backlog has no delay.
 #[derive(Clone, Debug)]
 pub struct Pie {
     params: PieParams,

@@ -54,6 +54,18 @@ impl Default for RedParams {
     }
 }
 
+/// The weight that tc derives from `burst` packets and a lower threshold at `min` packets of mean size: the
+/// greatest power of two with which the average is below `min` by a packet when so many have come at once to
+/// an empty queue (the article's section 6.1, equation 3). `None` if tc finds none: `burst` is smaller
+/// than `min`, or too large.
+pub fn weight_for_burst(burst: u32, min: f64) -> Option<f64> {
+    let burst = f64::from(burst);
+    let above = burst + 1.0 - min;
+    let weight = |log: i32| libm::ldexp(1.0, -log);
+    let weights = (1..32).map(weight);
+    weights.filter(|_| above >= 1.0).find(|w| above <= (1.0 - libm::pow(1.0 - w, burst)) / w)
+}
+
 /// What RED thinks of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -304,6 +316,26 @@ mod tests {
         near(mean(by_size, 10.0, 250), 0.0025);
         // 15 to 30: from 0.02 to 1, at 18 a fifth of the way.
         near(mean(RedParams { gentle: true, ..params }, 18.0, 1000), 0.02 + 0.98 / 5.0);
+    }
+
+    /// The average of the lengths that the packets of a burst find, 0 to one less than their number, stays
+    /// a packet below the threshold, and would not with twice the weight.
+    #[test]
+    fn bursts_have_the_weights_of_tc() {
+        let average = |weight: f64, burst: u32| {
+            (0..burst).fold(0.0, |avg, found| avg + (f64::from(found) - avg) * weight)
+        };
+        for (burst, min) in
+            [(33, 32.0), (35, 32.0), (55, 30.0), (100, 32.0), (20, 5.0), (1000, 83.3)]
+        {
+            let weight = weight_for_burst(burst, min).unwrap();
+            assert!(average(weight, burst) <= min - 1.0 + 1e-9, "{burst} {min} {weight}");
+            assert!(weight == 0.5 || average(2.0 * weight, burst) > min - 1.0, "{burst} {min}");
+            assert_eq!(libm::log2(weight).fract(), 0.0);
+        }
+        assert_eq!(weight_for_burst(32, 32.0), Some(0.5));
+        assert_eq!(weight_for_burst(31, 32.0), None);
+        assert_eq!(weight_for_burst(u32::MAX, 32.0), None);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 mod scenarios;
 
+use airqueue_core::Span;
 use airqueue_sim::scenario::Scenario;
+use airqueue_sim::wlan::Discipline;
 use scenarios::full;
 use serde_json::{Value, json};
 
@@ -286,4 +288,87 @@ fn links_are_between_two_stations_and_listed_once() {
         let refusal = refusal_of(set(linked(json!([])), &format!("medium.{key}"), value));
         assert!(refusal.contains("received powers"), "{refusal}");
     }
+}
+
+#[test]
+fn a_queue_has_the_keys_of_its_discipline() {
+    let queue = "stations[1].queue";
+    refused(&format!("{queue}.discipline"), json!("fifo"), "", "`fq_codel`");
+    let other = format!("{queue}.red");
+    refused(
+        &other,
+        json!({}),
+        &format!("{other}: "),
+        "discipline \"codel\"; give discipline = \"red\"",
+    );
+    let drop_from = format!("{queue}.drop_from");
+    refused(&drop_from, json!("head"), &format!("{drop_from}: "), "\"codel\"; leave it out");
+    refused("queue.pie", json!({}), "queue.pie: ", "no queue has");
+    let key = format!("{queue}.codel.quantum");
+    refused(&key, json!("300 B"), &format!("{key}: unknown key"), "`interval`");
+    // What all stations have is for those that use it; their own tables go before it.
+    let scenario = set(full(), "queue.codel", json!({"target": "1 ms", "interval": "50 ms"}));
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let Discipline::Codel(params) = scenario.spec().stations[1].queues[0].discipline else {
+        panic!("sta1 has CoDel");
+    };
+    assert_eq!(params.target, Span::from_millis(20));
+}
+
+#[test]
+fn disciplines_have_parameters_that_make_sense() {
+    let out_of_range = |key: &str, value: Value, part: &str| {
+        refused(key, value, &format!("{key}: "), part);
+    };
+    out_of_range("stations[1].queue.codel.interval", json!("1 us"), "at least \"1 ms\"");
+    let fq = "stations[2].queue";
+    let memory = format!("{fq}.fq_codel.memory_limit");
+    let both = set(full(), &memory, json!("4000 kB"));
+    let refusal = refusal_of(set(both, &format!("{fq}.limit"), json!("75 kB")));
+    assert!(refusal.starts_with(&memory) && refusal.contains("leave one"), "{refusal}");
+    out_of_range(&format!("{fq}.fq_codel.flows"), json!(0), "1 to 65536");
+    out_of_range(&format!("{fq}.fq_codel.flows"), json!(65_537), "1 to 65536");
+    out_of_range(&format!("{fq}.fq_codel.quantum"), json!("255 B"), "at least \"256 B\"");
+    out_of_range(&format!("{fq}.fq_codel.drop_batch"), json!("0 packets"), "at least \"1 packet\"");
+    let red = "stations[3].queue.red";
+    out_of_range(&format!("{red}.max"), json!("45 packets"), "another unit than min");
+    out_of_range(&format!("{red}.max"), json!("15 kB"), "more than min");
+    out_of_range(&format!("{red}.probability"), json!(1.5), "0 to 1");
+    out_of_range(&format!("{red}.burst"), json!("14 packets"), "at least as many as min, 15.0");
+    refused(&format!("{red}.weight"), json!(0.1), &format!("{red}.burst: "), "leave one");
+    let with = |queue: Value, key: &str, part: &str| {
+        // Nobody else is told where to drop from.
+        let others = set(full(), "queue.drop_from", Value::Null);
+        let refusal = refusal_of(set(others, "stations[0].queue", queue));
+        assert!(refusal.starts_with(key) && refusal.contains(part), "{refusal}");
+    };
+    let pie = |key: &str, value: Value| json!({"discipline": "pie", "pie": {key: value}});
+    with(pie("update", json!("10 us")), "stations[0].queue.pie.update: ", "at least \"1 ms\"");
+    with(pie("alpha", json!(-1)), "stations[0].queue.pie.alpha: ", "0 to 1000");
+    with(pie("mark_up_to", json!(2)), "stations[0].queue.pie.mark_up_to: ", "0 to 1");
+    let drr = json!({"discipline": "drr", "drr": {"quantum": "1 B"}});
+    with(drr, "stations[0].queue.drr.quantum: ", "at least \"64 B\"");
+    let adaptive =
+        |key: &str, value: &str| json!({"discipline": "adaptive", "adaptive": {key: value}});
+    with(adaptive("window", "0 s"), "stations[0].queue.adaptive.window: ", "at least \"1 ms\"");
+    // A packet of 1500 bytes must always fit.
+    with(adaptive("floor", "1 kB"), "flows[1]", "holds 1000 B");
+    refused(&memory, json!("1 kB"), "flows[3]", "holds 1000 B");
+}
+
+/// What RED drops of a source that always has a packet would come back at once.
+#[test]
+fn saturated_flows_and_red_do_not_go_together() {
+    let red = json!({"discipline": "red"});
+    let refusal = refusal_of(set(full(), "stations[1].queue", red));
+    assert!(refusal.starts_with("flows[0].source: ") && refusal.contains("a rate"), "{refusal}");
+}
+
+#[test]
+fn memory_for_flow_queues_is_bounded() {
+    let stations = json!([{"name": "a", "count": 10_000}, {"name": "b"}]);
+    let queue = json!({"discipline": "fq_codel"});
+    let scenario = json!({"phy": {"standard": "802.11b"}, "queue": queue, "stations": stations});
+    let refusal = refusal_of(scenario);
+    assert!(refusal.starts_with("stations[0].queue.fq_codel.flows: "), "{refusal}");
 }

@@ -222,3 +222,99 @@ fn two_ray_ground_is_that_of_ns2() {
     assert_eq!(levels("549 m"), Some(Level::Sensed));
     assert_eq!(levels("551 m"), None);
 }
+
+/// An access point that is offered twice what it can send, in packets of 1500 bytes, by a source that does
+/// not react; and a call of 50 packets a second beside it.
+fn overloaded(queue: Value) -> Value {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+    scenario["warm_up"] = json!("5 s");
+    scenario["queue"] = queue;
+    scenario["flows"] = json!([
+        {"name": "bulk", "from": "ap", "to": "sta1", "source": "poisson", "rate": "12.4 Mb/s"},
+        {"name": "call", "from": "ap", "to": "sta1", "source": "cbr", "packet_rate": "50 packets/s",
+         "size": "200 B"},
+    ]);
+    scenario
+}
+
+fn queue_figure(queue: Value, name: &str) -> f64 {
+    figure(&results(&overloaded(queue), 1), "queues", "ap", name)
+}
+
+/// Its controller integrates the distance from the target: it rests only where there is none.
+#[test]
+fn pie_holds_its_target() {
+    for target_ms in [15, 40] {
+        let target = format!("{target_ms} ms");
+        let waiting =
+            queue_figure(json!({"discipline": "pie", "pie": {"target": target}}), "waiting_mean_s");
+        close(waiting, f64::from(target_ms) * 1e-3, 0.1);
+    }
+}
+
+/// Between the thresholds the probability comes to any value if its most is 1: the average length, and
+/// with it the mean, is where half of the packets are dropped.
+#[test]
+fn red_holds_the_queue_between_its_thresholds() {
+    let red = json!({"min": "10 packets", "max": "30 packets", "probability": 1.0});
+    let length = queue_figure(json!({"discipline": "red", "red": red}), "length_mean_packets");
+    // A drop now and then: p_b of a drop in (1/p_b + 1) / 2 packets, that is, in 2 if p_b is a third.
+    close(length, 10.0 + 20.0 / 3.0, 0.1);
+}
+
+/// 6 Mb/s times 100 ms are 75 000 bytes, over √2 for two flows 53 033: 35 packets of the bulk flow, or
+/// more if some are of the call's.
+#[test]
+fn the_adaptive_limit_counts_flows() {
+    let adaptive = json!({"rtt": "100 ms", "rate": "6 Mb/s"});
+    let queue = json!({"discipline": "adaptive", "adaptive": adaptive});
+    let results = results(&overloaded(queue), 1);
+    let most = figure(&results, "queues", "ap", "length_max_packets");
+    assert!((35.0..=38.0).contains(&most), "{most}");
+    assert_eq!(results["queues"]["ap"]["dropped_early_packets"], 0);
+}
+
+/// A flow that takes less than its share loses nothing and waits for a packet or two of the other's; in one
+/// queue it waits and loses as the other does.
+#[test]
+fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
+    let call = |queue: Value| {
+        let results = results(&overloaded(queue), 1);
+        let of = |name| figure(&results, "flows", "call", name);
+        (of("loss_ratio"), of("delay_p99_s"))
+    };
+    for discipline in ["fq_codel", "drr"] {
+        let (loss, delay_s) = call(json!({"discipline": discipline}));
+        assert!(loss == 0.0 && delay_s < 0.008, "{discipline}: {loss}, {delay_s} s");
+    }
+    let (loss, delay_s) = call(json!({"limit": "50 packets"}));
+    assert!(loss > 0.3 && delay_s > 0.08, "{loss}, {delay_s} s");
+}
+
+/// Two flows that overload one queue, one's packets three times as long: equal in bytes, not in packets.
+#[test]
+fn deficit_round_robin_shares_bytes() {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
+    scenario["queue"] = json!({"discipline": "drr", "drr": {"quantum": "1500 B"}});
+    scenario["flows"] = json!([
+        {"name": "long", "from": "ap", "to": "sta1", "source": "cbr", "rate": "6 Mb/s"},
+        {"name": "short", "from": "ap", "to": "sta1", "source": "cbr", "rate": "6 Mb/s", "size": "500 B"},
+    ]);
+    let results = results(&scenario, 1);
+    let bps = |flow| figure(&results, "flows", flow, "throughput_bps");
+    close(bps("long"), bps("short"), 0.002);
+}
+
+/// CoDel drops at the head, and says why.
+#[test]
+fn drops_are_told_by_their_reason() {
+    let full = results(&overloaded(json!({"limit": "20 packets"})), 1);
+    let codel = results(&overloaded(json!({"discipline": "codel"})), 1);
+    for results in [&full, &codel] {
+        let of = |name| figure(results, "queues", "ap", name);
+        assert_eq!(of("dropped_full_packets") + of("dropped_early_packets"), of("dropped_packets"));
+        assert_eq!(of("marked_packets"), 0.0, "nothing was ECN-capable");
+    }
+    assert_eq!(full["queues"]["ap"]["dropped_early_packets"], 0);
+    assert!(figure(&codel, "queues", "ap", "dropped_early_packets") > 1000.0);
+}

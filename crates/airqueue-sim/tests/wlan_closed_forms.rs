@@ -5,7 +5,7 @@ mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_qdisc::DropFrom;
-use airqueue_sim::wlan::{FlowSpec, QueueSpec, Wlan, WlanSpec};
+use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
@@ -408,8 +408,9 @@ fn flows_that_share_a_queue_share_it_equally() {
         let mut spec = uploads(1);
         let flow = spec.flows[0].clone();
         spec.flows = vec![flow; 3];
+        let discipline = Discipline::DropTail(drop_from);
         spec.stations[1].queues[0] =
-            QueueSpec { drop_from, ..QueueSpec::new(Limit::Packets(limit)) };
+            QueueSpec { discipline, ..QueueSpec::new(Limit::Packets(limit)) };
         let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
         sim.run_until(cells::at(2));
         let delivered = [0, 1, 2].map(|flow| sim.model.flow(flow).delivered.packets);

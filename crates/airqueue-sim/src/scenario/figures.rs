@@ -59,6 +59,7 @@ struct FlowFigures {
     throughput_bps: Option<f64>,
     offered_packets: u64,
     delivered_packets: u64,
+    marked_packets: u64,
     queue_drops_packets: u64,
     given_up_packets: u64,
     /// Still in the queue or in the MAC.
@@ -92,6 +93,9 @@ struct StationFigures {
 struct QueueFigures {
     offered_packets: u64,
     dropped_packets: u64,
+    dropped_full_packets: u64,
+    dropped_early_packets: u64,
+    marked_packets: u64,
     taken_packets: u64,
     length_mean_packets: Option<f64>,
     length_max_packets: u64,
@@ -148,7 +152,9 @@ pub(super) fn category(category: AccessCategory) -> &'static str {
 
 impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
-        let simulation = Wlan::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
+        let mut spec = scenario.spec.clone();
+        spec.seed_queues(seed);
+        let simulation = Wlan::new(&spec, seed).map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
         Ok(Run { simulation, names: scenario.names.clone(), end, series: None })
     }
@@ -233,6 +239,7 @@ impl Count<'_> {
             throughput_bps: self.bps(&tally.delivered),
             offered_packets: tally.offered.packets,
             delivered_packets: tally.delivered.packets,
+            marked_packets: tally.marked,
             queue_drops_packets: tally.dropped.packets,
             given_up_packets: tally.given_up.packets,
             under_way_packets,
@@ -279,6 +286,9 @@ impl Count<'_> {
         QueueFigures {
             offered_packets: tally.offered.packets,
             dropped_packets: tally.dropped.packets,
+            dropped_full_packets: tally.dropped.packets - tally.dropped_early.packets,
+            dropped_early_packets: tally.dropped_early.packets,
+            marked_packets: tally.marked,
             taken_packets: tally.taken.packets,
             length_mean_packets: ratio(tally.packet_time as f64 * 1e-9, self.seconds),
             length_max_packets: tally.longest,

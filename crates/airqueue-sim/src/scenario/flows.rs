@@ -4,8 +4,9 @@ use super::error::{Result, error, wrong};
 use super::file::{BehaviourName, File, FlowTable, SourceName};
 use super::mac::is_qos;
 use super::phy::rate_index;
+use super::queue::limits;
 use super::stations::Stations;
-use crate::wlan::FlowSpec;
+use crate::wlan::{Discipline, FlowSpec};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -259,26 +260,38 @@ impl Flows<'_> {
     /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
     fn check_queue(&self, key: &str, flow: &FlowSpec, kept: &mut Kept) -> Result<()> {
         let station = &self.stations.specs[flow.from.index()];
-        let queue = &station.queues[flow.queue];
+        let (name, queue) = (&station.name, &station.queues[flow.queue]);
         let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
-        let (packets, bytes) = kept.entry((flow.from, flow.queue)).or_default();
+        let all = kept.entry((flow.from, flow.queue)).or_default();
+        let mut own = (0, 0);
+        // Where flows are kept apart each has the limit for itself.
+        let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
+        let (packets, bytes) = if apart { &mut own } else { all };
         if flow.source.arrivals == Arrivals::Saturated {
+            if matches!(queue.discipline, Discipline::Red(_)) {
+                let problem = format_args!(
+                    "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \
+                     flow would be offered again at once; give the source a rate"
+                );
+                return wrong(format_args!("{key}.source"), problem);
+            }
             *packets += 1;
             *bytes += size;
         }
-        let (needed, most, unit) = match queue.limit {
-            Limit::Packets(most) => (*packets, u64::from(most), "packets"),
-            Limit::Bytes(most) => (size.max(*bytes), most, "B"),
-        };
-        if needed <= most {
-            return Ok(());
+        for limit in limits(queue) {
+            let (needed, most, unit) = match limit {
+                Limit::Packets(most) => (*packets, u64::from(most), "packets"),
+                Limit::Bytes(most) => (size.max(*bytes), most, "B"),
+            };
+            if needed > most {
+                let problem = format_args!(
+                    "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
+                     packet, and one of each saturated flow"
+                );
+                return wrong(key, problem);
+            }
         }
-        let name = &station.name;
-        let problem = format_args!(
-            "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
-             packet, and one of each saturated flow"
-        );
-        wrong(key, problem)
+        Ok(())
     }
 }
 

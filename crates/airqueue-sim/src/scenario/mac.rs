@@ -1,14 +1,10 @@
-//! Channel access and queues of a station.
+//! Channel access of a station.
 
 use super::error::{Result, error, wrong};
 use super::file::{
     AccessName, BehaviourName, CategoryTable, CountdownName, DcfTable, EdcaTable, MacTable,
-    QueueTable,
 };
 use super::layers::{Given, Layers};
-use crate::wlan::QueueSpec;
-use airqueue_core::Limit;
-use airqueue_qdisc::DropFrom;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig};
 use airqueue_wifi::phy::{AccessCategory, EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
@@ -184,19 +180,5 @@ impl Contention<'_> {
 
     fn hint(&self) -> &'static str {
         if self.experimental { "" } else { "; mac.experimental = true allows more" }
-    }
-}
-
-/// Each of a station's queues.
-pub(super) fn queue(layers: &Layers<'_, QueueTable>) -> QueueSpec {
-    let limit = layers.find("limit", |q| q.limit.as_ref());
-    let drop_from = layers.find("drop_from", |q| q.drop_from.as_ref());
-    let ring = layers.find("ring", |q| q.ring.as_ref());
-    let link_layer = layers.find("link_layer", |q| q.link_layer.as_ref());
-    QueueSpec {
-        drop_from: drop_from.map_or(DropFrom::Tail, |from| DropFrom::from(*from.value)),
-        ring_packets: ring.map_or(0, |ring| ring.value.value as usize),
-        link_layer_bytes: link_layer.map_or(0, |bytes| bytes.value.value),
-        ..QueueSpec::new(limit.map_or(Limit::Packets(50), |limit| limit.value.value))
     }
 }

@@ -13,6 +13,7 @@ mod medium;
 mod phy;
 mod placement;
 mod quantity;
+mod queue;
 mod recorders;
 mod schema;
 mod stations;

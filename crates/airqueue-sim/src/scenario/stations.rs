@@ -1,11 +1,12 @@
 //! The stations of a scenario: groups become their members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, File, MacTable, StationTable};
+use super::file::{AccessName, DisciplineName, File, MacTable, StationTable};
 use super::layers::Layers;
-use super::mac::{access, is_qos, mac, queue};
+use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
-use crate::wlan::StationSpec;
+use super::queue::{self, queue};
+use crate::wlan::{Discipline, StationSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ use std::ops::Range;
 pub(super) const MOST_STATIONS: usize = 100_000;
 /// The most packets that all driver rings can hold together: memory is set aside for them.
 const MOST_RING_PACKETS: usize = 1 << 22;
+/// The most queues that FQ-CoDel can hash flows to in all stations together: some 100 bytes each.
+const MOST_FLOW_QUEUES: usize = 1 << 22;
 
 /// All stations.
 #[derive(Default)]
@@ -25,6 +28,8 @@ pub(super) struct Stations {
     /// The members of each table.
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
+    /// The disciplines of all queues.
+    disciplines: Vec<DisciplineName>,
 }
 
 /// What a name stands for.
@@ -72,8 +77,9 @@ impl Stations {
         if stations.specs.is_empty() {
             return wrong("stations", "there are none; give at least one");
         }
-        stations.check_rings()?;
+        stations.check_memory()?;
         stations.check_used(&file.mac)?;
+        queue::check_used("queue", &file.queue, &stations.disciplines)?;
         Ok(stations)
     }
 
@@ -92,7 +98,10 @@ impl Stations {
         }
         let ids = first..first + count;
         self.add_name(key, &table.name, Named { ids: ids.clone(), group: table.count.is_some() })?;
-        let spec = self.spec(key, table, file, phy)?;
+        let (spec, discipline) = self.spec(key, table, file, phy)?;
+        if !self.disciplines.contains(&discipline) {
+            self.disciplines.push(discipline);
+        }
         let rate = table.rate.as_ref();
         let rate = rate
             .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
@@ -110,7 +119,13 @@ impl Stations {
         Ok(())
     }
 
-    fn spec(&self, key: &str, table: &StationTable, file: &File, phy: &Phy) -> Result<StationSpec> {
+    fn spec(
+        &self,
+        key: &str,
+        table: &StationTable,
+        file: &File,
+        phy: &Phy,
+    ) -> Result<(StationSpec, DisciplineName)> {
         let macs = Layers::new(vec![
             (format!("{key}.mac"), &table.mac.0),
             ("mac".to_owned(), &file.mac.0),
@@ -121,8 +136,10 @@ impl Stations {
         ]);
         check_access(key, table, &macs, phy)?;
         let mac = mac(&macs, phy, file.behaviour)?;
-        let queues = vec![queue(&queues); mac.categories.len()];
-        Ok(StationSpec { name: table.name.clone(), mac, queues })
+        let discipline = queue::discipline(&queues);
+        queue::check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
+        let queues = vec![queue(&queues)?; mac.categories.len()];
+        Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
     }
 
     fn add_name(&mut self, key: &str, name: &str, named: Named) -> Result<()> {
@@ -156,18 +173,26 @@ impl Stations {
         Ok(())
     }
 
-    fn check_rings(&self) -> Result<()> {
-        let mut all = 0usize;
+    /// Memory is set aside for rings and for FQ-CoDel's queues.
+    fn check_memory(&self) -> Result<()> {
+        let (mut rings, mut flows) = (0usize, 0usize);
         for (at, members) in self.members.iter().enumerate() {
             for queue in self.specs[members.clone()].iter().flat_map(|spec| &spec.queues) {
-                all += queue.ring_packets;
-                if all > MOST_RING_PACKETS {
-                    return wrong(
-                        format_args!("stations[{at}].queue.ring"),
-                        format_args!(
-                            "all rings together hold more than {MOST_RING_PACKETS} packets"
-                        ),
+                rings += queue.ring_packets;
+                if let Discipline::FqCodel(params) = queue.discipline {
+                    flows += params.flows as usize;
+                }
+                if rings > MOST_RING_PACKETS {
+                    let problem = format_args!(
+                        "all rings together hold more than {MOST_RING_PACKETS} packets"
                     );
+                    return wrong(format_args!("stations[{at}].queue.ring"), problem);
+                }
+                if flows > MOST_FLOW_QUEUES {
+                    let problem = format_args!(
+                        "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
+                    );
+                    return wrong(format_args!("stations[{at}].queue.fq_codel.flows"), problem);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::record::QueueTally;
 use super::spec::QueueSpec;
 use crate::stages::{Framing, Stages};
-use airqueue_core::{Packet, Time};
+use airqueue_core::{DropReason, Packet, Time};
 
 /// Queue discipline, ring, and the books on them.
 #[derive(Debug)]
@@ -20,11 +20,12 @@ pub(super) struct Interface {
 
 impl Interface {
     pub(super) fn new(spec: &QueueSpec, station: usize, category: usize) -> Interface {
+        let queue = spec.make(&format!("queue/{station}/{category}"));
         let framing = Framing { link_layer: spec.link_layer_bytes, mpu: 0 };
         Interface {
             station,
             category,
-            stages: Stages::new(spec.make(), spec.ring_packets, framing),
+            stages: Stages::new(queue, spec.ring_packets, framing),
             saturated: Vec::new(),
             tally: QueueTally::default(),
             changed: Time::ZERO,
@@ -35,15 +36,17 @@ impl Interface {
     pub(super) fn enqueue(&mut self, packet: Packet, now: Time) {
         self.pass(now);
         self.tally.offered.add(&packet);
+        let marked = self.stages.account().marked;
         self.stages.enqueue(packet, now);
-        self.count();
+        self.count(marked);
     }
 
     /// The next packet for the MAC.
     pub(super) fn take(&mut self, now: Time) -> Option<Packet> {
         self.pass(now);
+        let marked = self.stages.account().marked;
         let packet = self.stages.take(now);
-        self.count();
+        self.count(marked);
         if let Some(packet) = &packet {
             self.tally.taken.add(packet);
             self.tally.waited.add(now - packet.created);
@@ -58,7 +61,15 @@ impl Interface {
         self.changed = now;
     }
 
-    fn count(&mut self) {
+    /// After a call, before which so many packets had been marked: the drops that it caused are still in the
+    /// stages.
+    fn count(&mut self, marked: u64) {
+        self.tally.marked += self.stages.account().marked - marked;
+        for drop in self.stages.drops().as_slice() {
+            if drop.reason == DropReason::Aqm {
+                self.tally.dropped_early.add(&drop.packet);
+            }
+        }
         self.tally.longest = self.tally.longest.max(self.stages.waiting().0);
     }
 }

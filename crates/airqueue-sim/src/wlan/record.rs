@@ -1,7 +1,7 @@
 //! What a network counts while it runs. Counting begins anew at the end of the warm-up.
 
 use super::histogram::Histogram;
-use airqueue_core::{Packet, Span, Time};
+use airqueue_core::{Ecn, Packet, Span, Time};
 use airqueue_qdisc::Tally;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::Outcome;
@@ -43,6 +43,8 @@ pub struct FlowTally {
     pub given_up: Tally,
     /// Decoded by the destination, each once.
     pub delivered: Tally,
+    /// Of these the ones with a mark of congestion.
+    pub marked: u64,
     /// From the source to the destination, of those delivered.
     pub delay: Durations,
     /// The same, for quantiles.
@@ -56,6 +58,10 @@ pub struct QueueTally {
     pub offered: Tally,
     /// Dropped by it.
     pub dropped: Tally,
+    /// Of these the ones that it would have had room for: active queue management slows senders down.
+    pub dropped_early: Tally,
+    /// Packets that it marked and did not drop for that reason.
+    pub marked: u64,
     /// Taken by the MAC.
     pub taken: Tally,
     /// From the source to the MAC, of those taken.
@@ -94,6 +100,7 @@ impl FlowTally {
     pub(super) fn on_delivery(&mut self, packet: &Packet, now: Time) {
         let delay = now - packet.created;
         self.delivered.add(packet);
+        self.marked += u64::from(packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.delays.add(delay);
     }

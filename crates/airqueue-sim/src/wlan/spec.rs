@@ -1,7 +1,10 @@
 //! What a network is made of, and what is checked before it runs.
 
-use airqueue_core::{Limit, Time};
-use airqueue_qdisc::{DropFrom, DropTail};
+use airqueue_core::{Limit, QueueDisc, Seed, Time};
+use airqueue_qdisc::{
+    Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
+    PerFlow, Pie, PieParams, Red, RedParams,
+};
 use airqueue_transport::traffic::{SourceError, SourceSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{MacConfig, MacError, Network};
@@ -10,17 +13,43 @@ use thiserror::Error;
 
 use crate::stages::BoxedQueue;
 
+/// How a queue decides what to drop and what leaves next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Discipline {
+    /// First come, first served; when it is full it drops what this says.
+    DropTail(DropFrom),
+    /// [`Codel`].
+    Codel(CodelParams),
+    /// [`FqCodel`]; the limit stands in the place of that of the parameters which is in the same unit.
+    FqCodel(FqCodelParams),
+    /// [`Red`].
+    Red(RedParams),
+    /// [`Pie`].
+    Pie(PieParams),
+    /// A drop-tail queue for each flow, with the limit; they take turns of so many IP bytes.
+    DeficitRoundRobin {
+        /// Bytes of a turn.
+        quantum: u32,
+        /// What a full one drops.
+        drop_from: DropFrom,
+    },
+    /// [`Adaptive`], with the limit as its ceiling.
+    Adaptive(AdaptiveParams),
+}
+
 /// An interface of a station: the queue of one access category.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueSpec {
+    /// How it works.
+    pub discipline: Discipline,
     /// The hard limit.
     pub limit: Limit,
-    /// What a full queue drops.
-    pub drop_from: DropFrom,
-    /// Bytes that a byte limit counts on top of each IP packet.
+    /// Bytes that it counts on top of each IP packet, wherever it counts bytes.
     pub link_layer_bytes: u32,
     /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
     pub ring_packets: usize,
+    /// Decides its lots and the keys of its hash; [`WlanSpec::seed_queues`] gives a network's own.
+    pub seed: Seed,
 }
 
 /// A station.
@@ -108,16 +137,48 @@ pub enum WlanError {
 impl QueueSpec {
     /// A drop-tail queue without a ring.
     pub fn new(limit: Limit) -> QueueSpec {
-        QueueSpec { limit, drop_from: DropFrom::Tail, link_layer_bytes: 0, ring_packets: 0 }
+        let discipline = Discipline::DropTail(DropFrom::Tail);
+        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0, seed: Seed(0) }
     }
 
-    pub(super) fn make(&self) -> BoxedQueue {
-        let queue = DropTail::new(self.limit).dropping_from(self.drop_from);
-        Box::new(queue.with_link_layer(self.link_layer_bytes))
+    /// The queue; its lots, and the keys of its hash, come from the stream called `name`.
+    pub(super) fn make(&self, name: &str) -> BoxedQueue {
+        let QueueSpec { limit, link_layer_bytes: link, .. } = *self;
+        let droptail =
+            move |drop_from| DropTail::new(limit).dropping_from(drop_from).with_link_layer(link);
+        let chance = || self.seed.stream(name);
+        match self.discipline {
+            Discipline::DropTail(drop_from) => Box::new(droptail(drop_from)),
+            Discipline::Codel(params) => Box::new(Codel::new(params, limit).with_link_layer(link)),
+            Discipline::FqCodel(params) => {
+                let mut queue = FqCodel::new(params, &mut chance()).with_link_layer(link);
+                queue.set_limit(limit);
+                Box::new(queue)
+            }
+            Discipline::Red(params) => {
+                Box::new(Red::new(params, limit, chance()).with_link_layer(link))
+            }
+            Discipline::Pie(params) => {
+                Box::new(Pie::new(params, limit, chance()).with_link_layer(link))
+            }
+            Discipline::DeficitRoundRobin { quantum, drop_from } => {
+                Box::new(PerFlow::new(move |_| droptail(drop_from)).with_quantum(quantum))
+            }
+            Discipline::Adaptive(params) => {
+                Box::new(Adaptive::new(params, limit, &mut chance()).with_link_layer(link))
+            }
+        }
     }
 }
 
 impl WlanSpec {
+    /// From now on the chance of every queue is that of this seed: the streams `queue/STATION/CATEGORY`.
+    pub fn seed_queues(&mut self, seed: Seed) {
+        for queue in self.stations.iter_mut().flat_map(|station| &mut station.queues) {
+            queue.seed = seed;
+        }
+    }
+
     /// Finds what cannot be simulated, besides what the parts find when they are built.
     pub(super) fn check(&self) -> Result<(), WlanError> {
         let (described, known) = (self.stations.len(), self.reach.stations());

@@ -5,8 +5,8 @@
 
 use super::cells::at;
 use airqueue_core::{DataRate, Limit, Span, Time};
-use airqueue_qdisc::DropFrom;
-use airqueue_sim::wlan::{FlowSpec, QueueSpec, StationSpec, WlanSpec};
+use airqueue_qdisc::{AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RedParams};
+use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
@@ -161,11 +161,42 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
     ]);
     let limit = prop_oneof![12 => limit, 1 => Just(Limit::Packets(0))];
     let ring = select(vec![0usize, 0, 1, 5]);
-    (limit, ring, any::<bool>()).prop_map(|(limit, ring_packets, head)| QueueSpec {
+    (limit, ring, discipline()).prop_map(|(limit, ring_packets, discipline)| QueueSpec {
         ring_packets,
-        drop_from: if head { DropFrom::Head } else { DropFrom::Tail },
+        discipline,
         ..QueueSpec::new(limit)
     })
+}
+
+/// Mostly drop-tail; the others with targets that these short runs exceed.
+fn discipline() -> impl Strategy<Value = Discipline> {
+    let codel = CodelParams {
+        target: Span::from_micros(100),
+        interval: Span::from_millis(2),
+        mtu: 0,
+        ..CodelParams::default()
+    };
+    let pie = PieParams {
+        target: Span::from_micros(100),
+        update: Span::from_millis(1),
+        max_burst: Span::from_millis(1),
+        mean_packet: 500,
+        alpha: 12.5,
+        beta: 125.0,
+        ..PieParams::default()
+    };
+    let drop_from = DropFrom::Tail;
+    select(vec![
+        Discipline::DropTail(DropFrom::Tail),
+        Discipline::DropTail(DropFrom::Tail),
+        Discipline::DropTail(DropFrom::Head),
+        Discipline::Codel(codel),
+        Discipline::FqCodel(FqCodelParams { codel, flows: 4, ..FqCodelParams::default() }),
+        Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
+        Discipline::Pie(pie),
+        Discipline::DeficitRoundRobin { quantum: 500, drop_from },
+        Discipline::Adaptive(AdaptiveParams { floor_bytes: 4000, ..AdaptiveParams::default() }),
+    ])
 }
 
 /// A flow whose ends, queue and rate are still to be found.

@@ -32,9 +32,15 @@ pub fn full() -> Value {
         "stations": [
             {"name": "ap", "position": ["0 m", "0 m"], "power": "24.5 dBm",
              "mac": {"edca": {"role": "access_point"}}, "queue": {"limit": "75 kB"}},
-            {"name": "sta", "count": 3, "circle": "10 m", "rate": "24 Mb/s"},
-            {"name": "far", "count": 2, "position": ["400 m", "0 m"], "step": ["5 m", "0 m"]},
-            {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf", "dcf": {"cw_min": 31}}}
+            {"name": "sta", "count": 3, "circle": "10 m", "rate": "24 Mb/s",
+             "queue": {"discipline": "codel", "codel": {"target": "20 ms", "interval": "100 ms",
+                "mtu": "1514 B", "ecn": true, "ce_threshold": "1 ms"}}},
+            {"name": "far", "count": 2, "position": ["400 m", "0 m"], "step": ["5 m", "0 m"],
+             "queue": {"discipline": "fq_codel", "fq_codel": {"flows": 64, "quantum": "300 B",
+                "drop_batch": "8 packets"}}},
+            {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf", "dcf": {"cw_min": 31}},
+             "queue": {"discipline": "red", "red": {"min": "15 kB", "max": "45 kB", "probability": 0.1,
+                "burst": "30 packets", "gentle": true, "rate": "6 Mb/s"}}}
         ],
         "flows": [
             {"from": "sta", "to": "ap", "category": "vo", "size": "200 B"},

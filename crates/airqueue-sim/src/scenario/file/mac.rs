@@ -1,8 +1,7 @@
-//! The keys of channel access and of queues.
+//! The keys of channel access.
 
-use crate::scenario::quantity::{Packets, Quantity, QueueLimit, Rate, Size, TxopLimit};
+use crate::scenario::quantity::{Quantity, Rate, Size, TxopLimit};
 use crate::scenario::table::Table;
-use airqueue_qdisc::DropFrom;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Protection};
 use schemars::JsonSchema;
@@ -141,47 +140,12 @@ pub(in crate::scenario) enum ProtectionName {
     RtsCts,
 }
 
-/// A queue of packets that wait for the MAC, which holds one more. A key that is left out of a station's
-/// table is taken from the table of all stations.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(in crate::scenario) struct QueueTable {
-    /// The most that waits in the queue, in packets or in bytes of IP packets. The default is `50 packets`.
-    pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
-    /// What a full queue drops. The default is the arriving packet: tail.
-    pub(in crate::scenario) drop_from: Option<DropFromName>,
-    /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`: there is none.
-    pub(in crate::scenario) ring: Option<Quantity<Packets>>,
-    /// What a limit in bytes counts on top of each IP packet. The default is `0 B`; Linux counts the 14 B of
-    /// an Ethernet header.
-    pub(in crate::scenario) link_layer: Option<Quantity<Size>>,
-}
-
-/// What a full queue drops.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::scenario) enum DropFromName {
-    /// The packet that arrives.
-    Tail,
-    /// The oldest packets.
-    Head,
-}
-
 impl From<ProtectionName> for Protection {
     fn from(name: ProtectionName) -> Protection {
         match name {
             ProtectionName::None => Protection::None,
             ProtectionName::CtsToSelf => Protection::CtsToSelf,
             ProtectionName::RtsCts => Protection::RtsCts,
-        }
-    }
-}
-
-impl From<DropFromName> for DropFrom {
-    fn from(name: DropFromName) -> DropFrom {
-        match name {
-            DropFromName::Tail => DropFrom::Tail,
-            DropFromName::Head => DropFrom::Head,
         }
     }
 }

@@ -5,10 +5,12 @@
 mod mac;
 mod medium;
 mod phy;
+mod queue;
 
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use phy::*;
+pub(super) use queue::*;
 
 use super::quantity::{Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size};
 use super::table::Table;

@@ -1,0 +1,238 @@
+//! The keys of queues and their disciplines.
+
+use crate::scenario::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
+use crate::scenario::table::Table;
+use airqueue_qdisc::DropFrom;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A queue of packets that wait for the MAC, which holds one more. A key that is left out of a station's
+/// table is taken from the table of all stations.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct QueueTable {
+    /// What decides what is dropped and what leaves next. The default is droptail. The table of the same
+    /// name has its parameters.
+    pub(in crate::scenario) discipline: Option<DisciplineName>,
+    /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow. The
+    /// default is `50 packets` for droptail and drr, `10240 packets` for fq_codel, and `1000 packets` for
+    /// the others.
+    pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
+    /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
+    pub(in crate::scenario) drop_from: Option<DropFromName>,
+    /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`: there is none.
+    pub(in crate::scenario) ring: Option<Quantity<Packets>>,
+    /// What counts on top of each IP packet wherever the queue counts bytes. The default is `0 B`; Linux
+    /// counts the 14 B of an Ethernet header.
+    pub(in crate::scenario) link_layer: Option<Quantity<Size>>,
+    /// The parameters of CoDel.
+    pub(in crate::scenario) codel: Option<Table<CodelTable>>,
+    /// The parameters of FQ-CoDel.
+    pub(in crate::scenario) fq_codel: Option<Table<FqCodelTable>>,
+    /// The parameters of RED.
+    pub(in crate::scenario) red: Option<Table<RedTable>>,
+    /// The parameters of PIE.
+    pub(in crate::scenario) pie: Option<Table<PieTable>>,
+    /// The parameters of deficit round robin.
+    pub(in crate::scenario) drr: Option<Table<DrrTable>>,
+    /// The parameters of the adaptive limit.
+    pub(in crate::scenario) adaptive: Option<Table<AdaptiveTable>>,
+}
+
+/// A queue discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum DisciplineName {
+    /// First come, first served, up to the limit.
+    #[default]
+    #[serde(rename = "droptail")]
+    DropTail,
+    /// CoDel (RFC 8289): drops at the head while the delay stays above a target.
+    Codel,
+    /// FQ-CoDel (RFC 8290): a queue under CoDel for each flow, new flows first.
+    FqCodel,
+    /// RED (Floyd and Jacobson, 1993): drops arrivals by the average length of the queue.
+    Red,
+    /// PIE (RFC 8033): drops arrivals so that the delay stays at a target.
+    Pie,
+    /// A queue for each flow, served by deficit round robin (Shreedhar and Varghese, 1995).
+    Drr,
+    /// Drop-tail with a limit of rate · RTT / √n for the n flows that are active.
+    Adaptive,
+}
+
+/// What a full queue drops.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum DropFromName {
+    /// The packet that arrives.
+    Tail,
+    /// The oldest packets.
+    Head,
+}
+
+/// CoDel, as `tc qdisc add ... codel` has it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct CodelTable {
+    /// The acceptable standing delay. The default is `5 ms`.
+    pub(in crate::scenario) target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub(in crate::scenario) interval: Option<Quantity<Duration>>,
+    /// A backlog of so much is never too long. The default is `1514 B`.
+    pub(in crate::scenario) mtu: Option<Quantity<Size>>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub(in crate::scenario) ecn: Option<bool>,
+    /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
+    pub(in crate::scenario) ce_threshold: Option<Quantity<Duration>>,
+}
+
+/// FQ-CoDel, as `tc qdisc add ... fq_codel` has it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct FqCodelTable {
+    /// The acceptable standing delay of a flow. The default is `5 ms`.
+    pub(in crate::scenario) target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub(in crate::scenario) interval: Option<Quantity<Duration>>,
+    /// A backlog of so much, of all flows, is never too long. The default is `1514 B`.
+    pub(in crate::scenario) mtu: Option<Quantity<Size>>,
+    /// Marks ECN-capable packets and does not drop them. The default is true.
+    pub(in crate::scenario) ecn: Option<bool>,
+    /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
+    pub(in crate::scenario) ce_threshold: Option<Quantity<Duration>>,
+    /// Number of queues to which flows are hashed. The default is 1024.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(in crate::scenario) flows: Option<u32>,
+    /// What a queue sends in one turn. The default is `1514 B`.
+    pub(in crate::scenario) quantum: Option<Quantity<Size>>,
+    /// The most that all queues hold, beside a limit in packets. The default is `33554432 B`.
+    pub(in crate::scenario) memory_limit: Option<Quantity<Size>>,
+    /// The most that is dropped at once when they are full. The default is `64 packets`.
+    pub(in crate::scenario) drop_batch: Option<Quantity<Packets>>,
+}
+
+/// RED.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct RedTable {
+    /// The average length below which nothing is dropped, in packets or bytes. The default is `5 packets`.
+    pub(in crate::scenario) min: Option<Quantity<QueueLimit>>,
+    /// The average length from which everything is, in the same unit. The default is three times min.
+    pub(in crate::scenario) max: Option<Quantity<QueueLimit>>,
+    /// The probability as the average comes to max. The default is 0.02.
+    #[schemars(range(min = 0, max = 1))]
+    pub(in crate::scenario) probability: Option<f64>,
+    /// The weight of the present length in the average. The default is 0.002.
+    #[schemars(range(max = 1))]
+    pub(in crate::scenario) weight: Option<f64>,
+    /// Instead of weight: the weight for which tc lets a burst of so much pass.
+    pub(in crate::scenario) burst: Option<Quantity<Packets>>,
+    /// Between max and its double the probability grows to 1. The default is false.
+    pub(in crate::scenario) gentle: Option<bool>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub(in crate::scenario) ecn: Option<bool>,
+    /// Drops also these where everything is dropped. The default is false.
+    pub(in crate::scenario) hard_drop: Option<bool>,
+    /// The probability is in proportion to a packet's size. The default is false.
+    pub(in crate::scenario) by_size: Option<bool>,
+    /// The mean size of packets. The default is `1000 B`.
+    pub(in crate::scenario) mean_packet: Option<Quantity<Size>>,
+    /// The rate of the link, for idle times. The default is `10 Mb/s`.
+    pub(in crate::scenario) rate: Option<Quantity<Rate>>,
+}
+
+/// PIE.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct PieTable {
+    /// The delay that is aimed at. The default is `15 ms`.
+    pub(in crate::scenario) target: Option<Quantity<Duration>>,
+    /// How often the probability is computed. The default is `15 ms`.
+    pub(in crate::scenario) update: Option<Quantity<Duration>>,
+    /// Per second, how much the distance from the target moves the probability. The default is 0.125.
+    #[schemars(range(min = 0, max = 1000))]
+    pub(in crate::scenario) alpha: Option<f64>,
+    /// Per second, how much a change of the delay does. The default is 1.25.
+    #[schemars(range(min = 0, max = 1000))]
+    pub(in crate::scenario) beta: Option<f64>,
+    /// How long a burst is let through. The default is `150 ms`.
+    pub(in crate::scenario) max_burst: Option<Quantity<Duration>>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub(in crate::scenario) ecn: Option<bool>,
+    /// The probability above which also these are dropped. The default is 0.1.
+    #[schemars(range(min = 0, max = 1))]
+    pub(in crate::scenario) mark_up_to: Option<f64>,
+    /// The probability is in proportion to a packet's size. The default is false.
+    pub(in crate::scenario) by_size: Option<bool>,
+    /// The mean size of packets; twice as much is never too long. The default is `1024 B`.
+    pub(in crate::scenario) mean_packet: Option<Quantity<Size>>,
+    /// Spreads the drops evenly. The default is true.
+    pub(in crate::scenario) derandomize: Option<bool>,
+}
+
+/// Deficit round robin.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct DrrTable {
+    /// IP bytes of a turn. The default is `1500 B`.
+    pub(in crate::scenario) quantum: Option<Quantity<Size>>,
+}
+
+/// The adaptive limit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct AdaptiveTable {
+    /// The flows' round-trip time without queues. The default is `200 ms`.
+    pub(in crate::scenario) rtt: Option<Quantity<Duration>>,
+    /// The rate of the link. The default is that which is measured.
+    pub(in crate::scenario) rate: Option<Quantity<Rate>>,
+    /// The limit is never lower. The default is `15140 B`.
+    pub(in crate::scenario) floor: Option<Quantity<Size>>,
+    /// A flow counts for one to two times so long after its last packet. The default is `1 s`.
+    pub(in crate::scenario) window: Option<Quantity<Duration>>,
+}
+
+impl From<DropFromName> for DropFrom {
+    fn from(name: DropFromName) -> DropFrom {
+        match name {
+            DropFromName::Tail => DropFrom::Tail,
+            DropFromName::Head => DropFrom::Head,
+        }
+    }
+}
+
+impl DisciplineName {
+    /// As it is written.
+    pub(in crate::scenario) fn word(self) -> &'static str {
+        match self {
+            DisciplineName::DropTail => "droptail",
+            DisciplineName::Codel => "codel",
+            DisciplineName::FqCodel => "fq_codel",
+            DisciplineName::Red => "red",
+            DisciplineName::Pie => "pie",
+            DisciplineName::Drr => "drr",
+            DisciplineName::Adaptive => "adaptive",
+        }
+    }
+
+    /// Whether `drop_from` means something to it.
+    pub(in crate::scenario) fn drops_from(self) -> bool {
+        matches!(self, DisciplineName::DropTail | DisciplineName::Drr)
+    }
+}
+
+impl QueueTable {
+    /// The disciplines for which it has a table.
+    pub(in crate::scenario) fn tables(&self) -> impl Iterator<Item = DisciplineName> {
+        let given = [
+            (DisciplineName::Codel, self.codel.is_some()),
+            (DisciplineName::FqCodel, self.fq_codel.is_some()),
+            (DisciplineName::Red, self.red.is_some()),
+            (DisciplineName::Pie, self.pie.is_some()),
+            (DisciplineName::Drr, self.drr.is_some()),
+            (DisciplineName::Adaptive, self.adaptive.is_some()),
+        ];
+        given.into_iter().filter_map(|(name, given)| given.then_some(name))
+    }
+}

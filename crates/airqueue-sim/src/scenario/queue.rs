@@ -1,0 +1,283 @@
+//! The queues of a station.
+
+use super::error::{Result, wrong};
+use super::file::{
+    AdaptiveTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, PieTable, QueueTable,
+    RedTable,
+};
+use super::layers::{Given, Layers};
+use super::quantity::{Dimension, Quantity};
+use crate::wlan::{Discipline, QueueSpec};
+use airqueue_core::{Limit, Span};
+use airqueue_qdisc::{
+    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RedParams, red,
+};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// As in Linux.
+const MOST_FQ_CODEL_FLOWS: u32 = 65_536;
+const LEAST_FQ_CODEL_QUANTUM: u32 = 256;
+/// A turn of less would pass mostly without a packet, and rounds of turns take time.
+const LEAST_QUANTUM: u32 = 64;
+/// What is done at intervals is made up for one by one when a queue has rested.
+const LEAST_INTERVAL: Span = Span::from_millis(1);
+
+/// A setting's key and value, or nothing and the default.
+macro_rules! take {
+    ($into:expr, $layers:ident.$key:ident, $check:expr) => {
+        if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
+            $into = given.check($check)?;
+        }
+    };
+}
+
+/// Each of a station's queues.
+pub(super) fn queue(layers: &Layers<'_, QueueTable>) -> Result<QueueSpec> {
+    let name = discipline(layers);
+    let mut spec = QueueSpec::new(match name {
+        DisciplineName::DropTail | DisciplineName::Drr => Limit::Packets(50),
+        DisciplineName::FqCodel => Limit::Packets(FqCodelParams::default().limit),
+        _ => Limit::Packets(1000),
+    });
+    take!(spec.limit, layers.limit, plain);
+    take!(spec.ring_packets, layers.ring, |ring| Ok::<_, &str>(ring.value as usize));
+    take!(spec.link_layer_bytes, layers.link_layer, plain);
+    spec.discipline = match name {
+        DisciplineName::DropTail => Discipline::DropTail(drop_from(layers)),
+        DisciplineName::Codel => {
+            Discipline::Codel(codel(&layers.within("codel", |q| q.codel.as_ref()))?)
+        }
+        DisciplineName::FqCodel => {
+            let own = layers.within("fq_codel", |q| q.fq_codel.as_ref());
+            Discipline::FqCodel(fq_codel(&own, spec.limit)?)
+        }
+        DisciplineName::Red => Discipline::Red(red(&layers.within("red", |q| q.red.as_ref()))?),
+        DisciplineName::Pie => Discipline::Pie(pie(&layers.within("pie", |q| q.pie.as_ref()))?),
+        DisciplineName::Drr => Discipline::DeficitRoundRobin {
+            quantum: drr(&layers.within("drr", |q| q.drr.as_ref()))?,
+            drop_from: drop_from(layers),
+        },
+        DisciplineName::Adaptive => {
+            Discipline::Adaptive(adaptive(&layers.within("adaptive", |q| q.adaptive.as_ref()))?)
+        }
+    };
+    Ok(spec)
+}
+
+/// Which discipline a station's queues have.
+pub(super) fn discipline(layers: &Layers<'_, QueueTable>) -> DisciplineName {
+    layers.find("discipline", |q| q.discipline.as_ref()).map_or_else(Default::default, |n| *n.value)
+}
+
+/// Refuses what would change nothing: keys in `table`, which is called `key`, of disciplines that none of its
+/// queues has.
+pub(super) fn check_used(
+    key: impl Display,
+    table: &QueueTable,
+    queues: &[DisciplineName],
+) -> Result<()> {
+    let has = |name| queues.contains(&name);
+    if let Some(other) = table.tables().find(|&name| !has(name)) {
+        let word = other.word();
+        let problem = format_args!(
+            "{}; give discipline = {word:?} beside it, or leave it out",
+            not_used(queues)
+        );
+        return wrong(format_args!("{key}.{word}"), problem);
+    }
+    if table.drop_from.is_some() && !queues.iter().any(|name| name.drops_from()) {
+        let problem = format_args!("{}; leave it out", not_used(queues));
+        return wrong(format_args!("{key}.drop_from"), problem);
+    }
+    Ok(())
+}
+
+/// How much always fits into a queue, whatever it decides while it works: no more than each of these.
+pub(super) fn limits(queue: &QueueSpec) -> impl Iterator<Item = Limit> {
+    let other = match queue.discipline {
+        Discipline::FqCodel(params) => Some(Limit::Bytes(params.memory_limit)),
+        Discipline::Adaptive(params) => Some(Limit::Bytes(params.floor_bytes)),
+        _ => None,
+    };
+    std::iter::once(queue.limit).chain(other)
+}
+
+fn not_used(queues: &[DisciplineName]) -> String {
+    match queues {
+        [only] => format!("the queue has the discipline {:?}", only.word()),
+        _ => "no queue has the discipline for it".to_owned(),
+    }
+}
+
+fn drop_from(layers: &Layers<'_, QueueTable>) -> DropFrom {
+    let given = layers.find("drop_from", |q| q.drop_from.as_ref());
+    given.map_or(DropFrom::Tail, |from| DropFrom::from(*from.value))
+}
+
+type Checked<T> = std::result::Result<T, String>;
+
+/// Any value of a quantity.
+fn plain<D: Dimension>(given: &Quantity<D>) -> Checked<D::Value> {
+    Ok(given.value)
+}
+
+fn some<D: Dimension>(given: &Quantity<D>) -> Checked<Option<D::Value>> {
+    Ok(Some(given.value))
+}
+
+fn flag(given: &bool) -> Checked<bool> {
+    Ok(*given)
+}
+
+/// At least so much.
+fn least<D: Dimension>(least: D::Value, written: &str) -> impl Fn(&Quantity<D>) -> Checked<D::Value>
+where
+    D::Value: PartialOrd,
+{
+    move |given| {
+        if given.value >= least {
+            Ok(given.value)
+        } else {
+            Err(format!("found {:?}, expected at least {written:?}", given.text))
+        }
+    }
+}
+
+fn within(range: RangeInclusive<f64>) -> impl Fn(&f64) -> Checked<f64> {
+    move |given| {
+        if range.contains(given) {
+            Ok(*given)
+        } else {
+            Err(format!("found {given}, expected {} to {}", range.start(), range.end()))
+        }
+    }
+}
+
+fn codel(layers: &Layers<'_, CodelTable>) -> Result<CodelParams> {
+    let mut params = CodelParams::default();
+    take!(params.target, layers.target, plain);
+    take!(params.interval, layers.interval, least(LEAST_INTERVAL, "1 ms"));
+    take!(params.mtu, layers.mtu, plain);
+    take!(params.ecn, layers.ecn, flag);
+    take!(params.ce_threshold, layers.ce_threshold, some);
+    Ok(params)
+}
+
+fn fq_codel(layers: &Layers<'_, FqCodelTable>, limit: Limit) -> Result<FqCodelParams> {
+    let mut params = FqCodelParams::default();
+    take!(params.codel.target, layers.target, plain);
+    take!(params.codel.interval, layers.interval, least(LEAST_INTERVAL, "1 ms"));
+    take!(params.codel.mtu, layers.mtu, plain);
+    take!(params.codel.ecn, layers.ecn, flag);
+    take!(params.codel.ce_threshold, layers.ce_threshold, some);
+    take!(params.flows, layers.flows, |&flows| {
+        let fits = (1..=MOST_FQ_CODEL_FLOWS).contains(&flows);
+        fits.then_some(flows)
+            .ok_or_else(|| format!("found {flows}, expected 1 to {MOST_FQ_CODEL_FLOWS}"))
+    });
+    take!(params.quantum, layers.quantum, least(LEAST_FQ_CODEL_QUANTUM, "256 B"));
+    take!(params.memory_limit, layers.memory_limit, |given| match limit {
+        Limit::Packets(_) => plain(given).map(u64::from),
+        Limit::Bytes(_) =>
+            Err("limit is in bytes, and says the same; leave one of them out".into()),
+    });
+    take!(params.drop_batch, layers.drop_batch, least(1, "1 packet"));
+    Ok(params)
+}
+
+/// A threshold, and whether it is in bytes.
+fn threshold(limit: Limit) -> (u64, bool) {
+    match limit {
+        Limit::Packets(packets) => (u64::from(packets), false),
+        Limit::Bytes(bytes) => (bytes, true),
+    }
+}
+
+fn red(layers: &Layers<'_, RedTable>) -> Result<RedParams> {
+    let mut params = RedParams::default();
+    if let Some(min) = layers.find("min", |r| r.min.as_ref()) {
+        (params.min, params.in_bytes) = threshold(min.value.value);
+        params.max = 3 * params.min;
+    }
+    if let Some(max) = layers.find("max", |r| r.max.as_ref()) {
+        let (value, in_bytes) = threshold(max.value.value);
+        if in_bytes != params.in_bytes {
+            return wrong(
+                max.key,
+                "it is in another unit than min; both are in packets or in bytes",
+            );
+        }
+        if value <= params.min {
+            let problem = format_args!("found {:?}, expected more than min", max.value.text);
+            return wrong(max.key, problem);
+        }
+        params.max = value;
+    }
+    take!(params.max_p, layers.probability, within(0.0..=1.0));
+    take!(params.weight, layers.weight, within(1e-9..=1.0));
+    take!(params.gentle, layers.gentle, flag);
+    take!(params.ecn, layers.ecn, flag);
+    take!(params.hard_drop, layers.hard_drop, flag);
+    take!(params.by_size, layers.by_size, flag);
+    take!(params.mean_packet, layers.mean_packet, least(1, "1 B"));
+    take!(params.rate, layers.rate, plain);
+    if let Some(burst) = layers.find("burst", |r| r.burst.as_ref()) {
+        params.weight = weight_of(&burst, layers, &params)?;
+    }
+    Ok(params)
+}
+
+/// The weight that tc derives from a burst.
+fn weight_of(
+    burst: &Given<'_, Quantity<super::quantity::Packets>>,
+    layers: &Layers<'_, RedTable>,
+    params: &RedParams,
+) -> Result<f64> {
+    if layers.find("weight", |r| r.weight.as_ref()).is_some() {
+        return wrong(
+            &burst.key,
+            "it stands for a weight, which is there too; leave one of them out",
+        );
+    }
+    let min = params.min as f64;
+    let min = if params.in_bytes { min / f64::from(params.mean_packet) } else { min };
+    burst.check(|burst| {
+        red::weight_for_burst(burst.value, min).ok_or_else(|| {
+            let text = &burst.text;
+            format!(
+                "found {text:?}, expected at least as many as min, {min:.1} packets of mean size"
+            )
+        })
+    })
+}
+
+fn pie(layers: &Layers<'_, PieTable>) -> Result<PieParams> {
+    let mut params = PieParams::default();
+    take!(params.target, layers.target, plain);
+    take!(params.update, layers.update, least(LEAST_INTERVAL, "1 ms"));
+    take!(params.alpha, layers.alpha, within(0.0..=1000.0));
+    take!(params.beta, layers.beta, within(0.0..=1000.0));
+    take!(params.max_burst, layers.max_burst, plain);
+    take!(params.ecn, layers.ecn, flag);
+    take!(params.mark_up_to, layers.mark_up_to, within(0.0..=1.0));
+    take!(params.by_size, layers.by_size, flag);
+    take!(params.mean_packet, layers.mean_packet, least(1, "1 B"));
+    take!(params.derandomize, layers.derandomize, flag);
+    Ok(params)
+}
+
+fn drr(layers: &Layers<'_, DrrTable>) -> Result<u32> {
+    let mut quantum = 1500;
+    take!(quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
+    Ok(quantum)
+}
+
+fn adaptive(layers: &Layers<'_, AdaptiveTable>) -> Result<AdaptiveParams> {
+    let mut params = AdaptiveParams::default();
+    take!(params.rtt, layers.rtt, plain);
+    take!(params.rate, layers.rate, some);
+    take!(params.floor_bytes, layers.floor, |given| plain(given).map(u64::from));
+    take!(params.window, layers.window, least(LEAST_INTERVAL, "1 ms"));
+    Ok(params)
+}
