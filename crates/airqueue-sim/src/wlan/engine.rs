@@ -339,19 +339,14 @@ impl Wlan {
     #[inline]
     fn conclude(&mut self, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        if !self.beginning.is_empty()
-            && queue.next_at() != Some(now)
-            && (self.grants.bound() > now || self.grants.first() > now)
-        {
+        if !self.beginning.is_empty() && queue.next_at() != Some(now) && self.grants.first() > now {
             self.begin_all(now, queue);
         }
         // A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
-        if self.grants.bound() < self.armed {
-            let first = self.grants.first();
-            if first < self.armed {
-                self.armed = first;
-                self.grant_alarm.set(Some(first), queue);
-            }
+        let first = self.grants.first();
+        if first < self.armed {
+            self.armed = first;
+            self.grant_alarm.set(Some(first), queue);
         }
     }
 

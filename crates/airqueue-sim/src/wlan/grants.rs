@@ -3,108 +3,114 @@
 use airqueue_core::Time;
 
 /// Children of a node.
-const FAN: usize = 16;
+const ARITY: usize = 4;
+/// No place in the heap.
+const NONE: u32 = u32::MAX;
 
-/// The time at which each of many would act, where they change their minds far more often than one of
-/// them acts: a tree of lower bounds. Setting a time is one store on each level; a bound becomes exact when
-/// it stands in the way.
+/// The time at which each of many would act, where most have nothing to do and some change their minds
+/// often: a heap of those who would act, each of whom knows its place.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// The times of the stations, then for each level one bound for every [`FAN`] of the level below, up to
-    /// a single one.
-    levels: Vec<Vec<Time>>,
+    /// When and who; nobody acts before its parent.
+    heap: Vec<(Time, u32)>,
+    /// Where each is in the heap.
+    places: Vec<u32>,
 }
 
 impl Grants {
     /// Nobody acts.
-    pub fn new(stations: usize) -> Grants {
-        let mut levels = vec![vec![Time::MAX; stations.max(1)]];
-        let mut width = stations;
-        while width > 1 {
-            width = width.div_ceil(FAN);
-            levels.push(vec![Time::MAX; width]);
-        }
-        Grants { levels }
+    pub fn new(actors: usize) -> Grants {
+        Grants { heap: Vec::with_capacity(actors), places: vec![NONE; actors] }
     }
 
-    /// From now on `station` would act at `at`; [`Time::MAX`]: not at all.
+    /// From now on `actor` would act at `at`; [`Time::MAX`]: not at all.
     #[inline]
-    pub fn set(&mut self, station: usize, at: Time) {
-        self.levels[0][station] = at;
-        let mut place = station;
-        for level in &mut self.levels[1..] {
-            place /= FAN;
-            if level[place] <= at {
-                return;
+    pub fn set(&mut self, actor: usize, at: Time) {
+        let place = self.places[actor];
+        if place == NONE {
+            if at < Time::MAX {
+                self.heap.push((at, actor as u32));
+                self.rise(self.heap.len() - 1, (at, actor as u32));
             }
-            level[place] = at;
+        } else if self.heap[place as usize].0 != at {
+            self.change(place as usize, at);
         }
     }
 
-    /// Nobody acts before this. To be asked again then.
-    #[inline]
-    pub fn bound(&self) -> Time {
-        self.levels[self.levels.len() - 1][0]
+    fn change(&mut self, place: usize, at: Time) {
+        let (before, actor) = self.heap[place];
+        let mut entry = (at, actor);
+        if at == Time::MAX {
+            self.places[actor as usize] = NONE;
+            let Some(last) = self.heap.pop().filter(|last| last.1 != actor) else { return };
+            entry = last;
+        }
+        if entry.0 < before {
+            self.rise(place, entry);
+        } else {
+            self.sink(place, entry);
+        }
+    }
+
+    fn put(&mut self, place: usize, entry: (Time, u32)) {
+        self.heap[place] = entry;
+        self.places[entry.1 as usize] = place as u32;
+    }
+
+    fn rise(&mut self, mut place: usize, entry: (Time, u32)) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.heap[parent].0 <= entry.0 {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    fn sink(&mut self, mut place: usize, entry: (Time, u32)) {
+        while let Some(least) = self.least_child(place) {
+            if entry.0 <= self.heap[least].0 {
+                break;
+            }
+            self.put(place, self.heap[least]);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    fn children(&self, place: usize) -> std::ops::Range<usize> {
+        let first = place * ARITY + 1;
+        first..(first + ARITY).min(self.heap.len())
+    }
+
+    fn least_child(&self, place: usize) -> Option<usize> {
+        self.children(place).min_by_key(|&child| self.heap[child].0)
     }
 
     /// When the first acts.
-    pub fn first(&mut self) -> Time {
-        Self::least(&mut self.levels, 0)
+    #[inline]
+    pub fn first(&self) -> Time {
+        self.heap.first().map_or(Time::MAX, |entry| entry.0)
     }
 
-    /// The exact least below a node of the last of `levels`, which that node then knows.
-    fn least(levels: &mut [Vec<Time>], node: usize) -> Time {
-        let (top, below) = levels.split_last_mut().expect("a level");
-        let least = match below {
-            [] => return top[node],
-            [times] => {
-                let times = &times[children(node, times.len())];
-                let nanos = times.iter().map(|at| at.as_nanos());
-                Time::from_nanos(nanos.fold(i64::MAX, i64::min))
-            }
-            [.., bounds] => {
-                let mut least = Time::MAX;
-                for child in children(node, bounds.len()) {
-                    if below[below.len() - 1][child] < least {
-                        least = least.min(Self::least(below, child));
-                    }
-                }
-                least
-            }
-        };
-        top[node] = least;
-        least
+    /// Adds those who act at `now`, by rising number. `now` is not after [`Self::first`]; there may be none.
+    pub fn due(&self, now: Time, actors: &mut Vec<u32>) {
+        let begin = actors.len();
+        self.collect(0, now, actors);
+        actors[begin..].sort_unstable();
     }
 
-    /// Adds the stations that act at `now`, by rising number; there may be none. `now` is not after
-    /// [`Self::first`].
-    pub fn due(&mut self, now: Time, stations: &mut Vec<u32>) {
-        Self::collect(&mut self.levels, 0, now, stations);
-    }
-
-    fn collect(levels: &mut [Vec<Time>], node: usize, now: Time, stations: &mut Vec<u32>) {
-        let (top, below) = levels.split_last_mut().expect("a level");
-        if top[node] > now {
-            return;
+    fn collect(&self, place: usize, now: Time, actors: &mut Vec<u32>) {
+        match self.heap.get(place) {
+            Some(&(at, actor)) if at <= now => actors.push(actor),
+            _ => return,
         }
-        match below {
-            [] => stations.push(node as u32),
-            [times] => {
-                let children = children(node, times.len());
-                stations.extend(children.filter(|&child| times[child] <= now).map(|c| c as u32));
-            }
-            [.., bounds] => {
-                for child in children(node, bounds.len()) {
-                    Self::collect(below, child, now, stations);
-                }
-            }
+        for child in self.children(place) {
+            self.collect(child, now, actors);
         }
     }
-}
-
-/// The children of a node among the `width` nodes of the level below.
-fn children(node: usize, width: usize) -> std::ops::Range<usize> {
-    node * FAN..((node + 1) * FAN).min(width)
 }
 
 #[cfg(test)]
@@ -124,18 +130,14 @@ mod tests {
             let mut grants = Grants::new(700);
             let mut plain = vec![Time::MAX; 700];
             let mut now = 0;
-            for (station, ahead, never, looks) in sets {
+            for (station, ahead, never, acts) in sets {
                 let at = if never { Time::MAX } else { Time::from_nanos(now + ahead) };
                 grants.set(station, at);
                 plain[station] = at;
                 let first = plain.iter().copied().min().unwrap();
-                prop_assert!(grants.bound() <= first);
-                if looks {
-                    prop_assert_eq!(grants.first(), first);
-                    prop_assert_eq!(grants.bound(), first);
-                }
-                if grants.bound() < Time::MAX {
-                    now = grants.bound().as_nanos();
+                prop_assert_eq!(grants.first(), first);
+                if acts && first < Time::MAX {
+                    now = first.as_nanos();
                     let mut due = Vec::new();
                     grants.due(Time::from_nanos(now), &mut due);
                     let all = (0..700).filter(|&s| plain[s as usize] == Time::from_nanos(now));
