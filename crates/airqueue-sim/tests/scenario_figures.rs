@@ -318,3 +318,23 @@ fn drops_are_told_by_their_reason() {
     assert_eq!(full["queues"]["ap"]["dropped_early_packets"], 0);
     assert!(figure(&codel, "queues", "ap", "dropped_early_packets") > 1000.0);
 }
+
+/// What CoDel drops of flows that do not understand marks it marks of those that do, both in the queue and
+/// where it arrives; the queue then ends at its limit, since the source does not slow down.
+#[test]
+fn packets_of_ecn_capable_flows_are_marked_in_place_of_being_dropped() {
+    let queue = json!({"discipline": "codel", "codel": {"ecn": true}, "limit": "200 packets"});
+    let mut capable = overloaded(queue.clone());
+    for flow in capable["flows"].as_array_mut().unwrap() {
+        flow["ecn"] = json!(true);
+    }
+    let results = [overloaded(queue), capable].map(|scenario| results(&scenario, 1));
+    let of = |at: usize, name| figure(&results[at], "queues", "ap", name);
+    assert!(of(0, "dropped_early_packets") > 1000.0 && of(0, "marked_packets") == 0.0);
+    assert!(of(1, "dropped_early_packets") == 0.0 && of(1, "marked_packets") > 1000.0);
+    assert!(of(1, "dropped_full_packets") > 1000.0);
+    let marked = |flow| figure(&results[1], "flows", flow, "marked_packets");
+    let arrived = marked("bulk") + marked("call");
+    // Marked ones that are in the ring or on their way have not arrived.
+    assert!((of(1, "marked_packets") - arrived).abs() < 50.0, "{arrived}");
+}

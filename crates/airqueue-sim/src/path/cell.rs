@@ -72,7 +72,6 @@ impl Cell {
             };
             network.flows.extend((0..flows).map(copy));
         }
-        network.seed_queues(seed);
         let sim = Wlan::new(&network, seed)?;
         let loaded = Direction::Down;
         Ok(Cell { sim, down, up, loaded, first, flows, outcomes: VecDeque::new() })

@@ -152,9 +152,7 @@ pub(super) fn category(category: AccessCategory) -> &'static str {
 
 impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
-        let mut spec = scenario.spec.clone();
-        spec.seed_queues(seed);
-        let simulation = Wlan::new(&spec, seed).map_err(|problem| error("", problem))?;
+        let simulation = Wlan::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
         Ok(Run { simulation, names: scenario.names.clone(), end, series: None })
     }

@@ -7,7 +7,7 @@ use super::phy::rate_index;
 use super::queue::limits;
 use super::stations::Stations;
 use crate::wlan::{Discipline, FlowSpec};
-use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{Reach, StationId};
@@ -80,6 +80,7 @@ impl Flows<'_> {
                 rate,
                 overhead_bytes: self.overhead(from, to, rate),
                 source,
+                ecn: if table.ecn { Ecn::Ect } else { Ecn::NotEct },
                 collected: false,
             };
             self.check_size(key, &flow)?;

@@ -86,7 +86,8 @@ pub struct Wlan {
 
 impl Wlan {
     /// A silent network at time zero, and its first events. Its streams of chance are those of the
-    /// MACs (`wifi/backoff/STATION`), of the receivers (`wifi/errors/STATION`), and `traffic/FLOW`.
+    /// MACs (`wifi/backoff/STATION`), of the receivers (`wifi/errors/STATION`), of the queues
+    /// (`queue/STATION/CATEGORY`), and `traffic/FLOW`.
     pub fn new(spec: &WlanSpec, seed: Seed) -> Result<Simulation<Wlan>, WlanError> {
         spec.check()?;
         let net = spec.network.clone();
@@ -96,7 +97,8 @@ impl Wlan {
             let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
             macs.push(mac.map_err(wrong)?);
             let queues = station.queues.iter().enumerate();
-            interfaces.extend(queues.map(|(category, spec)| Interface::new(spec, id, category)));
+            interfaces
+                .extend(queues.map(|(category, spec)| Interface::new(spec, id, category, seed)));
             first_queue.push(interfaces.len());
         }
         let (stations, queues) = (macs.len(), interfaces.len());
@@ -173,7 +175,8 @@ impl Wlan {
     pub fn offer(&mut self, flow: u32, size: u32, payload: Payload, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         self.next_packet += 1;
-        let packet = Packet { payload, ..Packet::new(self.next_packet, flow, size, now) };
+        let ecn = self.flows[flow as usize].ecn;
+        let packet = Packet { payload, ecn, ..Packet::new(self.next_packet, flow, size, now) };
         self.enqueue(packet, now);
         self.feed(self.flows[flow as usize].interface, now, queue);
         self.conclude(queue);
@@ -196,8 +199,9 @@ impl Wlan {
 
     fn emit(&mut self, flow: u32, now: Time) {
         self.next_packet += 1;
-        let size = self.flows[flow as usize].source.size_bytes();
-        self.enqueue(Packet::new(self.next_packet, flow, size, now), now);
+        let Flow { source, ecn, .. } = &self.flows[flow as usize];
+        let packet = Packet::new(self.next_packet, flow, source.size_bytes(), now);
+        self.enqueue(Packet { ecn: *ecn, ..packet }, now);
     }
 
     fn enqueue(&mut self, packet: Packet, now: Time) {

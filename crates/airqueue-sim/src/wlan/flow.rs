@@ -2,7 +2,7 @@
 
 use super::record::FlowTally;
 use super::spec::FlowSpec;
-use airqueue_core::Packet;
+use airqueue_core::{Ecn, Packet};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Msdu;
@@ -20,6 +20,7 @@ pub(super) struct Flow {
     /// Its packets in that queue.
     pub(super) waiting: u64,
     pub(super) tally: FlowTally,
+    pub(super) ecn: Ecn,
     pub(super) collected: bool,
 }
 
@@ -33,6 +34,7 @@ impl Flow {
             interface,
             waiting: 0,
             tally: FlowTally::default(),
+            ecn: spec.ecn,
             collected: spec.collected,
         }
     }

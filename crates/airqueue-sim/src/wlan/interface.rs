@@ -3,7 +3,7 @@
 use super::record::QueueTally;
 use super::spec::QueueSpec;
 use crate::stages::{Framing, Stages};
-use airqueue_core::{DropReason, Packet, Time};
+use airqueue_core::{DropReason, Packet, Seed, Time};
 
 /// Queue discipline, ring, and the books on them.
 #[derive(Debug)]
@@ -19,8 +19,9 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(spec: &QueueSpec, station: usize, category: usize) -> Interface {
-        let queue = spec.make(&format!("queue/{station}/{category}"));
+    /// Its chance is a stream of `seed` of its own.
+    pub(super) fn new(spec: &QueueSpec, station: usize, category: usize, seed: Seed) -> Interface {
+        let queue = spec.make(seed.stream(&format!("queue/{station}/{category}")));
         let framing = Framing { link_layer: spec.link_layer_bytes, mpu: 0 };
         Interface {
             station,

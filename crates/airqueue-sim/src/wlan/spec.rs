@@ -1,6 +1,6 @@
 //! What a network is made of, and what is checked before it runs.
 
-use airqueue_core::{Limit, QueueDisc, Seed, Time};
+use airqueue_core::{Ecn, Limit, QueueDisc, Stream, Time};
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
     PerFlow, Pie, PieParams, Red, RedParams,
@@ -48,8 +48,6 @@ pub struct QueueSpec {
     pub link_layer_bytes: u32,
     /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
     pub ring_packets: usize,
-    /// Decides its lots and the keys of its hash; [`WlanSpec::seed_queues`] gives a network's own.
-    pub seed: Seed,
 }
 
 /// A station.
@@ -81,6 +79,8 @@ pub struct FlowSpec {
     pub overhead_bytes: u32,
     /// How packets are made.
     pub source: SourceSpec,
+    /// Whether a queue may mark them instead of dropping them.
+    pub ecn: Ecn,
     /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::outcomes`]).
     pub collected: bool,
 }
@@ -138,47 +138,39 @@ impl QueueSpec {
     /// A drop-tail queue without a ring.
     pub fn new(limit: Limit) -> QueueSpec {
         let discipline = Discipline::DropTail(DropFrom::Tail);
-        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0, seed: Seed(0) }
+        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0 }
     }
 
-    /// The queue; its lots, and the keys of its hash, come from the stream called `name`.
-    pub(super) fn make(&self, name: &str) -> BoxedQueue {
+    /// The queue; its lots, or the keys of its hash, come from `chance`.
+    pub(super) fn make(&self, mut chance: Stream) -> BoxedQueue {
         let QueueSpec { limit, link_layer_bytes: link, .. } = *self;
         let droptail =
             move |drop_from| DropTail::new(limit).dropping_from(drop_from).with_link_layer(link);
-        let chance = || self.seed.stream(name);
         match self.discipline {
             Discipline::DropTail(drop_from) => Box::new(droptail(drop_from)),
             Discipline::Codel(params) => Box::new(Codel::new(params, limit).with_link_layer(link)),
             Discipline::FqCodel(params) => {
-                let mut queue = FqCodel::new(params, &mut chance()).with_link_layer(link);
+                let mut queue = FqCodel::new(params, &mut chance).with_link_layer(link);
                 queue.set_limit(limit);
                 Box::new(queue)
             }
             Discipline::Red(params) => {
-                Box::new(Red::new(params, limit, chance()).with_link_layer(link))
+                Box::new(Red::new(params, limit, chance).with_link_layer(link))
             }
             Discipline::Pie(params) => {
-                Box::new(Pie::new(params, limit, chance()).with_link_layer(link))
+                Box::new(Pie::new(params, limit, chance).with_link_layer(link))
             }
             Discipline::DeficitRoundRobin { quantum, drop_from } => {
                 Box::new(PerFlow::new(move |_| droptail(drop_from)).with_quantum(quantum))
             }
             Discipline::Adaptive(params) => {
-                Box::new(Adaptive::new(params, limit, &mut chance()).with_link_layer(link))
+                Box::new(Adaptive::new(params, limit, &mut chance).with_link_layer(link))
             }
         }
     }
 }
 
 impl WlanSpec {
-    /// From now on the chance of every queue is that of this seed: the streams `queue/STATION/CATEGORY`.
-    pub fn seed_queues(&mut self, seed: Seed) {
-        for queue in self.stations.iter_mut().flat_map(|station| &mut station.queues) {
-            queue.seed = seed;
-        }
-    }
-
     /// Finds what cannot be simulated, besides what the parts find when they are built.
     pub(super) fn check(&self) -> Result<(), WlanError> {
         let (described, known) = (self.stations.len(), self.reach.stations());

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_sim::wlan::{FlowSpec, QueueSpec, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -76,6 +76,7 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
         rate,
         overhead_bytes: DCF_OVERHEAD,
         source,
+        ecn: Ecn::NotEct,
         collected: false,
     }
 }

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use super::cells::at;
-use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_qdisc::{AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RedParams};
 use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -255,6 +255,7 @@ fn assemble(
             rate: rate_at(&flow.rate),
             overhead_bytes: 36,
             source: flow.source,
+            ecn: if flow.source.size_bytes > 1000 { Ecn::Ect } else { Ecn::NotEct },
             collected: false,
         }
     };

@@ -144,6 +144,10 @@ pub(super) struct FlowTable {
     pub(super) size: Quantity<Size>,
     /// Rate of its data frames. The default is that of its stations.
     pub(super) phy_rate: Option<FrameRate>,
+    /// Its packets are ECN-capable (RFC 3168): a queue may mark them and need not drop them. The default
+    /// is false.
+    #[serde(default)]
+    pub(super) ecn: bool,
     /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]
