@@ -6,12 +6,16 @@ A test of the bed is skipped with the reason when the Host AP cannot be built.
 from __future__ import annotations
 
 import functools
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from airqueue.linux import preflight
 from airqueue.linux.netns import BedError
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and what they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile(

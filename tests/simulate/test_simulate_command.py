@@ -274,12 +274,15 @@ def simulating(*arguments):
     with subprocess.Popen(
         command(*arguments), stdout=pipe, stderr=pipe, text=True, env=environment
     ) as process:
-        deadline = time.monotonic() + 60
-        threads = Path(f"/proc/{process.pid}/task")
-        while len(list(threads.iterdir())) < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield process
+        try:
+            deadline = time.monotonic() + 60
+            threads = Path(f"/proc/{process.pid}/task")
+            while len(list(threads.iterdir())) < 3:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
 
 
 def test_ctrl_c_keeps_what_has_finished_and_is_heard_at_once(invoke):

@@ -77,6 +77,8 @@ fn keys_words_and_shapes_are_those_of_the_format() {
     refused("stations[1]", json!("sta"), "stations[1]: ", "expected a table of keys");
     refused("mac.edca.vo", json!([2]), "mac.edca.vo: ", "expected a table of keys");
     refused("medium.capture", json!("all"), "medium.capture", "`none`, `margin`, `sinr`");
+    let slow = json!({"sinr": {"threshold": "4 dB", "preamble_detection": "17 us"}});
+    refused("medium.capture", slow, "medium.capture.sinr.preamble_detection: ", "0.000017");
     refused("mac.short_retry_limit", json!(-1), "mac.short_retry_limit: ", "whole number");
     refused("stations[1].count", json!(1e10), "stations[1].count: ", "whole number");
     let refusal = refusal_of(json!([1]));

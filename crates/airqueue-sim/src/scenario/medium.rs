@@ -8,6 +8,7 @@ use super::file::{
 use super::placement::{no_places, places};
 use super::stations::Stations;
 use super::table::Table;
+use airqueue_core::Span;
 use airqueue_wifi::medium::{
     Capture, FrameErrors, Level, Link, PathLoss, Place, Propagation, Reach, StationId, Thresholds,
     thermal_noise_w,
@@ -151,11 +152,16 @@ fn capture(
         (Some(CaptureName::Sinr(_)), _) if !powers_known => {
             return wrong("medium.capture.sinr", NO_POWERS);
         }
-        (Some(CaptureName::Sinr(sinr)), _) => Capture::Sinr {
-            threshold_db: sinr.threshold.value,
-            noise_w,
-            window: sinr.preamble_detection.value,
-        },
+        (Some(CaptureName::Sinr(sinr)), _) => {
+            let window = sinr.preamble_detection.value;
+            if window > LONGEST_DETECTION {
+                let problem = format_args!(
+                    "found {window}; a receiver finds a preamble within the shortest there is, {LONGEST_DETECTION}"
+                );
+                return wrong("medium.capture.sinr.preamble_detection", problem);
+            }
+            Capture::Sinr { threshold_db: sinr.threshold.value, noise_w, window }
+        }
         // The behaviour's noise stands for none where powers are not known.
         (None, Capture::Sinr { threshold_db, window, .. }) if powers_known => {
             Capture::Sinr { threshold_db, noise_w, window }
@@ -163,6 +169,10 @@ fn capture(
         (None, _) => return Ok(None),
     }))
 }
+
+/// The preamble of OFDM without SIGNAL (IEEE 802.11-2016, 17.3.2.1). With a longer one a response could be
+/// given up while it is being found.
+const LONGEST_DETECTION: Span = Span::from_micros(16);
 
 const NO_POWERS: &str = "it needs received powers; give medium.path_loss, or links with power";
 

@@ -26,7 +26,7 @@ pub(super) struct Cohort {
 /// Where a station is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
-    /// [`NONE`]: nobody hears what it hears.
+    /// [`NONE`]: nobody else hears what it hears and counts as it does.
     pub(super) cohort: u32,
     /// [`NONE`]: it is on its own.
     pub(super) crowd: u32,
@@ -55,7 +55,8 @@ impl Cohorts {
                 seats[station as usize] = Seat { cohort, crowd: NONE, place: place as u32 };
             }
             let like = &macs[stations[0] as usize];
-            crowds.extend((0..MOST_CROWDS).map(|_| Crowd::new(like, stations.len())));
+            let most = MOST_CROWDS.min(stations.len());
+            crowds.extend((0..most).map(|_| Crowd::new(like, stations.len())));
             all.push(Cohort {
                 uniform: true,
                 apart: stations,

@@ -17,7 +17,24 @@ impl Wlan {
 
     /// Makes sure that a station is on its own.
     pub(super) fn set_apart(&mut self, station: usize) {
-        let Some(crowd) = self.cohorts.crowd_of(station) else { return };
+        if let Some(crowd) = self.cohorts.crowd_of(station) {
+            self.take_out(station, crowd);
+            self.recount(crowd);
+        }
+    }
+
+    /// Members of a crowd, each of them once or several times, leave it together.
+    pub(super) fn set_all_apart(&mut self, crowd: usize, stations: &[u32]) {
+        for &station in stations {
+            if self.cohorts.crowd_of(station as usize) == Some(crowd) {
+                self.take_out(station as usize, crowd);
+            }
+        }
+        self.recount(crowd);
+    }
+
+    /// A station leaves its crowd, which is to be recounted.
+    fn take_out(&mut self, station: usize, crowd: usize) {
         let Seat { cohort, place, .. } = self.cohorts.seats[station];
         let members = self.cohorts.crowds[crowd].members();
         let heir = (members.len() > 1).then(|| members[members.len() - 1]);
@@ -26,10 +43,8 @@ impl Wlan {
         let mac = &mut self.macs[station];
         let left = &mut self.cohorts.crowds[crowd];
         left.leave(place as usize, mac, &self.net);
-        let (own, others) = (mac.next_grant(), left.next_grant());
+        self.grants.set(station, mac.next_grant());
         self.cohorts.on_left(station);
-        self.grants.set(station, own);
-        self.grants.set(self.grant_of(crowd), others);
     }
 
     /// The end of a frame may have left stations of a cohort with the same view of the medium.
@@ -145,14 +160,12 @@ impl Wlan {
             return;
         }
         for at in first..crowds {
-            let crowd = actors[at] as usize - stations;
+            let (crowd, begin) = (actors[at] as usize - stations, actors.len());
             self.cohorts.crowds[crowd].due(now, &self.net, actors);
+            self.set_all_apart(crowd, &actors[begin..]);
         }
         actors.drain(first..crowds);
         actors.sort_unstable();
         actors.dedup();
-        for &actor in &actors[..] {
-            self.set_apart(actor as usize);
-        }
     }
 }

@@ -131,7 +131,7 @@ impl Wlan {
             timers: (0..stations).map(timer).collect(),
             beginning: Vec::new(),
             touched: Vec::with_capacity(stations),
-            called: Vec::with_capacity(stations),
+            called: Vec::with_capacity(queues + crowds),
             meanings: Vec::with_capacity(stations),
             outcomes: Vec::new(),
             tap: Socket::default(),
@@ -229,6 +229,19 @@ impl Wlan {
     /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
     /// back is asked again when it says.
     fn take(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) -> Option<Msdu> {
+        let mut msdu = self.take_out_of(interface, now);
+        if msdu.is_none() && self.interfaces[interface].stages.waiting().0 > 0 {
+            // All that had waited was dropped on its way out, and there are others now.
+            msdu = self.take_out_of(interface, now);
+        }
+        if msdu.is_none() {
+            let at = self.interfaces[interface].stages.next_wakeup(now);
+            self.wakeups[interface].set(at, queue);
+        }
+        msdu
+    }
+
+    fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
         let packet = self.interfaces[interface].take(now);
         self.account_drops(interface);
         let msdu = packet.map(|packet| {
@@ -237,10 +250,6 @@ impl Wlan {
             flow.msdu(packet)
         });
         self.top_up(interface, now);
-        if msdu.is_none() {
-            let at = self.interfaces[interface].stages.next_wakeup(now);
-            self.wakeups[interface].set(at, queue);
-        }
         msdu
     }
 

@@ -150,8 +150,8 @@ impl Wlan {
         self.cohorts.crowds[crowd].due(noticed, &self.net, &mut stations);
         stations.sort_unstable();
         stations.dedup();
+        self.set_all_apart(crowd, &stations);
         for station in stations.drain(..) {
-            self.set_apart(station as usize);
             self.sense(station as usize, alone, now);
         }
         self.called = stations;

@@ -1,4 +1,4 @@
-//! When each station transmits next, and who is first.
+//! When each station on its own transmits next, and the first of each crowd; and who is first of all.
 
 use airqueue_core::Time;
 

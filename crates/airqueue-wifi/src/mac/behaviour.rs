@@ -28,7 +28,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | NAV of an RTS that nothing follows | taken back | taken back | stays |
 /// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data behind a CTS |
 /// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End gives back what is left | - |
-/// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle | - |
+/// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle, whatever the NAV | - |
 /// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
 ///
 /// Not taken over: ns-3's single RTS for all frames of a TXOP, its lifetime of queued packets; ns-2's retry counters that outlive a packet, and the

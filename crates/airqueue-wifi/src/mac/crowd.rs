@@ -186,7 +186,7 @@ impl Crowd {
         self.reckon(net);
     }
 
-    /// A member gets up from its seat, which the last one takes.
+    /// A member gets up from its seat, which the last one takes. [`Self::recount`] is due.
     pub fn leave(&mut self, seat: usize, mac: &mut Mac, net: &Network) {
         let left = self.members.swap_remove(seat);
         debug_assert_eq!(left, mac.id);
@@ -199,7 +199,6 @@ impl Crowd {
         if !self.view.frozen {
             mac.reckon(net);
         }
-        self.recount(net);
     }
 
     /// For how long, up to `now`, a member has sensed frames or transmitted.
@@ -233,7 +232,8 @@ impl Crowd {
         !self.view.frozen && self.view.grant <= now + net.rules.sense_delay
     }
 
-    /// A frame that makes the medium busy begins.
+    /// A frame that makes the medium busy begins; those whom it surprises ([`Self::is_surprised`],
+    /// [`Self::due`]) have left.
     #[inline]
     pub fn on_sensed_begin(&mut self, now: Time, net: &Network) {
         if self.view.begin_sensing(now, net) {

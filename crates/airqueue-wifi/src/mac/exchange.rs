@@ -236,6 +236,10 @@ impl Mac {
             }
             State::Pausing { queue, step } if net.rules.answers_need_idle && !clear => {
                 self.state = State::Idle;
+                if step == Step::CfEnd {
+                    self.draw(queue, Time::ZERO, net);
+                    return None;
+                }
                 // The next packet of a TXOP has not begun its exchange.
                 let first = self.categories[queue].held.map(|msdu| self.first_step(&msdu));
                 self.categories[queue].tally.failures += u64::from(first != Some(step));

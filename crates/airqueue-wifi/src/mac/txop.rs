@@ -126,7 +126,7 @@ impl Mac {
         }
     }
 
-    /// That is over.
+    /// That is over. The medium counts, not the NAV, which a frame may have set that ended the wait (as in ns-3).
     pub(super) fn resume(&mut self, pause: Pause, now: Time, net: &Network) -> Option<Frame> {
         let queue = pause.queue;
         if self.view.has_noticed(now) || self.view.busy_time != pause.busy {

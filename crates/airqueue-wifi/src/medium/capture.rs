@@ -303,7 +303,8 @@ impl Reception {
             Rule::First { .. } => Span::ZERO,
             Rule::Sinr { window, .. } => window,
         };
-        if new.air.begins > self.since + window {
+        // A receiver that hears nothing remembers nothing.
+        if self.airing.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
         }

@@ -210,7 +210,9 @@ impl Reach {
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
         let hearers = self.hearers(from);
         // Where neighbours have neighbouring ids it is here: theirs follow each other, but for `from`.
-        let guess = to.0.wrapping_sub(hearers.first()?.station.0 + u32::from(to > from)) as usize;
+        let first = hearers.first()?.station;
+        let between = u32::from(first < from && from < to);
+        let guess = to.0.wrapping_sub(first.0 + between) as usize;
         if let Some(hearer) = hearers.get(guess)
             && hearer.station == to
         {

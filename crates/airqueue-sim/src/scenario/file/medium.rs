@@ -168,7 +168,7 @@ pub(in crate::scenario) enum CaptureName {
 pub(in crate::scenario) struct SinrTable {
     /// The least ratio.
     pub(in crate::scenario) threshold: Quantity<Decibels>,
-    /// Of frames that begin within this of each other the receiver takes the strongest.
+    /// Of frames that begin within this of each other the receiver takes the strongest; at most 16 us.
     #[serde(default = "no_time")]
     pub(in crate::scenario) preamble_detection: Quantity<Duration>,
 }
