@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 from airqueue.linux import preflight
 from airqueue.linux.netns import BedError
 
-# A shell that runs the tests in the background has them ignore Ctrl-C, and what they start inherits that.
+# A shell that runs the tests in the background has them ignore Ctrl-C, and what they start
+# inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, not whether the code is right.
