@@ -11,31 +11,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import airqueue
-from airqueue.cli import main
 from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cell
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import Directory
 
 TABLES = ("flows", "stations", "queues", "medium")
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
-CELL = """
-duration = "100 ms"
-warm_up = "20 ms"
-[phy]
-standard = "802.11b"
-[[stations]]
-name = "ap"
-[[stations]]
-name = "sta"
-count = 3
-[[flows]]
-name = "up"
-from = "sta"
-to = "ap"
-"""
 
 
 def small(**overrides):
@@ -54,14 +37,6 @@ def alike(one: Results, other: Results) -> None:
     assert (one.series is None) == (other.series is None)
     if one.series is not None and other.series is not None:
         np.testing.assert_equal(one.series, other.series)
-
-
-@pytest.fixture
-def invoke(tmp_path, monkeypatch):
-    """Run the command where ``cell.toml`` is a short scenario."""
-    monkeypatch.chdir(tmp_path)
-    Path("cell.toml").write_text(CELL)
-    return lambda *arguments: CliRunner().invoke(main, ["simulate", *arguments])
 
 
 def test_everything_is_there(invoke):

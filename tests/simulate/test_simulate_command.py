@@ -16,43 +16,18 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import airqueue
 import pcap_reader
-from airqueue.cli import main
 from airqueue.cli.simulate_tables import SHOWN
 from airqueue.simulate import Scenario
 from airqueue.simulate.scenario import schema
 
-CELL = """
-duration = "100 ms"
-warm_up = "20 ms"
-[phy]
-standard = "802.11b"
-[[stations]]
-name = "ap"
-[[stations]]
-name = "sta"
-count = 3
-[[flows]]
-name = "up"
-from = "sta"
-to = "ap"
-"""
 RESULT = json.loads(
     resources.files("airqueue.simulate").joinpath("results.schema.json").read_text("utf-8")
 )
-
-
-@pytest.fixture
-def invoke(tmp_path, monkeypatch):
-    """Run the command where ``cell.toml`` is a short scenario."""
-    monkeypatch.chdir(tmp_path)
-    Path("cell.toml").write_text(CELL)
-    return lambda *arguments: CliRunner().invoke(main, ["simulate", *arguments])
 
 
 def test_the_tables_show_flows_queues_stations_and_the_medium(invoke):

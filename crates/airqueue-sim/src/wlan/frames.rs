@@ -85,15 +85,9 @@ impl Wlan {
         self.hearing.transmit(frame.from, air, &on);
         self.macs[from].on_transmit(now);
         self.settle(from, now);
-        let Wlan { ears, hearing, macs, grants, airings, net, .. } = self;
-        let on = OnAirNow { ears, airings };
-        for ear in ears.single(frame.from) {
-            let station = ear.to();
-            hearing.begin(station, place, now, &on);
-            let mac = &mut macs[station];
-            if ear.alone.sensed && mac.on_sensed_begin(now, net) {
-                grants.set(station, mac.next_grant());
-            }
+        for at in 0..self.ears.single(frame.from).len() {
+            let ear = self.ears.single(frame.from)[at];
+            self.begin_at(ear.to(), ear.alone, place, now);
         }
         for at in self.ears.cohorts(frame.from) {
             let ear = self.ears.cohort(at);

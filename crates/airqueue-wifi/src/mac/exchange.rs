@@ -37,7 +37,6 @@ pub(super) enum Step {
     Rts,
     CtsToSelf,
     Data,
-    CfEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +53,10 @@ pub(super) enum State {
     Waiting { queue: usize, step: Step },
     /// SIFS before the next frame of one's own.
     Pausing { queue: usize, step: Step },
+    /// SIFS before the CF-End of a TXOP.
+    Ending { queue: usize },
+    /// It is on the air.
+    GivingBack { queue: usize },
     /// A TXOP will go on if the medium stays idle.
     Suspended(Pause),
     /// The queue has been served and has not been asked for its next packet.
@@ -65,7 +68,7 @@ impl Mac {
         if let State::Waiting { queue, step } = self.state {
             let awaited = match step {
                 Step::Rts => FrameKind::Cts,
-                Step::CtsToSelf | Step::Data | Step::CfEnd => FrameKind::Ack,
+                Step::CtsToSelf | Step::Data => FrameKind::Ack,
             };
             let peer = self.categories[queue].held.as_ref().map(|msdu| msdu.to);
             if frame.kind == awaited && peer == Some(frame.from) {
@@ -167,9 +170,6 @@ impl Mac {
     }
 
     pub(super) fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
-        if step == Step::CfEnd {
-            return self.cf_end(queue, net);
-        }
         let msdu = self.categories[queue].held.expect("an exchange has a packet");
         let phy = &net.phy;
         let control = self.control_rate(&msdu, net);
@@ -183,7 +183,7 @@ impl Mac {
                 let nav = phy.cts_to_self_nav(msdu.rate, airtime);
                 (FrameKind::Cts, self.id, control, CTS_BYTES, nav)
             }
-            Step::Data | Step::CfEnd => {
+            Step::Data => {
                 (FrameKind::Data, msdu.to, msdu.rate, msdu.psdu_bytes, phy.data_nav(msdu.rate))
             }
         };
@@ -208,7 +208,7 @@ impl Mac {
                 self.state = State::Pausing { queue, step: Step::Data };
                 self.timer = now + net.phy.sifs();
             }
-            State::Sending { queue, step: Step::CfEnd } => {
+            State::GivingBack { queue } => {
                 self.state = State::Idle;
                 self.draw(queue, Time::ZERO, net);
             }
@@ -236,10 +236,6 @@ impl Mac {
             }
             State::Pausing { queue, step } if net.rules.answers_need_idle && !clear => {
                 self.state = State::Idle;
-                if step == Step::CfEnd {
-                    self.draw(queue, Time::ZERO, net);
-                    return None;
-                }
                 // The next packet of a TXOP has not begun its exchange.
                 let first = self.categories[queue].held.map(|msdu| self.first_step(&msdu));
                 self.categories[queue].tally.failures += u64::from(first != Some(step));
@@ -248,6 +244,7 @@ impl Mac {
                 None
             }
             State::Pausing { queue, step } => Some(self.send(queue, step, now, net)),
+            State::Ending { queue } => Some(self.cf_end(queue, net)),
             State::Suspended(pause) => self.resume(pause, now, net),
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).

@@ -27,14 +27,13 @@ impl Mac {
             return;
         }
         let resume = now + net.phy.sifs();
-        let step = match next {
-            Some(msdu) if self.may_go_on(queue, &msdu, resume, net) => Some(self.first_step(&msdu)),
-            _ => self.gives_back(queue, resume, net).then_some(Step::CfEnd),
-        };
-        if let Some(step) = step {
-            self.state = State::Pausing { queue, step };
-            self.timer = resume;
+        self.timer = resume;
+        if let Some(msdu) = next.filter(|msdu| self.may_go_on(queue, msdu, resume, net)) {
+            self.state = State::Pausing { queue, step: self.first_step(&msdu) };
+        } else if self.gives_back(queue, resume, net) {
+            self.state = State::Ending { queue };
         } else {
+            self.timer = Time::MAX;
             self.state = State::Idle;
             self.draw(queue, Time::ZERO, net);
         }
@@ -49,7 +48,7 @@ impl Mac {
         let protection = match self.first_step(msdu) {
             Step::Rts => phy.protection(Protection::RtsCts, self.control_rate(msdu, net)),
             Step::CtsToSelf => phy.protection(Protection::CtsToSelf, self.control_rate(msdu, net)),
-            Step::Data | Step::CfEnd => Span::ZERO,
+            Step::Data => Span::ZERO,
         };
         let exchange = protection
             + phy.airtime(msdu.rate, msdu.psdu_bytes)
@@ -68,7 +67,7 @@ impl Mac {
 
     /// The frame that ends a TXOP.
     pub(super) fn cf_end(&mut self, queue: usize, net: &Network) -> Frame {
-        self.state = State::Sending { queue, step: Step::CfEnd };
+        self.state = State::GivingBack { queue };
         self.timer = Time::MAX;
         Frame {
             kind: FrameKind::CfEnd,
