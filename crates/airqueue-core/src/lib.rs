@@ -8,7 +8,7 @@ pub mod rng;
 pub mod time;
 
 pub use packet::{Ecn, Packet, Payload};
-pub use qdisc::{DropReason, Dropped, Drops, Limit, QueueDisc};
+pub use qdisc::{DropReason, Dropped, Drops, Feedback, Limit, QueueDisc, Sent};
 pub use rate::{DataRate, Serializer};
 pub use rng::{Seed, Stream};
 pub use time::{Span, Time};

@@ -17,9 +17,15 @@ pub struct Packet {
     pub enqueued: Time,
     /// Where its bytes are.
     pub payload: Payload,
+    /// The neighbour that it goes to, as numbered by whoever owns the queue; disciplines that keep
+    /// neighbours apart look at nothing else.
+    pub hop: u16,
     /// What its IP header says about congestion.
     pub ecn: Ecn,
 }
+
+// Queues hold many of them.
+const _: () = assert!(size_of::<Packet>() == 40);
 
 /// The ECN field of an IP header (RFC 3168, section 5). ECT(0) and ECT(1) are one: no discipline
 /// treats them differently.
@@ -47,7 +53,7 @@ impl Ecn {
 }
 
 impl Packet {
-    /// A packet of `size` bytes made at `now`, with no payload and not ECN-capable.
+    /// A packet of `size` bytes made at `now`, for neighbour 0, with no payload and not ECN-capable.
     pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {
         Packet {
             id,
@@ -56,6 +62,7 @@ impl Packet {
             created: now,
             enqueued: now,
             payload: Payload::default(),
+            hop: 0,
             ecn: Ecn::NotEct,
         }
     }

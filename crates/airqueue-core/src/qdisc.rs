@@ -1,6 +1,6 @@
 //! The queue discipline trait: the one interface behind every queue of the project.
 
-use crate::{Ecn, Packet, Time};
+use crate::{DataRate, Ecn, Packet, Span, Time};
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
 ///
@@ -51,6 +51,10 @@ pub trait QueueDisc {
         None
     }
 
+    /// A packet that `dequeue` has returned is done with. Where the link below tells at all, it tells of
+    /// each one once, and asks `dequeue` again afterwards: this may release packets that were held back.
+    fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
+
     /// Changes the hard limit, as an operator would. Packets that exceed it stay until they leave;
     /// arrivals are judged by the new limit.
     fn set_limit(&mut self, limit: Limit);
@@ -86,9 +90,36 @@ impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
         (**self).next_wakeup(now)
     }
 
+    fn on_sent(&mut self, sent: &Sent, now: Time) {
+        (**self).on_sent(sent, now);
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         (**self).set_limit(limit);
     }
+}
+
+/// What a link did with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The packet, as `dequeue` returned it.
+    pub packet: Packet,
+    /// Whether the next station has acknowledged it; otherwise it was given up.
+    pub acknowledged: bool,
+    /// The time that all its transmissions took, with their responses and the gaps before these; of
+    /// transmissions together with others its share by bytes.
+    pub airtime: Span,
+    /// What its acknowledgement said, if there was one that says such things.
+    pub feedback: Option<Feedback>,
+}
+
+/// What a receiver tells in a link-layer acknowledgement about the flow that it acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// The flow's round-trip time.
+    pub rtt: Span,
+    /// The rate of the last data frame.
+    pub rate: DataRate,
 }
 
 /// The hard limit of a queue.

@@ -1,6 +1,6 @@
 //! Books on a queue: every packet that was offered is dropped, delivered or still there.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Span, Time};
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Sent, Span, Time};
 
 /// A number of packets and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +126,58 @@ impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
         self.inner.next_wakeup(now)
     }
 
+    fn on_sent(&mut self, sent: &Sent, now: Time) {
+        self.inner.on_sent(sent, now);
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.inner.set_limit(limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds up the airtime that it is told of.
+    #[derive(Default)]
+    struct Told(Span);
+
+    impl QueueDisc for Told {
+        fn enqueue(&mut self, packet: Packet, _now: Time, drops: &mut Drops) {
+            drops.push(packet, airqueue_core::DropReason::Tail);
+        }
+
+        fn dequeue(&mut self, _now: Time, _drops: &mut Drops) -> Option<Packet> {
+            None
+        }
+
+        fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+            None
+        }
+
+        fn len_packets(&self) -> usize {
+            0
+        }
+
+        fn len_bytes(&self) -> u64 {
+            0
+        }
+
+        fn on_sent(&mut self, sent: &Sent, _now: Time) {
+            self.0 = self.0 + sent.airtime;
+        }
+
+        fn set_limit(&mut self, _limit: Limit) {}
+    }
+
+    #[test]
+    fn what_became_of_a_packet_reaches_the_discipline_within() {
+        let packet = Packet::new(0, 7, 100, Time::ZERO);
+        let airtime = Span::from_micros(3);
+        let sent = Sent { packet, acknowledged: true, airtime, feedback: None };
+        let mut queue = Accounted::new(Box::new(Told::default()));
+        queue.on_sent(&sent, Time::ZERO);
+        assert_eq!(queue.inner().0, airtime);
     }
 }

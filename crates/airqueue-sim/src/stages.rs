@@ -1,6 +1,6 @@
 //! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Time};
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Sent, Time};
 use airqueue_qdisc::{Account, Accounted};
 use std::collections::VecDeque;
 use std::fmt;
@@ -97,6 +97,11 @@ impl Stages {
             self.ring_bytes += self.framing.bytes(&packet);
             self.ring.push_back(packet);
         }
+    }
+
+    /// A packet that `take` has returned is done with.
+    pub fn on_sent(&mut self, sent: &Sent, now: Time) {
+        self.queue.on_sent(sent, now);
     }
 
     /// When a discipline that holds packets back wants to be asked again.

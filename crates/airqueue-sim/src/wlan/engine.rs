@@ -7,7 +7,7 @@ use super::flow::Flow;
 use super::frames::Meanings;
 use super::grants::Grants;
 use super::hearing::{Alone, Ears, Hearing, OnAirNow};
-use super::interface::Interface;
+use super::interface::{Hops, Interface};
 use super::record::StationTally;
 use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
@@ -16,7 +16,7 @@ use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
-use airqueue_core::{Packet, Payload, Seed, Time};
+use airqueue_core::{Packet, Payload, Seed, Sent, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::mac::{Fate, Finished, Frame, Mac, Msdu, Network};
 use airqueue_wifi::medium::{Reception, StationId};
@@ -155,6 +155,7 @@ impl Wlan {
         seed: Seed,
         queue: &mut EventQueue<Event>,
     ) -> Result<(), WlanError> {
+        let mut hops = Hops::default();
         for (id, flow) in spec.flows.iter().enumerate() {
             let chance = seed.stream(&format!("traffic/{id}"));
             let wrong = |error| WlanError::Source { flow: flow.name.clone(), error };
@@ -166,7 +167,9 @@ impl Wlan {
                 self.interfaces[interface].saturated.push(id as u32);
                 queue.schedule(source.start(), INPUT, Event::Start(interface as u32));
             }
-            self.flows.push(Flow::new(source, flow, interface));
+            let hop = hops.number(interface, flow.to);
+            let hop = hop.ok_or_else(|| spec.too_many_neighbours(flow.from))?;
+            self.flows.push(Flow::new(source, flow, interface, hop));
         }
         Ok(())
     }
@@ -175,10 +178,10 @@ impl Wlan {
     pub fn offer(&mut self, flow: u32, size: u32, payload: Payload, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         self.next_packet += 1;
-        let ecn = self.flows[flow as usize].ecn;
-        let packet = Packet { payload, ecn, ..Packet::new(self.next_packet, flow, size, now) };
-        self.enqueue(packet, now);
-        self.feed(self.flows[flow as usize].interface, now, queue);
+        let &Flow { ecn, hop, interface, .. } = &self.flows[flow as usize];
+        let packet = Packet::new(self.next_packet, flow, size, now);
+        self.enqueue(Packet { payload, ecn, hop, ..packet }, now);
+        self.feed(interface, now, queue);
         self.conclude(queue);
     }
 
@@ -199,9 +202,9 @@ impl Wlan {
 
     fn emit(&mut self, flow: u32, now: Time) {
         self.next_packet += 1;
-        let Flow { source, ecn, .. } = &self.flows[flow as usize];
+        let &Flow { ref source, ecn, hop, .. } = &self.flows[flow as usize];
         let packet = Packet::new(self.next_packet, flow, source.size_bytes(), now);
-        self.enqueue(Packet { ecn: *ecn, ..packet }, now);
+        self.enqueue(Packet { ecn, hop, ..packet }, now);
     }
 
     fn enqueue(&mut self, packet: Packet, now: Time) {
@@ -291,8 +294,8 @@ impl Wlan {
     /// Follows up on whatever changed a station's own state.
     pub(super) fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
         while let Some(finished) = self.macs[station].poll_finished() {
-            self.account_finished(&finished);
             let interface = self.first_queue[station] + finished.queue;
+            self.account_finished(&finished, interface, now);
             let next = self.take(interface, now, queue);
             self.macs[station].on_next(finished.queue, next, now, &self.net);
         }
@@ -301,9 +304,12 @@ impl Wlan {
         self.timers[station].set((at < Time::MAX).then_some(at), queue);
     }
 
-    fn account_finished(&mut self, finished: &Finished) {
-        if finished.fate == (Fate::GivenUp { received: false }) {
-            let packet = finished.msdu.packet;
+    fn account_finished(&mut self, finished: &Finished, interface: usize, now: Time) {
+        let Finished { msdu: Msdu { packet, .. }, fate, airtime, .. } = *finished;
+        let acknowledged = fate == Fate::Acknowledged;
+        let sent = Sent { packet, acknowledged, airtime, feedback: None };
+        self.interfaces[interface].stages.on_sent(&sent, now);
+        if fate == (Fate::GivenUp { received: false }) {
             let flow = &mut self.flows[packet.flow as usize];
             flow.tally.given_up.add(&packet);
             if flow.collected {

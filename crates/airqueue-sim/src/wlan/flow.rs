@@ -17,6 +17,8 @@ pub(super) struct Flow {
     overhead_bytes: u32,
     /// The queue that it feeds, among all of the network.
     pub(super) interface: usize,
+    /// What that queue calls the next station.
+    pub(super) hop: u16,
     /// Its packets in that queue.
     pub(super) waiting: u64,
     pub(super) tally: FlowTally,
@@ -25,13 +27,14 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(source: Source, spec: &FlowSpec, interface: usize) -> Flow {
+    pub(super) fn new(source: Source, spec: &FlowSpec, interface: usize, hop: u16) -> Flow {
         Flow {
             source,
             to: spec.to,
             rate: spec.rate,
             overhead_bytes: spec.overhead_bytes,
             interface,
+            hop,
             waiting: 0,
             tally: FlowTally::default(),
             ecn: spec.ecn,

@@ -4,6 +4,8 @@ use super::record::QueueTally;
 use super::spec::QueueSpec;
 use crate::stages::{Framing, Stages};
 use airqueue_core::{DropReason, Packet, Seed, Time};
+use airqueue_wifi::medium::StationId;
+use std::collections::BTreeMap;
 
 /// Queue discipline, ring, and the books on them.
 #[derive(Debug)]
@@ -16,6 +18,28 @@ pub(super) struct Interface {
     pub(super) saturated: Vec<u32>,
     pub(super) tally: QueueTally,
     changed: Time,
+}
+
+/// The numbers that queues give to the stations they send to: 0, 1, 2 in the order of the first flows.
+#[derive(Debug, Default)]
+pub(super) struct Hops {
+    known: BTreeMap<(usize, StationId), u16>,
+    /// How many each queue has.
+    count: BTreeMap<usize, u32>,
+}
+
+impl Hops {
+    /// The number of a station at a queue; `None`: it has no more of them.
+    pub(super) fn number(&mut self, interface: usize, to: StationId) -> Option<u16> {
+        if let Some(&hop) = self.known.get(&(interface, to)) {
+            return Some(hop);
+        }
+        let count = self.count.entry(interface).or_default();
+        let hop = u16::try_from(*count).ok()?;
+        *count += 1;
+        self.known.insert((interface, to), hop);
+        Some(hop)
+    }
 }
 
 impl Interface {

@@ -126,6 +126,8 @@ pub enum WlanError {
     ToItself { flow: String, station: String },
     #[error("flow {flow}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { flow: String, from: String, to: String },
+    #[error("a queue of station {station} has flows to more than 65536 stations")]
+    Neighbours { station: String },
     #[error("flow {flow}: station {station} has no queue {queue}")]
     NoQueue { flow: String, station: String, queue: usize },
     #[error(
@@ -185,6 +187,10 @@ impl WlanSpec {
             }
         }
         self.flows.iter().try_for_each(|flow| self.check_flow(flow))
+    }
+
+    pub(super) fn too_many_neighbours(&self, station: StationId) -> WlanError {
+        WlanError::Neighbours { station: self.stations[station.index()].name.clone() }
     }
 
     fn check_flow(&self, spec: &FlowSpec) -> Result<(), WlanError> {

@@ -2,7 +2,7 @@
 
 use super::config::{CategoryConfig, Txop};
 use super::frame::Msdu;
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 
 /// What one queue of a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(super) struct Category {
     /// Values of the present window.
     pub(super) cw: u32,
     pub(super) held: Option<Msdu>,
+    /// What the transmissions of the held packet have taken, with their responses and the SIFS between.
+    pub(super) airtime: Span,
     /// The receiver has it already: an ACK was lost. Stands for the receiver's duplicate detection
     /// (IEEE 802.11-2016, 10.3.2.11), which knows it by its sequence number.
     pub(super) received: bool,
@@ -83,6 +85,7 @@ impl Category {
             config,
             cw: config.cw_min,
             held: None,
+            airtime: Span::ZERO,
             received: false,
             short_retries: 0,
             long_retries: 0,

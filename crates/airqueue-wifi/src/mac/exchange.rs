@@ -29,6 +29,9 @@ pub struct Finished {
     pub msdu: Msdu,
     /// How it ended.
     pub fate: Fate,
+    /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between. Time kept
+    /// free for a response counts whether that came or not.
+    pub airtime: Span,
 }
 
 /// A frame of an exchange of one's own.
@@ -145,8 +148,9 @@ impl Mac {
         category.received = false;
         category.short_retries = 0;
         category.long_retries = 0;
+        let airtime = std::mem::take(&mut category.airtime);
         let msdu = category.held.take()?;
-        Some(Finished { queue, msdu, fate: self.fates[queue] })
+        Some(Finished { queue, msdu, fate: self.fates[queue], airtime })
     }
 
     fn needs_rts(&self, msdu: &Msdu) -> bool {
@@ -193,6 +197,12 @@ impl Mac {
         let opens = step == Step::Rts || step == Step::Data && !self.needs_rts(&msdu);
         let category = &mut self.categories[queue];
         category.tally.attempts += u64::from(begins);
+        category.airtime = category.airtime
+            + match step {
+                Step::Rts => phy.protection(Protection::RtsCts, control),
+                Step::CtsToSelf => phy.protection(Protection::CtsToSelf, control),
+                Step::Data => airtime + phy.sifs() + phy.ack(phy.response_rate(msdu.rate)),
+            };
         let retry = category.short_retries + category.long_retries > 0;
         self.state = State::Sending { queue, step };
         self.timer = Time::MAX;

@@ -128,6 +128,8 @@ pub struct Station {
     pub sent: Vec<Sent>,
     /// What became of each packet, in order, and when.
     pub fates: Vec<(i64, Fate)>,
+    /// What their transmissions took, in µs.
+    pub airtimes: Vec<i64>,
     /// Packets that the peer has passed on.
     pub delivered: u64,
     script: Vec<(Time, Happening)>,
@@ -152,6 +154,7 @@ impl Station {
             net,
             sent: Vec::new(),
             fates: Vec::new(),
+            airtimes: Vec::new(),
             delivered: 0,
             script: Vec::new(),
             answers: VecDeque::new(),
@@ -320,6 +323,7 @@ impl Station {
     fn follow_up(&mut self, now: Time) {
         while let Some(finished) = self.mac.poll_finished() {
             self.fates.push((now.as_nanos() / 1000, finished.fate));
+            self.airtimes.push(finished.airtime.as_nanos() / 1000);
             let next = self.queues[finished.queue].pop_front();
             self.mac.on_next(finished.queue, next, now, &self.net);
         }
