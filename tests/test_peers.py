@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from benches.peers import references
+from benches.peers import references, references_ampdu
 from benches.peers.compare import compare
 from benches.peers.ours import run_ours
-from benches.peers.references import FAILED, THROUGHPUT, points, txop_us
+from benches.peers.references import FAILED, THROUGHPUT, Table, txop_us
+from benches.peers.references_ampdu import HE80, HT20
 from benches.peers.run import count_attempts, run
-from benches.peers.scenario import Cell, Edca, NotModelledError, Result
+from benches.peers.scenario import Cell, Edca, NotModelledError, Radio, Result
 
 RESULT = Result(
     simulator="fake",
@@ -48,6 +49,30 @@ def test_a_cell_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
         Cell(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("standard", "radio", "wrong"),
+    [
+        ("b", Radio(), {}),
+        ("n", Radio(width_mhz=80), {}),
+        ("n", Radio(mcs=15, streams=1), {}),
+        ("n", Radio(window=256), {}),
+        ("n", Radio(), {"control_mbps": 12.0}),
+        ("n", Radio(), {"old_stations": 1}),
+        ("n", Radio(width_mhz=40), {"stations": 2, "old_stations": 1}),
+        ("n", Radio(), {"stations": 2, "old_stations": 1, "data_mbps": 12.0}),
+        ("n", Radio(), {"mpdu_loss": 1.0}),
+        ("ac", Radio(mcs=10), {}),
+        ("ax", Radio(mcs=2), {}),
+        ("ax", Radio(guard_us=0.4), {}),
+    ],
+)
+def test_a_cell_of_newer_stations_that_cannot_be_is_refused(
+    standard: str, radio: Radio, wrong: dict[str, object]
+) -> None:
+    with pytest.raises(ValueError):
+        Cell(standard, radio=radio, **{"control_mbps": 24.0, **wrong})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("wrong", [{"aifsn": 1}, {"cw_min": 0}, {"cw_max": 30}, {"txop_us": 33}])
 def test_edca_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError):
@@ -60,6 +85,8 @@ def test_ns2_says_what_it_does_not_model() -> None:
         Cell(stations=1, edca=(Edca(),)),
         Cell(preamble="short"),
         Cell(layout="point"),
+        Cell(mpdu_loss=0.1),
+        HT20,
     ):
         with pytest.raises(NotModelledError):
             run("ns2", cell)
@@ -117,14 +144,15 @@ def test_a_txop_holds_its_packets_and_no_more(packets: int) -> None:
     assert txop_us(packets) % 32 == 0
 
 
-def test_every_reference_can_be_made_again() -> None:
-    keys = [point.key() for point in points()]
+@pytest.mark.parametrize("table", [references.TABLE, references_ampdu.TABLE])
+def test_every_reference_can_be_made_again(table: Table) -> None:
+    keys = [table.key(point) for point in table.points()]
     assert len(set(keys)) == len(keys)
-    with references.FILE.open(encoding="utf-8", newline="") as stream:
+    with table.file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows
-    assert tuple(rows[0]) == references.COLUMNS
-    assert {tuple(row[c] for c in references.SCENARIO_COLUMNS) for row in rows} <= set(keys)
+    assert tuple(rows[0]) == table.columns
+    assert {tuple(row[c] for c in table.scenario_columns) for row in rows} <= set(keys)
 
 
 def test_the_ratio_is_cpu_of_the_peer_by_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +201,19 @@ def test_our_engine_runs_what_the_peers_run(behaviour: str, cell: Cell) -> None:
     acknowledged = result.attempts - result.failed_attempts
     delivered = result.ip_throughput_bps * cell.seconds / (8 * cell.ip_bytes)
     assert acknowledged == pytest.approx(delivered, abs=2 * cell.stations)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        replace(HT20, stations=4, old_stations=2, rts=True),
+        replace(HE80, stations=2, mpdu_loss=0.1, layout="point"),
+    ],
+)
+def test_our_engine_runs_the_newer_cells_too(cell: Cell) -> None:
+    result = run_ours(replace(cell, seconds=1.0), "ns3")
+    assert len(result.station_ip_bps) == cell.stations
+    assert min(result.station_ip_bps) > 0
 
 
 @pytest.mark.skipif(shutil.which("ns") is None, reason="there is no ns-2 here")

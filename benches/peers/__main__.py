@@ -11,9 +11,12 @@ from pathlib import Path
 from .compare import CELLS, as_json, compare, table
 from .install import PEERS, UnavailableError, install
 from .ours import run_ours
-from .references import BUDGET_S, make_references
+from .references import BUDGET_S, TABLE, make_references
+from .references_ampdu import TABLE as AMPDU_TABLE
 from .run import run
-from .scenario import Cell, Edca
+from .scenario import SCHEMES, Cell, Edca, Radio
+
+TABLES = {"mac": TABLE, "ampdu": AMPDU_TABLE}
 
 
 def main() -> int:
@@ -27,7 +30,8 @@ def main() -> int:
     add_peers(both)
     both.add_argument("--runs", type=int, default=1, help="seeds for each cell")
     both.add_argument("--json", type=Path, help="write the table to this file too")
-    references = commands.add_parser("references", help="continue validation/references_mac.csv")
+    references = commands.add_parser("references", help="continue validation/references_*.csv")
+    references.add_argument("table", nargs="?", choices=TABLES, default="mac")
     references.add_argument(
         "--budget", type=float, default=BUDGET_S, help=f"CPU seconds; default {BUDGET_S:g}"
     )
@@ -55,11 +59,24 @@ def add_cell_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(plain, name))
     parser.add_argument("--rts", action="store_true")
     parser.add_argument("--edca", metavar="AIFSN:CWMIN:CWMAX:TXOP_US,...", default="")
+    add_radio_options(parser.add_argument_group("802.11n, ac and ax"))
     parser.add_argument("--attempts", action="store_true", help="ns-2: count them; costs CPU time")
+
+
+def add_radio_options(group: argparse._ArgumentGroup) -> None:
+    plain = Radio()
+    for name in ("mcs", "width_mhz", "streams", "ampdu_bytes", "window"):
+        group.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(plain, name))
+    group.add_argument("--guard-us", type=float, default=plain.guard_us)
+    group.add_argument("--no-explicit-bar", dest="explicit_bar", action="store_false")
+    group.add_argument("--old-stations", type=int, default=0)
+    group.add_argument("--mpdu-loss", type=float, default=0.0)
 
 
 def run_command(args: argparse.Namespace) -> int:
     options = {name: value for name, value in vars(args).items() if name in Cell.__annotations__}
+    if args.standard in SCHEMES:
+        options["radio"] = Radio(**{name: getattr(args, name) for name in Radio.__annotations__})
     stations = [station.split(":") for station in args.edca.split(",") if station]
     options["edca"] = tuple(Edca(*map(int, numbers)) for numbers in stations)
     if stations:
@@ -96,7 +113,7 @@ def compare_command(args: argparse.Namespace) -> int:
 
 
 def references_command(args: argparse.Namespace) -> int:
-    make_references(args.budget)
+    make_references(args.budget, TABLES[args.table])
     return 0
 
 

@@ -51,21 +51,19 @@ def run_ours(cell: Cell, behaviour: str) -> Result:
 def description(cell: Cell, behaviour: str) -> dict[str, Any]:
     """The cell as a scenario file has it."""
     receiver: dict[str, Any] = {"name": RECEIVER}
-    senders = [sender(index, edca) for index, edca in enumerate(cell.edca)]
     if cell.edca:
         # Frames between stations that both know QoS have the longer header.
         receiver["mac"] = {"access": "edca"}
+        senders = [sender(index, edca) for index, edca in enumerate(cell.edca)]
     else:
-        senders = [{"name": "sta", "count": cell.stations}]
+        senders = [{"name": "sta", "count": cell.stations - cell.old_stations}]
+    if cell.old_stations:
+        senders.insert(0, old_stations(cell))
     described: dict[str, Any] = {
         "behaviour": behaviour,
         "duration": f"{cell.seconds} s",
         "warm_up": f"{cell.warm_up_s} s",
-        "phy": {
-            "standard": f"802.11{cell.standard}",
-            "rate": f"{cell.data_mbps:g} Mb/s",
-            "control_rate": f"{cell.control_mbps:g} Mb/s",
-        },
+        "phy": layer(cell),
         "stations": [receiver, *senders],
         "flows": [
             {"from": station["name"], "to": RECEIVER, "size": f"{cell.ip_bytes} B"}
@@ -76,9 +74,34 @@ def description(cell: Cell, behaviour: str) -> dict[str, Any]:
         described["phy"]["preamble"] = cell.preamble
     if cell.rts:
         described["mac"] = {"rts_threshold": "0 B"}
+    if cell.mpdu_loss:
+        described["medium"] = {"errors": {"frame": cell.mpdu_loss}}
     if cell.layout == "circle" and not cell.edca:
         on_a_circle(described, behaviour)
     return described
+
+
+def layer(cell: Cell) -> dict[str, Any]:
+    """The physical layer."""
+    described: dict[str, Any] = {
+        "standard": f"802.11{cell.standard}",
+        "rate": f"{cell.data_mbps:g} Mb/s",
+        "control_rate": f"{cell.control_mbps:g} Mb/s",
+    }
+    if cell.radio:
+        described |= {
+            "rate": cell.scheme,
+            "width": f"{cell.radio.width_mhz} MHz",
+            "streams": cell.radio.streams,
+            "guard_interval": f"{cell.radio.guard_us:g} us",
+        }
+    return described
+
+
+def old_stations(cell: Cell) -> dict[str, Any]:
+    """Those that know 802.11a alone."""
+    rate = f"{cell.data_mbps:g} Mb/s"
+    return {"name": "old", "count": cell.old_stations, "rate": rate, "mac": {"access": "dcf"}}
 
 
 def sender(index: int, edca: Edca) -> dict[str, Any]:
@@ -95,7 +118,7 @@ def sender(index: int, edca: Edca) -> dict[str, Any]:
 
 def on_a_circle(described: dict[str, Any], behaviour: str) -> None:
     """Without places everyone hears everyone equally well, as at one point."""
-    described["medium"] = MEDIUM[behaviour]
+    described["medium"] = MEDIUM[behaviour] | described.get("medium", {})
     for station in described["stations"]:
         station["position"] = ["0 m", "0 m"]
         if behaviour == "ns3":

@@ -1,5 +1,7 @@
 """Reference values of saturated cells from ns-2 and ns-3: validation/references_mac.csv.
 
+How they are made is here for references_ampdu.csv too, whose cells are in references_ampdu.py.
+
 Each point is run with seeds 1, 2, ... until the standard error of each of its quantities is a third
 of the tolerance with which models and engine are compared with it, or the point has had its share of
 CPU time; the file says which error was reached. At least `FEWEST_RUNS` seeds are run, however small
@@ -21,7 +23,6 @@ from .install import ROOT
 from .run import run
 from .scenario import Cell, Edca, Result
 
-FILE = ROOT / "validation" / "references_mac.csv"
 BUDGET_S = 3600.0
 FEWEST_RUNS = 6
 EDCA_STATIONS = 2
@@ -31,10 +32,7 @@ SCENARIO_COLUMNS = (
     *("rts", "layout"),
     *(f"{name}_{i}" for i in range(1, EDCA_STATIONS + 1) for name in EDCA_COLUMNS),
 )
-COLUMNS = (
-    *SCENARIO_COLUMNS,
-    *("quantity", "value", "standard_error", "unit", "runs", "seconds_each"),
-)
+VALUE_COLUMNS = ("quantity", "value", "standard_error", "unit", "runs", "seconds_each")
 SIMULATORS = {"ns2": "ns-2.35", "ns3-wheel": "ns-3.44"}
 
 
@@ -85,26 +83,41 @@ class Point:
     tolerance: float
     cpu_limit_s: float
 
-    def key(self) -> tuple[str, ...]:
-        """What stands in `SCENARIO_COLUMNS`."""
-        c = self.cell
-        stations: list[str] = []
-        for i in range(EDCA_STATIONS):
-            values = (
-                [str(getattr(c.edca[i], name)) for name in EDCA_COLUMNS] if c.edca else [""] * 4
-            )
-            stations += values
-        return (
-            *(SIMULATORS[self.peer], c.standard, str(c.stations), str(c.ip_bytes)),
-            *(f"{c.data_mbps:g}", f"{c.control_mbps:g}", c.preamble, "on" if c.rts else "off"),
-            *(c.layout, *stations),
-        )
-
     def settled(self, results: Sequence[Result]) -> bool:
         if len(results) < FEWEST_RUNS:
             return False
         estimates = [quantity.estimate(results) for quantity in self.quantities]
         return all(error <= value * self.tolerance / 3 for value, error in estimates)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of references: the scenario's columns, then `VALUE_COLUMNS`."""
+
+    file: Path
+    scenario_columns: tuple[str, ...]
+    key: Callable[[Point], tuple[str, ...]]
+    """What stands in ``scenario_columns``."""
+    points: Callable[[], Iterable[Point]]
+    """The more important first."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.scenario_columns, *VALUE_COLUMNS)
+
+
+def key(point: Point) -> tuple[str, ...]:
+    """What stands in `SCENARIO_COLUMNS`."""
+    c = point.cell
+    stations: list[str] = []
+    for i in range(EDCA_STATIONS):
+        values = [str(getattr(c.edca[i], name)) for name in EDCA_COLUMNS] if c.edca else [""] * 4
+        stations += values
+    return (
+        *(SIMULATORS[point.peer], c.standard, str(c.stations), str(c.ip_bytes)),
+        *(f"{c.data_mbps:g}", f"{c.control_mbps:g}", c.preamble, "on" if c.rts else "off"),
+        *(c.layout, *stations),
+    )
 
 
 def saturated_b(stations: Iterable[int], simulators: Iterable[str] = SIMULATORS) -> Iterator[Point]:
@@ -177,25 +190,29 @@ def points() -> Iterator[Point]:
     yield from saturated_b((5, 20, 2), ["ns3-wheel"])
 
 
-def make_references(budget_s: float, file: Path = FILE) -> None:
-    """Appends what ``file`` does not have yet, point by point, while CPU time lasts."""
+TABLE = Table(ROOT / "validation" / "references_mac.csv", SCENARIO_COLUMNS, key, points)
+
+
+def make_references(budget_s: float, table: Table = TABLE) -> None:
+    """Appends what the table does not have yet, point by point, while CPU time lasts."""
     have: set[tuple[str, ...]] = set()
-    if file.exists():
-        with file.open(encoding="utf-8", newline="") as stream:
-            have = {tuple(row[c] for c in SCENARIO_COLUMNS) for row in csv.DictReader(stream)}
+    if table.file.exists():
+        with table.file.open(encoding="utf-8", newline="") as stream:
+            have = {tuple(r[c] for c in table.scenario_columns) for r in csv.DictReader(stream)}
     else:
-        file.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+        table.file.write_text(",".join(table.columns) + "\n", encoding="utf-8")
     spent = 0.0
-    for point in points():
-        if point.key() in have:
+    for point in table.points():
+        if table.key(point) in have:
             continue
         if spent >= budget_s:
             print(f"{budget_s:g} CPU seconds are used up; call again to go on")
             return
         results = run_point(point)
         spent += sum(r.cpu_s for r in results)
-        with file.open("a", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows(rows(point, results))
+        with table.file.open("a", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows((*table.key(point), *row) for row in rows(point, results))
         print(f"{spent:7.0f} s  {point.peer} {point.cell}", flush=True)
 
 
@@ -215,4 +232,4 @@ def rows(point: Point, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
     for quantity in point.quantities:
         value, error = quantity.estimate(results)
         counts = (str(len(results)), f"{point.cell.seconds:g}")
-        yield (*point.key(), quantity.name, f"{value:.6g}", f"{error:.2g}", quantity.unit, *counts)
+        yield (quantity.name, f"{value:.6g}", f"{error:.2g}", quantity.unit, *counts)

@@ -18,9 +18,9 @@ def run(peer: str, cell: Cell, *, attempts: bool = False) -> Result:
 
 
 def run_ns2(cell: Cell, attempts: bool) -> Result:
-    if cell.standard != "b" or cell.edca:
+    if cell.standard != "b" or cell.edca or cell.mpdu_loss:
         raise NotModelledError(
-            "ns-2 knows neither the symbols of OFDM nor EDCA: 802.11b with DCF only"
+            "ns-2 knows neither the symbols of OFDM nor EDCA: 802.11b with DCF only, without losses"
         )
     if cell.layout != "circle":
         raise NotModelledError("ns-2 has its stations on a circle only")
@@ -90,6 +90,19 @@ def run_ns3(peer: str, cell: Cell) -> Result:
         "warm-up": f"{cell.warm_up_s:g}",
         "seed": cell.seed,
     }
+    if cell.radio:
+        options |= {
+            "old-stations": cell.old_stations,
+            "mcs": cell.radio.mcs,
+            "width": cell.radio.width_mhz,
+            "streams": cell.radio.streams,
+            "guard-ns": round(1000 * cell.radio.guard_us),
+            "ampdu-bytes": cell.radio.ampdu_bytes,
+            "window": cell.radio.window,
+            "explicit-bar": int(cell.radio.explicit_bar),
+        }
+    if cell.mpdu_loss:
+        options["mpdu-loss"] = f"{cell.mpdu_loss:g}"
     if cell.edca:
         stations = (f"{e.aifsn}:{e.cw_min}:{e.cw_max}:{e.txop_us}" for e in cell.edca)
         options["edca"] = ",".join(stations)

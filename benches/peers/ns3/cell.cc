@@ -1,4 +1,4 @@
-// One saturated single-receiver cell of 802.11b, a or g in ns-3; prints one line of JSON.
+// One saturated single-receiver cell of 802.11b, a, g, n, ac or ax in ns-3; prints one line of JSON.
 //
 // Ad hoc MAC without beacons, static ARP, no queue discipline. Stations stand 1 m from the receiver,
 // on a circle or all at one point. The receiver hears all with equal power in both. Bystanders do so
@@ -6,7 +6,10 @@
 // the circle some hear one frame well enough above the other, detect it, and wait EIFS.
 //
 // Without --edca all stations use DCF. With it there are QoS stations, one for each colon-separated
-// AIFSN:CWMIN:CWMAX:TXOP_US, themselves separated by commas. Builds against ns-3.37 and ns-3.44.
+// AIFSN:CWMIN:CWMAX:TXOP_US, themselves separated by commas.
+//
+// From 802.11n on (5 GHz) stations aggregate and contend as EDCA's best effort, but for the first
+// --old-stations: those know 802.11a alone. Builds against ns-3.37 and ns-3.44.
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -17,6 +20,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +39,9 @@ namespace
 constexpr uint32_t IP_UDP_HEADER_BYTES = 28;
 constexpr uint16_t FIRST_PORT = 9000;
 // Each queue is refilled this often to more than a station could send meanwhile.
-constexpr double REFILL_S = 0.2;
+constexpr double REFILL_S = 0.05;
+// No scheme of 802.11n, ac and ax carries more in a MHz and spatial stream.
+constexpr double MOST_MBPS_PER_MHZ = 8.0;
 
 struct Edca
 {
@@ -60,15 +66,29 @@ struct Options
     uint32_t seed{1};
     std::string edca;
     std::vector<Edca> classes;
+    // From 802.11n on; the data rate above is then that of old stations.
+    uint32_t oldStations{0};
+    uint32_t mcs{0};
+    uint32_t width{20};
+    uint32_t streams{1};
+    uint32_t guardNs{800};
+    uint32_t ampduBytes{65535};
+    uint32_t window{64};
+    bool explicitBar{true};
+    double mpduLoss{0};
+
+    bool Aggregates() const
+    {
+        return standard == "n" || standard == "ac" || standard == "ax";
+    }
 };
 
 // What happened since the end of the warm-up.
 struct Counters
 {
     std::vector<uint64_t> packets;
-    uint64_t acked{0};
-    uint64_t dataFailed{0};
-    uint64_t rtsFailed{0};
+    uint64_t attempts{0};
+    uint64_t failed{0};
 };
 
 struct Cell
@@ -110,7 +130,7 @@ ParseOptions(int argc, char* argv[])
 {
     Options options;
     CommandLine command(__FILE__);
-    command.AddValue("standard", "b, a or g (ERP only, short slot)", options.standard);
+    command.AddValue("standard", "b, a, g (ERP only, short slot), n, ac or ax", options.standard);
     command.AddValue("stations", "senders", options.stations);
     command.AddValue("ip-bytes", "IP packet with its headers", options.ipBytes);
     command.AddValue("data-mbps", "data rate", options.dataMbps);
@@ -122,6 +142,15 @@ ParseOptions(int argc, char* argv[])
     command.AddValue("warm-up", "time before it, s", options.warmUp);
     command.AddValue("seed", "run number", options.seed);
     command.AddValue("edca", "AIFSN:CWMIN:CWMAX:TXOP_US of each station", options.edca);
+    command.AddValue("old-stations", "how many stations know 802.11a alone", options.oldStations);
+    command.AddValue("mcs", "scheme of 802.11n, ac or ax", options.mcs);
+    command.AddValue("width", "MHz", options.width);
+    command.AddValue("streams", "spatial streams", options.streams);
+    command.AddValue("guard-ns", "guard interval", options.guardNs);
+    command.AddValue("ampdu-bytes", "longest A-MPDU", options.ampduBytes);
+    command.AddValue("window", "MPDUs under one block ack", options.window);
+    command.AddValue("explicit-bar", "a BlockAckReq follows a missed BlockAck", options.explicitBar);
+    command.AddValue("mpdu-loss", "probability, at every station", options.mpduLoss);
     command.Parse(argc, argv);
     options.classes = ParseEdca(options.edca);
     if (!options.classes.empty())
@@ -139,8 +168,16 @@ ModeName(const std::string& standard, std::string mbps)
     {
         mbps[point] = '_';
     }
-    const std::string family = standard == "b" ? "Dsss" : standard == "a" ? "Ofdm" : "ErpOfdm";
+    const std::string family = standard == "b" ? "Dsss" : standard == "g" ? "ErpOfdm" : "Ofdm";
     return family + "Rate" + mbps + "Mbps";
+}
+
+// HtMcs7, VhtMcs9, HeMcs11.
+std::string
+SchemeName(const Options& options)
+{
+    const std::map<std::string, std::string> families{{"n", "Ht"}, {"ac", "Vht"}, {"ax", "He"}};
+    return families.at(options.standard) + "Mcs" + std::to_string(options.mcs);
 }
 
 void
@@ -152,6 +189,21 @@ SetDefaults(const Options& options)
                        UintegerValue(options.rts ? 0 : 4692480));
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", StringValue("100000p"));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Hours(24)));
+    if (!options.Aggregates())
+    {
+        return;
+    }
+    Config::SetDefault("ns3::WifiMac::BE_MaxAmpduSize", UintegerValue(options.ampduBytes));
+    Config::SetDefault("ns3::QosTxop::UseExplicitBarAfterMissedBlockAck",
+                       BooleanValue(options.explicitBar));
+    Config::SetDefault("ns3::HtConfiguration::ShortGuardIntervalSupported",
+                       BooleanValue(options.guardNs == 400));
+    const auto heGuard = TimeValue(NanoSeconds(std::max(800U, options.guardNs)));
+    Config::SetDefault("ns3::HeConfiguration::GuardInterval", heGuard);
+    // Where it is in 3.44 and in 3.37.
+    const UintegerValue window(options.window);
+    Config::SetDefaultFailSafe("ns3::WifiMac::MpduBufferSize", window) ||
+        Config::SetDefaultFailSafe("ns3::HeConfiguration::MpduBufferSize", window);
 }
 
 // Makes `control` the only basic rate. On meeting a station for the first time the ad hoc MAC would add
@@ -172,33 +224,85 @@ SetBasicMode(Ptr<WifiNetDevice> device, const NetDeviceContainer& devices, WifiM
     manager->AddBasicMode(control);
 }
 
-void
-InstallDevices(Cell& cell, const Options& options)
+NetDeviceContainer
+Install(const Options& options,
+        const std::string& standard,
+        Ptr<YansWifiChannel> channel,
+        const NodeContainer& nodes)
 {
     const std::map<std::string, WifiStandard> standards{{"b", WIFI_STANDARD_80211b},
                                                         {"a", WIFI_STANDARD_80211a},
-                                                        {"g", WIFI_STANDARD_80211g}};
-    const std::string control = ModeName(options.standard, options.controlMbps);
+                                                        {"g", WIFI_STANDARD_80211g},
+                                                        {"n", WIFI_STANDARD_80211n},
+                                                        {"ac", WIFI_STANDARD_80211ac},
+                                                        {"ax", WIFI_STANDARD_80211ax}};
+    const bool aggregates = options.Aggregates() && standard == options.standard;
     YansWifiPhyHelper phy;
-    phy.SetChannel(YansWifiChannelHelper::Default().Create());
+    phy.SetChannel(channel);
+    if (aggregates)
+    {
+        const UintegerValue streams(options.streams);
+        const std::string width = std::to_string(options.width);
+        phy.Set("ChannelSettings", StringValue("{0, " + width + ", BAND_5GHZ, 0}"));
+        phy.Set("Antennas", streams);
+        phy.Set("MaxSupportedTxSpatialStreams", streams);
+        phy.Set("MaxSupportedRxSpatialStreams", streams);
+    }
     WifiMacHelper mac;
-    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(!options.classes.empty()));
+    mac.SetType("ns3::AdhocWifiMac",
+                "QosSupported",
+                BooleanValue(aggregates || !options.classes.empty()));
     WifiHelper wifi;
-    wifi.SetStandard(standards.at(options.standard));
-    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
-                                 "DataMode",
-                                 StringValue(ModeName(options.standard, options.dataMbps)),
-                                 "ControlMode",
-                                 StringValue(control));
-    cell.devices = wifi.Install(phy, mac, cell.nodes);
+    wifi.SetStandard(standards.at(standard));
+    wifi.SetRemoteStationManager(
+        "ns3::ConstantRateWifiManager",
+        "DataMode",
+        StringValue(aggregates ? SchemeName(options) : ModeName(standard, options.dataMbps)),
+        "ControlMode",
+        StringValue(ModeName(standard, options.controlMbps)));
+    return wifi.Install(phy, mac, nodes);
+}
+
+void
+InstallDevices(Cell& cell, const Options& options)
+{
+    auto channel = YansWifiChannelHelper::Default().Create();
+    NodeContainer old;
+    NodeContainer others;
+    for (uint32_t i = 0; i < cell.nodes.GetN(); ++i)
+    {
+        (i < options.oldStations ? old : others).Add(cell.nodes.Get(i));
+    }
+    if (old.GetN() > 0)
+    {
+        cell.devices.Add(Install(options, "a", channel, old));
+    }
+    cell.devices.Add(Install(options, options.standard, channel, others));
+}
+
+void
+ConfigureDevices(const Cell& cell, const Options& options)
+{
+    const WifiMode control(ModeName(options.standard, options.controlMbps));
     for (uint32_t i = 0; i < cell.devices.GetN(); ++i)
     {
         auto device = DynamicCast<WifiNetDevice>(cell.devices.Get(i));
-        SetBasicMode(device, cell.devices, WifiMode(control));
+        // What the ad hoc MAC makes of a stranger is needed from 802.11n on: what it can do.
+        if (!options.Aggregates())
+        {
+            SetBasicMode(device, cell.devices, control);
+        }
         device->GetRemoteStationManager()->SetShortPreambleEnabled(options.preamble == "short");
         if (options.standard == "g")
         {
             device->GetPhy()->SetSlot(MicroSeconds(9));
+        }
+        if (options.mpduLoss > 0)
+        {
+            auto losses = CreateObject<RateErrorModel>();
+            losses->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+            losses->SetRate(options.mpduLoss);
+            device->GetPhy()->SetPostReceptionErrorModel(losses);
         }
     }
     for (std::size_t i = 0; i < options.classes.size(); ++i)
@@ -275,33 +379,44 @@ ConnectSockets(Cell& cell, Counters& counters)
     }
 }
 
+// An attempt is the first frame of an exchange: with RTS always one.
 void
-Acked(Counters* counters, Ptr<const WifiMpdu>)
+Began(Counters* counters, bool rts, WifiConstPsduMap psdus, WifiTxVector, double)
 {
-    ++counters->acked;
+    const auto& header = psdus.begin()->second->GetHeader(0);
+    counters->attempts += rts ? header.IsRts() : header.IsData() || header.IsBlockAckReq();
 }
 
+template <class Frame>
 void
-Failed(uint64_t* count, Mac48Address)
+Unanswered(Counters* counters, bool rts, uint8_t reason, Ptr<const Frame>, const WifiTxVector&)
 {
-    ++*count;
+    counters->failed += !rts || reason == WifiTxTimer::WAIT_CTS;
 }
 
-// Only these are traced: they cost one increment for each frame of a station.
+// Only these are traced: they cost an increment for each frame of a station.
 void
-ConnectCounters(Cell& cell, Counters& counters)
+ConnectCounters(const Cell& cell, const Options& options, Counters& counters)
 {
+    auto began = MakeBoundCallback(&Began, &counters, options.rts);
+    auto mpdu = MakeBoundCallback(&Unanswered<WifiMpdu>, &counters, options.rts);
+    auto psdu = MakeBoundCallback(&Unanswered<WifiPsdu>, &counters, options.rts);
     for (uint32_t i = 0; i + 1 < cell.devices.GetN(); ++i)
     {
         auto device = DynamicCast<WifiNetDevice>(cell.devices.Get(i));
-        auto manager = device->GetRemoteStationManager();
-        device->GetMac()->TraceConnectWithoutContext("AckedMpdu",
-                                                     MakeBoundCallback(&Acked, &counters));
-        manager->TraceConnectWithoutContext("MacTxDataFailed",
-                                            MakeBoundCallback(&Failed, &counters.dataFailed));
-        manager->TraceConnectWithoutContext("MacTxRtsFailed",
-                                            MakeBoundCallback(&Failed, &counters.rtsFailed));
+        device->GetPhy()->TraceConnectWithoutContext("PhyTxPsduBegin", began);
+        device->GetMac()->TraceConnectWithoutContext("MpduResponseTimeout", mpdu);
+        device->GetMac()->TraceConnectWithoutContext("PsduResponseTimeout", psdu);
     }
+}
+
+// More than a station could send until the next time.
+uint32_t
+Backlog(const Options& options)
+{
+    const double mbps = options.Aggregates() ? MOST_MBPS_PER_MHZ * options.width * options.streams
+                                             : std::stod(options.dataMbps);
+    return static_cast<uint32_t>(20 + REFILL_S * 1e6 * mbps / (8.0 * options.ipBytes));
 }
 
 void
@@ -310,7 +425,7 @@ Refill(const Cell& cell, const Options& options, uint32_t backlog)
     for (std::size_t i = 0; i < cell.sources.size(); ++i)
     {
         auto mac = DynamicCast<WifiNetDevice>(cell.devices.Get(i))->GetMac();
-        auto queue = mac->GetTxopQueue(options.classes.empty() ? AC_BE_NQOS : AC_BE);
+        auto queue = mac->GetTxopQueue(mac->GetQosSupported() ? AC_BE : AC_BE_NQOS);
         for (uint32_t waiting = queue->GetNPackets(); waiting < backlog; ++waiting)
         {
             cell.sources[i]->Send(Create<Packet>(options.ipBytes - IP_UDP_HEADER_BYTES));
@@ -342,17 +457,14 @@ Report(const Options& options, const Counters& counters, double cpu)
         total += counters.packets[i];
         each << (i ? ", " : "") << counters.packets[i] * bits * options.ipBytes;
     }
-    const uint64_t failed = options.rts ? counters.rtsFailed : counters.dataFailed;
-    // An RTS that is answered is followed by data, acknowledged or not.
-    const uint64_t attempts =
-        counters.acked + counters.dataFailed + (options.rts ? counters.rtsFailed : 0);
     std::cout << std::fixed << std::setprecision(1) << R"({"simulator": "ns-)" << NS3_VERSION
               << R"(", "ip_throughput_bps": )" << total * bits * options.ipBytes
               << R"(, "udp_payload_bps": )"
               << total * bits * (options.ipBytes - IP_UDP_HEADER_BYTES)
-              << R"(, "station_ip_bps": [)" << each.str() << R"(], "attempts": )" << attempts
-              << R"(, "failed_attempts": )" << failed << std::setprecision(6)
-              << R"(, "failed_fraction": )" << (attempts ? static_cast<double>(failed) / attempts : 0)
+              << R"(, "station_ip_bps": [)" << each.str() << R"(], "attempts": )" << counters.attempts
+              << R"(, "failed_attempts": )" << counters.failed << std::setprecision(6)
+              << R"(, "failed_fraction": )"
+              << (counters.attempts ? static_cast<double>(counters.failed) / counters.attempts : 0)
               << R"(, "cpu_s": )" << cpu << R"(, "simulated_s": )"
               << options.warmUp + options.seconds << "}" << std::endl;
 }
@@ -369,16 +481,14 @@ main(int argc, char* argv[])
     Cell cell;
     cell.nodes.Create(options.stations + 1);
     InstallDevices(cell, options);
+    ConfigureDevices(cell, options);
     Place(cell, options);
     InstallStack(cell);
     ConnectSockets(cell, counters);
-    ConnectCounters(cell, counters);
-    // What the payload alone allows, and some more.
-    const auto backlog = static_cast<uint32_t>(
-        20 + REFILL_S * 1e6 * std::stod(options.dataMbps) / (8.0 * options.ipBytes));
-    Simulator::Schedule(MilliSeconds(1), [&] { Refill(cell, options, backlog); });
+    ConnectCounters(cell, options, counters);
+    Simulator::Schedule(MilliSeconds(1), [&] { Refill(cell, options, Backlog(options)); });
     Simulator::Schedule(Seconds(options.warmUp), [&] {
-        counters.acked = counters.dataFailed = counters.rtsFailed = 0;
+        counters.attempts = counters.failed = 0;
         counters.packets.assign(options.stations, 0);
     });
     Simulator::Stop(Seconds(options.warmUp + options.seconds));
