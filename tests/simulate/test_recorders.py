@@ -69,14 +69,14 @@ def invoke(tmp_path, monkeypatch):
 
 
 def test_frames_are_cut_as_asked(invoke):
-    for size in (64, 128, 65_535):
+    for size in (80, 128, 65_535):
         given = invoke("--pcap", f"{size}.pcap", "--pcap-bytes", str(size))
         assert given.exit_code == 0, given.output
         frames = read(Path(f"{size}.pcap"))
         assert max(frame.psdu_bytes for frame in frames) == 1536
-    sizes = [Path(f"{size}.pcap").stat().st_size for size in (64, 128, 65_535)]
+    sizes = [Path(f"{size}.pcap").stat().st_size for size in (80, 128, 65_535)]
     assert sizes == sorted(sizes)
-    assert "42<=x<=65535" in invoke("--pcap", "a.pcap", "--pcap-bytes", "41").output
+    assert "78<=x<=65535" in invoke("--pcap", "a.pcap", "--pcap-bytes", "77").output
 
 
 def test_a_full_disk_is_told(invoke):

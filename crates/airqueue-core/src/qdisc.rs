@@ -33,6 +33,19 @@ pub trait QueueDisc {
     /// the size of what it waits for.
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet>;
 
+    /// The packet that `dequeue_along(hop, now)` would return, which stays.
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.peek(now, drops).filter(|packet| packet.hop == hop)
+    }
+
+    /// Takes out a packet for a neighbour that is to share a frame (an A-MPDU) with the one for the same neighbour
+    /// that `dequeue` returned at this instant. A discipline that knows which packets wait for whom may return one out of
+    /// turn; by default only the one whose turn it is goes along.
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_along(hop, now, drops)?;
+        self.dequeue(now, drops)
+    }
+
     /// Number of packets waiting.
     fn len_packets(&self) -> usize;
 
@@ -72,6 +85,14 @@ impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
         (**self).peek(now, drops)
+    }
+
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        (**self).peek_along(hop, now, drops)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        (**self).dequeue_along(hop, now, drops)
     }
 
     fn len_packets(&self) -> usize {

@@ -63,6 +63,25 @@ impl Account {
     }
 }
 
+impl Account {
+    /// Enters the drops and marks that were added to `drops` since `before`.
+    fn enter(&mut self, before: Before, drops: &Drops) {
+        for drop in &drops.as_slice()[before.drops..] {
+            self.dropped.add(&drop.packet);
+        }
+        self.marked += drops.marks() - before.marks;
+    }
+
+    /// The same, and a packet that leaves.
+    fn leave(&mut self, packet: Option<&Packet>, before: Before, now: Time, drops: &Drops) {
+        self.enter(before, drops);
+        if let Some(packet) = packet {
+            self.delivered.add(packet);
+            self.sojourn = self.sojourn + (now - packet.enqueued);
+        }
+    }
+}
+
 impl<Q: QueueDisc> Accounted<Q> {
     /// Opens the books on an empty queue.
     pub fn new(inner: Q) -> Accounted<Q> {
@@ -78,14 +97,6 @@ impl<Q: QueueDisc> Accounted<Q> {
     pub fn inner(&self) -> &Q {
         &self.inner
     }
-
-    /// Enters the drops and marks that were added to `drops` since `before`.
-    fn enter(account: &mut Account, before: Before, drops: &Drops) {
-        for drop in &drops.as_slice()[before.drops..] {
-            account.dropped.add(&drop.packet);
-        }
-        account.marked += drops.marks() - before.marks;
-    }
 }
 
 impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
@@ -93,24 +104,34 @@ impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
         let before = Before::of(drops);
         self.account.offered.add(&packet);
         self.inner.enqueue(packet, now, drops);
-        Self::enter(&mut self.account, before, drops);
+        self.account.enter(before, drops);
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
         let before = Before::of(drops);
         let packet = self.inner.dequeue(now, drops);
-        Self::enter(&mut self.account, before, drops);
-        if let Some(packet) = &packet {
-            self.account.delivered.add(packet);
-            self.account.sojourn = self.account.sojourn + (now - packet.enqueued);
-        }
+        self.account.leave(packet.as_ref(), before, now, drops);
+        packet
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let before = Before::of(drops);
+        let packet = self.inner.dequeue_along(hop, now, drops);
+        self.account.leave(packet.as_ref(), before, now, drops);
+        packet
+    }
+
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let before = Before::of(drops);
+        let packet = self.inner.peek_along(hop, now, drops);
+        self.account.enter(before, drops);
         packet
     }
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let before = Before::of(drops);
         let packet = self.inner.peek(now, drops);
-        Self::enter(&mut self.account, before, drops);
+        self.account.enter(before, drops);
         packet
     }
 

@@ -66,6 +66,15 @@ impl QueueDisc for DropTail {
         self.waiting.front()
     }
 
+    // As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
+    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.get(self.waiting.find(hop)?)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.waiting.remove(self.waiting.find(hop)?)
+    }
+
     fn len_packets(&self) -> usize {
         self.waiting.len()
     }

@@ -50,6 +50,21 @@ impl Fifo {
         Some(packet)
     }
 
+    /// The place of the first packet for a hop.
+    pub(crate) fn find(&self, hop: u16) -> Option<usize> {
+        self.waiting.iter().position(|packet| packet.hop == hop)
+    }
+
+    pub(crate) fn get(&self, place: usize) -> Option<&Packet> {
+        self.waiting.get(place)
+    }
+
+    pub(crate) fn remove(&mut self, place: usize) -> Option<Packet> {
+        let packet = self.waiting.remove(place)?;
+        self.bytes -= self.cost(&packet);
+        Some(packet)
+    }
+
     pub(crate) fn front(&self) -> Option<&Packet> {
         self.waiting.front()
     }

@@ -90,6 +90,29 @@ impl Stages {
         self.ring.front()
     }
 
+    /// The packet that `take_along` would return.
+    pub fn peek_along(&mut self, hop: u16, now: Time) -> Option<&Packet> {
+        if self.ring_limit == 0 {
+            return self.queue.peek_along(hop, now, &mut self.drops);
+        }
+        self.refill_ring(now);
+        self.ring.iter().find(|packet| packet.hop == hop)
+    }
+
+    /// Takes the next packet for a hop, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
+    /// otherwise the queue discipline decides.
+    pub fn take_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        if self.ring_limit == 0 {
+            return self.queue.dequeue_along(hop, now, &mut self.drops);
+        }
+        self.refill_ring(now);
+        let place = self.ring.iter().position(|packet| packet.hop == hop)?;
+        let packet = self.ring.remove(place)?;
+        self.ring_bytes -= self.framing.bytes(&packet);
+        self.refill_ring(now);
+        Some(packet)
+    }
+
     fn refill_ring(&mut self, now: Time) {
         while self.ring.len() < self.ring_limit
             && let Some(packet) = self.queue.dequeue(now, &mut self.drops)

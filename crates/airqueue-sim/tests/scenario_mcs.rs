@@ -25,6 +25,12 @@ fn cell(phy: Value) -> Value {
     })
 }
 
+/// The same with each packet in a frame of its own.
+fn alone(mut scenario: Value) -> Value {
+    scenario["mac"]["aggregation"] = json!({"enabled": false});
+    scenario
+}
+
 fn figure(results: &Value, kind: &str, of: &str, name: &str) -> f64 {
     results[kind][of][name].as_f64().unwrap_or_else(|| panic!("{kind}.{of}.{name}"))
 }
@@ -63,7 +69,7 @@ fn one_station_takes_a_cycle_for_each_packet() {
         ),
     ];
     for (behaviour, phy, cycle_us) in cases {
-        let mut scenario = cell(phy);
+        let mut scenario = alone(cell(phy));
         scenario["behaviour"] = json!(behaviour);
         let found = figure(&results(&scenario), "flows", "up", "throughput_bps");
         let expected = 12_000.0 / cycle_us * 1e6;
@@ -90,7 +96,7 @@ fn an_old_station_in_a_new_cell() {
         "experimental": true,
         "edca": {"be": {"aifsn": 2, "countdown": "freeze"}}
     });
-    let scenario = json!({
+    let scenario = alone(json!({
         "duration": "30 s",
         "phy": {"standard": "802.11ax"},
         "mac": dcf_as_edca,
@@ -100,7 +106,7 @@ fn an_old_station_in_a_new_cell() {
             {"name": "old", "rate": "6 Mb/s", "mac": {"access": "dcf"}},
         ],
         "flows": [{"name": "new", "from": "new", "to": "ap"}, {"name": "old", "from": "old", "to": "ap"}],
-    });
+    }));
     let results = results(&scenario);
     let [new, old] = ["new", "old"].map(|of| figure(&results, "flows", of, "throughput_bps"));
     let collided = results["medium"]["collided_ratio"].as_f64().unwrap();
@@ -128,7 +134,7 @@ fn losses_by_snr() {
         "errors": "snr", "noise": format!("{noise_w} W"),
         "links": [{"from": "ap", "to": "sta", "power": format!("{power_w} W")}],
     });
-    let failed = figure(&results(&scenario), "stations", "sta", "failed_ratio");
+    let failed = figure(&results(&alone(scenario)), "stations", "sta", "failed_ratio");
     assert!((failed - lost).abs() < 0.01, "{failed} beside {lost}");
 }
 

@@ -7,9 +7,9 @@ use airqueue_core::{DataRate, Seed, Time};
 use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::{FlowSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
-use airqueue_wifi::mac::{Behaviour, MacConfig, Network};
+use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Network};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
-use airqueue_wifi::phy::{Preamble, dsss};
+use airqueue_wifi::phy::{Band, Capability, Preamble, Width, dsss, he};
 use cells::{cell, dcf, edca, rate, saturated, uploads};
 use counting::{allocations, most_held};
 
@@ -82,6 +82,21 @@ fn four_categories() {
     let flows = (1..6).flat_map(|from| (0..4).map(move |queue| (from, queue)));
     let flows = flows.map(|(from, queue)| saturated(from, 0, queue, fast, 500)).collect();
     assert_eq!(in_steady_state(&WlanSpec { flows, ..cell(network, macs) }), 0);
+}
+
+#[test]
+fn aggregates() {
+    let rules = Behaviour::Ns3.rules();
+    let most = Capability { width: Width::Mhz80, streams: 2 };
+    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let fast = network.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
+    let aggregation = Some(Aggregation::STANDARD);
+    let macs = vec![MacConfig { aggregation, ..edca(&network.phy) }; 6];
+    let flows =
+        (1..6).flat_map(|id| [saturated(id, 0, 1, fast, 1000), saturated(0, id, 1, fast, 1000)]);
+    let mut spec = WlanSpec { flows: flows.collect(), ..cell(network, macs) };
+    spec.errors = FrameErrors::PerFrame(0.1);
+    assert_eq!(in_steady_state(&spec), 0);
 }
 
 const LIMIT: i64 = 200 << 20;

@@ -4,7 +4,7 @@ mod cells;
 
 use airqueue_core::Seed;
 use airqueue_sim::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
-use airqueue_sim::wlan::tap::{Aired, Recording, Tap};
+use airqueue_sim::wlan::tap::{Aired, Carried, Recording, Tap};
 use airqueue_sim::wlan::{Wlan, WlanSpec};
 use airqueue_wifi::mac::{Behaviour, FrameKind, Network};
 use airqueue_wifi::medium::{FrameErrors, StationId};
@@ -144,32 +144,25 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
 fn schemes_have_fields_of_their_own() {
     let scheme = |format, index, width, guard| Mcs { format, index, streams: 2, width, guard };
     let cases = [
-        (
-            scheme(Format::Ht, 5, Width::Mhz40, GuardInterval::Ns400),
-            1 << 19,
-            vec![0x0f, 0x05, 13],
-            0,
-        ),
+        (scheme(Format::Ht, 5, Width::Mhz40, GuardInterval::Ns400), 1 << 19, vec![0x0f, 0x05, 13]),
         (
             scheme(Format::Vht, 9, Width::Mhz80, GuardInterval::Ns400),
             1 << 21,
             vec![0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0],
-            4,
         ),
         (
             scheme(Format::He, 11, Width::Mhz160, GuardInterval::Ns1600),
             1 << 23,
             vec![0x20, 0x40, 0x02, 0, 0, 0x0b, 0, 0, 0x13, 0, 0x02, 0],
-            4,
         ),
     ];
     let rules = Behaviour::Standard.rules();
     let most = Capability { width: Width::Mhz160, streams: 2 };
     let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
-    for (mcs, field, says, delimiter_bytes) in cases {
+    for (mcs, field, says) in cases {
         let rate = network.phy.mcs_index(mcs).unwrap();
         let mut flow = cells::saturated(1, 0, 1, rate, 500);
-        flow.overhead_bytes = cells::EDCA_OVERHEAD + delimiter_bytes;
+        flow.overhead_bytes = cells::EDCA_OVERHEAD;
         let macs = vec![cells::edca(&network.phy); 2];
         let spec = WlanSpec { flows: vec![flow], ..cells::cell(network.clone(), macs) };
         let records = captured(&spec, View::Air, WHOLE_FRAMES);
@@ -205,12 +198,14 @@ fn frames_say_who_sends_what_to_whom() {
             FrameKind::Data => 0x88,
             FrameKind::Ack => 0xd4,
             FrameKind::CfEnd => 0xe4,
+            FrameKind::BlockAckRequest => 0x84,
+            FrameKind::BlockAck => 0x94,
         };
         assert_eq!(bytes[0], control);
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data | FrameKind::CfEnd) {
             assert_eq!(bytes[10..16], [2, 0, 0, 0, 0, from]);
         }
-        let Some(packet) = aired.packet else { continue };
+        let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
         // User priorities of BK, BE, VI, VO.
         let priority = [1, 0, 5, 6][usize::from(frame.queue)];
         assert_eq!(bytes[24..26], [priority, 0]);
@@ -242,7 +237,7 @@ fn sequence_numbers_count_packets_and_not_frames() {
     let mut last: HashMap<(StationId, u8), (u64, u16)> = HashMap::new();
     let mut retries = 0;
     for (aired, record) in frames.iter().zip(&records) {
-        let Some(packet) = aired.packet else { continue };
+        let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
         let (bytes, stream) = (record.frame(), (aired.frame.from, aired.frame.queue));
         let (sequence, retry) = (le16(&bytes[22..]) >> 4, bytes[1] & 0x08 != 0);
         if let Some(&(id, before)) = last.get(&stream) {

@@ -47,7 +47,7 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
     let mut known = HashSet::new();
     let arrives = |aired: &&Aired| aired.at_receiver().is_some_and(|heard| heard.decoded());
     let arrivals: Vec<(Time, _)> = (recording.frames.iter().filter(arrives))
-        .filter_map(|aired| Some((aired.ends, aired.packet?)))
+        .flat_map(|aired| aired.carried.iter().map(|carried| (aired.ends, carried.packet)))
         .filter(|(_, packet)| known.insert(packet.id))
         .collect();
     for of in &series.flows {

@@ -3,7 +3,7 @@
 mod cells;
 
 use airqueue_core::Seed;
-use airqueue_sim::wlan::tap::{Aired, Recording, Tap};
+use airqueue_sim::wlan::tap::{Aired, Carried, Recording, Tap};
 use airqueue_sim::wlan::{FlowTally, Wlan, WlanSpec};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::FrameErrors;
@@ -59,10 +59,13 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
         let lasted = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
         assert_eq!(aired.ends - aired.begins, lasted);
         assert_eq!(aired.heard.len(), 6, "everyone else is in range");
-        assert_eq!(aired.packet.is_some(), aired.frame.kind == FrameKind::Data);
-        let Some(packet) = aired.packet else { continue };
+        assert_eq!(aired.carried.is_empty(), aired.frame.kind != FrameKind::Data);
+        let Some(Carried { packet, decoded, .. }) = aired.carried.first().copied() else {
+            continue;
+        };
+        assert_eq!(decoded, aired.at_receiver().unwrap().decoded());
         assert_eq!(aired.frame.from.0, packet.flow + 1);
-        if aired.at_receiver().unwrap().decoded() && known.insert(packet.id) {
+        if decoded && known.insert(packet.id) {
             delivered[packet.flow as usize] += 1;
         }
     }

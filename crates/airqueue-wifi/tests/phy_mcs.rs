@@ -338,7 +338,7 @@ fn responses() {
     let expected = [134usize, 278, 470].map(|bits| us(20 + 4 * bits.div_ceil(96) as i64));
     assert_eq!(responses.map(|response| phy.response(fast, response)), expected);
     assert_eq!(phy.response_nav(fast, Response::BlockAck), us(16 + 32));
-    assert_eq!(phy.response_nav(fast, Response::Ack), phy.data_nav(fast));
+    assert_eq!(phy.response_nav(fast, Response::Ack), us(16 + 28));
     assert_eq!(phy.response_timeout(fast), us(16 + 9 + 20));
 }
 

@@ -7,7 +7,7 @@ use airqueue_wifi::phy::frames::{
     FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
 };
 use airqueue_wifi::phy::{
-    AccessCategory, Conventions, EdcaEdition, EdcaRole, Phy, Protection, edca_defaults,
+    AccessCategory, Conventions, EdcaEdition, EdcaRole, Phy, Protection, Response, edca_defaults,
 };
 use layers::{NAMES, at, layer, mbps, standard, us};
 
@@ -119,7 +119,7 @@ fn a_single_station() {
         let bytes = 1500 + LLC_SNAP_BYTES + HEADER_BYTES + FCS_BYTES;
         let backoff = Span::from_nanos(phy.slot().as_nanos() * i64::from(phy.cw_min() - 1) / 2);
         let frame = front + phy.airtime(index, bytes);
-        let total = phy.difs() + backoff + frame + phy.data_nav(index);
+        let total = phy.difs() + backoff + frame + phy.response_nav(index, Response::Ack);
         let throughput_mbps = 12_000.0 / (total.as_nanos() as f64 / 1e3);
         let expected: f64 = row[6].parse().unwrap();
         let half_a_digit = if expected < 10.0 { 0.005 } else { 0.05 };

@@ -4,7 +4,7 @@
 mod layers;
 
 use airqueue_core::Span;
-use airqueue_wifi::phy::{Conventions, Phy, RateIndex};
+use airqueue_wifi::phy::{Conventions, Phy, RateIndex, Response};
 use layers::{NAMES, at, layer, mbps, standard, us};
 use proptest::prelude::*;
 
@@ -154,14 +154,14 @@ proptest! {
         let (rts, data) = (pick(&phy, rts), pick(&phy, data));
         let frame = phy.airtime(data, bytes);
         let left = left(&phy, rts, data, frame);
-        let rts_nav = phy.rts_nav(rts, data, frame);
+        let rts_nav = phy.rts_nav(rts, data, frame, Response::Ack);
         let cts_nav = phy.cts_nav(phy.response_rate(rts), rts_nav);
-        let to_self = phy.cts_to_self_nav(data, frame);
+        let to_self = phy.cts_to_self_nav(data, frame, Response::Ack);
         for (nav, left, within) in [
             (rts_nav, left.rts, 1_000),
             (cts_nav, left.cts, 2_000),
             (to_self, left.to_self, 1_000),
-            (phy.data_nav(data), left.data, 1_000),
+            (phy.response_nav(data, Response::Ack), left.data, 1_000),
         ] {
             prop_assert_eq!(nav.as_nanos() % 1_000, 0);
             prop_assert!(nav >= left, "{nav} < {left}");
@@ -181,9 +181,9 @@ proptest! {
         let frame = phy.airtime(data, bytes);
         let left = left(&phy, rts, data, frame);
         for (nav, left) in [
-            (phy.rts_nav(rts, data, frame), left.rts),
-            (phy.cts_to_self_nav(data, frame), left.to_self),
-            (phy.data_nav(data), left.data),
+            (phy.rts_nav(rts, data, frame, Response::Ack), left.rts),
+            (phy.cts_to_self_nav(data, frame, Response::Ack), left.to_self),
+            (phy.response_nav(data, Response::Ack), left.data),
         ] {
             prop_assert_eq!(nav.as_nanos() % 1_000, 0);
             prop_assert!((nav - left).as_nanos().abs() <= 500);

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from airqueue.simulate.errors import ScenarioError, check_whole
 
-LEAST_BYTES: Final = 42
+LEAST_BYTES: Final = 78
 """Of a captured frame with its radiotap header: control frames are always whole."""
 HEADERS_BYTES: Final = 128
 """Enough for all headers of a packet."""

@@ -86,6 +86,7 @@ struct StationFigures {
     cts_airtime_ratio: Option<f64>,
     data_airtime_ratio: Option<f64>,
     ack_airtime_ratio: Option<f64>,
+    mpdus_per_frame: Option<f64>,
     busy_ratio: Option<f64>,
 }
 
@@ -261,6 +262,8 @@ impl Count<'_> {
         let tally = self.wlan.station(id);
         let attempts = access.attempts as f64;
         let airtime = |kind| self.share(tally.sent_of(kind).time);
+        let data = tally.sent_of(FrameKind::Data);
+        let acks = tally.sent_of(FrameKind::Ack).time + tally.sent_of(FrameKind::BlockAck).time;
         let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
         StationFigures {
             attempts: access.attempts,
@@ -273,7 +276,8 @@ impl Count<'_> {
             rts_airtime_ratio: airtime(FrameKind::Rts),
             cts_airtime_ratio: airtime(FrameKind::Cts),
             data_airtime_ratio: airtime(FrameKind::Data),
-            ack_airtime_ratio: airtime(FrameKind::Ack),
+            ack_airtime_ratio: self.share(acks),
+            mpdus_per_frame: ratio(access.mpdus as f64, data.frames as f64),
             busy_ratio: self.share(self.wlan.busy(id, self.now)),
         }
     }
@@ -303,8 +307,8 @@ impl Count<'_> {
             let time = |kind| tally.sent_of(kind).time;
             data = data + time(FrameKind::Data);
             lost = lost + tally.data_lost.time;
-            let answers = time(FrameKind::Cts) + time(FrameKind::Ack);
-            control = control + time(FrameKind::Rts) + answers + time(FrameKind::CfEnd);
+            let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+            control = control + (all - time(FrameKind::Data));
             attempts += self.access(id).attempts;
             collided += tally.collided;
         }

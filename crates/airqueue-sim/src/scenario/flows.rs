@@ -78,7 +78,7 @@ impl Flows<'_> {
                 to: StationId(to as u32),
                 queue: self.queue(key, table, from)?,
                 rate,
-                overhead_bytes: self.overhead(from, to, rate),
+                overhead_bytes: self.overhead(from, to),
                 source,
                 ecn: if table.ecn { Ecn::Ect } else { Ecn::NotEct },
                 collected: false,
@@ -185,7 +185,7 @@ impl Flows<'_> {
     }
 
     /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
-    fn overhead(&self, from: usize, to: usize, rate: RateIndex) -> u32 {
+    fn overhead(&self, from: usize, to: usize) -> u32 {
         if matches!(self.file.behaviour, BehaviourName::Ns2) {
             return NS2_OVERHEAD_BYTES;
         }
@@ -193,7 +193,7 @@ impl Flows<'_> {
             None => QOS_HEADER_BYTES,
             Some(_) => HEADER_BYTES,
         };
-        self.phy.single_psdu_bytes(rate, header + LLC_SNAP_BYTES + FCS_BYTES)
+        header + LLC_SNAP_BYTES + FCS_BYTES
     }
 
     /// The one of two stations that is no QoS station.
@@ -243,7 +243,6 @@ impl Flows<'_> {
 
     fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
         let most_bytes = self.phy.max_mpdu_bytes(flow.rate);
-        let most_bytes = self.phy.single_psdu_bytes(flow.rate, most_bytes);
         let most = most_bytes - flow.overhead_bytes;
         let size = flow.source.size_bytes;
         if !(20..=most).contains(&size) {

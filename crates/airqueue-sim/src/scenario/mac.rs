@@ -2,11 +2,13 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AccessName, BehaviourName, CategoryTable, CountdownName, DcfTable, EdcaTable, MacTable,
+    AccessName, AggregationTable, BehaviourName, CategoryTable, CountdownName, DcfTable, EdcaTable,
+    MacTable,
 };
 use super::layers::{Given, Layers};
+use airqueue_core::Span;
 use airqueue_wifi::contention::CountdownRule;
-use airqueue_wifi::mac::{CategoryConfig, MacConfig};
+use airqueue_wifi::mac::{Aggregation, CategoryConfig, MacConfig};
 use airqueue_wifi::phy::{AccessCategory, EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
 
 /// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
@@ -51,6 +53,13 @@ pub(super) fn mac(
     if let Some(limit) = layers.find("long_retry_limit", |m| m.long_retry_limit.as_ref()) {
         mac.long_retry_limit = limit.check(positive)?;
     }
+    mac.aggregation = aggregation(&layers.within("aggregation", |m| m.aggregation.as_ref()), phy)?;
+    if let Some(lifetime) = layers.find("lifetime", |m| m.lifetime.as_ref()) {
+        mac.lifetime = lifetime.check(|given| {
+            let problem = "a packet must be sent once; expected more than 0 s";
+            (given.value > Span::ZERO).then_some(given.value).ok_or(problem)
+        })?;
+    }
     if let Some(protection) = layers.find("protection", |m| m.protection.as_ref()) {
         mac.protection = Protection::from(*protection.value);
     }
@@ -58,6 +67,32 @@ pub(super) fn mac(
         mac.protection_rate = Some(rate.check(|rate| phy.rate_index(rate.value))?);
     }
     Ok(mac)
+}
+
+fn aggregation(layers: &Layers<'_, AggregationTable>, phy: &Phy) -> Result<Option<Aggregation>> {
+    let enabled = layers.find("enabled", |a| a.enabled.as_ref());
+    let size = layers.find("max_size", |a| a.max_size.as_ref());
+    let window = layers.find("window", |a| a.window.as_ref());
+    if phy.newest_format().is_none() {
+        let keys = [&enabled.map(|e| e.key), &size.map(|s| s.key), &window.map(|w| w.key)];
+        return match keys.into_iter().flatten().next() {
+            Some(key) => wrong(key, "802.11n and its successors have it; leave the key out"),
+            None => Ok(None),
+        };
+    }
+    let mut aggregation = Aggregation::STANDARD;
+    if let Some(size) = &size {
+        let problem = "found 0 B, expected at least 1 B; enabled = false sends each packet alone";
+        let positive = |bytes: u32| (bytes > 0).then_some(bytes).ok_or(problem);
+        aggregation.max_bytes = size.check(|size| positive(size.value))?;
+    }
+    if let Some(window) = &window {
+        aggregation.window = window.check(|&mpdus| match mpdus {
+            1..=256 => Ok(mpdus),
+            _ => Err(format!("found {mpdus}, expected 1 to 256")),
+        })?;
+    }
+    Ok(enabled.is_none_or(|enabled| *enabled.value).then_some(aggregation))
 }
 
 fn positive(limit: &u32) -> std::result::Result<u32, &'static str> {

@@ -32,14 +32,21 @@ macro_rules! take {
     };
 }
 
+/// What the MAC of a station that aggregates finds packets for one receiver in, behind a discipline that cannot be
+/// searched for them.
+const AGGREGATING_RING: usize = 64;
+
 /// Each of a station's queues.
-pub(super) fn queue(layers: &Layers<'_, QueueTable>) -> Result<QueueSpec> {
+pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result<QueueSpec> {
     let name = discipline(layers);
     let mut spec = QueueSpec::new(match name {
         DisciplineName::DropTail | DisciplineName::Drr => Limit::Packets(50),
         DisciplineName::FqCodel => Limit::Packets(FqCodelParams::default().limit),
         _ => Limit::Packets(1000),
     });
+    if aggregates && !matches!(name, DisciplineName::DropTail) {
+        spec.ring_packets = AGGREGATING_RING;
+    }
     take!(spec.limit, layers.limit, plain);
     take!(spec.ring_packets, layers.ring, |ring| Ok::<_, &str>(ring.value as usize));
     take!(spec.link_layer_bytes, layers.link_layer, plain);

@@ -138,7 +138,7 @@ impl Stations {
         let mac = mac(&macs, phy, file.behaviour)?;
         let discipline = queue::discipline(&queues);
         queue::check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
-        let queues = vec![queue(&queues)?; mac.categories.len()];
+        let queues = vec![queue(&queues, mac.aggregation.is_some())?; mac.categories.len()];
         Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
     }
 

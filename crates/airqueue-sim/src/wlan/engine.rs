@@ -247,13 +247,45 @@ impl Wlan {
     fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
         let packet = self.interfaces[interface].take(now);
         self.account_drops(interface);
-        let msdu = packet.map(|packet| {
-            let flow = &mut self.flows[packet.flow as usize];
-            flow.waiting -= 1;
-            flow.msdu(packet)
-        });
+        let msdu = packet.map(|packet| self.on_taken(packet));
         self.top_up(interface, now);
         msdu
+    }
+
+    /// A packet goes from its queue into the MAC.
+    fn on_taken(&mut self, packet: Packet) -> Msdu {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.waiting -= 1;
+        flow.msdu(packet)
+    }
+
+    /// Makes up the exchange that a station begins now: what waits for the same receiver goes along.
+    fn compose(&mut self, station: usize, category: usize, now: Time) {
+        if !self.macs[station].compose(category, now, &self.net) {
+            return;
+        }
+        let Some(&Msdu { packet: Packet { hop, .. }, .. }) = self.macs[station].held(category)
+        else {
+            return;
+        };
+        let interface = self.first_queue[station] + category;
+        while let Some(packet) = self.peek_along(interface, hop, now) {
+            let msdu = self.flows[packet.flow as usize].msdu(packet);
+            if !self.macs[station].admits(category, &msdu) {
+                break;
+            }
+            self.interfaces[interface].take_along(hop, now);
+            self.on_taken(packet);
+            self.macs[station].join(category, msdu, now, &self.net);
+            self.account_drops(interface);
+            self.top_up(interface, now);
+        }
+    }
+
+    fn peek_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Packet> {
+        let packet = self.interfaces[interface].peek_along(hop, now);
+        self.account_drops(interface);
+        packet
     }
 
     /// Every saturated flow keeps a packet waiting. Each in turn is the first: where the queue has no room for
@@ -275,7 +307,7 @@ impl Wlan {
     /// Gives the MAC a packet of a queue of which it holds none.
     fn feed(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) {
         let Interface { station, category, .. } = self.interfaces[interface];
-        if self.macs[station].held(category).is_none()
+        if self.macs[station].is_empty(category)
             && let Some(msdu) = self.take(interface, now, queue)
         {
             self.set_apart(station);
@@ -293,11 +325,17 @@ impl Wlan {
 
     /// Follows up on whatever changed a station's own state.
     pub(super) fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
-        while let Some(finished) = self.macs[station].poll_finished() {
-            let interface = self.first_queue[station] + finished.queue;
-            self.account_finished(&finished, interface, now);
-            let next = self.take(interface, now, queue);
-            self.macs[station].on_next(finished.queue, next, now, &self.net);
+        while let Some(category) = self.macs[station].poll_done() {
+            let interface = self.first_queue[station] + category;
+            self.deliver(station, category, now);
+            while let Some(finished) = self.macs[station].poll_finished(category) {
+                self.account_finished(&finished, interface, now);
+                // What waited at the receiver for one that was given up.
+                self.deliver(station, category, now);
+            }
+            let idle = self.macs[station].is_empty(category);
+            let next = if idle { self.take(interface, now, queue) } else { None };
+            self.macs[station].on_next(category, next, now, &self.net);
         }
         self.settle(station, now);
         let at = self.macs[station].next_timer();
@@ -324,14 +362,19 @@ impl Wlan {
         self.grants.due(now, &mut actors);
         self.call_out(&mut actors, now);
         while let Some(station) = actors.pop() {
-            let frame = self.macs[station as usize].on_grant(now, &self.net);
-            self.beginning.push(frame);
-            self.follow_up(station as usize, now, queue);
+            let station = station as usize;
+            let category = self.macs[station].on_grant(now, &self.net);
+            self.compose(station, category, now);
+            self.beginning.push(self.macs[station].begin(now, &self.net));
+            self.follow_up(station, now, queue);
         }
         self.called = actors;
     }
 
     fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
+        if let Some(category) = self.macs[station].is_to_compose() {
+            self.compose(station, category, now);
+        }
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
         let receiving = self.hearing.receiving(station, now, &on);
         let frame = self.macs[station].on_timer(now, receiving, &self.net);
@@ -339,17 +382,14 @@ impl Wlan {
         self.follow_up(station, now, queue);
     }
 
-    /// The receiver has decoded the data frame of a station's queue.
+    /// The receiver of a station's queue passes up what it has.
     pub(super) fn deliver(&mut self, from: usize, category: usize, now: Time) {
-        let mac = &mut self.macs[from];
-        let Some(&Msdu { packet, .. }) = mac.held(category) else { return };
-        if !mac.on_received_by_peer(category) {
-            return;
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.tally.on_delivery(&packet, now);
-        if flow.collected {
-            self.outcomes.push(Outcome::Delivered(packet));
+        while let Some(packet) = self.macs[from].poll_passed_up(category) {
+            let flow = &mut self.flows[packet.flow as usize];
+            flow.tally.on_delivery(&packet, now);
+            if flow.collected {
+                self.outcomes.push(Outcome::Delivered(packet));
+            }
         }
     }
 

@@ -57,28 +57,33 @@ impl BitErrors {
         self.errors != FrameErrors::None
     }
 
-    /// True if the frame, which no other destroyed where a station hears it, is lost all the same.
+    /// What noise does to a frame, which no other has destroyed, where a station hears it.
     #[inline]
-    pub(super) fn lose(
+    pub(super) fn at(
         &mut self,
         frame: &Frame,
         station: usize,
         end: &End,
         signal: impl FnOnce() -> Signal,
-    ) -> bool {
-        if !self.happen() {
-            return false;
-        }
-        let loss = self.loss(frame, signal(), end);
-        self.chance[station].chance(loss)
+    ) -> Noise<'_> {
+        let (modulation, mcs) = self.modulations[frame.rate.as_usize()];
+        let hazard = match self.errors {
+            FrameErrors::BySnr => {
+                self.hazard(frame.rate.as_usize(), modulation, mcs, signal(), end)
+            }
+            _ => 0.0,
+        };
+        Noise { errors: self.errors, modulation, hazard, chance: self.chance.get_mut(station) }
     }
 
-    fn loss(&mut self, frame: &Frame, signal: Signal, end: &End) -> f64 {
-        let rate = frame.rate.as_usize();
-        let (modulation, mcs) = self.modulations[rate];
-        if self.errors != FrameErrors::BySnr {
-            return self.errors.loss(modulation, 0.0, frame.bytes);
-        }
+    fn hazard(
+        &mut self,
+        rate: usize,
+        modulation: Modulation,
+        mcs: Option<Mcs>,
+        signal: Signal,
+        end: &End,
+    ) -> f64 {
         let (power_w, interference_w) = (signal.power_w, end.interference_w);
         let snr = match mcs {
             Some(mcs) => mcs.stream_snr(power_w, self.noise_w, interference_w),
@@ -89,6 +94,45 @@ impl BitErrors {
         if known.snr != snr || known.rate != rate {
             *known = Known { snr, rate, hazard: modulation.bit_hazard(snr) };
         }
-        FrameErrors::loss_of(known.hazard, frame.bytes)
+        known.hazard
+    }
+}
+
+/// Noise around a frame at a receiver.
+#[derive(Debug)]
+pub(super) struct Noise<'a> {
+    errors: FrameErrors,
+    modulation: Modulation,
+    /// By signal-to-noise ratio.
+    hazard: f64,
+    /// None: nothing is lost.
+    chance: Option<&'a mut Stream>,
+}
+
+impl Noise<'_> {
+    /// Whether so many bytes of the frame are lost.
+    #[inline]
+    pub(super) fn takes(&mut self, bytes: u32) -> bool {
+        let loss = self.loss(bytes);
+        self.chance.as_mut().is_some_and(|chance| chance.chance(loss))
+    }
+
+    /// Whether all of the frame is lost: a station for which it is not understands any MPDU of it. Those of an A-MPDU
+    /// count as equally long.
+    #[inline]
+    pub(super) fn takes_all(&mut self, frame: &Frame) -> bool {
+        let mpdus = u32::from(frame.mpdus);
+        let loss = match mpdus {
+            1 => self.loss(frame.bytes),
+            _ => libm::pow(self.loss(frame.bytes / mpdus), mpdus.into()),
+        };
+        self.chance.as_mut().is_some_and(|chance| chance.chance(loss))
+    }
+
+    fn loss(&self, bytes: u32) -> f64 {
+        match self.errors {
+            FrameErrors::BySnr => FrameErrors::loss_of(self.hazard, bytes),
+            _ => self.errors.loss(self.modulation, 0.0, bytes),
+        }
     }
 }

@@ -44,6 +44,6 @@ impl Flow {
 
     /// The packet as the MAC takes it.
     pub(super) fn msdu(&self, packet: Packet) -> Msdu {
-        Msdu { to: self.to, rate: self.rate, psdu_bytes: packet.size + self.overhead_bytes, packet }
+        Msdu { to: self.to, rate: self.rate, mpdu_bytes: packet.size + self.overhead_bytes, packet }
     }
 }

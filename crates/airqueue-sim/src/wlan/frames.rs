@@ -3,11 +3,12 @@
 use super::air::OnAir;
 use super::engine::{END, Event, Wlan};
 use super::hearing::{Alone, Ended, OnAirNow};
-use super::tap::Heard;
+use super::tap::{Carried, Heard};
 use crate::event::EventQueue;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Overheard, Reaction};
 use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
+use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
 /// A frame that ends.
@@ -175,9 +176,14 @@ impl Wlan {
             self.deliver(from, frame.queue.into(), now);
         }
         if TAPPED {
-            let held = self.macs[from].held(frame.queue.into());
-            let data = held.filter(|_| frame.kind == FrameKind::Data);
-            self.tap.tell(frame, data.map(|msdu| msdu.packet), begins, now);
+            let mpdus = self.macs[from].sent(frame.queue.into());
+            let mpdus = mpdus.filter(|_| frame.kind == FrameKind::Data);
+            let carried = mpdus.map(|(msdu, decoded)| Carried {
+                packet: msdu.packet,
+                mpdu_bytes: msdu.mpdu_bytes,
+                decoded,
+            });
+            self.tap.tell(frame, carried, begins, now);
         }
         self.follow_up(from, now, queue);
         // In an order that does not depend on who is in a crowd.
@@ -221,12 +227,11 @@ impl Wlan {
         ending: &mut Ending,
     ) -> Meaning {
         let (frame, survived) = (&ending.frame, end.outcome.decoded());
-        let signal = || self.ears.signal(frame.from, station);
-        let bit_error = survived && self.errors.lose(frame, station, end, signal);
-        let decoded = survived && !bit_error;
+        let decoded = survived && self.decodes(frame, station, end);
         if TAPPED {
             let End { outcome, engaged, .. } = *end;
             let station = StationId(station as u32);
+            let bit_error = survived && !decoded;
             self.tap.hear(Heard { station, outcome, engaged, bit_error });
         }
         if station != frame.to.index() {
@@ -235,6 +240,23 @@ impl Wlan {
         self.stations[frame.from.index()].on_outcome(frame, end.outcome, !decoded, ending.time);
         ending.received = decoded;
         if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
+    }
+
+    /// Whether noise leaves a station anything of a frame that no other has destroyed there. Whose data they are
+    /// looks at each MPDU.
+    #[inline]
+    fn decodes(&mut self, frame: &Frame, station: usize, end: &End) -> bool {
+        let signal = || self.ears.signal(frame.from, station);
+        let mut noise = (self.errors.happen()).then(|| self.errors.at(frame, station, end, signal));
+        if station != frame.to.index() || frame.kind != FrameKind::Data {
+            return !noise.is_some_and(|mut noise| noise.takes_all(frame));
+        }
+        let takes = |mpdu: u32| match (&mut noise, frame.mpdus) {
+            (None, _) => false,
+            (Some(noise), 1) => noise.takes(frame.bytes),
+            (Some(noise), _) => noise.takes(mpdu + DELIMITER_BYTES),
+        };
+        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), takes)
     }
 
     #[inline]

@@ -68,15 +68,38 @@ impl Interface {
 
     /// The next packet for the MAC.
     pub(super) fn take(&mut self, now: Time) -> Option<Packet> {
+        self.take_by(now, |stages| stages.take(now))
+    }
+
+    #[inline]
+    fn take_by(
+        &mut self,
+        now: Time,
+        take: impl FnOnce(&mut Stages) -> Option<Packet>,
+    ) -> Option<Packet> {
         self.pass(now);
         let marked = self.stages.account().marked;
-        let packet = self.stages.take(now);
+        let packet = take(&mut self.stages);
         self.count(marked);
         if let Some(packet) = &packet {
             self.tally.taken.add(packet);
             self.tally.waited.add(now - packet.created);
         }
         packet
+    }
+
+    /// The packet for a hop that [`Self::take_along`] returns.
+    pub(super) fn peek_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        self.pass(now);
+        let marked = self.stages.account().marked;
+        let packet = self.stages.peek_along(hop, now).copied();
+        self.count(marked);
+        packet
+    }
+
+    /// The next packet for a hop, out of turn.
+    pub(super) fn take_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        self.take_by(now, |stages| stages.take_along(hop, now))
     }
 
     /// Lets time pass to `now` with the queue as long as it is.

@@ -84,8 +84,8 @@ pub struct AirTally {
 /// What a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationTally {
-    /// RTS, CTS, data, ACK and CF-End that it sent, in this order.
-    pub sent: [AirTally; 5],
+    /// RTS, CTS, data, ACK, CF-End, block ack and requests for one that it sent, in this order.
+    pub sent: [AirTally; 7],
     /// Of its data frames those that their receiver did not decode.
     pub data_lost: AirTally,
     /// Of the first frames of its exchanges (RTS, or data without RTS) those that were destroyed where they
@@ -119,6 +119,8 @@ fn place(kind: FrameKind) -> usize {
         FrameKind::Data => 2,
         FrameKind::Ack => 3,
         FrameKind::CfEnd => 4,
+        FrameKind::BlockAck => 5,
+        FrameKind::BlockAckRequest => 6,
     }
 }
 

@@ -121,11 +121,8 @@ impl Wlan {
     pub fn under_way(&self) -> Vec<u64> {
         let mut packets: Vec<u64> = self.flows.iter().map(|flow| flow.waiting).collect();
         for interface in &self.interfaces {
-            let mac = &self.macs[interface.station];
-            if let Some(msdu) = mac.held(interface.category)
-                && !mac.is_received(interface.category)
-            {
-                packets[msdu.packet.flow as usize] += 1;
+            for packet in self.macs[interface.station].under_way(interface.category) {
+                packets[packet.flow as usize] += 1;
             }
         }
         packets

@@ -74,8 +74,7 @@ pub struct FlowSpec {
     pub queue: usize,
     /// The rate of their frames.
     pub rate: RateIndex,
-    /// What a frame adds to an IP packet: LLC/SNAP, MAC header, FCS; at rates of 802.11ac and later also the
-    /// delimiter of an A-MPDU of one MPDU ([`airqueue_wifi::Phy::single_psdu_bytes`]).
+    /// What an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
     pub overhead_bytes: u32,
     /// How packets are made.
     pub source: SourceSpec,
@@ -212,8 +211,7 @@ impl WlanSpec {
             return Err(WlanError::NoQueue { flow, station, queue: spec.queue });
         }
         let bytes = spec.source.size_bytes.saturating_add(spec.overhead_bytes);
-        let phy = &self.network.phy;
-        let most = phy.single_psdu_bytes(spec.rate, phy.max_mpdu_bytes(spec.rate));
+        let most = self.network.phy.max_mpdu_bytes(spec.rate);
         if bytes > most {
             return Err(WlanError::TooLong { flow, bytes, most });
         }

@@ -26,6 +26,17 @@ impl Heard {
     }
 }
 
+/// A packet in a data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The packet.
+    pub packet: Packet,
+    /// Bytes of its MPDU, header and FCS included.
+    pub mpdu_bytes: u32,
+    /// Whether the one that the frame is for has decoded it.
+    pub decoded: bool,
+}
+
 /// A frame that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aired {
@@ -35,8 +46,8 @@ pub struct Aired {
     pub ends: Time,
     /// The frame.
     pub frame: Frame,
-    /// What it carries, if it is a data frame.
-    pub packet: Option<Packet>,
+    /// What it carries, if it is a data frame, in its order.
+    pub carried: Vec<Carried>,
     /// What became of it at each station that it reached, by rising id.
     pub heard: Vec<Heard>,
 }
@@ -79,6 +90,7 @@ pub(super) struct Socket {
     tap: Option<Box<dyn Tap>>,
     /// What is known so far of the frame that ends.
     heard: Vec<Heard>,
+    carried: Vec<Carried>,
 }
 
 impl Socket {
@@ -101,14 +113,24 @@ impl Socket {
     }
 
     /// The frame has ended everywhere.
-    pub(super) fn tell(&mut self, frame: Frame, packet: Option<Packet>, begins: Time, ends: Time) {
+    pub(super) fn tell(
+        &mut self,
+        frame: Frame,
+        packets: impl Iterator<Item = Carried>,
+        begins: Time,
+        ends: Time,
+    ) {
         let mut heard = std::mem::take(&mut self.heard);
         heard.sort_unstable_by_key(|heard| heard.station);
-        let mut aired = Aired { begins, ends, frame, packet, heard };
+        let mut carried = std::mem::take(&mut self.carried);
+        carried.extend(packets);
+        let mut aired = Aired { begins, ends, frame, carried, heard };
         if let Some(tap) = &mut self.tap {
             tap.on_frame(&aired);
         }
         aired.heard.clear();
+        aired.carried.clear();
         self.heard = aired.heard;
+        self.carried = aired.carried;
     }
 }

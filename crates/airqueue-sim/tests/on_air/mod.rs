@@ -8,6 +8,7 @@ use airqueue_sim::wlan::{FlowSpec, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
 use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::phy::Response;
 
 /// One station's knowledge, from what it sensed, decoded and sent.
 struct View<'a> {
@@ -135,7 +136,8 @@ impl<'a> View<'a> {
             return Err("two frames at once".into());
         }
         let to_itself = frame.to == self.id;
-        if frame.kind == FrameKind::Ack || frame.kind == FrameKind::Cts && !to_itself {
+        let answers = matches!(frame.kind, FrameKind::Ack | FrameKind::BlockAck);
+        if answers || frame.kind == FrameKind::Cts && !to_itself {
             return match self.owed.take() {
                 Some(owed) if owed == (now, frame.kind, frame.to) => Ok(()),
                 owed => Err(format!("an answer to nothing, it owes {owed:?}")),
@@ -209,7 +211,8 @@ impl<'a> View<'a> {
         let own = aired.frame.from == self.id;
         if own {
             self.sending = false;
-            if matches!(aired.frame.kind, FrameKind::Rts | FrameKind::Data) {
+            use FrameKind::{BlockAckRequest, Data, Rts};
+            if matches!(aired.frame.kind, Rts | Data | BlockAckRequest) {
                 self.timeout = now + self.spec.network.phy.response_timeout(aired.frame.rate);
             }
             if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
@@ -274,14 +277,18 @@ impl<'a> View<'a> {
         }
         let sifs = now + phy.sifs();
         match frame.kind {
-            FrameKind::Data => self.owed = Some((sifs, FrameKind::Ack, frame.from)),
+            FrameKind::Data | FrameKind::BlockAckRequest => {
+                let several = frame.response != Response::Ack;
+                let kind = if several { FrameKind::BlockAck } else { FrameKind::Ack };
+                self.owed = Some((sifs, kind, frame.from));
+            }
             FrameKind::Rts if now >= self.nav => {
                 self.owed = Some((sifs, FrameKind::Cts, frame.from));
             }
             FrameKind::Rts => {}
             FrameKind::Cts => self.next = Some((sifs, true)),
             // A TXOP may go on.
-            FrameKind::Ack => {
+            FrameKind::Ack | FrameKind::BlockAck => {
                 self.got_through = true;
                 self.next = Some((sifs, false));
             }

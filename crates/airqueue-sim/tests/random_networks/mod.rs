@@ -9,9 +9,10 @@ use airqueue_qdisc::{AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PiePa
 use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
-use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
+use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Network, Txop};
 use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
-use airqueue_wifi::phy::{Preamble, Protection, Slot, dsss, erp, ofdm};
+use airqueue_wifi::phy::{Band, Capability, Preamble, Protection, Slot, Width};
+use airqueue_wifi::phy::{dsss, erp, he, ht, ofdm, vht};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -40,17 +41,24 @@ pub fn networks() -> impl Strategy<Value = WlanSpec> {
 
 fn network() -> impl Strategy<Value = Network> {
     let behaviours = vec![Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
-    (0..5, select(behaviours), any::<bool>()).prop_map(|(layer, behaviour, one_rate)| {
+    (0..8, select(behaviours), any::<bool>()).prop_map(|(layer, behaviour, one_rate)| {
         let rules = behaviour.rules();
         let conventions = rules.conventions;
-        let phy = match layer {
-            0 => dsss(Preamble::Long, conventions),
-            1 => dsss(Preamble::Short, conventions),
-            2 => ofdm(conventions),
-            3 => erp(Slot::Short, Preamble::Long, conventions),
-            _ => erp(Slot::Long, Preamble::Short, conventions),
-        };
-        let slowest = phy.rates().map(|(_, rate)| rate).min().unwrap();
+        let phy =
+            match layer {
+                0 => dsss(Preamble::Long, conventions),
+                1 => dsss(Preamble::Short, conventions),
+                2 => ofdm(conventions),
+                3 => erp(Slot::Short, Preamble::Long, conventions),
+                4 => erp(Slot::Long, Preamble::Short, conventions),
+                5 => ht(Band::Ghz5, Capability { width: Width::Mhz40, streams: 2 }, conventions)
+                    .unwrap(),
+                6 => vht(Capability { width: Width::Mhz80, streams: 2 }, conventions).unwrap(),
+                _ => he(Band::Ghz5, Capability { width: Width::Mhz20, streams: 1 }, conventions)
+                    .unwrap(),
+            };
+        let old = phy.rates().filter(|&(index, _)| phy.mcs(index).is_none());
+        let slowest = old.map(|(_, rate)| rate).min().unwrap();
         let phy = if one_rate { phy.with_control_rate(slowest).unwrap() } else { phy };
         Network::new(phy, rules)
     })
@@ -118,19 +126,35 @@ fn station() -> impl Strategy<Value = Station> {
         select(threshold),
         select(protection),
         (1u32..=7, 1u32..=4),
+        prop::option::weighted(0.8, aggregation()),
+        select(vec![Span::from_millis(3), Span::from_millis(30), MacConfig::LIFETIME]),
     );
     (mac, any::<Option<Index>>(), queue()).prop_map(|(mac, rate, queue)| {
-        let (categories, rts_threshold_bytes, protection, limits) = mac;
+        let (categories, rts_threshold_bytes, protection, limits, aggregation, lifetime) = mac;
         let config = MacConfig {
             experimental: true,
             rts_threshold_bytes,
             protection,
             short_retry_limit: limits.0,
             long_retry_limit: limits.1,
+            aggregation,
+            lifetime,
             ..MacConfig::new(categories)
         };
         (config, rate, queue)
     })
+}
+
+fn aggregation() -> impl Strategy<Value = Aggregation> {
+    let (bytes, window) = (vec![2000, 10_000, u32::MAX], vec![1, 2, 5, 64, u32::MAX]);
+    (select(bytes), select(window))
+        .prop_map(|(max_bytes, window)| Aggregation { max_bytes, window })
+}
+
+/// Whether a flow's packets may share frames.
+pub fn is_aggregated(spec: &WlanSpec, flow: &FlowSpec) -> bool {
+    spec.stations[flow.from.index()].mac.aggregation.is_some()
+        && spec.network.phy.mcs(flow.rate).is_some()
 }
 
 fn category() -> impl Strategy<Value = CategoryConfig> {

@@ -29,6 +29,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data behind a CTS |
 /// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End gives back what is left | - |
 /// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle, whatever the NAV | - |
+/// | an A-MPDU without a block ack | is sent again | a block ack request in an access of its own, which is repeated until it is answered | - |
 /// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
 ///
 /// Not taken over: ns-3's single RTS for all frames of a TXOP, its lifetime of queued packets; ns-2's retry counters that outlive a packet, and the
@@ -77,6 +78,9 @@ pub struct Rules {
     /// Whether frames of a TXOP with a limit announce all that is left of it, and a CF-End gives back what is not
     /// used, if it is worth it (10.22.2.8).
     pub announces_txop: bool,
+    /// Whether an A-MPDU that no block ack answered is followed by a request for one (IEEE 802.11-2016, 10.24.7.7,
+    /// leaves the choice), before anything is sent again.
+    pub requests_block_ack: bool,
     /// Whether a TXOP goes on PIFS after the failure of a frame that was not its first, if the
     /// medium is idle then (10.22.2.2).
     pub resumes_txop: bool,
@@ -150,6 +154,7 @@ impl Rules {
         answers_need_idle: false,
         reception_decides: true,
         announces_txop: false,
+        requests_block_ack: false,
         resumes_txop: false,
         capture: Capture::None,
     };
@@ -162,6 +167,7 @@ impl Rules {
         shared_retries: true,
         window_outlives_packet: true,
         announces_txop: true,
+        requests_block_ack: true,
         resumes_txop: true,
         capture: Capture::Sinr { threshold_db: 4.0, noise_w: 1e-13, window: NS3_DETECTION },
         ..Rules::STANDARD

@@ -1,7 +1,8 @@
 //! One queue's side of the MAC: its frame, its window, its retries.
 
+use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
-use super::frame::Msdu;
+use crate::phy::Response;
 use airqueue_core::{Span, Time};
 
 /// What one queue of a station did.
@@ -11,6 +12,8 @@ pub struct CategoryTally {
     pub attempts: u64,
     /// Exchanges that no response completed.
     pub failures: u64,
+    /// MPDUs in data frames, each time they were sent.
+    pub mpdus: u64,
     /// Packets acknowledged.
     pub acknowledged: u64,
     /// Packets given up after the last retry.
@@ -25,6 +28,7 @@ impl CategoryTally {
         CategoryTally {
             attempts: self.attempts + other.attempts,
             failures: self.failures + other.failures,
+            mpdus: self.mpdus + other.mpdus,
             acknowledged: self.acknowledged + other.acknowledged,
             given_up: self.given_up + other.given_up,
             internal_collisions: self.internal_collisions + other.internal_collisions,
@@ -36,6 +40,7 @@ impl CategoryTally {
         CategoryTally {
             attempts: self.attempts - before.attempts,
             failures: self.failures - before.failures,
+            mpdus: self.mpdus - before.mpdus,
             acknowledged: self.acknowledged - before.acknowledged,
             given_up: self.given_up - before.given_up,
             internal_collisions: self.internal_collisions - before.internal_collisions,
@@ -49,12 +54,9 @@ pub(super) struct Category {
     pub(super) config: CategoryConfig,
     /// Values of the present window.
     pub(super) cw: u32,
-    pub(super) held: Option<Msdu>,
-    /// What the transmissions of the held packet have taken, with their responses and the SIFS between.
-    pub(super) airtime: Span,
-    /// The receiver has it already: an ACK was lost. Stands for the receiver's duplicate detection
-    /// (IEEE 802.11-2016, 10.3.2.11), which knows it by its sequence number.
-    pub(super) received: bool,
+    pub(super) batch: Batch,
+    /// No block ack came for an A-MPDU, and its sender asks for one before it sends more.
+    pub(super) asks: bool,
     pub(super) short_retries: u32,
     pub(super) long_retries: u32,
     /// Failures since the last success.
@@ -75,7 +77,7 @@ pub(super) enum Opportunity {
     Last,
     /// All that ends by then.
     Until(Time),
-    /// So many packets after the one under way.
+    /// So many packets after the exchange under way.
     Packets(u32),
 }
 
@@ -84,9 +86,8 @@ impl Category {
         Category {
             config,
             cw: config.cw_min,
-            held: None,
-            airtime: Span::ZERO,
-            received: false,
+            batch: Batch::new(),
+            asks: false,
             short_retries: 0,
             long_retries: 0,
             in_a_row: 0,
@@ -117,6 +118,29 @@ impl Category {
             }
             Opportunity::Until(limit) => end <= *limit,
         }
+    }
+
+    /// What answers the frame that an exchange is about.
+    #[inline]
+    pub(super) fn response(&self) -> Response {
+        let ppdu = &self.batch.ppdu;
+        if self.asks { Response::to_window(ppdu.window) } else { ppdu.response() }
+    }
+
+    /// An exchange with more than one packet begins.
+    pub(super) fn use_up(&mut self) {
+        if let Opportunity::Packets(left) = &mut self.opportunity {
+            *left = left.saturating_sub(u32::from(self.batch.ppdu.mpdus).saturating_sub(1));
+        }
+    }
+
+    /// Gives up packets that were in hand for this long. True if there were any.
+    pub(super) fn give_up_expired(&mut self, lifetime: Span, now: Time) -> bool {
+        let given_up = self.batch.give_up_older(lifetime, now);
+        self.tally.given_up += given_up;
+        // There is nothing left to ask about.
+        self.asks &= self.batch.first().is_some();
+        given_up > 0
     }
 
     /// The window after a failure; `given_up`: which was the packet's last.

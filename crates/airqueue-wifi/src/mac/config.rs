@@ -48,6 +48,25 @@ pub struct MacConfig {
     pub short_retry_limit: u32,
     /// Most transmissions of a data frame behind RTS and CTS (dot11LongRetryLimit).
     pub long_retry_limit: u32,
+    /// Several packets share a frame at rates of 802.11n and later; none: each has its own.
+    pub aggregation: Option<Aggregation>,
+    /// How long the MAC tries to send a packet under a block ack agreement, where no retry limit holds
+    /// (dot11EDCATableMSDULifetime).
+    pub lifetime: Span,
+}
+
+/// A-MPDUs as a station sends them, within the limits of the standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// The most bytes of a PSDU.
+    pub max_bytes: u32,
+    /// The window of the block ack agreements, in MPDUs.
+    pub window: u32,
+}
+
+impl Aggregation {
+    /// No more than the standard says.
+    pub const STANDARD: Aggregation = Aggregation { max_bytes: u32::MAX, window: u32::MAX };
 }
 
 /// What no MAC can be.
@@ -72,6 +91,12 @@ pub enum MacError {
     TxopLimit(Span),
     #[error("a retry limit is 0; a frame must be sent at least once")]
     NoAttempt,
+    #[error(
+        "aggregation within {max_bytes} bytes and a window of {window} MPDUs; both must be positive"
+    )]
+    NoAggregation { max_bytes: u32, window: u32 },
+    #[error("a lifetime of {0}; it must be positive")]
+    Lifetime(Span),
 }
 
 fn hint(most: u32) -> &'static str {
@@ -141,7 +166,10 @@ impl From<EdcaParameters> for CategoryConfig {
 }
 
 impl MacConfig {
-    /// A station with these queues, without RTS and protection, with the standard's retry limits.
+    /// 500 TU (IEEE 802.11-2016, C.3).
+    pub const LIFETIME: Span = Span::from_micros(500 * 1_024);
+
+    /// A station with these queues, without RTS, protection and aggregation, with the standard's retry limits.
     pub fn new(categories: Vec<CategoryConfig>) -> MacConfig {
         MacConfig {
             categories,
@@ -151,6 +179,8 @@ impl MacConfig {
             protection_rate: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
+            aggregation: None,
+            lifetime: Self::LIFETIME,
         }
     }
 
@@ -161,6 +191,14 @@ impl MacConfig {
         }
         if self.short_retry_limit == 0 || self.long_retry_limit == 0 {
             return Err(MacError::NoAttempt);
+        }
+        if let Some(Aggregation { max_bytes, window }) = self.aggregation
+            && (max_bytes == 0 || window == 0)
+        {
+            return Err(MacError::NoAggregation { max_bytes, window });
+        }
+        if self.lifetime <= Span::ZERO {
+            return Err(MacError::Lifetime(self.lifetime));
         }
         self.categories.iter().try_for_each(|category| category.check(self.experimental))
     }

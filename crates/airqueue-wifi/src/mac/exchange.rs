@@ -1,21 +1,22 @@
 //! What a station sends and answers: its own exchanges, and those of others with it.
 
+use super::compose::Subject;
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::txop::Pause;
 use super::view::Network;
-use crate::phy::frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
-use crate::phy::{Protection, RateIndex};
-use airqueue_core::{Span, Time};
+use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::phy::{Protection, RateIndex, Response};
+use airqueue_core::{Packet, Span, Time};
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was acknowledged.
     Acknowledged,
-    /// It was given up after the last retry.
+    /// It was given up: after the last retry, or at the end of its lifetime.
     GivenUp {
-        /// All the same its receiver has it: only ACKs were lost.
+        /// All the same its receiver has it: only acknowledgements were lost.
         received: bool,
     },
 }
@@ -23,14 +24,12 @@ pub enum Fate {
 /// A packet that the MAC is done with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// The queue that it came from.
-    pub queue: usize,
     /// The packet.
     pub msdu: Msdu,
     /// How it ended.
     pub fate: Fate,
-    /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between. Time kept
-    /// free for a response counts whether that came or not.
+    /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between; of an A-MPDU a
+    /// share by bytes. Time kept free for a response counts whether that came or not.
     pub airtime: Span,
 }
 
@@ -40,6 +39,8 @@ pub(super) enum Step {
     Rts,
     CtsToSelf,
     Data,
+    /// A request for the block ack that an A-MPDU did not get.
+    Request,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +51,16 @@ pub(super) enum State {
     Responding(Frame),
     /// A response is on the air.
     Answering,
+    /// An exchange begins now.
+    Beginning { queue: usize },
     /// A frame of one's own is on the air.
     Sending { queue: usize, step: Step },
     /// It was sent and a response is due.
     Waiting { queue: usize, step: Step },
-    /// SIFS before the next frame of one's own.
-    Pausing { queue: usize, step: Step },
+    /// SIFS before the second frame of an exchange.
+    Pausing { queue: usize },
+    /// SIFS before the next exchange of a TXOP.
+    Continuing { queue: usize },
     /// SIFS before the CF-End of a TXOP.
     Ending { queue: usize },
     /// It is on the air.
@@ -69,11 +74,11 @@ pub(super) enum State {
 impl Mac {
     pub(super) fn on_frame_for_me(&mut self, frame: &Frame, now: Time, net: &Network) {
         if let State::Waiting { queue, step } = self.state {
+            let peer = self.held(queue).map(|msdu| msdu.to);
             let awaited = match step {
                 Step::Rts => FrameKind::Cts,
-                Step::CtsToSelf | Step::Data => FrameKind::Ack,
+                _ => kind_of(self.categories[queue].response()),
             };
-            let peer = self.categories[queue].held.as_ref().map(|msdu| msdu.to);
             if frame.kind == awaited && peer == Some(frame.from) {
                 self.on_response(queue, step, now, net);
                 return;
@@ -94,119 +99,175 @@ impl Mac {
     fn response_to(&self, frame: &Frame, now: Time, net: &Network) -> Option<Frame> {
         let rate = net.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
-            FrameKind::Data => {
+            FrameKind::Data | FrameKind::BlockAckRequest => {
                 // What is announced beyond the exchange goes on being so.
-                let rest = frame.nav - net.phy.data_nav(frame.rate);
-                (FrameKind::Ack, ACK_BYTES, rest.max(Span::ZERO))
+                let rest = frame.nav - net.phy.response_nav(frame.rate, frame.response);
+                (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
             }
             FrameKind::Rts if !self.view.is_kept_silent(now) => {
                 (FrameKind::Cts, CTS_BYTES, net.phy.cts_nav(rate, frame.nav))
             }
             _ => return None,
         };
-        let (from, to) = (self.id, frame.from);
-        Some(Frame { kind, from, to, rate, bytes, nav, queue: 0, opens: false, retry: false })
+        Some(Frame { bytes, nav, ..Frame::new(kind, self.id, frame.from, rate) })
     }
 
     fn on_response(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+        let lifetime = self.config.lifetime;
         let category = &mut self.categories[queue];
         if step == Step::Rts {
             if !net.rules.shared_retries {
                 // A short frame has got through (10.3.4.4; `recvCTS` of ns-2).
                 category.short_retries = 0;
             }
-            self.state = State::Pausing { queue, step: Step::Data };
+            self.state = State::Pausing { queue };
             self.timer = now + net.phy.sifs();
             return;
         }
-        category.tally.acknowledged += 1;
+        let response = category.response();
+        category.asks = false;
+        category.tally.acknowledged += category.batch.on_acknowledged(response);
+        if category.batch.ppdu.is_agreed() {
+            category.give_up_expired(lifetime, now);
+        }
         category.succeed();
         self.state = State::Served { queue };
         self.timer = Time::MAX;
-        self.finish(queue, Fate::Acknowledged);
+        self.finish(queue);
     }
 
-    /// The receiver of this station's data frame has decoded it. False if it had it already.
-    pub fn on_received_by_peer(&mut self, queue: usize) -> bool {
-        !std::mem::replace(&mut self.categories[queue].received, true)
+    /// The receiver has found this station's data frame and decodes its MPDUs; `lost` says of one with so many
+    /// bytes whether it does not. True if any was decoded.
+    #[inline]
+    pub fn on_received_by_peer(&mut self, queue: usize, lost: impl FnMut(u32) -> bool) -> bool {
+        self.categories[queue].batch.on_received(lost)
     }
 
-    fn finish(&mut self, queue: usize, fate: Fate) {
-        self.fates[queue] = fate;
+    /// A packet of a queue that its receiver passes up, each once and in their order.
+    #[inline]
+    pub fn poll_passed_up(&mut self, queue: usize) -> Option<Packet> {
+        self.categories[queue].batch.pass_up()
+    }
+
+    fn finish(&mut self, queue: usize) {
         self.done |= 1 << queue;
     }
 
-    /// A packet that the MAC is done with; [`Self::on_next`] is to follow for its queue.
+    /// A queue of which packets may be finished ([`Self::poll_finished`]) and that is to go on with
+    /// [`Self::on_next`].
     #[inline]
-    pub fn poll_finished(&mut self) -> Option<Finished> {
+    pub fn poll_done(&mut self) -> Option<usize> {
         if self.done == 0 {
             return None;
         }
         let queue = self.done.trailing_zeros() as usize;
         self.done &= self.done - 1;
         let category = &mut self.categories[queue];
-        category.received = false;
         category.short_retries = 0;
         category.long_retries = 0;
-        let airtime = std::mem::take(&mut category.airtime);
-        let msdu = category.held.take()?;
-        Some(Finished { queue, msdu, fate: self.fates[queue], airtime })
+        Some(queue)
     }
 
-    fn needs_rts(&self, msdu: &Msdu) -> bool {
-        msdu.psdu_bytes > self.config.rts_threshold_bytes
-            || self.config.protection == Protection::RtsCts
+    /// A packet that the MAC is done with, as it is with all before it. Those that its receiver has passed up by
+    /// now are to be asked for first.
+    #[inline]
+    pub fn poll_finished(&mut self, queue: usize) -> Option<Finished> {
+        self.categories[queue].batch.pop_finished()
     }
 
-    pub(super) fn first_step(&self, msdu: &Msdu) -> Step {
-        if self.needs_rts(msdu) {
+    fn needs_rts(&self, queue: usize) -> bool {
+        let category = &self.categories[queue];
+        let bytes = if category.asks { BLOCK_ACK_REQUEST_BYTES } else { category.batch.ppdu.bytes };
+        bytes > self.config.rts_threshold_bytes || self.config.protection == Protection::RtsCts
+    }
+
+    /// The first frame of the exchange that [`Self::compose`] has made up.
+    pub(super) fn first_step(&self, queue: usize) -> Step {
+        if self.needs_rts(queue) {
             Step::Rts
         } else if self.config.protection == Protection::CtsToSelf {
             Step::CtsToSelf
         } else {
-            Step::Data
+            self.second_step(queue)
         }
     }
 
-    /// The rate of what precedes a data frame.
-    pub(super) fn control_rate(&self, msdu: &Msdu, net: &Network) -> RateIndex {
-        self.config.protection_rate.unwrap_or_else(|| net.phy.response_rate(msdu.rate))
+    /// What follows behind RTS and CTS, or a CTS to oneself.
+    fn second_step(&self, queue: usize) -> Step {
+        if self.categories[queue].asks { Step::Request } else { Step::Data }
     }
 
-    pub(super) fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
-        let msdu = self.categories[queue].held.expect("an exchange has a packet");
-        let phy = &net.phy;
-        let control = self.control_rate(&msdu, net);
-        let airtime = phy.airtime(msdu.rate, msdu.psdu_bytes);
-        let (kind, to, rate, bytes, nav) = match step {
+    /// The rate of what precedes a data frame.
+    pub(super) fn control_rate(&self, data: RateIndex, net: &Network) -> RateIndex {
+        self.config.protection_rate.unwrap_or_else(|| net.phy.response_rate(data))
+    }
+
+    /// The exchange that [`Self::compose`] has made up begins: its first frame.
+    ///
+    /// # Panics
+    ///
+    /// If no exchange is to begin.
+    pub fn begin(&mut self, now: Time, net: &Network) -> Frame {
+        let State::Beginning { queue } = self.state else {
+            panic!("no exchange is to begin, but {:?}", self.state);
+        };
+        self.begin_exchange(queue, now, net)
+    }
+
+    fn begin_exchange(&mut self, queue: usize, now: Time, net: &Network) -> Frame {
+        let category = &mut self.categories[queue];
+        category.tally.attempts += 1;
+        if !category.asks {
+            category.use_up();
+        }
+        self.send(queue, self.first_step(queue), now, net)
+    }
+
+    fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
+        let &Msdu { to, rate: data, .. } = self.held(queue).expect("an exchange has a packet");
+        let Subject { rate, bytes, mpdus, response } =
+            self.subject(queue, net).expect("an exchange has a packet");
+        let (phy, control) = (&net.phy, self.control_rate(data, net));
+        let airtime = phy.airtime(rate, bytes);
+        let frame = Frame {
+            queue: queue as u8,
+            response,
+            ..Frame::new(FrameKind::Rts, self.id, to, control)
+        };
+        let frame = match step {
             Step::Rts => {
-                let nav = phy.rts_nav(control, msdu.rate, airtime);
-                (FrameKind::Rts, msdu.to, control, RTS_BYTES, nav)
+                let nav = phy.rts_nav(control, rate, airtime, response);
+                Frame { bytes: RTS_BYTES, nav, ..frame }
             }
             Step::CtsToSelf => {
-                let nav = phy.cts_to_self_nav(msdu.rate, airtime);
-                (FrameKind::Cts, self.id, control, CTS_BYTES, nav)
+                let nav = phy.cts_to_self_nav(rate, airtime, response);
+                Frame { kind: FrameKind::Cts, to: self.id, bytes: CTS_BYTES, nav, ..frame }
             }
-            Step::Data => {
-                (FrameKind::Data, msdu.to, msdu.rate, msdu.psdu_bytes, phy.data_nav(msdu.rate))
+            Step::Data | Step::Request => {
+                let kind =
+                    if step == Step::Data { FrameKind::Data } else { FrameKind::BlockAckRequest };
+                let nav = phy.response_nav(rate, response);
+                Frame { kind, rate, bytes, mpdus, nav, ..frame }
             }
         };
-        let nav = self.announce(queue, nav, phy.airtime(rate, bytes), now, net);
-        let begins = step == self.first_step(&msdu);
         // A CTS to oneself is nobody's to receive.
-        let opens = step == Step::Rts || step == Step::Data && !self.needs_rts(&msdu);
+        let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(queue);
+        let nav = self.announce(queue, frame.nav, phy.airtime(frame.rate, frame.bytes), now, net);
+        let takes = match step {
+            Step::Rts => phy.protection(Protection::RtsCts, control),
+            Step::CtsToSelf => phy.protection(Protection::CtsToSelf, control),
+            Step::Data | Step::Request => airtime + phy.sifs() + phy.response(rate, response),
+        };
         let category = &mut self.categories[queue];
-        category.tally.attempts += u64::from(begins);
-        category.airtime = category.airtime
-            + match step {
-                Step::Rts => phy.protection(Protection::RtsCts, control),
-                Step::CtsToSelf => phy.protection(Protection::CtsToSelf, control),
-                Step::Data => airtime + phy.sifs() + phy.ack(phy.response_rate(msdu.rate)),
-            };
-        let retry = category.short_retries + category.long_retries > 0;
+        category.batch.charge(takes);
+        let mut retry = category.short_retries + category.long_retries > 0;
+        if step == Step::Data {
+            category.tally.mpdus += u64::from(mpdus);
+            retry = category.batch.on_sent();
+        }
         self.state = State::Sending { queue, step };
         self.timer = Time::MAX;
-        Frame { kind, from: self.id, to, rate, bytes, nav, queue: queue as u8, opens, retry }
+        Frame { nav, opens, retry, ..frame }
     }
 
     /// Its own frame has ended. [`Self::settle`] is due.
@@ -215,7 +276,7 @@ impl Mac {
         self.view.end_busy(now);
         match self.state {
             State::Sending { queue, step: Step::CtsToSelf } => {
-                self.state = State::Pausing { queue, step: Step::Data };
+                self.state = State::Pausing { queue };
                 self.timer = now + net.phy.sifs();
             }
             State::GivingBack { queue } => {
@@ -230,32 +291,46 @@ impl Mac {
         }
     }
 
+    /// The queue whose next exchange is to be made up ([`Self::compose`]) before the timer goes off.
+    #[inline]
+    pub fn is_to_compose(&self) -> Option<usize> {
+        match self.state {
+            State::Continuing { queue } => Some(queue),
+            State::Suspended(pause) => Some(pause.queue),
+            _ => None,
+        }
+    }
+
     /// The timer goes off; `receiving` says whether the receiver is with a frame that it may decode. The
     /// frame that is to begin now, if one is. [`Self::settle`] is due.
     pub fn on_timer(&mut self, now: Time, receiving: bool, net: &Network) -> Option<Frame> {
         self.timer = Time::MAX;
         let clear = !self.view.is_busy() && !self.view.is_kept_silent(now);
+        let hindered = net.rules.answers_need_idle && !clear;
         match self.state {
             State::Responding(frame) => {
-                if frame.kind == FrameKind::Cts && net.rules.answers_need_idle && !clear {
+                if frame.kind == FrameKind::Cts && hindered {
                     self.state = State::Idle;
                     return None;
                 }
                 self.state = State::Answering;
                 Some(frame)
             }
-            State::Pausing { queue, step } if net.rules.answers_need_idle && !clear => {
-                self.state = State::Idle;
+            State::Pausing { queue } | State::Continuing { queue } if hindered => {
                 // The next packet of a TXOP has not begun its exchange.
-                let first = self.categories[queue].held.map(|msdu| self.first_step(&msdu));
-                self.categories[queue].tally.failures += u64::from(first != Some(step));
+                let begun = self.state == State::Pausing { queue };
+                self.state = State::Idle;
+                self.categories[queue].tally.failures += u64::from(begun);
                 self.categories[queue].widen(false, false, 0);
                 self.draw(queue, Time::ZERO, net);
                 None
             }
-            State::Pausing { queue, step } => Some(self.send(queue, step, now, net)),
+            State::Pausing { queue } => Some(self.send(queue, self.second_step(queue), now, net)),
+            State::Continuing { queue } => Some(self.begin_exchange(queue, now, net)),
             State::Ending { queue } => Some(self.cf_end(queue, net)),
-            State::Suspended(pause) => self.resume(pause, now, net),
+            State::Suspended(pause) => {
+                self.resume(pause, now, net).then(|| self.begin_exchange(pause.queue, now, net))
+            }
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).
                 if !(net.rules.reception_decides && receiving) {
@@ -269,29 +344,53 @@ impl Mac {
 
     /// No response came.
     pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
-        self.categories[queue].tally.failures += 1;
-        self.categories[queue].announced = now;
+        let category = &mut self.categories[queue];
+        category.tally.failures += 1;
+        category.announced = now;
+        category.asks |= net.rules.requests_block_ack
+            && step == Step::Data
+            && category.response() != Response::Ack;
         if self.survives_failure(queue, net) {
             self.suspend(queue, step, now, net);
         } else {
             self.state = State::Idle;
             self.timer = Time::MAX;
-            self.retry(queue, step, net);
+            self.retry(queue, step, now, net);
         }
     }
 
-    /// Widens the window and draws again; the packet may be given up.
-    pub(super) fn retry(&mut self, queue: usize, step: Step, net: &Network) {
-        let given_up = self.count_retry(queue, step, net);
-        let outlives = net.rules.window_outlives_packet;
-        self.categories[queue].widen(given_up, outlives, self.config.short_retry_limit);
+    /// Widens the window and draws again; packets may be given up.
+    pub(super) fn retry(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+        let given_up = self.count_retry(queue, step, now, net);
+        self.widen(queue, given_up, net);
         self.draw(queue, Time::ZERO, net);
     }
 
-    /// Counts a failure; true if it was the packet's last.
-    pub(super) fn count_retry(&mut self, queue: usize, step: Step, net: &Network) -> bool {
-        let behind_rts = self.categories[queue].held.is_some_and(|msdu| self.needs_rts(&msdu));
+    /// Widens the window. What is sent under a block ack agreement is not given up for its retries, and the window
+    /// starts again after as many as that would have taken (10.22.2.2).
+    pub(super) fn widen(&mut self, queue: usize, given_up: bool, net: &Network) {
         let category = &mut self.categories[queue];
+        let outlives = net.rules.window_outlives_packet || category.batch.ppdu.is_agreed();
+        category.widen(given_up, outlives, self.config.short_retry_limit);
+    }
+
+    /// Counts a failure; true if it was a packet's last.
+    pub(super) fn count_retry(
+        &mut self,
+        queue: usize,
+        step: Step,
+        now: Time,
+        net: &Network,
+    ) -> bool {
+        let behind_rts = self.needs_rts(queue);
+        let category = &mut self.categories[queue];
+        if category.batch.ppdu.is_agreed() {
+            let given_up = category.give_up_expired(self.config.lifetime, now);
+            if given_up {
+                self.finish(queue);
+            }
+            return given_up;
+        }
         let (count, limit) = if step == Step::Data && behind_rts && !net.rules.shared_retries {
             (&mut category.long_retries, self.config.long_retry_limit)
         } else {
@@ -300,10 +399,18 @@ impl Mac {
         *count += 1;
         let given_up = *count >= limit;
         if given_up {
-            let received = category.received;
             category.tally.given_up += 1;
-            self.finish(queue, Fate::GivenUp { received });
+            category.batch.give_up_first();
+            self.finish(queue);
         }
         given_up
+    }
+}
+
+/// What a response is on the air.
+fn kind_of(response: Response) -> FrameKind {
+    match response {
+        Response::Ack => FrameKind::Ack,
+        Response::BlockAck | Response::BlockAck256 => FrameKind::BlockAck,
     }
 }

@@ -1,7 +1,7 @@
 //! What goes on the air, and what it is made from.
 
 use crate::medium::StationId;
-use crate::phy::RateIndex;
+use crate::phy::{RateIndex, Response};
 use airqueue_core::{Packet, Span};
 
 /// What a frame is for.
@@ -11,10 +11,14 @@ pub enum FrameKind {
     Rts,
     /// Clear to send: an answer, or to oneself if `to` is `from`.
     Cts,
-    /// Data, which an ACK answers.
+    /// Data: an MPDU, or an A-MPDU.
     Data,
     /// Acknowledgement.
     Ack,
+    /// Block acknowledgement.
+    BlockAck,
+    /// Asks for one.
+    BlockAckRequest,
     /// The end of a TXOP: who hears it forgets the NAV. For nobody in particular: `to` is `from`.
     CfEnd,
 }
@@ -30,7 +34,7 @@ pub struct Frame {
     pub to: StationId,
     /// At which rate.
     pub rate: RateIndex,
-    /// The PSDU with MAC header and FCS.
+    /// The PSDU.
     pub bytes: u32,
     /// Duration/ID: the NAV that it sets, counted from its end.
     pub nav: Span,
@@ -41,6 +45,29 @@ pub struct Frame {
     pub opens: bool,
     /// Whether it was sent before.
     pub retry: bool,
+    /// How many MPDUs it has.
+    pub mpdus: u16,
+    /// What answers data, or a request for a block ack.
+    pub response: Response,
+}
+
+impl Frame {
+    /// A frame of nothing, which announces nothing: what a response is, but for these.
+    pub(super) fn new(kind: FrameKind, from: StationId, to: StationId, rate: RateIndex) -> Frame {
+        Frame {
+            kind,
+            from,
+            to,
+            rate,
+            bytes: 0,
+            nav: Span::ZERO,
+            queue: 0,
+            opens: false,
+            retry: false,
+            mpdus: 1,
+            response: Response::Ack,
+        }
+    }
 }
 
 /// A packet on its way through the MAC.
@@ -52,6 +79,6 @@ pub struct Msdu {
     pub to: StationId,
     /// The rate of its data frames.
     pub rate: RateIndex,
-    /// The PSDU that carries it: packet, LLC/SNAP, MAC header, FCS.
-    pub psdu_bytes: u32,
+    /// The MPDU that carries it: packet, LLC/SNAP, MAC header, FCS.
+    pub mpdu_bytes: u32,
 }

@@ -15,8 +15,10 @@
 //! is asked first.
 
 mod backoff;
+mod batch;
 mod behaviour;
 mod category;
+mod compose;
 mod config;
 mod crowd;
 mod exchange;
@@ -27,7 +29,7 @@ mod view;
 
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};
 pub use category::CategoryTally;
-pub use config::{CategoryConfig, MacConfig, MacError, Txop};
+pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};
 pub use crowd::Crowd;
 pub use exchange::{Fate, Finished};
 pub use frame::{Frame, FrameKind, Msdu};

@@ -4,7 +4,7 @@ use super::backoff::Backoff;
 use super::behaviour::{Arrival, BackoffDraw};
 use super::category::{Category, CategoryTally};
 use super::config::{MacConfig, MacError};
-use super::exchange::{Fate, State, Step};
+use super::exchange::{State, Step};
 use super::frame::{Frame, Msdu};
 use super::view::{Network, Overheard, View};
 use crate::contention::CountdownRule;
@@ -32,10 +32,9 @@ pub struct Mac {
     pub(super) backoffs: [Backoff; 4],
     pub(super) id: StationId,
     pub(super) timer: Time,
-    /// Queues whose packets are done with, one bit each.
+    /// Queues that are to go on with their next packets, one bit each.
     pub(super) done: u8,
     pub(super) categories: Vec<Category>,
-    pub(super) fates: [Fate; 4],
     pub(super) config: MacConfig,
     pub(super) chance: Stream,
 }
@@ -62,7 +61,6 @@ impl Mac {
             timer: Time::MAX,
             done: 0,
             categories: config.categories.iter().map(|&c| Category::new(c)).collect(),
-            fates: [Fate::Acknowledged; 4],
             config,
             chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
         })
@@ -84,16 +82,6 @@ impl Mac {
     /// What a queue did so far; nothing if there is no such queue.
     pub fn tally(&self, queue: usize) -> CategoryTally {
         self.categories.get(queue).map(|category| category.tally).unwrap_or_default()
-    }
-
-    /// Whether the receiver has the packet that it holds for a queue: only an ACK is missing.
-    pub fn is_received(&self, queue: usize) -> bool {
-        self.categories[queue].received
-    }
-
-    /// The packet that it holds for a queue.
-    pub fn held(&self, queue: usize) -> Option<&Msdu> {
-        self.categories[queue].held.as_ref()
     }
 
     /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
@@ -163,8 +151,8 @@ impl Mac {
 
     /// A packet comes for a queue that holds none.
     pub fn on_packet(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
-        debug_assert!(self.categories[queue].held.is_none(), "the MAC holds one packet of a queue");
-        self.categories[queue].held = Some(msdu);
+        debug_assert!(self.is_empty(queue), "the MAC takes a queue's packets when it needs them");
+        self.hold(queue, msdu, now, net);
         let base = self.view.base();
         let busy = self.view.frozen || self.view.is_busy() || self.view.is_kept_silent(now);
         let backoff = &mut self.backoffs[queue];
@@ -255,13 +243,14 @@ impl Mac {
         }
     }
 
-    /// Its backoff has ended: the frame that it sends. Of several queues the last, which has the highest
-    /// priority, goes; the others behave as after a collision (10.22.2.4).
+    /// Its backoff has ended: the queue that sends now, what [`Self::compose`] makes up and [`Self::begin`] begins.
+    /// Of several queues the last, which has the highest priority, goes; the others behave as after a
+    /// collision (10.22.2.4).
     ///
     /// # Panics
     ///
     /// If `now` is not [`Self::next_grant`].
-    pub fn on_grant(&mut self, now: Time, net: &Network) -> Frame {
+    pub fn on_grant(&mut self, now: Time, net: &Network) -> usize {
         let base = self.view.base();
         let ended = |b: &Backoff| b.ready && b.grant(base, net.slot) <= now;
         let winner = (0..self.queues).rev().find(|&q| ended(&self.backoffs[q]));
@@ -270,17 +259,16 @@ impl Mac {
         self.backoffs[winner].fresh = false;
         self.categories[winner].open(now);
         // In an exchange from now on: the other counters stop here.
-        self.state = State::Pausing { queue: winner, step: Step::Data };
+        self.state = State::Beginning { queue: winner };
         self.freeze(now, net);
         for queue in (0..winner).filter(|q| losers & 1 << q != 0) {
             self.categories[queue].tally.internal_collisions += 1;
-            self.retry(queue, Step::Data, net);
+            self.retry(queue, Step::Data, now, net);
         }
-        let msdu = self.categories[winner].held.expect("a queue that is ready holds a packet");
-        self.send(winner, self.first_step(&msdu), now, net)
+        winner
     }
 
-    /// One of its frames, which [`Self::on_grant`] or [`Self::on_timer`] returned, goes on the air.
+    /// One of its frames, which [`Self::begin`] or [`Self::on_timer`] returned, goes on the air.
     #[inline]
     pub fn on_transmit(&mut self, now: Time) {
         self.view.begin_busy(now);

@@ -19,17 +19,22 @@ pub(super) struct Pause {
 }
 
 impl Mac {
-    /// The packet that follows in a queue whose last one is finished, if one does.
+    /// A queue whose finished packets are gone ([`Self::poll_done`]) goes on; `next`: with this packet, if it has
+    /// none in hand.
     pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, net: &Network) {
-        self.categories[queue].held = next;
-        self.backoffs[queue].ready = next.is_some();
+        if let Some(msdu) = next {
+            self.hold(queue, msdu, now, net);
+        } else {
+            self.send_one(queue, net);
+        }
+        self.backoffs[queue].ready = self.held(queue).is_some();
         if self.state != (State::Served { queue }) {
             return;
         }
         let resume = now + net.phy.sifs();
         self.timer = resume;
-        if let Some(msdu) = next.filter(|msdu| self.may_go_on(queue, msdu, resume, net)) {
-            self.state = State::Pausing { queue, step: self.first_step(&msdu) };
+        if self.may_go_on(queue, resume, net) {
+            self.state = State::Continuing { queue };
         } else if self.gives_back(queue, resume, net) {
             self.state = State::Ending { queue };
         } else {
@@ -39,22 +44,20 @@ impl Mac {
         }
     }
 
-    /// Whether an exchange that begins at `begins` still fits into the TXOP.
-    fn may_go_on(&mut self, queue: usize, msdu: &Msdu, begins: Time, net: &Network) -> bool {
+    /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
+    fn may_go_on(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
         if self.categories[queue].opportunity == Opportunity::Last {
             return false;
         }
-        let phy = &net.phy;
-        let protection = match self.first_step(msdu) {
-            Step::Rts => phy.protection(Protection::RtsCts, self.control_rate(msdu, net)),
-            Step::CtsToSelf => phy.protection(Protection::CtsToSelf, self.control_rate(msdu, net)),
-            Step::Data => Span::ZERO,
+        let Some(subject) = self.subject(queue, net) else { return false };
+        let control = self.control_rate(subject.rate, net);
+        let protection = match self.first_step(queue) {
+            Step::Rts => net.phy.protection(Protection::RtsCts, control),
+            Step::CtsToSelf => net.phy.protection(Protection::CtsToSelf, control),
+            Step::Data | Step::Request => Span::ZERO,
         };
-        let exchange = protection
-            + phy.airtime(msdu.rate, msdu.psdu_bytes)
-            + phy.sifs()
-            + phy.ack(phy.response_rate(msdu.rate));
-        self.categories[queue].continue_until(begins + exchange)
+        let ends = begins + protection + subject.time(&net.phy);
+        self.categories[queue].continue_until(ends)
     }
 
     /// Whether a CF-End at `begins` would end before what the others have been told.
@@ -69,17 +72,8 @@ impl Mac {
     pub(super) fn cf_end(&mut self, queue: usize, net: &Network) -> Frame {
         self.state = State::GivingBack { queue };
         self.timer = Time::MAX;
-        Frame {
-            kind: FrameKind::CfEnd,
-            from: self.id,
-            to: self.id,
-            rate: cf_end_rate(&net.phy),
-            bytes: CF_END_BYTES,
-            nav: Span::ZERO,
-            queue: queue as u8,
-            opens: false,
-            retry: false,
-        }
+        let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&net.phy));
+        Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame }
     }
 
     /// What a frame of `airtime` that begins at `now` announces, and no less than `nav`, its own exchange.
@@ -113,9 +107,9 @@ impl Mac {
     /// backoff than behind any TXOP if the exchange no longer fits.
     pub(super) fn suspend(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
         let resume = now + net.phy.aifs(1);
-        let given_up = self.count_retry(queue, step, net);
-        let held = self.categories[queue].held;
-        if given_up || held.is_some_and(|msdu| self.may_go_on(queue, &msdu, resume, net)) {
+        let given_up = self.count_retry(queue, step, now, net);
+        self.send_one(queue, net);
+        if given_up || self.may_go_on(queue, resume, net) {
             self.state = State::Suspended(Pause { queue, failure: now, busy: self.view.busy_time });
             self.timer = resume;
         } else {
@@ -125,26 +119,24 @@ impl Mac {
         }
     }
 
-    /// That is over. The medium counts, not the NAV, which a frame may have set that ended the wait (as in ns-3).
-    pub(super) fn resume(&mut self, pause: Pause, now: Time, net: &Network) -> Option<Frame> {
-        let queue = pause.queue;
+    /// That is over; true if the TXOP goes on. The medium counts, not the NAV, which a frame may have set that ended
+    /// the wait (as in ns-3).
+    pub(super) fn resume(&mut self, pause: Pause, now: Time, net: &Network) -> bool {
         if self.view.has_noticed(now) || self.view.busy_time != pause.busy {
             self.abandon(pause, now, net);
-            return None;
+            return false;
         }
-        let held = self.categories[queue].held;
-        if let Some(msdu) = held.filter(|msdu| self.may_go_on(queue, msdu, now, net)) {
-            return Some(self.send(queue, self.first_step(&msdu), now, net));
+        let goes_on = self.may_go_on(pause.queue, now, net);
+        if !goes_on {
+            self.release(pause, now, net);
         }
-        self.release(pause, now, net);
-        None
+        goes_on
     }
 
     /// The TXOP does not go on. (ns-3 draws before it widens the window.)
     pub(super) fn abandon(&mut self, pause: Pause, now: Time, net: &Network) {
         self.release(pause, now, net);
-        let outlives = net.rules.window_outlives_packet;
-        self.categories[pause.queue].widen(false, outlives, self.config.short_retry_limit);
+        self.widen(pause.queue, false, net);
     }
 
     /// A wait for the TXOP to go on ends it. An idle medium has been so since the failure or since then.

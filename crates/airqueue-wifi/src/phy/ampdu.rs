@@ -4,11 +4,10 @@
 //! Nothing is allocated, so that it can be asked for each transmission. MSDUs are not aggregated within
 //! an MPDU (A-MSDU).
 
+use super::frames::DELIMITER_BYTES;
 use super::{Phy, RateIndex};
 use airqueue_core::Span;
 
-/// The delimiter in front of each MPDU (9.7.1).
-const DELIMITER_BYTES: u32 = 4;
 /// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
 const MAX_PPDU: Span = Span::from_micros(5_484);
 /// MPDUs that a block ack can tell of before 802.11ax, and since.
@@ -40,6 +39,8 @@ pub struct Ampdu {
 }
 
 impl Ampdu {
+    const EMPTY: Ampdu = Ampdu { mpdus: 0, bytes: 0, last: 0 };
+
     /// The same and an MPDU, which begins no less than `apart_bytes` behind the one before: empty
     /// delimiters fill what is missing. `None` if it would have more than 2^32 bytes.
     pub fn with(self, mpdu_bytes: u32, apart_bytes: u32) -> Option<Ampdu> {
@@ -60,6 +61,45 @@ impl Ampdu {
     /// Bytes of the PSDU.
     pub fn bytes(self) -> u32 {
         self.bytes
+    }
+}
+
+/// An A-MPDU that is being put together at some rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filling {
+    ampdu: Ampdu,
+    most_bytes: u32,
+    most_mpdus: u32,
+    apart_bytes: u32,
+}
+
+impl Filling {
+    /// Nothing, and nothing fits.
+    pub const EMPTY: Filling =
+        Filling { ampdu: Ampdu::EMPTY, most_bytes: 0, most_mpdus: 0, apart_bytes: 0 };
+
+    /// Adds an MPDU of so many bytes, header and FCS included; false if it does not fit.
+    #[inline]
+    pub fn add(&mut self, mpdu_bytes: u32) -> bool {
+        let longer = self.with(mpdu_bytes);
+        self.ampdu = longer.unwrap_or(self.ampdu);
+        longer.is_some()
+    }
+
+    /// Whether an MPDU of so many bytes still fits.
+    #[inline]
+    pub fn admits(&self, mpdu_bytes: u32) -> bool {
+        self.with(mpdu_bytes).is_some()
+    }
+
+    fn with(&self, mpdu_bytes: u32) -> Option<Ampdu> {
+        let longer = self.ampdu.with(mpdu_bytes, self.apart_bytes)?;
+        (longer.bytes <= self.most_bytes && longer.mpdus <= self.most_mpdus).then_some(longer)
+    }
+
+    /// What it has become so far.
+    pub fn ampdu(&self) -> Ampdu {
+        self.ampdu
     }
 }
 
@@ -88,6 +128,16 @@ impl Phy {
         })
     }
 
+    /// An empty A-MPDU at a rate, to be filled.
+    pub fn filling(&self, index: RateIndex, limits: &AmpduLimits) -> Filling {
+        Filling {
+            ampdu: Ampdu::EMPTY,
+            most_bytes: self.most_bytes(index, limits.duration).unwrap_or(0).min(limits.bytes),
+            most_mpdus: limits.mpdus,
+            apart_bytes: self.apart_bytes(index, limits.start_spacing),
+        }
+    }
+
     /// The A-MPDU of as many of these MPDUs as fit, in their order: it ends before the first that does
     /// not. It is empty if not even one fits. `mpdu_bytes` are their lengths with header and FCS.
     pub fn fill(
@@ -96,16 +146,9 @@ impl Phy {
         limits: &AmpduLimits,
         mpdu_bytes: impl IntoIterator<Item = u32>,
     ) -> Ampdu {
-        let most = self.most_bytes(index, limits.duration).unwrap_or(0).min(limits.bytes);
-        let apart = self.apart_bytes(index, limits.start_spacing);
-        let mut ampdu = Ampdu::default();
-        for mpdu in mpdu_bytes.into_iter().take(limits.mpdus as usize) {
-            match ampdu.with(mpdu, apart) {
-                Some(longer) if longer.bytes <= most => ampdu = longer,
-                _ => break,
-            }
-        }
-        ampdu
+        let mut filling = self.filling(index, limits);
+        let _ = mpdu_bytes.into_iter().all(|mpdu| filling.add(mpdu));
+        filling.ampdu
     }
 
     /// Bytes of the PSDU that is one MPDU: VHT and HE put that into an A-MPDU too (10.13.7).

@@ -53,6 +53,8 @@ pub const FOUR_ADDRESS_HEADER_BYTES: u32 = 30;
 pub const FOUR_ADDRESS_QOS_HEADER_BYTES: u32 = 32;
 /// Frame check sequence.
 pub const FCS_BYTES: u32 = 4;
+/// The delimiter in front of each MPDU of an A-MPDU (9.7.1).
+pub const DELIMITER_BYTES: u32 = 4;
 /// LLC and SNAP headers, which say that the frame carries IP (RFC 1042).
 pub const LLC_SNAP_BYTES: u32 = 8;
 /// All that ns-2's `Mac/802_11` adds to an IP packet: always four addresses, no LLC/SNAP.

@@ -48,7 +48,7 @@ mod mode;
 mod ofdm;
 mod vht;
 
-pub use ampdu::{Ampdu, AmpduLimits};
+pub use ampdu::{Ampdu, AmpduLimits, Filling};
 pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, HtTxTime, ResponseTimeout};
 pub use dsss::{Preamble, dsss};
 pub use edca::{AccessCategory, EdcaEdition, EdcaParameters, EdcaRole, edca_defaults};
@@ -287,9 +287,14 @@ impl Phy {
         self.airtime(self.response_rate(index), response.bytes())
     }
 
-    /// The Duration/ID of a frame at this rate behind which comes only its response: SIFS and that.
+    /// The Duration/ID of a frame at this rate behind which comes only its response: SIFS and that (IEEE
+    /// 802.11-2016, 9.2.5.2). That of the response is 0.
+    #[inline]
     pub fn response_nav(&self, index: RateIndex, response: Response) -> Span {
-        self.nav(self.sifs() + self.response(index, response))
+        match response {
+            Response::Ack => self.timing(index).data_nav,
+            _ => self.nav(self.sifs() + self.response(index, response)),
+        }
     }
 
     /// The rate of the response to a frame, and of an RTS in front of it if nothing needs to be
@@ -318,18 +323,17 @@ impl Phy {
         }
     }
 
-    /// The Duration/ID of a data frame at this rate that an ACK answers and nothing follows: SIFS and
-    /// the ACK (IEEE 802.11-2016, 9.2.5.2). That of the ACK is 0.
-    #[inline]
-    pub fn data_nav(&self, index: RateIndex) -> Span {
-        self.timing(index).data_nav
-    }
-
     /// The Duration/ID of an RTS at the rate `rts` in front of a data frame at the rate `data` that lasts
-    /// `frame`: three SIFS, CTS, frame, ACK.
-    pub fn rts_nav(&self, rts: RateIndex, data: RateIndex, frame: Span) -> Span {
+    /// `frame`: three SIFS, CTS, frame, response.
+    pub fn rts_nav(
+        &self,
+        rts: RateIndex,
+        data: RateIndex,
+        frame: Span,
+        response: Response,
+    ) -> Span {
         let cts = self.cts(self.response_rate(rts));
-        self.nav(self.sifs() + cts + self.until_ack(data, frame))
+        self.nav(self.sifs() + cts + self.until_response(data, frame, response))
     }
 
     /// The Duration/ID of a CTS at the rate `cts` that answers an RTS which said `rts_nav`: that less
@@ -339,9 +343,9 @@ impl Phy {
     }
 
     /// The Duration/ID of a CTS to oneself in front of a data frame at the rate `data` that lasts
-    /// `frame`: two SIFS, frame, ACK.
-    pub fn cts_to_self_nav(&self, data: RateIndex, frame: Span) -> Span {
-        self.nav(self.until_ack(data, frame))
+    /// `frame`: two SIFS, frame, response.
+    pub fn cts_to_self_nav(&self, data: RateIndex, frame: Span, response: Response) -> Span {
+        self.nav(self.until_response(data, frame, response))
     }
 
     /// What Duration/ID says if `left` is left of an exchange: whole microseconds ([`DurationField`]),
@@ -357,9 +361,9 @@ impl Phy {
         self.layer.aifs(2) + self.sifs() + self.cts(response) + self.preamble(response)
     }
 
-    /// SIFS, the data frame, SIFS, its ACK.
-    fn until_ack(&self, data: RateIndex, frame: Span) -> Span {
-        self.sifs() + frame + self.sifs() + self.ack(self.response_rate(data))
+    /// SIFS, the data frame, SIFS, its response.
+    fn until_response(&self, data: RateIndex, frame: Span, response: Response) -> Span {
+        self.sifs() + frame + self.sifs() + self.response(data, response)
     }
 
     fn mode(&self, index: RateIndex) -> &Mode {

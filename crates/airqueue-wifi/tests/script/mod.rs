@@ -12,7 +12,7 @@ use airqueue_wifi::mac::{
     Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Network, Txop,
 };
 use airqueue_wifi::medium::{Outcome, StationId};
-use airqueue_wifi::phy::{Preamble, RateIndex, dsss, frames};
+use airqueue_wifi::phy::{Preamble, RateIndex, Response, dsss, frames};
 use std::collections::VecDeque;
 
 pub const ME: StationId = StationId(0);
@@ -208,9 +208,13 @@ impl Station {
             FrameKind::Rts => (self.control_rate(), frames::RTS_BYTES),
             FrameKind::Cts | FrameKind::Ack => (self.control_rate(), frames::ACK_BYTES),
             FrameKind::CfEnd => (self.slowest_rate(), frames::CF_END_BYTES),
+            FrameKind::BlockAck => (self.control_rate(), frames::BLOCK_ACK_BYTES),
+            FrameKind::BlockAckRequest => (self.control_rate(), frames::BLOCK_ACK_REQUEST_BYTES),
             FrameKind::Data => (self.data_rate(), PSDU_BYTES),
         };
-        Frame { kind, from, to, rate, bytes, nav, queue: 0, opens: false, retry: false }
+        let response = Response::Ack;
+        let (opens, retry) = (false, false);
+        Frame { kind, from, to, rate, bytes, nav, queue: 0, opens, retry, mpdus: 1, response }
     }
 
     /// What the station has sent: from when on, in µs, and what.
@@ -257,6 +261,9 @@ impl Station {
             self.end(hopeful, ending, now);
         }
         if self.mac.next_timer() == now {
+            if let Some(queue) = self.mac.is_to_compose() {
+                self.compose(queue, now);
+            }
             let receiving = self.hopeful > 0;
             self.beginning = self.mac.on_timer(now, receiving, &self.net);
             self.follow_up(now);
@@ -268,7 +275,9 @@ impl Station {
         }
         if self.mac.next_grant() == now {
             assert!(self.beginning.is_none(), "two frames at {now}");
-            self.beginning = Some(self.mac.on_grant(now, &self.net));
+            let queue = self.mac.on_grant(now, &self.net);
+            self.compose(queue, now);
+            self.beginning = Some(self.mac.begin(now, &self.net));
             self.follow_up(now);
         }
         if let Some(frame) = self.beginning.take() {
@@ -311,8 +320,8 @@ impl Station {
     fn arrive(&mut self, queue: usize, now: Time) {
         self.packets += 1;
         let packet = Packet::new(self.packets, queue as u32, 1000, now);
-        let msdu = Msdu { packet, to: PEER, rate: self.data_rate(), psdu_bytes: PSDU_BYTES };
-        if self.mac.held(queue).is_none() {
+        let msdu = Msdu { packet, to: PEER, rate: self.data_rate(), mpdu_bytes: PSDU_BYTES };
+        if self.mac.is_empty(queue) {
             self.mac.on_packet(queue, msdu, now, &self.net);
             self.mac.settle(now, &self.net);
         } else {
@@ -320,12 +329,25 @@ impl Station {
         }
     }
 
+    /// What waits goes along as far as it may.
+    fn compose(&mut self, queue: usize, now: Time) {
+        if !self.mac.compose(queue, now, &self.net) {
+            return;
+        }
+        while let Some(msdu) = self.queues[queue].pop_front_if(|msdu| self.mac.admits(queue, msdu))
+        {
+            self.mac.join(queue, msdu, now, &self.net);
+        }
+    }
+
     fn follow_up(&mut self, now: Time) {
-        while let Some(finished) = self.mac.poll_finished() {
-            self.fates.push((now.as_nanos() / 1000, finished.fate));
-            self.airtimes.push(finished.airtime.as_nanos() / 1000);
-            let next = self.queues[finished.queue].pop_front();
-            self.mac.on_next(finished.queue, next, now, &self.net);
+        while let Some(queue) = self.mac.poll_done() {
+            while let Some(finished) = self.mac.poll_finished(queue) {
+                self.fates.push((now.as_nanos() / 1000, finished.fate));
+                self.airtimes.push(finished.airtime.as_nanos() / 1000);
+            }
+            let next = self.mac.is_empty(queue).then(|| self.queues[queue].pop_front());
+            self.mac.on_next(queue, next.flatten(), now, &self.net);
         }
         self.mac.settle(now, &self.net);
     }
@@ -339,7 +361,9 @@ impl Station {
         };
         let answer = self.answers.pop_front().unwrap_or(Answer::Heard);
         if answer != Answer::None && kind == FrameKind::Ack {
-            self.delivered += u64::from(self.mac.on_received_by_peer(frame.queue.into()));
+            let queue = frame.queue.into();
+            self.mac.on_received_by_peer(queue, |_| false);
+            self.delivered += std::iter::from_fn(|| self.mac.poll_passed_up(queue)).count() as u64;
         }
         if answer != Answer::Heard {
             return;

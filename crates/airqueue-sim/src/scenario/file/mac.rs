@@ -1,6 +1,6 @@
 //! The keys of channel access.
 
-use crate::scenario::quantity::{Quantity, Rate, Size, TxopLimit};
+use crate::scenario::quantity::{Duration, Quantity, Rate, Size, TxopLimit};
 use crate::scenario::table::Table;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Protection};
@@ -27,6 +27,11 @@ pub(in crate::scenario) struct MacTable {
     pub(in crate::scenario) protection: Option<ProtectionName>,
     /// Rate of RTS, and of CTS to oneself. The default is that of the response to the data frame.
     pub(in crate::scenario) protection_rate: Option<Quantity<Rate>>,
+    /// Several packets in one frame, from 802.11n on.
+    pub(in crate::scenario) aggregation: Option<Table<AggregationTable>>,
+    /// How long the MAC tries to send a packet whose frame may have several: these are not given up for their
+    /// retries. It counts from when the MAC took it. The default is 512 ms.
+    pub(in crate::scenario) lifetime: Option<Quantity<Duration>>,
     /// Allows what the standard does not: AIFSN above 15, any contention window, the other countdown rule.
     pub(in crate::scenario) experimental: Option<bool>,
     /// The parameters of DCF.
@@ -43,6 +48,21 @@ pub(in crate::scenario) enum AccessName {
     Dcf,
     /// Enhanced distributed channel access: four queues, one for each access category.
     Edca,
+}
+
+/// A-MPDUs with block ack, as a station sends them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct AggregationTable {
+    /// Whether there are any. The default is true.
+    pub(in crate::scenario) enabled: Option<bool>,
+    /// The largest A-MPDU. The default is what the standard allows: 65535 B for 802.11n, 1048575 B for ac, 6500631 B
+    /// for ax (524287 B at 2.4 GHz). No frame lasts longer than 5.484 ms.
+    pub(in crate::scenario) max_size: Option<Quantity<Size>>,
+    /// How many packets may be under way without a block ack. The default is what the standard allows: 64, and 256 for
+    /// ax.
+    #[schemars(range(min = 1, max = 256))]
+    pub(in crate::scenario) window: Option<u32>,
 }
 
 /// Channel access of a station without QoS.

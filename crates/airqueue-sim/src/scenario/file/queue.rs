@@ -20,7 +20,8 @@ pub(in crate::scenario) struct QueueTable {
     pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
     /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
     pub(in crate::scenario) drop_from: Option<DropFromName>,
-    /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`: there is none.
+    /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`, there is
+    /// none; behind all but droptail it is `64 packets` where the MAC aggregates: what it finds packets for one receiver in.
     pub(in crate::scenario) ring: Option<Quantity<Packets>>,
     /// What counts on top of each IP packet wherever the queue counts bytes. The default is `0 B`; Linux
     /// counts the 14 B of an Ethernet header.

@@ -4,8 +4,8 @@ use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{
-    FCS_BYTES, FOUR_ADDRESS_HEADER_BYTES, FOUR_ADDRESS_QOS_HEADER_BYTES, HEADER_BYTES,
-    LLC_SNAP_BYTES, QOS_HEADER_BYTES,
+    BLOCK_ACK_256_BYTES, FCS_BYTES, FOUR_ADDRESS_HEADER_BYTES, FOUR_ADDRESS_QOS_HEADER_BYTES,
+    HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES,
 };
 
 /// FCS, as an index needs it.
@@ -20,6 +20,8 @@ const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const CF_END: u8 = 0xe4;
+const BLOCK_ACK_REQUEST: u8 = 0x84;
+const BLOCK_ACK: u8 = 0x94;
 const DATA: u8 = 0x08;
 const QOS_DATA: u8 = 0x88;
 /// Second byte: from and to the distribution system, which is what four addresses mean.
@@ -115,6 +117,8 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::Cts => CTS,
         FrameKind::Ack | FrameKind::Data => ACK,
         FrameKind::CfEnd => CF_END,
+        FrameKind::BlockAck => BLOCK_ACK,
+        FrameKind::BlockAckRequest => BLOCK_ACK_REQUEST,
     };
     begin(kind, 0, frame, out);
     if frame.kind == FrameKind::CfEnd {
@@ -122,8 +126,36 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
     } else {
         out.extend(address(frame.to));
     }
-    if matches!(frame.kind, FrameKind::Rts | FrameKind::CfEnd) {
+    if !matches!(frame.kind, FrameKind::Cts | FrameKind::Ack) {
         out.extend(address(frame.from));
+    }
+}
+
+/// What a block ack, or a request for one, says behind its addresses (9.3.1.8 and 9.3.1.9).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Score {
+    pub(super) priority: u8,
+    /// The first sequence number that it is about.
+    pub(super) start: u16,
+    /// What the receiver has of that and those behind it, one bit each.
+    pub(super) bitmap: [u8; 32],
+}
+
+impl Score {
+    /// Appends it as far as the frame has it.
+    pub(super) fn write(&self, frame: &Frame, out: &mut Vec<u8>) {
+        const COMPRESSED: u16 = 2 << 1;
+        /// In the place of the fragment number: 256 bits.
+        const BITS_256: u16 = 4;
+        let bitmap = match (frame.kind, frame.bytes) {
+            (FrameKind::BlockAckRequest, _) => &[][..],
+            (_, BLOCK_ACK_256_BYTES) => &self.bitmap[..],
+            _ => &self.bitmap[..8],
+        };
+        let length = if bitmap.len() == self.bitmap.len() { BITS_256 } else { 0 };
+        out.extend((COMPRESSED | u16::from(self.priority) << 12).to_le_bytes());
+        out.extend((self.start << 4 | length).to_le_bytes());
+        out.extend(bitmap);
     }
 }
 

@@ -12,15 +12,14 @@ mod bytes;
 mod radiotap;
 
 use super::spec::WlanSpec;
-use super::tap::{Aired, Tap};
-use airqueue_core::Packet;
-use airqueue_wifi::mac::Frame;
+use super::tap::{Aired, Carried, Tap};
+use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::frames::RTS_BYTES;
+use airqueue_wifi::phy::frames::BLOCK_ACK_256_BYTES;
 use airqueue_wifi::phy::{AccessCategory, Phy};
-use bytes::{Data, Layout};
-use radiotap::{RateFields, rate_fields};
-use std::collections::HashMap;
+use bytes::{Data, Layout, Score};
+use radiotap::{InAmpdu, RateFields, rate_fields};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -34,8 +33,13 @@ const LINK_TYPE: u32 = 127;
 /// User priorities of BK, BE, VI, VO (IEEE 802.11-2016, table 10-1).
 const PRIORITIES: [u8; 4] = [1, 0, 5, 6];
 
+/// Seconds, nanoseconds, bytes kept and bytes of the frame.
+const RECORD_HEADER_BYTES: usize = 16;
+/// A block ack of 802.11ax tells of so many MPDUs.
+const LONGEST_WINDOW: usize = 256;
+
 /// The fewest bytes that records can be cut to: control frames are always whole.
-pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + RTS_BYTES;
+pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + BLOCK_ACK_256_BYTES;
 /// Enough for all headers of a packet.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 /// Cuts no record.
@@ -68,11 +72,21 @@ pub enum PcapError {
     Io(#[from] io::Error),
 }
 
-/// The packet that a station's queue is busy with, as the air has seen it.
+/// A packet as the air has seen it.
 #[derive(Clone, Copy, Debug)]
-struct Current {
+struct Known {
     id: u64,
     sequence: u16,
+    received: bool,
+}
+
+/// What the air has seen of a station's queue.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Its last packets: no fewer than a block ack agreement has in its window.
+    last: VecDeque<Known>,
+    /// The first sequence number of its last data frame.
+    start: u16,
 }
 
 /// A tap that writes a capture.
@@ -89,7 +103,9 @@ pub struct Pcap<W> {
     /// The priority of each station's queues.
     priorities: Vec<Vec<u8>>,
     /// By station and queue.
-    current: HashMap<(StationId, u8), Current>,
+    streams: HashMap<(StationId, u8), Stream>,
+    /// A-MPDUs so far.
+    ampdus: u32,
     /// The next sequence number of a station; for QoS data by receiver and priority (10.3.2.11.2).
     sequences: HashMap<(StationId, Option<(StationId, u8)>), u16>,
     record: Vec<u8>,
@@ -122,8 +138,7 @@ impl<W: Write> Pcap<W> {
         let rates = rate_fields(&spec.network.phy);
         let layouts: Result<Vec<Layout>, PcapError> = (spec.flows.iter())
             .map(|flow| {
-                let delimiter_bytes = rates[flow.rate.as_usize()].delimiter_bytes;
-                let bytes = flow.overhead_bytes.saturating_sub(delimiter_bytes);
+                let bytes = flow.overhead_bytes;
                 let unknown = || PcapError::Overhead { flow: flow.name.clone(), bytes };
                 Layout::of(bytes).ok_or_else(unknown)
             })
@@ -138,7 +153,8 @@ impl<W: Write> Pcap<W> {
             phy: spec.network.phy.clone(),
             layouts,
             priorities: spec.stations.iter().map(|s| priorities(s.queues.len())).collect(),
-            current: HashMap::new(),
+            streams: HashMap::new(),
+            ampdus: 0,
             sequences: HashMap::new(),
             record: Vec::new(),
             failure: None,
@@ -153,65 +169,125 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    /// Whether the capture has the frame, and if so, with which FCS.
-    fn sees(&self, aired: &Aired) -> Option<bool> {
+    /// Whether the capture has a frame, or this MPDU of it, and if so, with which FCS.
+    fn sees(&self, aired: &Aired, carried: Option<&Carried>) -> Option<bool> {
+        let at_receiver = |decoded| carried.map_or(decoded, |carried| decoded && carried.decoded);
         match self.view {
-            View::Air => Some(aired.at_receiver().is_none_or(|heard| heard.decoded())),
+            View::Air => Some(at_receiver(aired.at_receiver().is_none_or(|heard| heard.decoded()))),
             View::Station(id) if aired.frame.from == id => Some(true),
             View::Station(id) => {
                 let heard = aired.at(id).filter(|heard| heard.decoded() || heard.engaged)?;
-                Some(heard.decoded())
+                let decoded = heard.decoded();
+                Some(if aired.frame.to == id { at_receiver(decoded) } else { decoded })
             }
         }
     }
 
-    /// The header of a data frame; it counts packets, whether they are captured or not.
-    fn data(&mut self, frame: &Frame, packet: &Packet) -> Data {
-        let layout = self.layouts[packet.flow as usize];
+    /// The header of a packet in a data frame; it counts packets, whether they are captured or not.
+    fn data(&mut self, frame: &Frame, carried: &Carried) -> Data {
+        let layout = self.layouts[carried.packet.flow as usize];
         let priority = self.priorities[frame.from.index()][usize::from(frame.queue)];
-        let place = (frame.from, frame.queue);
-        let before = self.current.get(&place).filter(|current| current.id == packet.id);
-        let (sequence, retry) = match before {
-            Some(current) => (current.sequence, true),
-            None => {
-                let stream = layout.is_qos().then_some((frame.to, priority));
-                let next = self.sequences.entry((frame.from, stream)).or_default();
-                let sequence = *next;
-                *next = (sequence + 1) % bytes::SEQUENCES;
-                self.current.insert(place, Current { id: packet.id, sequence });
-                (sequence, false)
-            }
-        };
-        Data { layout, priority, sequence, retry }
+        let stream = self.streams.entry((frame.from, frame.queue)).or_default();
+        let id = carried.packet.id;
+        if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
+            known.received |= carried.decoded;
+            return Data { layout, priority, sequence: known.sequence, retry: true };
+        }
+        let numbers = layout.is_qos().then_some((frame.to, priority));
+        let next = self.sequences.entry((frame.from, numbers)).or_default();
+        let sequence = *next;
+        *next = (sequence + 1) % bytes::SEQUENCES;
+        if stream.last.len() == LONGEST_WINDOW {
+            stream.last.pop_front();
+        }
+        stream.last.push_back(Known { id, sequence, received: carried.decoded });
+        Data { layout, priority, sequence, retry: false }
     }
 
-    fn write(&mut self, aired: &Aired, data: Option<(Data, Packet)>, good: bool) -> io::Result<()> {
+    /// What a block ack, or a request for one, says of the data of a station's queue.
+    fn score(&self, station: StationId, queue: u8) -> Score {
+        let priority = self.priorities[station.index()][usize::from(queue)];
+        let mut score = Score { priority, start: 0, bitmap: [0; 32] };
+        if let Some(stream) = self.streams.get(&(station, queue)) {
+            score.start = stream.start;
+            for known in stream.last.iter().filter(|known| known.received) {
+                let place = usize::from(
+                    (known.sequence + bytes::SEQUENCES - stream.start) % bytes::SEQUENCES,
+                );
+                if let Some(byte) = score.bitmap.get_mut(place / 8) {
+                    *byte |= 1 << (place % 8);
+                }
+            }
+        }
+        score
+    }
+
+    fn on_data(&mut self, aired: &Aired) -> io::Result<()> {
         let frame = &aired.frame;
+        let several = aired.carried.len() > 1;
+        self.ampdus = self.ampdus.wrapping_add(several.into());
+        for (place, carried) in aired.carried.iter().enumerate() {
+            let data = self.data(frame, carried);
+            if place == 0
+                && let Some(stream) = self.streams.get_mut(&(frame.from, frame.queue))
+            {
+                stream.start = data.sequence;
+            }
+            let Some(good) = self.sees(aired, Some(carried)) else { continue };
+            let last = place + 1 == aired.carried.len();
+            let within = several.then_some(InAmpdu { reference: self.ampdus, last });
+            let body = |record: &mut Vec<u8>| data.write(frame, &carried.packet, record);
+            self.write(aired, carried.mpdu_bytes, within, good, body)?;
+        }
+        Ok(())
+    }
+
+    fn on_control(&mut self, aired: &Aired) -> io::Result<()> {
+        let frame = &aired.frame;
+        let Some(good) = self.sees(aired, None) else { return Ok(()) };
+        let score = match frame.kind {
+            FrameKind::BlockAck => Some(self.score(frame.to, frame.queue)),
+            FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.queue)),
+            _ => None,
+        };
+        let body = |record: &mut Vec<u8>| {
+            bytes::control(frame, record);
+            score.inspect(|score| score.write(frame, record));
+        };
+        self.write(aired, frame.bytes, None, good, body)
+    }
+
+    fn write(
+        &mut self,
+        aired: &Aired,
+        mpdu_bytes: u32,
+        within: Option<InAmpdu>,
+        good: bool,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        let frame = &aired.frame;
+        let first_bit = aired.begins + self.phy.preamble(frame.rate);
+        self.record.clear();
+        self.record.resize(RECORD_HEADER_BYTES, 0);
         let fields = &self.rates[frame.rate.as_usize()];
-        let header_bytes = fields.bytes();
-        let mpdu_bytes = frame.bytes - fields.delimiter_bytes;
+        let tsft_us = first_bit.as_nanos() as u64 / 1_000;
+        let header_bytes = fields.write(tsft_us, good, within, &mut self.record);
         let length = header_bytes + mpdu_bytes;
         let kept = length.min(self.snap_bytes);
-        self.record.clear();
-        let ends = aired.ends.as_nanos();
-        let seconds = u32::try_from(ends / 1_000_000_000).unwrap_or(u32::MAX);
-        for word in [seconds, (ends % 1_000_000_000) as u32, kept, length] {
-            self.record.extend(word.to_le_bytes());
+        let ended = aired.ends.as_nanos();
+        let seconds = u32::try_from(ended / 1_000_000_000).unwrap_or(u32::MAX);
+        let words = [seconds, (ended % 1_000_000_000) as u32, kept, length];
+        for (place, word) in self.record.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
         }
-        let first_bit = aired.begins + self.phy.preamble(frame.rate);
-        fields.write(first_bit.as_nanos() as u64 / 1_000, good, &mut self.record);
         let begins = self.record.len();
-        match &data {
-            Some((data, packet)) => data.write(frame, packet, &mut self.record),
-            None => bytes::control(frame, &mut self.record),
-        }
-        let ends = begins + mpdu_bytes as usize;
-        self.record.resize(ends - bytes::FCS, 0);
+        body(&mut self.record);
+        self.record.resize(begins + mpdu_bytes as usize - bytes::FCS, 0);
         if kept == length {
             let fcs = bytes::fcs(&self.record[begins..]);
             self.record.extend((if good { fcs } else { !fcs }).to_le_bytes());
         }
-        self.record.truncate(begins + (kept - header_bytes) as usize);
+        self.record.truncate(RECORD_HEADER_BYTES + kept as usize);
         self.out.write_all(&self.record)
     }
 }
@@ -221,10 +297,9 @@ impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
         if self.failure.is_some() {
             return;
         }
-        let data = aired.packet.map(|packet| (self.data(&aired.frame, &packet), packet));
-        if let Some(good) = self.sees(aired) {
-            self.failure = self.write(aired, data, good).err();
-        }
+        let written =
+            if aired.carried.is_empty() { self.on_control(aired) } else { self.on_data(aired) };
+        self.failure = written.err();
     }
 }
 

@@ -9,6 +9,7 @@ pub(super) const LEAST_BYTES: u32 = 22;
 const FIELDS: u32 = 0b1011;
 const RATE: u32 = 1 << 2;
 const MCS: u32 = 1 << 19;
+const AMPDU: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
 const HE: u32 = 1 << 23;
 
@@ -34,8 +35,6 @@ pub(super) struct RateFields {
     channel_flags: u16,
     /// The field of a scheme of 802.11n and later.
     scheme: Vec<u8>,
-    /// Bytes of the PSDU that belong to no MPDU: the delimiter of 802.11ac and later.
-    pub(super) delimiter_bytes: u32,
 }
 
 /// Those of all rates, as Linux fills them in: the channel's flags are those of the frame's modulation.
@@ -56,29 +55,64 @@ pub(super) fn rate_fields(phy: &Phy) -> Vec<RateFields> {
             channel_mhz,
             channel_flags: band | if cck { CCK } else { OFDM },
             scheme,
-            delimiter_bytes: phy.single_psdu_bytes(index, 0),
         }
     };
     phy.rates().map(|(index, _)| fields(index)).collect()
 }
 
-impl RateFields {
-    /// Bytes of the header.
-    pub(super) fn bytes(&self) -> u32 {
-        LEAST_BYTES + self.scheme.len() as u32
-    }
+/// Where an MPDU is in its A-MPDU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InAmpdu {
+    /// The same for all MPDUs of an A-MPDU, and another for the next.
+    pub(super) reference: u32,
+    pub(super) last: bool,
+}
 
-    /// Appends the header of a frame whose first bit came at `tsft_us`.
-    pub(super) fn write(&self, tsft_us: u64, good: bool, record: &mut Vec<u8>) {
+impl RateFields {
+    /// Appends the header of a frame whose first bit came at `tsft_us`, and returns its length.
+    pub(super) fn write(
+        &self,
+        tsft_us: u64,
+        good: bool,
+        within: Option<InAmpdu>,
+        record: &mut Vec<u8>,
+    ) -> u32 {
+        let begins = record.len();
         let flags = self.flags | if good { 0 } else { BAD_FCS };
-        record.extend([0, 0]);
-        record.extend((self.bytes() as u16).to_le_bytes());
-        record.extend(self.fields.to_le_bytes());
+        let fields = self.fields | if within.is_some() { AMPDU } else { 0 };
+        record.extend([0; 4]);
+        record.extend(fields.to_le_bytes());
         record.extend(tsft_us.to_le_bytes());
         record.extend([flags, self.half_mbps]);
         record.extend(self.channel_mhz.to_le_bytes());
         record.extend(self.channel_flags.to_le_bytes());
-        record.extend(&self.scheme);
+        // In the order of their numbers: MCS, A-MPDU status, VHT or HE.
+        let before = fields & MCS != 0;
+        if before {
+            record.extend(&self.scheme);
+        }
+        if let Some(within) = within {
+            record.resize(begins + (record.len() - begins).next_multiple_of(4), 0);
+            within.write(record);
+        }
+        if !before {
+            record.extend(&self.scheme);
+        }
+        let length = record.len() - begins;
+        record[begins + 2..begins + 4].copy_from_slice(&(length as u16).to_le_bytes());
+        length as u32
+    }
+}
+
+impl InAmpdu {
+    /// Reference number, flags, CRC of the delimiter, nothing.
+    fn write(self, record: &mut Vec<u8>) {
+        const LAST_IS_KNOWN: u16 = 0x0004;
+        const LAST: u16 = 0x0008;
+        let flags = LAST_IS_KNOWN | if self.last { LAST } else { 0 };
+        record.extend(self.reference.to_le_bytes());
+        record.extend(flags.to_le_bytes());
+        record.extend([0, 0]);
     }
 }
 

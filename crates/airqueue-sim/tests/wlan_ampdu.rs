@@ -1,0 +1,293 @@
+//! A-MPDUs with block ack: throughput by hand, what is in each frame, what noise does to it.
+
+mod cells;
+
+use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_sim::outcome::Outcome;
+use airqueue_sim::wlan::tap::{Aired, Recording};
+use airqueue_sim::wlan::{FlowSpec, QueueSpec, Wlan, WlanSpec};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{
+    Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Network, Txop,
+};
+use airqueue_wifi::medium::FrameErrors;
+use airqueue_wifi::phy::{Band, Capability, Phy, Response, Width, he, ht, vht};
+use std::collections::HashMap;
+
+const MPDU_BYTES: u32 = 1000 + cells::EDCA_OVERHEAD;
+
+fn network(behaviour: Behaviour, layer: &str) -> Network {
+    let rules = behaviour.rules();
+    let wide = Capability { width: Width::Mhz40, streams: 2 };
+    let phy = match layer {
+        "n" => ht(Band::Ghz5, wide, rules.conventions),
+        "ac" => vht(wide, rules.conventions),
+        _ => he(Band::Ghz5, wide, rules.conventions),
+    };
+    Network::new(phy.unwrap(), rules)
+}
+
+fn fastest(phy: &Phy) -> RateIndex {
+    phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0
+}
+
+fn aggregating(phy: &Phy, aggregation: Aggregation) -> MacConfig {
+    MacConfig { aggregation: Some(aggregation), ..cells::edca(phy) }
+}
+
+fn saturated(from: u32, to: u32, rate: RateIndex) -> FlowSpec {
+    let overhead_bytes = cells::EDCA_OVERHEAD;
+    FlowSpec { overhead_bytes, ..cells::saturated(from, to, 1, rate, 1000) }
+}
+
+/// `senders` stations that always have packets of 1000 bytes for the first.
+fn uploads(network: Network, senders: u32, aggregation: Aggregation) -> WlanSpec {
+    let fast = fastest(&network.phy);
+    let macs = vec![aggregating(&network.phy, aggregation); 1 + senders as usize];
+    let flows = (1..=senders).map(|from| saturated(from, 0, fast)).collect();
+    WlanSpec { flows, ..cells::cell(network, macs) }
+}
+
+fn recorded(spec: &WlanSpec, seconds: i64) -> (Wlan, Vec<Aired>) {
+    let mut sim = Wlan::new(spec, Seed(1)).unwrap();
+    sim.model.plug(Box::new(Recording::default()));
+    sim.run_until(cells::at(seconds));
+    let recording: Recording = sim.model.unplug().unwrap();
+    (sim.model, recording.frames)
+}
+
+fn of(frames: &[Aired], kind: FrameKind) -> impl Iterator<Item = &Aired> {
+    frames.iter().filter(move |aired| aired.frame.kind == kind)
+}
+
+fn data(frames: &[Aired]) -> impl Iterator<Item = &Aired> {
+    of(frames, FrameKind::Data)
+}
+
+fn ids(aired: &Aired) -> Vec<u64> {
+    aired.carried.iter().map(|carried| carried.packet.id).collect()
+}
+
+/// AIFS, a backoff of 7.5 slots in the mean, a full A-MPDU, SIFS, block ack. The mean of some 4000 backoffs has a
+/// standard error of 0.6 us.
+#[test]
+fn one_station_sends_a_full_frame_in_each_cycle() {
+    for layer in ["n", "ac", "ax"] {
+        for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
+            let network = network(behaviour, layer);
+            let (phy, fast) = (network.phy.clone(), fastest(&network.phy));
+            let limits = phy.ampdu_limits(fast).unwrap();
+            let ampdu = phy.fill(fast, &limits, std::iter::repeat(MPDU_BYTES));
+            let (wlan, frames) = recorded(&uploads(network, 1, Aggregation::STANDARD), 20);
+            for aired in data(&frames).skip(1) {
+                assert_eq!(aired.frame.bytes, ampdu.bytes(), "{layer}");
+                assert_eq!(aired.carried.len() as u32, ampdu.mpdus());
+            }
+            let response = Response::to_window(limits.mpdus);
+            let backoff = Span::from_nanos(phy.slot().as_nanos() * 15 / 2);
+            let exchange =
+                phy.airtime(fast, ampdu.bytes()) + phy.sifs() + phy.response(fast, response);
+            let cycle = phy.aifs(3) + backoff + exchange;
+            let expected = 20.0 / cycle.as_secs_f64() * f64::from(ampdu.mpdus());
+            let found = wlan.flow(0).delivered.packets as f64;
+            assert!((found / expected - 1.0).abs() < 0.003, "{layer}: {found} beside {expected}");
+        }
+    }
+}
+
+/// The receiver answers SIFS after the frame, and says so beforehand.
+#[test]
+fn a_block_ack_answers_several_and_an_ack_one() {
+    for (window, kind) in [(64, FrameKind::BlockAck), (1, FrameKind::Ack)] {
+        let aggregation = Aggregation { window, ..Aggregation::STANDARD };
+        let network = network(Behaviour::Standard, "ax");
+        let (sifs, bytes) = (network.phy.sifs(), if window == 1 { 14 } else { 32 });
+        let (_, frames) = recorded(&uploads(network, 1, aggregation), 1);
+        for pair in frames[2..].chunks_exact(2) {
+            let [data, answer] = pair else { unreachable!("pairs") };
+            assert_eq!((answer.frame.kind, answer.frame.bytes), (kind, bytes));
+            assert_eq!(answer.begins - data.ends, sifs);
+            assert_eq!(data.frame.nav, answer.ends - data.ends);
+            assert_eq!(data.carried.len() as u32, window);
+        }
+    }
+}
+
+#[test]
+fn frames_keep_to_their_limits() {
+    for (max_bytes, window) in [(10_000, 64), (u32::MAX, 7), (1, 64), (u32::MAX, 300)] {
+        let network = network(Behaviour::Standard, "ac");
+        let aggregation = Aggregation { max_bytes, window };
+        let (_, frames) = recorded(&uploads(network, 2, aggregation), 1);
+        for aired in data(&frames) {
+            // One goes in any case.
+            let alone = aired.carried.len() == 1;
+            assert!(alone || aired.frame.bytes <= max_bytes, "{:?}", aired.frame);
+            assert!(aired.carried.len() as u32 <= window.min(64));
+        }
+        let most = data(&frames).map(|aired| aired.carried.len()).max().unwrap();
+        assert_eq!(most == 1, max_bytes == 1);
+    }
+}
+
+/// A third of the MPDUs is lost, and some block acks are.
+fn noisy(behaviour: Behaviour) -> WlanSpec {
+    let aggregation = Aggregation { window: 16, ..Aggregation::STANDARD };
+    let mut spec = uploads(network(behaviour, "n"), 2, aggregation);
+    spec.errors = FrameErrors::PerFrame(0.33);
+    spec
+}
+
+/// What was lost goes first, new packets follow, none is beyond the window that begins with the first that is not
+/// acknowledged, and each is lost as often as it should be.
+#[test]
+fn lost_packets_go_first_and_the_window_holds() {
+    for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
+        let (_, frames) = recorded(&noisy(behaviour), 10);
+        let mut number: HashMap<u64, u64> = HashMap::new();
+        let mut next = [0; 3];
+        let (mut sent, mut lost) = (0.0, 0.0);
+        for aired in data(&frames) {
+            let ids = ids(aired);
+            assert!(ids.is_sorted(), "{ids:?}");
+            let from = aired.frame.from.index();
+            let numbers: Vec<u64> = ids
+                .iter()
+                .map(|&id| {
+                    *number.entry(id).or_insert_with(|| {
+                        next[from] += 1;
+                        next[from]
+                    })
+                })
+                .collect();
+            assert!(numbers.last().unwrap() - numbers[0] < 16, "{numbers:?}");
+            if aired.at_receiver().unwrap().outcome.decoded() {
+                sent += ids.len() as f64;
+                lost += aired.carried.iter().filter(|carried| !carried.decoded).count() as f64;
+            }
+        }
+        // Five standard errors of a fraction.
+        assert!((lost / sent - 0.33).abs() < 5.0 * (0.33 * 0.67 / sent).sqrt(), "{lost} of {sent}");
+    }
+}
+
+#[test]
+fn packets_keep_their_order_and_arrive_once() {
+    for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
+        let mut spec = noisy(behaviour);
+        for flow in &mut spec.flows {
+            flow.collected = true;
+        }
+        let mut sim = Wlan::new(&spec, Seed(2)).unwrap();
+        let mut last = [0; 2];
+        let mut delivered = 0;
+        for ms in 1..=3000 {
+            sim.run_until(Time::from_nanos(ms * 1_000_000));
+            for outcome in sim.model.outcomes() {
+                let Outcome::Delivered(packet) = outcome else { continue };
+                assert!(packet.id > last[packet.flow as usize]);
+                last[packet.flow as usize] = packet.id;
+                delivered += 1;
+            }
+        }
+        assert!(delivered > 10_000, "{delivered}");
+    }
+}
+
+/// Nothing arrives. The standard sends the frame again and again; ns-3 asks for a block ack. Both end with the
+/// packets' lifetime.
+#[test]
+fn a_lifetime_ends_what_no_block_ack_answers() {
+    for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
+        let mut spec = uploads(network(behaviour, "n"), 1, Aggregation::STANDARD);
+        spec.errors = FrameErrors::PerFrame(1.0);
+        let lifetime = Span::from_millis(100);
+        spec.stations[1].mac.lifetime = lifetime;
+        let (wlan, frames) = recorded(&spec, 2);
+        assert_eq!(wlan.flow(0).delivered.packets, 0);
+        let given_up = wlan.flow(0).given_up.packets;
+        // Of the packet of the first frame, which was alone, and of some 18 full ones.
+        assert!((10 * 50..20 * 64).contains(&given_up), "{given_up}");
+        let mut first: HashMap<u64, Time> = HashMap::new();
+        for aired in data(&frames) {
+            for id in ids(aired) {
+                let begun = *first.entry(id).or_insert(aired.begins);
+                // A failure finds that it is too old; before the last was the longest backoff.
+                assert!(aired.begins - begun <= lifetime + Span::from_millis(15));
+            }
+        }
+        let requests = of(&frames, FrameKind::BlockAckRequest).count();
+        let several = data(&frames).filter(|aired| aired.carried.len() > 1).count();
+        match behaviour {
+            Behaviour::Ns3 => assert!(requests > 5 * several, "{requests} {several}"),
+            _ => assert!(requests == 0 && several > 100, "{requests} {several}"),
+        }
+    }
+}
+
+fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> WlanSpec {
+    let mut spec = uploads(network(Behaviour::Standard, "n"), 1, Aggregation::STANDARD);
+    let mac = &mut spec.stations[1].mac;
+    mac.rts_threshold_bytes = rts_threshold_bytes;
+    mac.categories[1] = CategoryConfig { txop, ..mac.categories[1] };
+    spec
+}
+
+/// Frames of a TXOP, from the first of an exchange to the last answer within SIFS of each other.
+fn opportunities(frames: &[Aired], sifs: Span) -> Vec<&[Aired]> {
+    frames.chunk_by(|before, next| next.begins - before.ends <= sifs).collect()
+}
+
+#[test]
+fn a_txop_bounds_what_is_sent_in_it() {
+    let limit = Span::from_micros(1504);
+    for rts in [u32::MAX, 5000, 0] {
+        let spec = with_txop(Txop::Time(limit), rts);
+        let (_, frames) = recorded(&spec, 1);
+        let all = opportunities(&frames, spec.network.phy.sifs());
+        for frames in &all {
+            let lasts = frames[frames.len() - 1].ends - frames[0].begins;
+            assert!(lasts <= limit, "{lasts}");
+            for pair in frames.windows(2).filter(|pair| pair[1].frame.kind == FrameKind::Data) {
+                let protected = pair[0].frame.kind == FrameKind::Cts;
+                assert_eq!(protected, pair[1].frame.bytes > rts);
+            }
+        }
+        let used = all[all.len() / 2];
+        assert!(used[used.len() - 1].ends - used[0].begins > Span::from_micros(1350));
+    }
+}
+
+#[test]
+fn packets_of_a_txop_are_counted_across_its_frames() {
+    let spec = with_txop(Txop::Packets(5), u32::MAX);
+    let (_, frames) = recorded(&spec, 1);
+    let all = opportunities(&frames, spec.network.phy.sifs());
+    for frames in &all[1..] {
+        let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
+        assert_eq!(packets, 5);
+    }
+}
+
+/// An access point with packets for four stations by turns: it finds those for one behind those for others.
+#[test]
+fn packets_for_one_receiver_are_found_among_others() {
+    let network = network(Behaviour::Standard, "ax");
+    let fast = fastest(&network.phy);
+    let macs = vec![aggregating(&network.phy, Aggregation::STANDARD); 5];
+    let flows = (1..5).map(|to| saturated(0, to, fast)).collect();
+    let mut spec = WlanSpec { flows, ..cells::cell(network, macs) };
+    for ring_packets in [0, 8] {
+        for queue in &mut spec.stations[0].queues {
+            *queue = QueueSpec { ring_packets, ..QueueSpec::new(Limit::Packets(50)) };
+        }
+        let (wlan, frames) = recorded(&spec, 2);
+        for aired in data(&frames).skip(10) {
+            assert!(aired.carried.len() > 100, "{}", aired.carried.len());
+        }
+        let packets: Vec<f64> =
+            (0..4).map(|flow| wlan.flow(flow).delivered.packets as f64).collect();
+        let mean = packets.iter().sum::<f64>() / 4.0;
+        assert!(packets.iter().all(|of| (of / mean - 1.0).abs() < 0.02), "{packets:?}");
+    }
+}

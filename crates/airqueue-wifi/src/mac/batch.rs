@@ -1,0 +1,242 @@
+//! The packets of a queue that its MAC has in hand, all for one receiver: what they become on the air, and what each end
+//! knows of each (block ack agreements, IEEE 802.11-2016, 10.24).
+
+use super::exchange::{Fate, Finished};
+use super::frame::Msdu;
+use crate::phy::{Filling, Phy, Response};
+use airqueue_core::{Packet, Span, Time};
+use std::collections::VecDeque;
+
+/// A packet in hand. Its place among the others stands for its sequence number.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    msdu: Msdu,
+    /// When the MAC took it.
+    since: Time,
+    /// The receiver has it: its scoreboard, or its duplicate detection (10.3.2.11).
+    received: bool,
+    /// It was sent before.
+    sent: bool,
+    /// The receiver has decoded it when it was sent last.
+    decoded: bool,
+    /// What its transmissions have taken, with their responses and the SIFS between: of an A-MPDU a share by bytes.
+    airtime: Span,
+    /// The sender is done with it, though not yet with all before it.
+    fate: Option<Fate>,
+}
+
+/// What the next data frame is made of: the first packets in hand that the sender is not done with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ppdu {
+    /// How many MPDUs.
+    pub(super) mpdus: u16,
+    /// Bytes of the PSDU.
+    pub(super) bytes: u32,
+    /// Under a block ack agreement for so many MPDUs; 1: under none.
+    pub(super) window: u32,
+    /// The A-MPDU, if it is one.
+    filling: Filling,
+}
+
+impl Ppdu {
+    const NONE: Ppdu = Ppdu { mpdus: 0, bytes: 0, window: 1, filling: Filling::EMPTY };
+
+    /// Whether packets travel under a block ack agreement.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.window > 1
+    }
+
+    /// What answers it. A single MPDU asks for an ACK (10.24.7.2; of VHT and HE it is an S-MPDU).
+    pub(super) fn response(&self) -> Response {
+        if self.mpdus > 1 { Response::to_window(self.window) } else { Response::Ack }
+    }
+}
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    slots: VecDeque<Slot>,
+    /// So many of the first have been passed up at the receiver: what is behind a gap waits there (10.24.7.6).
+    passed_up: usize,
+    pub(super) ppdu: Ppdu,
+}
+
+impl Batch {
+    pub(super) fn new() -> Batch {
+        Batch { slots: VecDeque::with_capacity(1), passed_up: 0, ppdu: Ppdu::NONE }
+    }
+
+    /// Whether there is nothing in hand.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The first packet that the sender is not done with.
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Msdu> {
+        self.open().next().map(|slot| &slot.msdu)
+    }
+
+    #[inline]
+    fn open(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.fate.is_none())
+    }
+
+    #[inline]
+    fn on_air(&mut self) -> impl Iterator<Item = &mut Slot> {
+        self.slots.iter_mut().filter(|slot| slot.fate.is_none()).take(self.ppdu.mpdus.into())
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, msdu: Msdu, now: Time) {
+        self.slots.push_back(Slot {
+            msdu,
+            since: now,
+            received: false,
+            sent: false,
+            decoded: false,
+            airtime: Span::ZERO,
+            fate: None,
+        });
+    }
+
+    /// The next data frame is the first packet alone, under an agreement for a `window` of MPDUs.
+    #[inline]
+    pub(super) fn send_one(&mut self, window: u32, phy: &Phy) {
+        let Some(first) = self.first() else { return };
+        let bytes = phy.single_psdu_bytes(first.rate, first.mpdu_bytes);
+        self.ppdu = Ppdu { mpdus: 1, bytes, window, ..Ppdu::NONE };
+    }
+
+    /// The next data frame is an A-MPDU of as many as fit, or one MPDU if no more do. True if there is room for
+    /// packets that are not yet in hand.
+    pub(super) fn send_several(&mut self, mut filling: Filling, window: u32, phy: &Phy) -> bool {
+        self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
+        let open = self.open().count();
+        let _ = self.open().all(|slot| filling.add(slot.msdu.mpdu_bytes));
+        self.ppdu = Ppdu { window, filling, ..Ppdu::NONE };
+        self.size(phy);
+        usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
+    }
+
+    /// A packet joins the next data frame, which [`Self::admits`] it.
+    pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
+        self.ppdu.filling.add(msdu.mpdu_bytes);
+        self.push(msdu, now);
+        self.size(phy);
+    }
+
+    /// Whether a packet may join the next data frame.
+    pub(super) fn admits(&self, msdu: &Msdu) -> bool {
+        let first = self.first();
+        self.slots.len() < self.ppdu.window as usize
+            && first.is_some_and(|first| (first.to, first.rate) == (msdu.to, msdu.rate))
+            && self.ppdu.filling.admits(msdu.mpdu_bytes)
+    }
+
+    fn size(&mut self, phy: &Phy) {
+        let Some(first) = self.first() else { return };
+        let (ampdu, alone) = (self.ppdu.filling.ampdu(), first.mpdu_bytes);
+        self.ppdu.bytes = match ampdu.mpdus() {
+            0 | 1 => phy.single_psdu_bytes(first.rate, alone),
+            _ => ampdu.bytes(),
+        };
+        self.ppdu.mpdus = ampdu.mpdus().max(1) as u16;
+    }
+
+    /// The data frame goes on the air. True if the first of its MPDUs was sent before.
+    pub(super) fn on_sent(&mut self) -> bool {
+        let retry = self.open().next().is_some_and(|slot| slot.sent);
+        self.on_air().for_each(|slot| (slot.sent, slot.decoded) = (true, false));
+        retry
+    }
+
+    /// A part of the exchange that the data frame belongs to takes this long.
+    pub(super) fn charge(&mut self, time: Span) {
+        let all: i64 = self.on_air().map(|slot| i64::from(slot.msdu.mpdu_bytes)).sum();
+        let (mut bytes, mut charged) = (0, Span::ZERO);
+        for slot in self.on_air() {
+            bytes += i64::from(slot.msdu.mpdu_bytes);
+            let so_far = Span::from_nanos(time.as_nanos() * bytes / all.max(1));
+            slot.airtime = slot.airtime + (so_far - charged);
+            charged = so_far;
+        }
+    }
+
+    /// The receiver has found the data frame; `lost` says of an MPDU of so many bytes whether it has not decoded
+    /// it. True if it has decoded any.
+    pub(super) fn on_received(&mut self, mut lost: impl FnMut(u32) -> bool) -> bool {
+        let mut any = false;
+        for slot in self.on_air() {
+            slot.decoded = !lost(slot.msdu.mpdu_bytes);
+            slot.received |= slot.decoded;
+            any |= slot.decoded;
+        }
+        any
+    }
+
+    /// The next packet that the receiver passes up.
+    #[inline]
+    pub(super) fn pass_up(&mut self) -> Option<Packet> {
+        let slot = self.slots.get(self.passed_up)?;
+        slot.received.then(|| {
+            self.passed_up += 1;
+            slot.msdu.packet
+        })
+    }
+
+    /// A response has come. Returns the number of packets that it acknowledges: an ACK that of the data frame, a
+    /// block ack all that the receiver has.
+    pub(super) fn on_acknowledged(&mut self, response: Response) -> u64 {
+        let mut count = 0;
+        let mut acknowledge = |slot: &mut Slot| {
+            slot.fate = Some(Fate::Acknowledged);
+            count += 1;
+        };
+        match response {
+            Response::Ack => self.on_air().for_each(acknowledge),
+            Response::BlockAck | Response::BlockAck256 => (self.slots.iter_mut())
+                .filter(|slot| slot.fate.is_none() && slot.received)
+                .for_each(&mut acknowledge),
+        }
+        count
+    }
+
+    /// Gives up the first packet.
+    pub(super) fn give_up_first(&mut self) {
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.fate.is_none()) {
+            slot.fate = Some(Fate::GivenUp { received: slot.received });
+        }
+    }
+
+    /// Gives up what the MAC has had for this long, and returns how many packets that are.
+    pub(super) fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
+        let old = |slot: &&mut Slot| slot.fate.is_none() && now - slot.since >= lifetime;
+        let mut count = 0;
+        for slot in self.slots.iter_mut().filter(old) {
+            slot.fate = Some(Fate::GivenUp { received: slot.received });
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes the first packet out, if the sender is done with it.
+    #[inline]
+    pub(super) fn pop_finished(&mut self) -> Option<Finished> {
+        let fate = self.slots.front()?.fate?;
+        self.passed_up = self.passed_up.saturating_sub(1);
+        self.slots.pop_front().map(|Slot { msdu, airtime, .. }| Finished { msdu, fate, airtime })
+    }
+
+    /// The packets of the data frame that was sent last, in its order, and whether the receiver has decoded them.
+    pub(super) fn sent(&self) -> impl Iterator<Item = (&Msdu, bool)> {
+        let slots = self.open().take(self.ppdu.mpdus.into());
+        slots.map(|slot| (&slot.msdu, slot.decoded))
+    }
+
+    /// The packets that have not been passed up.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Packet> {
+        self.slots.iter().skip(self.passed_up).map(|slot| &slot.msdu.packet)
+    }
+}

@@ -1,0 +1,128 @@
+//! Which packets the next exchange of a queue is about. Only when it begins is an A-MPDU filled, with what is in
+//! the queue by then, as ns-3 and drivers do that are short of aggregates.
+
+use super::category::Opportunity;
+use super::frame::Msdu;
+use super::station::Mac;
+use super::view::Network;
+use crate::phy::frames::BLOCK_ACK_REQUEST_BYTES;
+use crate::phy::{AmpduLimits, Phy, Protection, RateIndex, Response};
+use airqueue_core::{Packet, Span, Time};
+
+/// The frame that an exchange is about, behind whatever protects it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject {
+    pub(super) rate: RateIndex,
+    pub(super) bytes: u32,
+    pub(super) mpdus: u16,
+    pub(super) response: Response,
+}
+
+impl Subject {
+    /// From its beginning to the end of its response.
+    pub(super) fn time(&self, phy: &Phy) -> Span {
+        phy.airtime(self.rate, self.bytes) + phy.sifs() + phy.response(self.rate, self.response)
+    }
+}
+
+impl Mac {
+    /// Whether it has no packet of a queue.
+    #[inline]
+    pub fn is_empty(&self, queue: usize) -> bool {
+        self.categories[queue].batch.is_empty()
+    }
+
+    /// The first packet of a queue that it has in hand and is not done with.
+    #[inline]
+    pub fn held(&self, queue: usize) -> Option<&Msdu> {
+        self.categories[queue].batch.first()
+    }
+
+    /// The packets of the data frame of a queue that was sent last, in its order, and of each whether its receiver has
+    /// decoded it. Until the sender acts on the response, or on its absence.
+    pub fn sent(&self, queue: usize) -> impl Iterator<Item = (&Msdu, bool)> {
+        self.categories[queue].batch.sent()
+    }
+
+    /// The packets of a queue that it has in hand and that their receiver has not passed up.
+    pub fn under_way(&self, queue: usize) -> impl Iterator<Item = &Packet> {
+        self.categories[queue].batch.under_way()
+    }
+
+    pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
+        self.categories[queue].batch.push(msdu, now);
+        self.send_one(queue, net);
+    }
+
+    /// The next data frame of a queue is its first packet alone, so far.
+    #[inline]
+    pub(super) fn send_one(&mut self, queue: usize, net: &Network) {
+        let Some(first) = self.held(queue) else { return };
+        let window = self.limits(first.rate, &net.phy).map_or(1, |limits| limits.mpdus);
+        self.categories[queue].batch.send_one(window, &net.phy);
+    }
+
+    /// What an A-MPDU may be; none without a block ack agreement.
+    #[inline]
+    fn limits(&self, rate: RateIndex, phy: &Phy) -> Option<AmpduLimits> {
+        let own = self.config.aggregation?;
+        let limits = phy.ampdu_limits(rate)?.window(own.window);
+        Some(AmpduLimits { bytes: limits.bytes.min(own.max_bytes), ..limits })
+    }
+
+    /// Makes up the exchange of a queue that begins at `begins`. True if there is room for packets that
+    /// [`Self::admits`], which may [`Self::join`] it.
+    pub fn compose(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
+        let Some(&Msdu { rate, .. }) = self.held(queue) else { return false };
+        let category = &self.categories[queue];
+        if category.asks || !category.batch.ppdu.is_agreed() {
+            return false;
+        }
+        let Some(mut limits) = self.limits(rate, &net.phy) else { return false };
+        let window = limits.mpdus;
+        match category.opportunity {
+            Opportunity::Last => {}
+            Opportunity::Packets(left) => limits = limits.window(left.saturating_add(1)),
+            Opportunity::Until(limit) => {
+                let around = self.time_around(rate, window, net);
+                limits = limits.within((limit - begins - around).max(Span::ZERO));
+            }
+        }
+        let filling = net.phy.filling(rate, &limits);
+        self.categories[queue].batch.send_several(filling, window, &net.phy)
+    }
+
+    /// What an exchange around an A-MPDU takes beside it.
+    fn time_around(&self, rate: RateIndex, window: u32, net: &Network) -> Span {
+        let response = net.phy.sifs() + net.phy.response(rate, Response::to_window(window));
+        // It may become long enough for an RTS.
+        let rts = self.config.rts_threshold_bytes < u32::MAX;
+        let protection = if rts { Protection::RtsCts } else { self.config.protection };
+        net.phy.protection(protection, self.control_rate(rate, net)) + response
+    }
+
+    /// Whether a packet may join the exchange that is being made up.
+    #[inline]
+    pub fn admits(&self, queue: usize, msdu: &Msdu) -> bool {
+        self.categories[queue].batch.admits(msdu)
+    }
+
+    /// It does.
+    #[inline]
+    pub fn join(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
+        self.categories[queue].batch.join(msdu, now, &net.phy);
+    }
+
+    /// What the next exchange of a queue is about.
+    pub(super) fn subject(&self, queue: usize, net: &Network) -> Option<Subject> {
+        let category = &self.categories[queue];
+        let &Msdu { rate, .. } = category.batch.first()?;
+        let (ppdu, response) = (&category.batch.ppdu, category.response());
+        Some(if category.asks {
+            let rate = net.phy.response_rate(rate);
+            Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, response }
+        } else {
+            Subject { rate, bytes: ppdu.bytes, mpdus: ppdu.mpdus, response }
+        })
+    }
+}
