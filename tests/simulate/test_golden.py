@@ -78,6 +78,23 @@ def edca() -> Iterator[Named]:
     yield "edca, bursts of four", partial(cell, "802.11b", 5, overrides=TIMES | burst)
 
 
+def aggregated() -> Iterator[Named]:
+    """A-MPDUs, some of whose packets are lost; an old station among new ones."""
+    faulty = TIMES | {"medium.errors": {"frame": 0.1}}
+    for standard in ("802.11n", "802.11ax"):
+        for behaviour in EVERY[:2]:
+            name = f"a-mpdu {standard} {behaviour}"
+            yield name, partial(cell, standard, 5, behaviour=behaviour, overrides=faulty)
+    old = {"name": "old", "rate": "54 Mb/s", "mac": {"access": "dcf"}}
+    mixed = {
+        **TIMES,
+        "phy": {"standard": "802.11ac"},
+        "stations": [AP, {"name": "new", "count": 3}, old],
+        "flows": [{"from": "new", "to": "ap"}, {"from": "old", "to": "ap"}],
+    }
+    yield "a-mpdu, an old station", partial(Scenario, mixed)
+
+
 def unsaturated() -> Iterator[Named]:
     """Queues that are empty at times, and one that is always full."""
     for behaviour in EVERY:
@@ -136,7 +153,8 @@ def grid(medium: Mapping[str, Any], behaviour: str) -> Scenario:
     )
 
 
-SCENARIOS = dict(pair for group in (saturated(), edca(), unsaturated(), apart()) for pair in group)
+GROUPS = (saturated, edca, aggregated, unsaturated, apart)
+SCENARIOS = dict(pair for group in GROUPS for pair in group())
 
 
 def figures(scenario: Scenario) -> dict[str, str]:
