@@ -10,7 +10,7 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{
     Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Network, Txop,
 };
-use airqueue_wifi::medium::FrameErrors;
+use airqueue_wifi::medium::{FrameErrors, Level, StationId};
 use airqueue_wifi::phy::{Band, Capability, Phy, Response, Width, he, ht, vht};
 use std::collections::HashMap;
 
@@ -290,4 +290,51 @@ fn packets_for_one_receiver_are_found_among_others() {
         let mean = packets.iter().sum::<f64>() / 4.0;
         assert!(packets.iter().all(|of| (of / mean - 1.0).abs() < 0.02), "{packets:?}");
     }
+}
+
+/// Two that do not hear each other send to a third. Whose frame it has taken loses what the other's overlap.
+#[test]
+fn a_hidden_station_destroys_what_it_overlaps() {
+    let mut spec = uploads(network(Behaviour::Standard, "n"), 2, Aggregation::STANDARD);
+    spec.reach = cells::reach(3, |from, to| (from * to == 0).then_some(Level::Decodable));
+    // Its frames are short.
+    spec.stations[2].mac.aggregation = None;
+    let phy = &spec.network.phy;
+    let (wlan, frames) = recorded(&spec, 2);
+    let (mut hit, mut spared) = (0, 0);
+    for aired in data(&frames).filter(|aired| aired.carried.len() > 1) {
+        let overlaps = |other: &&Aired| {
+            (other.frame.from == StationId(2) || other.frame.from == StationId(0))
+                && other.begins < aired.ends
+                && aired.begins < other.ends
+        };
+        let others: Vec<&Aired> = frames.iter().filter(overlaps).collect();
+        let first_bit = aired.begins + phy.preamble(aired.frame.rate);
+        let Some(from) = others.iter().map(|other| other.begins).min() else {
+            assert!(aired.carried.iter().all(|carried| carried.decoded));
+            continue;
+        };
+        let until = others.iter().map(|other| other.ends).max().unwrap();
+        let mut at = 0;
+        for carried in &aired.carried {
+            let byte = |at: u32| {
+                let share = f64::from(at) / f64::from(aired.frame.bytes);
+                (first_bit - aired.begins).as_secs_f64()
+                    + share * (aired.ends - first_bit).as_secs_f64()
+            };
+            let (begins, ends) = (byte(at), byte(at + 4 + carried.mpdu_bytes));
+            at = (at + 4 + carried.mpdu_bytes).next_multiple_of(4);
+            let clear = ends < (from - aired.begins).as_secs_f64() - 1e-6
+                || begins > (until - aired.begins).as_secs_f64() + 1e-6;
+            if from >= first_bit && clear {
+                assert!(carried.decoded, "{aired:?}");
+                spared += 1;
+            } else if from < first_bit {
+                assert!(!carried.decoded, "its preamble is gone");
+            }
+            hit += usize::from(!carried.decoded);
+        }
+    }
+    assert!(hit > 500 && spared > 500, "{hit} {spared}");
+    assert!(wlan.flow(0).delivered.packets > 500);
 }

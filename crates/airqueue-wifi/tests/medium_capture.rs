@@ -2,8 +2,8 @@
 
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{
-    Air, Capture, End, FrameId, Level, Link, MediumError, Outcome, Outcome::*, Reach, Reception,
-    Signal, StationId,
+    Air, Capture, End, FrameId, Hit, Level, Link, MediumError, Outcome, Outcome::*, Reach,
+    Reception, Signal, StationId,
 };
 use proptest::prelude::*;
 
@@ -94,6 +94,32 @@ fn a_frame_alone_is_received_and_touching_is_not_overlapping() {
         let back_to_back = [heard(20.0, 0, 5), heard(1000.0, 5, 9)];
         check(rule, &back_to_back, &[], &[(Received, true), (Received, true)]);
     }
+}
+
+/// Of a frame that the receiver has taken it is known from when to when others destroyed it.
+#[test]
+fn what_is_destroyed_is_known() {
+    let hits = |capture, frames: &[Heard]| -> Vec<Option<(i64, i64)>> {
+        let ends = drive(capture, frames, &[], &[]);
+        let nanos = |hit: Hit| (hit.from.as_nanos(), hit.until.as_nanos());
+        ends.iter().map(|end| end.hit.map(nanos)).collect()
+    };
+    for rule in RULES {
+        // A short one within, one across its end, and both, with what is between them.
+        let long = heard(20.0, 0, 100);
+        let (within, across) = (heard(20.0, 30, 40), heard(20.0, 90, 120));
+        assert_eq!(hits(rule, &[long, within]), [Some((30, 40)), None], "{rule:?}");
+        assert_eq!(hits(rule, &[long, across]), [Some((90, 120)), None], "{rule:?}");
+        assert_eq!(hits(rule, &[long, within, across]), [Some((30, 120)), None, None], "{rule:?}");
+        assert_eq!(hits(rule, &[long]), [None], "{rule:?}");
+        // Too weak to be understood in any case.
+        assert_eq!(hits(rule, &[sensed(20.0, 0, 100), within])[0], None, "{rule:?}");
+        assert_eq!(hits(rule, &[long, heard(20.0, 0, 10)])[1], None, "{rule:?}");
+    }
+    // What it survives does not count.
+    let weak = [heard(100.0, 0, 100), heard(1.0, 30, 40), heard(100.0, 60, 70)];
+    assert_eq!(hits(Capture::NS2, &weak)[0], Some((60, 70)));
+    assert_eq!(hits(SINR, &weak)[0], Some((60, 70)));
 }
 
 /// The rows: how strong the second frame of two is against a first of 100, and when it begins.

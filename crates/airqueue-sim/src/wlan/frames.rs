@@ -3,11 +3,13 @@
 use super::air::OnAir;
 use super::engine::{END, Event, Wlan};
 use super::hearing::{Alone, Ended, OnAirNow};
+use super::spared::Spared;
 use super::tap::{Carried, Heard};
 use crate::event::EventQueue;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Overheard, Reaction};
 use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
+use airqueue_wifi::phy::Phy;
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
@@ -22,6 +24,14 @@ struct Ending {
     overheard: Overheard,
     /// Whether the one for whom it is has decoded it.
     received: bool,
+}
+
+impl Ending {
+    /// What other frames leave of it at a receiver.
+    #[inline]
+    fn spares(&self, end: &End, phy: &Phy) -> Spared {
+        Spared::of(&self.frame, end, self.begins, self.now, phy)
+    }
 }
 
 /// What a frame that ends means to a station.
@@ -226,13 +236,15 @@ impl Wlan {
         end: &End,
         ending: &mut Ending,
     ) -> Meaning {
-        let (frame, survived) = (&ending.frame, end.outcome.decoded());
-        let decoded = survived && self.decodes(frame, station, end);
+        let frame = &ending.frame;
+        let spared = ending.spares(end, &self.net.phy);
+        let decoded = spared.any(frame) && self.decodes(frame, station, end, spared);
         if TAPPED {
-            let End { outcome, engaged, .. } = *end;
-            let station = StationId(station as u32);
-            let bit_error = survived && !decoded;
-            self.tap.hear(Heard { station, outcome, engaged, bit_error });
+            let whole = end.outcome.decoded();
+            // An A-MPDU of which something is left was captured.
+            let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
+            let (station, bit_error) = (StationId(station as u32), whole && !decoded);
+            self.tap.hear(Heard { station, outcome, engaged: end.engaged, bit_error });
         }
         if station != frame.to.index() {
             return Meaning::to_others(end, decoded);
@@ -242,21 +254,28 @@ impl Wlan {
         if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
     }
 
-    /// Whether noise leaves a station anything of a frame that no other has destroyed there. Whose data they are
-    /// looks at each MPDU.
+    /// Whether noise leaves a station anything of what others have spared of a frame. Whose data they are looks at
+    /// each MPDU.
     #[inline]
-    fn decodes(&mut self, frame: &Frame, station: usize, end: &End) -> bool {
+    fn decodes(&mut self, frame: &Frame, station: usize, end: &End, spared: Spared) -> bool {
         let signal = || self.ears.signal(frame.from, station);
         let mut noise = (self.errors.happen()).then(|| self.errors.at(frame, station, end, signal));
         if station != frame.to.index() || frame.kind != FrameKind::Data {
             return !noise.is_some_and(|mut noise| noise.takes_all(frame));
         }
-        let takes = |mpdu: u32| match (&mut noise, frame.mpdus) {
-            (None, _) => false,
-            (Some(noise), 1) => noise.takes(frame.bytes),
-            (Some(noise), _) => noise.takes(mpdu + DELIMITER_BYTES),
+        let mut takes = |bytes: u32| noise.as_mut().is_some_and(|noise| noise.takes(bytes));
+        let mut at = 0;
+        let lost = |mpdu_bytes: u32| {
+            if frame.mpdus == 1 {
+                return takes(frame.bytes);
+            }
+            let from = at;
+            at = (from + DELIMITER_BYTES + mpdu_bytes).next_multiple_of(4);
+            let to = at.min(frame.bytes);
+            let hit = matches!(spared, Spared::Some(around) if !around.spares(from, to));
+            hit || takes(DELIMITER_BYTES + mpdu_bytes)
         };
-        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), takes)
+        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), lost)
     }
 
     #[inline]
@@ -290,15 +309,17 @@ impl Wlan {
         alone: Alone,
         ending: &mut Ending,
     ) {
-        let Ending { place, id, frame, .. } = *ending;
+        let Ending { place, id, ref frame, .. } = *ending;
         let first = self.cohorts.crowds[crowd].members()[0];
         let first = self.cohorts.all[cohort].uniform.then_some(first);
         let ended = self.hearing.end_at_crowd(crowd, first, alone, place, id);
+        let spared = |end: &End| ending.spares(end, &self.net.phy).any(frame);
         let end = match ended {
             // Nobody asks about each of them, and noise cannot tell them apart.
-            Ended::Alike(end) if !(TAPPED || self.errors.happen() && end.outcome.decoded()) => end,
+            Ended::Alike(end) if !(TAPPED || self.errors.happen() && spared(&end)) => end,
             ended => return self.end_at_each::<TAPPED>(crowd, cohort, alone, &ended, ending),
         };
+        let decoded = spared(&end);
         let receiver = frame.to.index();
         if self.cohorts.crowd_of(receiver) == Some(crowd) {
             let meaning = self.meaning::<TAPPED>(receiver, &end, ending);
@@ -307,7 +328,6 @@ impl Wlan {
                 self.react(receiver, alone, meaning, ending);
             }
         }
-        let decoded = end.outcome.decoded();
         self.react_together(crowd, alone, Meaning::to_others(&end, decoded), ending);
     }
 

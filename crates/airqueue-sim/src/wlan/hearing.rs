@@ -104,7 +104,7 @@ impl Alone {
 
     fn end(self) -> End {
         let outcome = if self.decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: self.engaged, interference_w: 0.0 }
+        End { outcome, engaged: self.engaged, interference_w: 0.0, hit: None }
     }
 }
 

@@ -36,6 +36,7 @@ pub mod pcap;
 mod record;
 mod results;
 pub mod series;
+mod spared;
 mod spec;
 pub mod tap;
 

@@ -21,7 +21,7 @@ pub struct Air {
 /// What decides between frames that overlap at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capture {
-    /// Any overlap destroys all frames in it. Frames below [`super::Level::Sensed`] do not count.
+    /// Any overlap destroys all frames in it ([`Hit`]: where it does). Frames below [`super::Level::Sensed`] do not count.
     None,
     /// As ns-2's `Mac/802_11` (`mac/mac-802_11.cc`, functions `recv`, `capture`, `collision`).
     /// The receiver takes the first frame that it senses, decodable or not. A later one is ignored
@@ -94,6 +94,19 @@ pub struct End {
     /// The largest sum of the other frames' powers during it, in watts, for the frame that the
     /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
     pub interference_w: f64,
+    /// When others destroyed a decodable frame that the receiver had taken: what it carried before and after that
+    /// is spared. `None` for any other frame.
+    pub hit: Option<Hit>,
+}
+
+/// From the first to the last instant at which a frame was being destroyed; that of several collisions also
+/// covers what is between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The first instant.
+    pub from: Time,
+    /// The first instant after the last.
+    pub until: Time,
 }
 
 /// The rule with its ratios as plain numbers.
@@ -131,6 +144,16 @@ struct Airing {
     signal: Signal,
     standing: Standing,
     deaf: bool,
+    hit: Option<Hit>,
+    /// The same before any frame began of those that begin together.
+    hit_before: Option<Hit>,
+}
+
+impl Airing {
+    fn hit_by(&mut self, from: Time, until: Time) {
+        let hit = self.hit.get_or_insert(Hit { from, until });
+        *hit = Hit { from: hit.from.min(from), until: hit.until.max(until) };
+    }
 }
 
 /// The frame that the receiver is with.
@@ -207,7 +230,8 @@ impl Reception {
         debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
         debug_assert!(self.airing.iter().all(|a| a.frame != frame), "one frame, one id");
         let deaf = air.begins < self.deaf_until;
-        self.join(Airing { frame, air, signal, standing: Standing::Faint, deaf });
+        let (standing, hit, hit_before) = (Standing::Faint, None, None);
+        self.join(Airing { frame, air, signal, standing, deaf, hit, hit_before });
     }
 
     /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
@@ -243,8 +267,10 @@ impl Reception {
             (Standing::Taken, Some(hold)) if hold.overlapped => Outcome::Captured,
             (Standing::Taken, Some(_)) => Outcome::Received,
         };
+        let taken = airing.standing == Standing::Taken && airing.signal.decodable();
         Some(End {
             outcome,
+            hit: airing.hit.filter(|_| taken && outcome == Outcome::Collided),
             engaged: hold.is_some() && airing.air.ends >= self.deaf_until,
             interference_w: hold.map_or(0.0, |hold| hold.interference_w),
         })
@@ -269,7 +295,7 @@ impl Reception {
             }
         };
         let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: taken, interference_w: 0.0 }
+        End { outcome, engaged: taken, interference_w: 0.0, hit: None }
     }
 
     /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
@@ -307,7 +333,9 @@ impl Reception {
         if self.airing.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
+            self.airing.iter_mut().for_each(|airing| airing.hit_before = airing.hit);
         }
+        self.airing.iter_mut().for_each(|airing| airing.hit = airing.hit_before);
         let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
         self.airing.insert(at, new);
         let group = self.airing.partition_point(|a| a.air.begins < self.since);
@@ -321,7 +349,9 @@ impl Reception {
     /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in the order of their
     /// power. With an infinite ratio it is [`Capture::None`]: all that overlap collide.
     fn meet_first(&mut self, group: usize, ratio: f64) {
-        for new in &mut self.airing[group..] {
+        let (before, group) = self.airing.split_at_mut(group);
+        let mut hit = None;
+        for new in &mut *group {
             if !new.signal.sensed() {
                 new.standing = Standing::Faint;
                 continue;
@@ -340,9 +370,14 @@ impl Reception {
                         *hold = Hold::of(new, 0.0);
                     }
                     hold.collided = true;
+                    hit = hit.max(Some((new.air.ends, new.air.begins)));
                     Standing::Collided
                 }
             };
+        }
+        if let Some((until, from)) = hit {
+            let taken = |airing: &&mut Airing| airing.standing == Standing::Taken;
+            before.iter_mut().chain(group).filter(taken).for_each(|a| a.hit_by(from, until));
         }
     }
 
@@ -353,7 +388,10 @@ impl Reception {
             let others_w = others_w(&self.airing, hold.frame);
             hold.overlapped = true;
             hold.interference_w = hold.interference_w.max(others_w);
-            hold.collided |= hold.power_w < ratio * (noise_w + others_w);
+            if hold.power_w < ratio * (noise_w + others_w) {
+                hold.collided = true;
+                hit_among(&mut self.airing, hold.frame, group);
+            }
             Standing::Passed
         } else {
             Standing::Collided
@@ -376,6 +414,16 @@ impl Reception {
                 self.airing[group + first].standing = Standing::Taken;
             }
         }
+    }
+}
+
+/// A frame is destroyed by those from `group` on, and by what else is on the air: until that is over.
+fn hit_among(airing: &mut [Airing], frame: FrameId, group: usize) {
+    let from = airing[group].air.begins;
+    let others = airing.iter().filter(|other| other.frame != frame);
+    let until = others.map(|other| other.air.ends).max().unwrap_or(from);
+    if let Some(destroyed) = airing.iter_mut().find(|airing| airing.frame == frame) {
+        destroyed.hit_by(from, until);
     }
 }
 
