@@ -5,14 +5,14 @@ mod cells;
 use airqueue_core::Seed;
 use airqueue_sim::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording, Tap};
-use airqueue_sim::wlan::{Wlan, WlanSpec};
-use airqueue_wifi::mac::{Behaviour, FrameKind, Network};
+use airqueue_sim::wlan::{FlowSpec, Wlan, WlanSpec};
+use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Network};
 use airqueue_wifi::medium::{FrameErrors, StationId};
 use airqueue_wifi::phy::{
     Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
     Width, erp, he,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 const RADIOTAP: usize = 22;
@@ -342,4 +342,63 @@ fn a_full_disk_is_an_error_at_the_end_and_stops_no_run() {
     assert!(matches!(Pcap::new(&spec, View::Air, 100, Disk(23)), Err(PcapError::Io(_))));
     let capture = run(&spec, Pcap::new(&spec, View::Air, 100, Disk(1000)).unwrap());
     assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
+
+/// Each MPDU is a record with its A-MPDU's number and its own FCS; the block ack behind them has a bit for each that
+/// arrived, beside those that had arrived before.
+#[test]
+fn an_a_mpdu_is_a_record_for_each_packet() {
+    const AMPDU_STATUS: u32 = 1 << 20;
+    let rules = Behaviour::Standard.rules();
+    let most = Capability { width: Width::Mhz80, streams: 1 };
+    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let fast = network.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
+    let aggregation = Some(Aggregation { window: 20, ..Aggregation::STANDARD });
+    let macs = vec![MacConfig { aggregation, ..cells::edca(&network.phy) }; 2];
+    let flow = cells::saturated(1, 0, 1, fast, 500);
+    let flow = FlowSpec { overhead_bytes: cells::EDCA_OVERHEAD, ..flow };
+    let mut spec = WlanSpec { flows: vec![flow], ..cells::cell(network, macs) };
+    spec.errors = FrameErrors::PerFrame(0.3);
+    let frames = all_frames(&spec);
+    let records = captured(&spec, View::Air, WHOLE_FRAMES);
+    let mut records = records.iter();
+    let (mut arrived, mut answered) = (HashSet::new(), 0);
+    let mut sent: Vec<(u16, u64)> = Vec::new();
+    for (number, aired) in frames.iter().enumerate() {
+        if aired.frame.kind == FrameKind::BlockAck {
+            let bytes = records.next().unwrap().frame();
+            // Block ack control: compressed, best effort; the first sequence number; 64 bits.
+            assert_eq!((bytes.len(), &bytes[16..18]), (32, &[4, 0][..]));
+            assert_eq!(le16(&bytes[18..]) >> 4, sent[0].0);
+            let bitmap = u64::from_le_bytes(bytes[20..28].try_into().unwrap());
+            for &(sequence, id) in &sent {
+                let bit = bitmap >> ((sequence + 4096 - sent[0].0) % 4096) & 1;
+                assert_eq!(bit == 1, arrived.contains(&id), "{number}");
+            }
+            answered += 1;
+            continue;
+        }
+        sent.clear();
+        let several = aired.carried.len() > 1;
+        for (place, carried) in aired.carried.iter().enumerate() {
+            let record = records.next().unwrap();
+            let (header, frame) = (&record.bytes, record.frame());
+            assert_eq!(le32(&header[4..]) & AMPDU_STATUS != 0, several);
+            if several {
+                let last = if place + 1 == aired.carried.len() { 0x0c } else { 0x04 };
+                assert_eq!(le16(&header[28..]), last);
+            }
+            assert_eq!(frame.len() as u32, carried.mpdu_bytes);
+            let (body, fcs) = frame.split_at(frame.len() - 4);
+            assert_eq!(crc(body) == le32(fcs), carried.decoded);
+            sent.push((le16(&frame[22..]) >> 4, carried.packet.id));
+            if carried.decoded {
+                arrived.insert(carried.packet.id);
+            }
+        }
+        if aired.carried.is_empty() {
+            records.next();
+        }
+    }
+    assert!(answered > 100 && records.next().is_none());
 }

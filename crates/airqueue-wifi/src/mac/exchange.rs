@@ -109,7 +109,8 @@ impl Mac {
             }
             _ => return None,
         };
-        Some(Frame { bytes, nav, ..Frame::new(kind, self.id, frame.from, rate) })
+        let queue = if kind == FrameKind::BlockAck { frame.queue } else { 0 };
+        Some(Frame { bytes, nav, queue, ..Frame::new(kind, self.id, frame.from, rate) })
     }
 
     fn on_response(&mut self, queue: usize, step: Step, now: Time, net: &Network) {

@@ -38,7 +38,8 @@ pub struct Frame {
     pub bytes: u32,
     /// Duration/ID: the NAV that it sets, counted from its end.
     pub nav: Span,
-    /// Which of the sender's queues it belongs to; 0 for responses.
+    /// Which of the sender's queues it belongs to; of a block ack that of the data that it is about, of other
+    /// responses 0.
     pub queue: u8,
     /// Whether it is the first frame of an exchange that another station is to receive: what a collision
     /// hits.
