@@ -7,12 +7,14 @@ from typing import Any
 
 from airqueue.simulate import Scenario
 
-from .scenario import IP_UDP_HEADER_BYTES, Cell, Edca, Result
+from .scenario import IP_UDP_HEADER_BYTES, Cell, Edca, NotModelledError, Radio, Result
 
 RECEIVER = "receiver"
 # Where the peers' stations stand, and how frames fade there: ns-2's two-ray ground on 10 m; ns-3's
 # log-distance loss, transmit power and least preamble that its default PHY detects, on 1 m.
 CIRCLE = {"ns2": "10 m", "ns3": "1 m"}
+LIFETIME = "86400 s"
+"""Of a packet: longer than any run."""
 NS3_POWER = "16.0206 dBm"
 MEDIUM: dict[str, dict[str, Any]] = {
     "ns2": {"path_loss": {"two_ray": {}}},
@@ -72,8 +74,11 @@ def description(cell: Cell, behaviour: str) -> dict[str, Any]:
     }
     if cell.standard == "b":
         described["phy"]["preamble"] = cell.preamble
-    if cell.rts:
-        described["mac"] = {"rts_threshold": "0 B"}
+    mac: dict[str, Any] = {"rts_threshold": "0 B"} if cell.rts else {}
+    if cell.radio:
+        mac |= aggregation(cell.radio, behaviour)
+    if mac:
+        described["mac"] = mac
     if cell.mpdu_loss:
         described["medium"] = {"errors": {"frame": cell.mpdu_loss}}
     if cell.layout == "circle" and not cell.edca:
@@ -96,6 +101,16 @@ def layer(cell: Cell) -> dict[str, Any]:
             "guard_interval": f"{cell.radio.guard_us:g} us",
         }
     return described
+
+
+def aggregation(radio: Radio, behaviour: str) -> dict[str, Any]:
+    """The MAC's part of a radio."""
+    if behaviour == "ns3" and not radio.explicit_bar:
+        raise NotModelledError("behaviour ns3 has a BlockAckReq follow each missed block ack")
+    limits = {"max_size": f"{radio.ampdu_bytes} B", "window": radio.window}
+    # As in ns-3: AIFSN and windows are the defaults of both.
+    best_effort = {"txop": "0 us"}
+    return {"aggregation": limits, "lifetime": LIFETIME, "edca": {"be": best_effort}}
 
 
 def old_stations(cell: Cell) -> dict[str, Any]:

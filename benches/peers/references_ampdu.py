@@ -11,6 +11,7 @@ from .scenario import RESPONSE_MBPS, Cell, Radio, Result
 
 PEER = "ns3-wheel"
 TOLERANCE = 0.02
+OLD_SHARE = "old stations' share of the throughput"
 COLUMNS = (
     *("simulator", "standard", "stations", "old_stations", "old_mbps", "ip_bytes", "mcs"),
     *("width_mhz", "streams", "guard_us", "ampdu_bytes", "window", "explicit_bar", "mpdu_loss"),
@@ -41,7 +42,7 @@ def point(cell: Cell, cpu_limit_s: float = 100.0) -> Point:
     if old := cell.old_stations:
         quantities.append(
             Quantity(
-                "old stations' share of the throughput",
+                OLD_SHARE,
                 "1",
                 lambda r: old_share(r, old),
                 lambda r: r.ip_throughput_bps,
