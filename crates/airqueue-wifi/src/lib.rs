@@ -4,6 +4,8 @@ pub mod contention;
 pub mod mac;
 pub mod medium;
 pub mod phy;
+pub mod rate_control;
 
 pub use contention::{Contender, Contention, ContentionError, CountdownRule, Counts, Tally};
 pub use phy::{Phy, PhyError, RateIndex};
+pub use rate_control::RateControl;

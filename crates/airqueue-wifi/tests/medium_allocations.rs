@@ -1,32 +1,10 @@
 //! A receiver allocates nothing once it has seen as many frames overlap as ever will.
 
+mod counting;
+
 use airqueue_core::{Seed, Span, Stream, Time};
 use airqueue_wifi::medium::{Air, Capture, FrameId, Place, Propagation, Reach, StationId};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: hands every call to the system's allocator; the counter is a plain cell of the thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
+use counting::allocations;
 
 const STATIONS: u32 = 12;
 
@@ -37,7 +15,7 @@ fn rounds(reach: &Reach, rule: Capture, count: u64) -> u64 {
     let mut before = 0;
     for round in 0..2 * count {
         if round == count {
-            before = ALLOCATIONS.with(Cell::get);
+            before = allocations();
         }
         let base = round as i64 * 100;
         let frames = if round == 0 { 6 } else { 1 + chance.below(6) };
@@ -59,7 +37,7 @@ fn rounds(reach: &Reach, rule: Capture, count: u64) -> u64 {
             }
         }
     }
-    ALLOCATIONS.with(Cell::get) - before
+    allocations() - before
 }
 
 #[test]
@@ -68,9 +46,9 @@ fn no_allocation_in_steady_state() {
     let places: Vec<Place> = (0..STATIONS).map(place).collect();
     let reach = Reach::from_places(&places, &Propagation::ns2()).expect("valid");
     let sinr = Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13, window: Span::ZERO };
-    let start = ALLOCATIONS.with(Cell::get);
+    let start = allocations();
     for rule in [Capture::None, Capture::NS2, sinr] {
         assert_eq!(rounds(&reach, rule, 1000), 0, "{rule:?}");
     }
-    assert!(ALLOCATIONS.with(Cell::get) > start, "the counter counts");
+    assert!(allocations() > start, "the counter counts");
 }

@@ -34,15 +34,20 @@ fn db(value: f64) -> f64 {
     10f64.powf(value / 10.0)
 }
 
-/// The SNR in dB at which a frame of 1000 bytes is lost with probability 0.1.
+/// The SNR in dB at which a frame of 1500 bytes is lost with probability 0.1.
 fn needed_db(modulation: Modulation) -> f64 {
-    let (mut low, mut high) = (-30.0, 60.0);
-    while high - low > 1e-9 {
-        let middle = 0.5 * (low + high);
-        let lost = FrameErrors::BySnr.loss(modulation, db(middle), 1000) > 0.1;
-        if lost { low = middle } else { high = middle }
+    10.0 * modulation.snr_at_loss(0.1, 1500).log10()
+}
+
+#[test]
+fn the_snr_of_a_loss_has_that_loss() {
+    for modulation in all() {
+        for (loss, bytes) in [(0.1, 1500), (0.5, 40), (1e-3, 4000)] {
+            let snr = modulation.snr_at_loss(loss, bytes);
+            let found = FrameErrors::BySnr.loss(modulation, snr, bytes);
+            assert!((found / loss - 1.0).abs() < 1e-6, "{modulation:?}: {found} for {loss}");
+        }
     }
-    low
 }
 
 #[test]
@@ -346,14 +351,18 @@ fn later_schemes() {
     }
 }
 
-/// The page for users has the table: an SNR of each scheme, in dB with one digit.
+/// The page for users has the table: what each rate needs, in dB with one digit.
 #[test]
-fn the_page_has_what_schemes_need() {
+fn the_page_has_what_rates_need() {
     let page = include_str!("../../../docs/simulate.md");
-    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let needed = schemes().map(|scheme| format!("{:.1}", needed_db(scheme)));
-    let needed = row([vec!["SNR in dB".to_owned()], needed.to_vec()].concat());
-    assert!(page.contains(&needed), "{needed}");
+    let row = |modulations: &[Modulation]| {
+        let cells: Vec<_> = modulations.iter().map(|&m| format!("{:.1}", needed_db(m))).collect();
+        format!("| SNR in dB | {} |", cells.join(" | "))
+    };
+    for rates in [&DSSS_BPS.map(at)[..], &OFDM_BPS.map(at), &schemes()] {
+        let row = row(rates);
+        assert!(page.contains(&row), "{row}");
+    }
 }
 
 proptest! {

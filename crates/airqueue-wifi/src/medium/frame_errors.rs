@@ -166,6 +166,19 @@ impl Modulation {
             }
         }
     }
+
+    /// The SNR, as a ratio of powers, at which a frame of `bytes` bytes is lost with probability `loss`; at a
+    /// higher one it is lost less often. To 1e-9 dB, between -30 and 60 dB.
+    pub fn snr_at_loss(self, loss: f64, bytes: u32) -> f64 {
+        let (mut low_db, mut high_db) = (-30.0, 60.0);
+        while high_db - low_db > 1e-9 {
+            let middle_db = 0.5 * (low_db + high_db);
+            let hazard = self.bit_hazard(from_db(middle_db));
+            let lost_more = FrameErrors::loss_of(hazard, bytes) > loss;
+            if lost_more { low_db = middle_db } else { high_db = middle_db }
+        }
+        from_db(high_db)
+    }
 }
 
 impl Mapping {

@@ -46,6 +46,7 @@ mod layer;
 mod mcs;
 mod mode;
 mod ofdm;
+mod sensitivity;
 mod vht;
 
 pub use ampdu::{Ampdu, AmpduLimits, Filling};

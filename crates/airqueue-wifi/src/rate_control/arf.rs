@@ -1,0 +1,121 @@
+//! Auto rate fallback, and its adaptive variant.
+
+use crate::phy::RateIndex;
+
+/// When [`Arf`] steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArfRules {
+    /// So many successes in a row lead one step up.
+    pub successes: u32,
+    /// So do so many transmissions since the last step, successful or not, unless the last one failed.
+    pub timer: u32,
+    /// By how much both grow if the first frame after a step up fails; 1: they stay.
+    pub growth: u32,
+    /// The most successes that are asked for.
+    pub most_successes: u32,
+}
+
+impl ArfRules {
+    /// ARF (Kamerman and Monteban, "WaveLAN-II: a high-performance wireless LAN for the unlicensed band",
+    /// Bell Labs Technical Journal 2(3), 1997): 10 successes, or 15 transmissions, lead up.
+    pub const ARF: ArfRules = ArfRules { successes: 10, timer: 15, growth: 1, most_successes: 10 };
+    /// AARF (Lacage, Manshaei and Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004):
+    /// a step up that fails at once doubles what the next one takes, up to 50 successes.
+    pub const AARF: ArfRules = ArfRules { growth: 2, most_successes: 50, ..ArfRules::ARF };
+}
+
+/// ARF or AARF: two frames lost in a row lead a step down, as many successes in a row as
+/// [`ArfRules`] says a step up, and a step up is taken back if the first frame after it is lost.
+///
+/// It steps on a ladder of rates, and takes all losses for those of the channel: collisions lead down too.
+#[derive(Clone, Debug)]
+pub struct Arf {
+    rules: ArfRules,
+    ladder: Vec<RateIndex>,
+    /// Where on the ladder.
+    at: usize,
+    successes: u32,
+    failures: u32,
+    /// Transmissions since the last step.
+    sent: u32,
+    /// The last step led up, and no frame has got through since.
+    probing: bool,
+    /// What a step up takes now.
+    threshold: u32,
+    timer: u32,
+}
+
+impl Arf {
+    /// On the lowest step of a ladder, which is given from slow to fast ([`super::ladder`]).
+    ///
+    /// # Panics
+    ///
+    /// If it has no steps.
+    pub fn new(rules: ArfRules, ladder: Vec<RateIndex>) -> Arf {
+        assert!(!ladder.is_empty(), "a station has a rate");
+        Arf {
+            rules,
+            ladder,
+            at: 0,
+            successes: 0,
+            failures: 0,
+            sent: 0,
+            probing: false,
+            threshold: rules.successes,
+            timer: rules.timer,
+        }
+    }
+
+    /// The rate of the next transmission, of a new frame as of one that failed before.
+    #[inline]
+    pub fn rate(&self) -> RateIndex {
+        self.ladder[self.at]
+    }
+
+    /// Successes in a row that lead a step up.
+    pub fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    pub(super) fn report(&mut self, success: bool) {
+        self.sent += 1;
+        if success { self.on_success() } else { self.on_failure() }
+    }
+
+    fn on_success(&mut self) {
+        self.successes += 1;
+        self.failures = 0;
+        self.probing = false;
+        let due = self.successes >= self.threshold || self.sent >= self.timer;
+        if due && self.at + 1 < self.ladder.len() {
+            self.step(self.at + 1);
+            self.probing = true;
+        }
+    }
+
+    fn on_failure(&mut self) {
+        self.successes = 0;
+        self.failures += 1;
+        if self.probing {
+            let growth = self.rules.growth;
+            self.threshold = (self.threshold * growth).min(self.rules.most_successes);
+            self.timer = (self.timer * growth).min(self.longest_timer());
+        } else if self.failures >= 2 {
+            (self.threshold, self.timer) = (self.rules.successes, self.rules.timer);
+        } else {
+            return;
+        }
+        self.step(self.at.saturating_sub(1));
+    }
+
+    /// The timer grows as far as the successes do.
+    fn longest_timer(&self) -> u32 {
+        self.rules.timer * self.rules.most_successes / self.rules.successes
+    }
+
+    fn step(&mut self, to: usize) {
+        self.at = to;
+        (self.successes, self.failures, self.sent) = (0, 0, 0);
+        self.probing = false;
+    }
+}

@@ -1,0 +1,29 @@
+//! Rate control allocates nothing once it is made.
+
+mod counting;
+
+use airqueue_core::{Seed, Span, Time};
+use airqueue_wifi::phy::{Conventions, RateIndex, ofdm};
+use airqueue_wifi::rate_control::{Arf, ArfRules, Minstrel, RateControl, ladder};
+use counting::allocations;
+
+#[test]
+fn no_allocation_after_the_beginning() {
+    let phy = ofdm(Conventions::STANDARD);
+    let rates: Vec<RateIndex> = phy.rates().map(|(rate, _)| rate).collect();
+    let start = allocations();
+    let mut chance = Seed(1).stream("channel");
+    let minstrel = Minstrel::new(&phy, &rates, 1536, Seed(1).stream("rate_control"));
+    let arf = Arf::new(ArfRules::AARF, ladder(&phy, &rates));
+    for mut control in [RateControl::Minstrel(Box::new(minstrel)), RateControl::Arf(arf)] {
+        let before = allocations();
+        assert!(before > start, "the counter counts");
+        let mut now = Time::ZERO;
+        for attempt in 0..20_000 {
+            let rate = control.choose(attempt % 7);
+            now += Span::from_millis(1);
+            control.report(rate, 1, u32::from(chance.chance(0.7)), now);
+        }
+        assert_eq!(allocations(), before, "{control:?}");
+    }
+}
