@@ -1,3 +1,4 @@
-//! What end systems do: where packets come from, as state machines without a clock.
+//! What end systems do: where packets come from, and TCP, as state machines without a clock.
 
+pub mod tcp;
 pub mod traffic;

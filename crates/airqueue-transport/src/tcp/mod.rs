@@ -1,0 +1,25 @@
+//! TCP, both ends, as state machines without a clock: RFC 9293 as far as a connection that carries data
+//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168 and 9438.
+//!
+//! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between
+//! them and calls them when they want to be called. A connection that carries data both ways is two.
+
+mod congestion;
+mod handshake;
+mod pacing;
+mod ranges;
+mod receiver;
+mod recovery;
+mod rto;
+mod segment;
+mod sender;
+mod spec;
+
+pub use congestion::{Acked, Algorithm, Controller, Cubic, Growth, NewReno};
+pub use pacing::Pacing;
+pub use ranges::Range;
+pub use receiver::{Receiver, ReceiverTallies};
+pub use rto::{Estimator, RtoSpec};
+pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
+pub use sender::{Sender, SenderTallies};
+pub use spec::{AckEvery, InitialWindow, Opening, ReceiverSpec, SenderSpec, SpecError, TcpSpec};

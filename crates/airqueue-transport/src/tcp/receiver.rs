@@ -1,0 +1,257 @@
+//! The end that data arrive at.
+
+use super::handshake::{Handshake, Progress};
+use super::ranges::{Range, Ranges};
+use super::rto::smooth;
+use super::segment::{SackBlocks, Segment};
+use super::spec::{AckEvery, Opening, SpecError, TcpSpec, clock_value};
+use airqueue_core::{Ecn, Span, Time};
+
+/// Takes segments in, delivers their bytes in order, and acknowledges them. It has room for all that a
+/// sender may have outstanding.
+///
+/// After [`Receiver::on_segment`] and [`Receiver::on_timer`] the caller sends what
+/// [`Receiver::poll_transmit`] gives, until it gives nothing.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    spec: TcpSpec,
+    handshake: Handshake,
+    /// The octet expected next.
+    next: u64,
+    /// What arrived beyond it.
+    ahead: Ranges,
+    /// FIN's octet, once it is known.
+    fin: Option<u64>,
+    /// Segments in order that no acknowledgement has answered.
+    held: u32,
+    /// An acknowledgement is due.
+    due: bool,
+    /// The one that waits is due then.
+    deadline: Time,
+    /// What the last acknowledgement asked for: Last.ACK.sent of RFC 7323.
+    last_ack: u64,
+    /// The timestamp to echo: TS.Recent of RFC 7323.
+    recent: Option<Time>,
+    /// Acknowledgements say ECN-Echo.
+    echo_congestion: bool,
+    rtt: RttSeen,
+    tallies: ReceiverTallies,
+}
+
+/// What a receiver has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverTallies {
+    /// Segments with data or FIN.
+    pub segments: u64,
+    /// Those of them that brought nothing new.
+    pub duplicates: u64,
+    /// Those of them that arrived before one that was sent earlier.
+    pub out_of_order: u64,
+    /// Acknowledgements sent, those of the handshake not among them.
+    pub acknowledgements: u64,
+}
+
+/// Round trips as a receiver sees them: from an acknowledgement to the first segment that echoes its
+/// timestamp.
+#[derive(Clone, Copy, Debug, Default)]
+struct RttSeen {
+    echoed: Option<Time>,
+    least: Option<Span>,
+    smoothed: Option<Span>,
+}
+
+impl Receiver {
+    /// The receiving end of a connection.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such connection.
+    pub fn new(spec: &TcpSpec) -> Result<Receiver, SpecError> {
+        spec.check()?;
+        let active = spec.opening == Opening::ByReceiver;
+        let open = spec.opening == Opening::Open;
+        Ok(Receiver {
+            spec: *spec,
+            handshake: Handshake::new(active, open, spec.sender.rto, spec.ecn),
+            next: 1,
+            ahead: Ranges::default(),
+            fin: None,
+            held: 0,
+            due: false,
+            deadline: Time::MAX,
+            last_ack: 1,
+            recent: None,
+            echo_congestion: false,
+            rtt: RttSeen::default(),
+            tallies: ReceiverTallies::default(),
+        })
+    }
+
+    /// Opens the connection, if that is this end's part ([`Opening::ByReceiver`]).
+    pub fn open(&mut self) {
+        self.handshake.open();
+    }
+
+    /// Whether the connection is open, as far as this end knows.
+    pub fn is_open(&self) -> bool {
+        self.handshake.is_open()
+    }
+
+    /// Bytes delivered in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.next - 1 - u64::from(self.is_finished())
+    }
+
+    /// Whether everything up to FIN has been delivered.
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    /// What it has counted.
+    pub fn tallies(&self) -> ReceiverTallies {
+        self.tallies
+    }
+
+    /// The shortest round trip seen by timestamps; `None` before the first, and without timestamps.
+    pub fn base_rtt(&self) -> Option<Span> {
+        self.rtt.least
+    }
+
+    /// Round trips seen by timestamps, smoothed as RFC 6298 does; `None` as for [`Receiver::base_rtt`].
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.rtt.smoothed
+    }
+
+    /// Takes a segment that arrived.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        let progress = self.handshake.on_segment(segment);
+        self.note_timestamps(segment, now);
+        let has_data = segment.payload_bytes > 0 || segment.fin;
+        if progress != Progress::Nothing && has_data {
+            self.note_congestion(segment);
+            self.on_data(segment, now);
+        }
+    }
+
+    fn note_timestamps(&mut self, segment: &Segment, now: Time) {
+        let Some(stamps) = segment.timestamps else { return };
+        // RFC 7323, section 4.3: with delayed acknowledgements the echo is that of the earliest segment
+        // not yet acknowledged, with a hole that of the last one in order.
+        if segment.seq <= self.last_ack && self.recent.is_none_or(|old| stamps.value >= old) {
+            self.recent = Some(stamps.value);
+        }
+        if let (Some(echo), Some(clock)) = (stamps.echo, self.spec.timestamps) {
+            self.rtt.on_echo(echo, clock_value(now, clock));
+        }
+    }
+
+    /// RFC 3168, section 6.1.3: ECN-Echo from a mark on until the sender says CWR.
+    fn note_congestion(&mut self, segment: &Segment) {
+        if self.spec.ecn {
+            self.echo_congestion &= !segment.cwr;
+            self.echo_congestion |= segment.ecn == Ecn::Ce;
+        }
+    }
+
+    fn on_data(&mut self, segment: &Segment, now: Time) {
+        self.tallies.segments += 1;
+        let (start, end) = (segment.seq, segment.end());
+        if segment.fin {
+            self.fin = Some(end - 1);
+        }
+        if start > self.next {
+            // A duplicate acknowledgement at once: RFC 5681, section 4.2.
+            let new = self.ahead.insert(Range { start, end });
+            self.tallies.duplicates += u64::from(new == 0);
+            self.tallies.out_of_order += u64::from(new > 0);
+            self.due = true;
+        } else if end <= self.next {
+            self.tallies.duplicates += 1;
+            self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
+        } else {
+            let fills = !self.ahead.is_empty();
+            let first = self.next == 1;
+            self.ahead.remove_below(end);
+            self.next = self.ahead.take_from(end);
+            self.held += 1;
+            // At once when it fills a gap, all of it or a part: RFC 5681, section 4.2. After FIN nothing
+            // comes that could be answered together with it.
+            let at_once =
+                fills || self.is_finished() || (first && self.spec.receiver.first_at_once);
+            if at_once || self.held >= self.segments_per_ack() {
+                self.due = true;
+            } else if self.deadline == Time::MAX {
+                self.deadline = now + self.spec.receiver.delay;
+            }
+        }
+    }
+
+    /// How many segments the acknowledgement of the latest one answers.
+    fn segments_per_ack(&self) -> u32 {
+        match self.spec.receiver.acknowledge {
+            AckEvery::Fixed(n) => n,
+            AckEvery::Dynamic(from) => {
+                let number = self.delivered_bytes().div_ceil(u64::from(self.spec.mss_bytes));
+                1 + from.iter().filter(|&&first| number >= first).count() as u32
+            }
+        }
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`]: not by itself.
+    pub fn next_timer(&self) -> Time {
+        self.deadline.min(self.handshake.next_timer())
+    }
+
+    /// Does what is due; nothing if called early.
+    pub fn on_timer(&mut self, now: Time) {
+        self.handshake.on_timer(now);
+        self.due |= now >= self.deadline;
+    }
+
+    /// The next segment to send.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if let Some(segment) = self.handshake.poll_transmit(now) {
+            return Some(self.finish(segment, now));
+        }
+        if !self.due {
+            return None;
+        }
+        self.due = false;
+        self.held = 0;
+        self.deadline = Time::MAX;
+        self.last_ack = self.next;
+        self.tallies.acknowledgements += 1;
+        let ack = Segment {
+            ece: self.echo_congestion,
+            sack: self.sack_blocks(),
+            ..Segment::bare(1, Some(self.next))
+        };
+        Some(self.finish(ack, now))
+    }
+
+    /// RFC 2018, section 4: the block with the latest arrival first; three of them fit next to timestamps.
+    fn sack_blocks(&self) -> SackBlocks {
+        if !self.spec.sack || self.ahead.is_empty() {
+            return SackBlocks::default();
+        }
+        let (blocks, len) = self.ahead.latest::<{ SackBlocks::MOST }>();
+        let most = SackBlocks::MOST - usize::from(self.spec.timestamps.is_some());
+        blocks[..len.min(most)].into()
+    }
+
+    fn finish(&self, segment: Segment, now: Time) -> Segment {
+        self.spec.finish(segment, self.recent, now)
+    }
+}
+
+impl RttSeen {
+    fn on_echo(&mut self, echo: Time, now: Time) {
+        if self.echoed.is_some_and(|last| echo <= last) {
+            return;
+        }
+        self.echoed = Some(echo);
+        let rtt = now - echo;
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        self.smoothed = Some(smooth(self.smoothed, rtt));
+    }
+}

@@ -1,0 +1,415 @@
+//! What is outstanding, how its loss is noticed, and what goes out next: fast retransmit and fast
+//! recovery by RFC 6582, or with selective acknowledgements by RFC 6675, and what follows a timeout.
+//!
+//! Comparisons are with the octet after the last one meant, where the RFCs name the last one.
+
+use super::ranges::{Range, Ranges};
+
+/// Duplicate acknowledgements that mean a loss: DupThresh of RFC 6675.
+const DUP_THRESH: u32 = 3;
+
+/// The sending end's view of the octets that it has sent.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    mss: u64,
+    sack: bool,
+    limited_transmit: bool,
+    /// The first octet not acknowledged.
+    una: u64,
+    /// The octet to send next: below `high` after a timeout.
+    nxt: u64,
+    /// The octet after the highest ever sent.
+    high: u64,
+    phase: Phase,
+    /// Duplicate acknowledgements since the last new one.
+    dup_acks: u32,
+    /// `high` at the first of them: RFC 3042 does not count what follows as outstanding.
+    high_before_dups: u64,
+    /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
+    recover: u64,
+    /// `high` when the timer last ran out.
+    high_at_timeout: u64,
+    /// The segment at `una` goes out before everything else.
+    at_once: bool,
+    /// What RFC 6582 adds to the window during recovery, and RFC 3042 before, in bytes.
+    inflation: i64,
+    /// A partial acknowledgement has come in this recovery.
+    partial: bool,
+    /// What arrived beyond `una`.
+    sacked: Ranges,
+    /// HighRxt of RFC 6675.
+    high_rxt: u64,
+    /// RescueRxt of RFC 6675.
+    rescue: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// After a timeout, until all that was sent before it is acknowledged.
+    Timeout,
+}
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Nothing, or no more than that something arrived.
+    Other,
+    /// A loss: fast recovery begins, and this much was outstanding.
+    Loss { flight: u64 },
+    /// New data have arrived.
+    Advance(Advance),
+}
+
+/// New data have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Advance {
+    /// How much.
+    pub(super) bytes: u64,
+    /// What was outstanding before.
+    pub(super) flight: u64,
+    /// What the window may grow by; nothing in fast recovery.
+    pub(super) countable: u64,
+    /// Fast recovery ends, and the window is to be no larger than this.
+    pub(super) cap: Option<u64>,
+    /// The retransmission timer starts anew.
+    pub(super) restarts_timer: bool,
+}
+
+/// What limits the next segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) cwnd: u64,
+    /// Bytes that the receiver takes beyond the last acknowledgement.
+    pub(super) window: u64,
+    /// The octet after the last byte that there is to send.
+    pub(super) data_end: u64,
+    /// FIN follows them.
+    pub(super) closed: bool,
+    /// A small segment waits while something is outstanding.
+    pub(super) nagle: bool,
+}
+
+/// Octets that go out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) range: Range,
+    pub(super) kind: PieceKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    New,
+    /// In its turn after a timeout.
+    Again,
+    /// A hole, in fast recovery.
+    Hole,
+    /// The segment that an acknowledgement asks for.
+    AtOnce,
+    /// The last one, when nothing else can go (RFC 6675, NextSeg, rule 4).
+    Rescue,
+}
+
+impl Budget {
+    /// Where a segment that begins at `start` ends, of octets below `limit`; FIN goes with the last.
+    fn cut(&self, start: u64, limit: u64, mss: u64) -> u64 {
+        let end = (start + mss).min(self.data_end).min(limit);
+        end + u64::from(self.closed && end == self.data_end && limit > self.data_end)
+    }
+
+    /// The octet after everything there is to send.
+    fn end(&self) -> u64 {
+        self.data_end + u64::from(self.closed)
+    }
+
+    /// Bytes of data among the octets up to `end`.
+    fn data(&self, start: u64, end: u64) -> u64 {
+        end.min(self.data_end) - start.min(self.data_end)
+    }
+}
+
+impl Recovery {
+    pub(super) fn new(mss_bytes: u32, sack: bool, limited_transmit: bool) -> Recovery {
+        Recovery {
+            mss: u64::from(mss_bytes),
+            sack,
+            limited_transmit,
+            una: 1,
+            nxt: 1,
+            high: 1,
+            phase: Phase::Open,
+            dup_acks: 0,
+            high_before_dups: 1,
+            recover: 0,
+            high_at_timeout: 0,
+            at_once: false,
+            inflation: 0,
+            partial: false,
+            sacked: Ranges::default(),
+            high_rxt: 1,
+            rescue: 1,
+        }
+    }
+
+    pub(super) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(super) fn high(&self) -> u64 {
+        self.high
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.una == self.high
+    }
+
+    pub(super) fn is_recovering(&self) -> bool {
+        self.phase != Phase::Open
+    }
+
+    /// FlightSize: sent, and neither acknowledged nor given up by a timeout.
+    pub(super) fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// An acknowledgement of everything below `ack`, with these blocks; it is `bare` if the segment has
+    /// nothing else to say.
+    pub(super) fn on_ack(&mut self, ack: u64, blocks: &[Range], bare: bool) -> Meaning {
+        if ack > self.high || ack < self.una {
+            return Meaning::Other;
+        }
+        let mut news = 0;
+        if self.sack {
+            for block in blocks {
+                let start = block.start.max(ack);
+                news += self.sacked.insert(Range { start, end: block.end.min(self.high) });
+            }
+        }
+        if ack > self.una {
+            return Meaning::Advance(self.advance(ack));
+        }
+        // A duplicate: RFC 5681, section 2, or RFC 6675, section 2.
+        let duplicate = if self.sack { news > 0 } else { bare && !self.is_idle() };
+        if duplicate { self.duplicate() } else { Meaning::Other }
+    }
+
+    fn advance(&mut self, ack: u64) -> Advance {
+        let flight = self.flight();
+        let bytes = ack - self.una;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.high_rxt = self.high_rxt.max(ack);
+        self.sacked.remove_below(ack);
+        self.dup_acks = 0;
+        let mut advance =
+            Advance { bytes, flight, countable: bytes, cap: None, restarts_timer: true };
+        match self.phase {
+            Phase::Open => self.inflation = 0,
+            Phase::Timeout => {
+                // RFC 3465, section 2.3: what arrived before the timeout opens no window now.
+                advance.countable = bytes.min(self.mss);
+                if ack >= self.recover {
+                    self.phase = Phase::Open;
+                }
+            }
+            Phase::Fast => {
+                advance.countable = 0;
+                if ack >= self.recover {
+                    self.phase = Phase::Open;
+                    self.inflation = 0;
+                    // RFC 6582, section 3.2, step 3, option 1; RFC 6675 keeps the threshold.
+                    let without_burst = self.flight().max(self.mss) + self.mss;
+                    advance.cap = (!self.sack).then_some(without_burst);
+                } else if !self.sack {
+                    advance.restarts_timer = !self.partial;
+                    self.partial_ack(bytes);
+                }
+            }
+        }
+        advance
+    }
+
+    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it.
+    fn partial_ack(&mut self, bytes: u64) {
+        self.partial = true;
+        self.at_once = true;
+        self.inflation -= bytes as i64;
+        if bytes >= self.mss {
+            self.inflation += self.mss as i64;
+        }
+    }
+
+    fn duplicate(&mut self) -> Meaning {
+        match self.phase {
+            Phase::Timeout => return Meaning::Other,
+            Phase::Fast => {
+                // RFC 5681, section 3.2, step 4: a segment has left.
+                self.inflation += if self.sack { 0 } else { self.mss as i64 };
+                return Meaning::Other;
+            }
+            Phase::Open => {}
+        }
+        self.dup_acks += 1;
+        if self.dup_acks == 1 {
+            self.high_before_dups = self.high;
+        }
+        let lost = self.dup_acks >= DUP_THRESH || (self.sack && self.lost_edge() > self.una);
+        // After a timeout duplicates may be of what was sent twice (RFC 6582, section 4.1); those with
+        // news in their blocks are not.
+        if lost && (self.sack || self.una > self.high_at_timeout) {
+            return self.begin_fast();
+        }
+        if self.limited_transmit && !self.sack {
+            self.inflation = (u64::from(self.dup_acks.min(2)) * self.mss) as i64;
+        }
+        Meaning::Other
+    }
+
+    fn begin_fast(&mut self) -> Meaning {
+        self.phase = Phase::Fast;
+        self.recover = self.high;
+        self.partial = false;
+        self.at_once = true;
+        // RFC 6582, section 3.2, step 2: the segments that the duplicates say have left.
+        self.inflation = if self.sack { 0 } else { i64::from(DUP_THRESH) * self.mss as i64 };
+        self.high_rxt = self.una;
+        Meaning::Loss { flight: self.high_before_dups.max(self.una) - self.una }
+    }
+
+    /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has
+    /// been acknowledged selectively stays so; receivers here never take it back.
+    pub(super) fn on_timeout(&mut self) {
+        self.phase = Phase::Timeout;
+        self.recover = self.high;
+        self.high_at_timeout = self.high;
+        self.nxt = self.una;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.at_once = false;
+    }
+
+    /// Below this, what has not been acknowledged is lost: IsLost of RFC 6675, section 4.
+    fn lost_edge(&self) -> u64 {
+        let (mut runs, mut bytes) = (0, 0);
+        for range in self.sacked.descending() {
+            runs += 1;
+            bytes += range.bytes();
+            if runs >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * self.mss {
+                return range.start;
+            }
+        }
+        self.una
+    }
+
+    /// "pipe", what is estimated to be in the network: SetPipe of RFC 6675, section 4.
+    fn pipe(&self, lost_edge: u64) -> u64 {
+        let kept = self.sacked.missing(lost_edge, self.high);
+        kept + self.sacked.missing(self.una, self.high_rxt.min(self.high))
+    }
+
+    /// What counts against the congestion window outside of recovery by RFC 6675. With limited transmit
+    /// what was acknowledged selectively does not (RFC 6675, section 5, step 3).
+    fn in_flight(&self) -> u64 {
+        if self.sack && (self.limited_transmit || self.phase == Phase::Timeout) {
+            self.sacked.missing(self.una, self.nxt)
+        } else {
+            self.flight()
+        }
+    }
+
+    /// What goes out next.
+    pub(super) fn next_piece(&mut self, budget: &Budget) -> Option<Piece> {
+        if self.at_once {
+            return Some(self.again(PieceKind::AtOnce, self.una, self.high, budget));
+        }
+        if self.sack && self.phase == Phase::Fast {
+            return self.next_segment(budget);
+        }
+        let cwnd = budget.cwnd.saturating_add_signed(self.inflation).max(self.mss);
+        if self.nxt < self.high {
+            match self.sacked.first_gap(self.nxt, self.high) {
+                None => self.nxt = self.high,
+                Some(gap) => {
+                    self.nxt = gap.start;
+                    let piece = self.again(PieceKind::Again, gap.start, gap.end, budget);
+                    let data = budget.data(piece.range.start, piece.range.end);
+                    return (self.in_flight() + data <= cwnd).then_some(piece);
+                }
+            }
+        }
+        self.new_data(budget, cwnd.saturating_sub(self.in_flight()))
+    }
+
+    /// NextSeg of RFC 6675, section 4, while the window has room for a segment (section 5, step C).
+    fn next_segment(&self, budget: &Budget) -> Option<Piece> {
+        let lost_edge = self.lost_edge();
+        if self.pipe(lost_edge) + self.mss > budget.cwnd {
+            return None;
+        }
+        let hole = |below| {
+            let gap = self.sacked.first_gap(self.high_rxt.max(self.una), below)?;
+            Some(self.again(PieceKind::Hole, gap.start, gap.end, budget))
+        };
+        hole(lost_edge)
+            .or_else(|| self.new_data(budget, self.mss))
+            .or_else(|| hole(self.sacked.highest().unwrap_or(self.una)))
+            .or_else(|| self.rescue_piece(budget))
+    }
+
+    /// Rule 4: once, after a partial acknowledgement, the segment with the highest octet outstanding.
+    fn rescue_piece(&self, budget: &Budget) -> Option<Piece> {
+        if self.una <= self.rescue {
+            return None;
+        }
+        let mut top = self.high;
+        let mut floor = self.una;
+        for range in self.sacked.descending() {
+            if range.end < top {
+                floor = range.end;
+                break;
+            }
+            top = range.start;
+        }
+        let data_end = top.min(budget.data_end);
+        let start = data_end.saturating_sub(self.mss).max(floor);
+        (start < top).then(|| self.again(PieceKind::Rescue, start, top, budget))
+    }
+
+    fn again(&self, kind: PieceKind, start: u64, limit: u64, budget: &Budget) -> Piece {
+        Piece { range: Range { start, end: budget.cut(start, limit, self.mss) }, kind }
+    }
+
+    /// Data never sent before, if `room` has place for them and so has the receiver.
+    fn new_data(&self, budget: &Budget, room: u64) -> Option<Piece> {
+        let start = self.high;
+        if start >= budget.end() {
+            return None;
+        }
+        let end = budget.cut(start, u64::MAX, self.mss);
+        let data = budget.data(start, end);
+        let beyond = start + data > self.una.saturating_add(budget.window);
+        let small = data < self.mss && !budget.closed && !self.is_idle();
+        if data > room || beyond || (budget.nagle && small) {
+            return None;
+        }
+        Some(Piece { range: Range { start, end }, kind: PieceKind::New })
+    }
+
+    /// That piece has gone out.
+    pub(super) fn on_sent(&mut self, piece: Piece) {
+        let end = piece.range.end;
+        match piece.kind {
+            PieceKind::New => (self.nxt, self.high) = (end, end),
+            PieceKind::Again => self.nxt = end,
+            PieceKind::Hole => self.high_rxt = end,
+            PieceKind::AtOnce => {
+                self.at_once = false;
+                // RFC 6675, section 5, step 4.3.
+                (self.high_rxt, self.rescue) = (end, end);
+            }
+            PieceKind::Rescue => self.rescue = self.recover,
+        }
+    }
+}

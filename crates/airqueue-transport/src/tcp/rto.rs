@@ -1,0 +1,259 @@
+//! When to send again: the retransmission timeout.
+
+use airqueue_core::{Span, Time};
+
+/// How a retransmission timeout is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoSpec {
+    /// From samples of the round trip time.
+    pub estimator: Estimator,
+    /// Before the first sample.
+    pub initial: Span,
+    /// Never less.
+    pub shortest: Span,
+    /// Never more, however often it backs off.
+    pub longest: Span,
+}
+
+/// How samples become a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// RFC 6298, section 2, with a clock of this granularity G.
+    Rfc6298 {
+        /// G.
+        granularity: Span,
+    },
+    /// ns-2's: round trips in whole ticks, the smoothed one in eighths and its deviation in quarters of a
+    /// tick, in integers.
+    Ticks {
+        /// A tick; ns-2's default is 10 ms.
+        tick: Span,
+    },
+}
+
+impl RtoSpec {
+    /// RFC 6298: 1 s at first and at least (2.1, 2.4), 60 s at most (2.5), a clock of 1 ms.
+    pub const RFC_6298: RtoSpec = RtoSpec {
+        estimator: Estimator::Rfc6298 { granularity: Span::from_millis(1) },
+        initial: Span::from_secs(1),
+        shortest: Span::from_secs(1),
+        longest: Span::from_secs(60),
+    };
+
+    /// ns-2: ticks of 10 ms, 3 s at first, 0.2 s at least, 60 s at most.
+    pub const NS2: RtoSpec = RtoSpec {
+        estimator: Estimator::Ticks { tick: Span::from_millis(10) },
+        initial: Span::from_secs(3),
+        shortest: Span::from_millis(200),
+        longest: Span::from_secs(60),
+    };
+}
+
+/// A smoothed round trip time with one more sample: RFC 6298, (2.2) and (2.3).
+pub(super) fn smooth(srtt: Option<Span>, rtt: Span) -> Span {
+    let Some(srtt) = srtt else { return rtt };
+    Span::from_nanos(srtt.as_nanos() + (rtt.as_nanos() - srtt.as_nanos()) / 8)
+}
+
+/// A retransmission timeout at work.
+#[derive(Clone, Debug)]
+pub(super) struct Rto {
+    spec: RtoSpec,
+    /// What the samples give, without bounds and back-off.
+    current: Span,
+    /// RTTVAR in nanoseconds, or what [`Estimator::Ticks`] has for it.
+    variation: i64,
+    /// The round trip time that [`Estimator::Ticks`] smooths; 0: the next sample starts it.
+    smoothed: i64,
+    /// How often it has doubled.
+    doublings: u32,
+    srtt: Option<Span>,
+}
+
+/// ns-2's variation before the first sample, in quarters of a tick.
+const TICKS_VARIATION: i64 = 12;
+/// ns-2 doubles up to a factor of 64, and beyond 8 it gives up its smoothed round trip time.
+const TICKS_MOST_DOUBLINGS: u32 = 6;
+const TICKS_CLOBBER: u32 = 3;
+/// RFC 6298 sets no end but the longest timeout: 2⁴⁰ ns are 18 minutes.
+const MOST_DOUBLINGS: u32 = 40;
+
+impl Rto {
+    pub(super) fn new(spec: RtoSpec) -> Rto {
+        let variation = match spec.estimator {
+            Estimator::Rfc6298 { .. } => 0,
+            Estimator::Ticks { .. } => TICKS_VARIATION,
+        };
+        Rto { spec, current: spec.initial, smoothed: 0, variation, doublings: 0, srtt: None }
+    }
+
+    /// The smoothed round trip time, by RFC 6298 (2.2) and (2.3) whatever the estimator; `None` before
+    /// the first sample.
+    pub(super) fn srtt(&self) -> Option<Span> {
+        self.srtt
+    }
+
+    /// How long to wait from now on.
+    pub(super) fn timeout(&self) -> Span {
+        let RtoSpec { shortest, longest, estimator, .. } = self.spec;
+        let scale =
+            |span: Span| Span::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
+        match estimator {
+            // (2.4), then (5.5)
+            Estimator::Rfc6298 { .. } => scale(self.current.max(shortest)).min(longest),
+            // ns-2 bounds the product, and waits for two ticks at least.
+            Estimator::Ticks { tick } => {
+                scale(self.current).max(shortest).min(longest).max(tick + tick)
+            }
+        }
+    }
+
+    /// A segment that was sent only once, at `sent`, has been acknowledged at `now`: Karn's condition,
+    /// RFC 6298, section 3. Ends the back-off.
+    pub(super) fn on_sample(&mut self, sent: Time, now: Time) {
+        self.doublings = 0;
+        let rtt = (now - sent).max(Span::ZERO);
+        let before = self.srtt;
+        let srtt = smooth(before, rtt);
+        self.srtt = Some(srtt);
+        match self.spec.estimator {
+            Estimator::Rfc6298 { granularity } => {
+                // (2.2) and (2.3)
+                self.variation = before.map_or(rtt.as_nanos() / 2, |srtt| {
+                    let error = (srtt.as_nanos() - rtt.as_nanos()).abs();
+                    self.variation + (error - self.variation) / 4
+                });
+                let margin = (4 * self.variation).max(granularity.as_nanos());
+                self.current = srtt + Span::from_nanos(margin);
+            }
+            Estimator::Ticks { tick } => {
+                let ticks = |t: Time| t.as_nanos().div_euclid(tick.as_nanos());
+                self.estimate_in_ticks((ticks(now) - ticks(sent)).max(1), tick);
+            }
+        }
+    }
+
+    /// ns-2's `rtt_update`, after Jacobson's code of 1988.
+    fn estimate_in_ticks(&mut self, rtt: i64, tick: Span) {
+        if self.smoothed == 0 {
+            (self.smoothed, self.variation) = (rtt << 3, rtt << 1);
+        } else {
+            let error = rtt - (self.smoothed >> 3);
+            self.smoothed = (self.smoothed + error).max(1);
+            self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
+        }
+        // Four times the variation, which has two binary digits where the sum has three.
+        let ticks = ((self.variation << 3) + self.smoothed) >> 3;
+        self.current = Span::from_nanos(ticks * tick.as_nanos());
+    }
+
+    /// The timer has run out: RFC 6298, (5.5).
+    pub(super) fn back_off(&mut self) {
+        let most = match self.spec.estimator {
+            Estimator::Rfc6298 { .. } => MOST_DOUBLINGS,
+            Estimator::Ticks { .. } => TICKS_MOST_DOUBLINGS,
+        };
+        self.doublings = (self.doublings + 1).min(most);
+        if matches!(self.spec.estimator, Estimator::Ticks { .. }) && self.doublings > TICKS_CLOBBER
+        {
+            self.variation += self.smoothed >> 3;
+            self.smoothed = 0;
+        }
+    }
+
+    /// A SYN was lost: RFC 6298, (5.7), the timeout is 3 s when data begin, if nothing better is known.
+    pub(super) fn after_lost_syn(&mut self) {
+        self.current = self.current.max(Span::from_secs(3));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: i64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn rfc(shortest_ms: i64) -> Rto {
+        Rto::new(RtoSpec { shortest: Span::from_millis(shortest_ms), ..RtoSpec::RFC_6298 })
+    }
+
+    /// RFC 6298, section 2, by hand: samples of 100 and 180 ms.
+    #[test]
+    fn two_samples_by_hand() {
+        let mut rto = rfc(1);
+        assert_eq!(rto.timeout(), Span::from_secs(1));
+        rto.on_sample(at(0), at(100));
+        // SRTT 100, RTTVAR 50
+        assert_eq!(rto.timeout(), Span::from_millis(300));
+        rto.on_sample(at(0), at(180));
+        // RTTVAR = 3/4 50 + 1/4 80 = 57.5; SRTT = 110
+        assert_eq!(rto.timeout(), Span::from_millis(110 + 230));
+        assert_eq!(rto.srtt(), Some(Span::from_millis(110)));
+    }
+
+    /// A steady round trip: RTTVAR falls to nothing, and G remains (2.3).
+    #[test]
+    fn the_granularity_bounds_the_variation() {
+        let mut rto = rfc(1);
+        (0..200).for_each(|_| rto.on_sample(at(0), at(50)));
+        assert_eq!(rto.timeout(), Span::from_millis(51));
+        let mut bounded = rfc(1000);
+        bounded.on_sample(at(0), at(50));
+        assert_eq!(bounded.timeout(), Span::from_secs(1)); // (2.4)
+    }
+
+    #[test]
+    fn it_doubles_up_to_the_longest_and_a_sample_ends_that() {
+        let mut rto = rfc(1000);
+        let mut seen = vec![];
+        for _ in 0..8 {
+            seen.push(rto.timeout());
+            rto.back_off();
+        }
+        assert_eq!(seen, [1, 2, 4, 8, 16, 32, 60, 60].map(Span::from_secs));
+        (0..200).for_each(|_| rto.back_off());
+        assert_eq!(rto.timeout(), Span::from_secs(60));
+        rto.on_sample(at(0), at(10));
+        assert_eq!(rto.timeout(), Span::from_secs(1));
+    }
+
+    #[test]
+    fn a_lost_syn_makes_the_first_timeout_three_seconds() {
+        let mut rto = rfc(1000);
+        rto.after_lost_syn();
+        assert_eq!(rto.timeout(), Span::from_secs(3));
+    }
+
+    /// Ticks of 10 ms by hand: 103 to 226 ms are ticks 10 to 22, so 12 ticks; the timeout is
+    /// (12·8 + (24 << 3)) >> 3 = 36 ticks. A second sample of 4 ticks: error -8, smoothed 88, variation
+    /// 24 + 8 - 6 = 26, so (208 + 88) >> 3 = 37 ticks.
+    #[test]
+    fn ticks_count_boundaries_and_stay_integers() {
+        let mut rto = Rto::new(RtoSpec::NS2);
+        assert_eq!(rto.timeout(), Span::from_secs(3));
+        rto.on_sample(at(103), at(226));
+        assert_eq!(rto.timeout(), Span::from_millis(360));
+        rto.on_sample(at(300), at(340));
+        assert_eq!(rto.timeout(), Span::from_millis(370));
+    }
+
+    /// A round trip within one tick counts as one; the shortest timeout bounds the product of timeout
+    /// and back-off, not the timeout alone: 3 ticks, 30 ms, stay below 200 ms for three timeouts.
+    #[test]
+    fn ticks_back_off_below_the_bound() {
+        let mut rto = Rto::new(RtoSpec::NS2);
+        rto.on_sample(at(1), at(2));
+        let mut seen = vec![];
+        for _ in 0..8 {
+            seen.push(rto.timeout());
+            rto.back_off();
+        }
+        let ms = [200, 200, 200, 240, 480, 960, 1920, 1920];
+        assert_eq!(seen, ms.map(Span::from_millis));
+        // Far backed off, the next sample starts anew: one tick, variation half of it.
+        rto.on_sample(at(0), at(100));
+        assert_eq!(rto.timeout(), Span::from_millis(300));
+    }
+}

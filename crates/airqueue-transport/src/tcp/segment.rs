@@ -1,0 +1,170 @@
+//! What the two ends send each other.
+
+use super::ranges::Range;
+use airqueue_core::{Ecn, Time};
+
+/// A TCP segment without its bytes. Sequence numbers are 64 bits wide and never wrap: SYN is octet 0,
+/// the first byte of data octet 1, FIN the octet after the last byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its first octet.
+    pub seq: u64,
+    /// Bytes of data.
+    pub payload_bytes: u32,
+    /// Bytes of IP header, TCP header and options.
+    pub header_bytes: u32,
+    /// The octet expected next from the other side; only a first SYN has none.
+    pub ack: Option<u64>,
+    /// Opens the connection.
+    pub syn: bool,
+    /// Nothing comes after this.
+    pub fin: bool,
+    /// ECN-Echo (RFC 3168, section 6.1).
+    pub ece: bool,
+    /// Congestion window reduced (RFC 3168, section 6.1).
+    pub cwr: bool,
+    /// The ECN field of its IP header, which queues may set to [`Ecn::Ce`].
+    pub ecn: Ecn,
+    /// The timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// The SACK option.
+    pub sack: SackBlocks,
+}
+
+/// The timestamps option (RFC 7323, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: when the segment was made, by its sender's timestamp clock.
+    pub value: Time,
+    /// TSecr: the value that the acknowledged segment carried; a first SYN has none.
+    pub echo: Option<Time>,
+}
+
+/// The blocks of a SACK option (RFC 2018, section 3), the most recent first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [Range; SackBlocks::MOST],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// As many as fit into the 40 bytes of options.
+    pub const MOST: usize = 4;
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[Range] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+/// Of the blocks given, the first [`SackBlocks::MOST`].
+impl From<&[Range]> for SackBlocks {
+    fn from(given: &[Range]) -> SackBlocks {
+        let len = given.len().min(Self::MOST);
+        let mut blocks = [Range::default(); Self::MOST];
+        blocks[..len].copy_from_slice(&given[..len]);
+        SackBlocks { blocks, len: len as u8 }
+    }
+}
+
+/// How large headers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderSize {
+    /// Always this many bytes, whatever the options: ns-2's are 40.
+    Fixed(u32),
+    /// IPv4 and TCP headers of 20 bytes each, and the options that the segment carries, padded as
+    /// RFC 7323, appendix A, lays them out.
+    Options,
+}
+
+/// Bytes of an IPv4 header and a TCP header without options.
+const BASE: u32 = 40;
+/// Two octets of padding and the timestamps option.
+const TIMESTAMPS: u32 = 12;
+/// Maximum segment size, SACK permitted and window scale of a SYN, with padding. Next to timestamps
+/// SACK permitted takes the place of the padding there.
+const SYN_OPTIONS: u32 = 12;
+const SYN_OPTIONS_WITH_TIMESTAMPS: u32 = 8;
+
+impl HeaderSize {
+    /// Bytes of the headers of `segment`.
+    pub(super) fn bytes(self, segment: &Segment) -> u32 {
+        if let HeaderSize::Fixed(bytes) = self {
+            return bytes;
+        }
+        let blocks = segment.sack.as_slice().len() as u32;
+        let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+        let rest = match (segment.timestamps.is_some(), segment.syn) {
+            (false, false) => 0,
+            (true, false) => TIMESTAMPS,
+            (false, true) => SYN_OPTIONS,
+            (true, true) => TIMESTAMPS + SYN_OPTIONS_WITH_TIMESTAMPS,
+        };
+        BASE + rest + sack
+    }
+}
+
+impl Segment {
+    /// A bare acknowledgement of everything before `ack`, from `seq`.
+    pub(super) fn bare(seq: u64, ack: Option<u64>) -> Segment {
+        Segment {
+            seq,
+            payload_bytes: 0,
+            header_bytes: 0,
+            ack,
+            syn: false,
+            fin: false,
+            ece: false,
+            cwr: false,
+            ecn: Ecn::NotEct,
+            timestamps: None,
+            sack: SackBlocks::default(),
+        }
+    }
+
+    /// The octet after its last: data, SYN and FIN count.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
+    }
+
+    /// Bytes of the IP packet.
+    pub fn size_bytes(&self) -> u32 {
+        self.header_bytes + self.payload_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(n: usize) -> SackBlocks {
+        [Range { start: 5, end: 6 }; SackBlocks::MOST][..n].into()
+    }
+
+    /// Sizes of a packet capture: a pure acknowledgement with timestamps is 52 bytes, a SYN 60, one with
+    /// three SACK blocks 80, which fills the 40 bytes of options.
+    #[test]
+    fn options_have_their_real_sizes() {
+        let plain = Segment::bare(1, Some(1));
+        let stamped =
+            Segment { timestamps: Some(Timestamps { value: Time::ZERO, echo: None }), ..plain };
+        let cases = [
+            (plain, 40),
+            (stamped, 52),
+            (Segment { sack: blocks(3), ..stamped }, 80),
+            (Segment { sack: blocks(4), ..plain }, 76),
+        ];
+        for (segment, bytes) in cases {
+            assert_eq!(HeaderSize::Options.bytes(&segment), bytes);
+            assert_eq!(HeaderSize::Fixed(40).bytes(&segment), 40);
+        }
+        let syn = Segment { syn: true, timestamps: stamped.timestamps, ..plain };
+        assert_eq!(HeaderSize::Options.bytes(&syn), 60);
+    }
+
+    #[test]
+    fn syn_and_fin_take_an_octet_each() {
+        let segment = Segment { payload_bytes: 10, syn: true, fin: true, ..Segment::bare(0, None) };
+        assert_eq!(segment.end(), 12);
+    }
+}

@@ -1,0 +1,355 @@
+//! The end that data come from.
+
+use super::congestion::{Acked, Controller};
+use super::handshake::{Handshake, Progress};
+use super::pacing::{Pacer, Pacing};
+use super::recovery::{Advance, Budget, Meaning, Piece, PieceKind, Recovery};
+use super::rto::Rto;
+use super::segment::Segment;
+use super::spec::{Opening, SpecError, TcpSpec, clock_value};
+use airqueue_core::{DataRate, Ecn, Span, Time};
+
+/// Cuts what an application writes into segments, and sends them until they are acknowledged.
+///
+/// After each of its inputs ([`Sender::open`], [`Sender::write`], [`Sender::close`],
+/// [`Sender::on_segment`], [`Sender::on_timer`]) the caller sends what [`Sender::poll_transmit`] gives,
+/// until it gives nothing, and then asks for [`Sender::next_timer`].
+#[derive(Debug)]
+pub struct Sender {
+    spec: TcpSpec,
+    handshake: Handshake,
+    recovery: Recovery,
+    controller: Box<dyn Controller>,
+    rto: Rto,
+    pacer: Pacer,
+    /// Bytes written so far.
+    written: u64,
+    closed: bool,
+    /// When the retransmission timer runs out.
+    deadline: Time,
+    /// The octet after the segment whose round trip is being measured, and when it left.
+    timed: Option<(u64, Time)>,
+    /// The first octet outstanding when the timer last ran out.
+    timed_out: Option<u64>,
+    /// When data were last sent.
+    last_sent: Option<Time>,
+    /// The other side's timestamp to echo.
+    recent: Option<Time>,
+    /// Marks that acknowledge no more than this are about congestion already answered.
+    answered: u64,
+    /// The next new segment says CWR.
+    tell_reduced: bool,
+    tallies: SenderTallies,
+}
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderTallies {
+    /// Segments with data or FIN, each as often as it was sent.
+    pub segments: u64,
+    /// Bytes of data in them.
+    pub sent_bytes: u64,
+    /// Bytes of data acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Segments that were sent before.
+    pub retransmitted: u64,
+    /// Times that fast recovery began.
+    pub fast_recoveries: u64,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u64,
+    /// Times that marks reduced the window.
+    pub ecn_reductions: u64,
+}
+
+impl Sender {
+    /// The sending end of a connection.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such connection.
+    pub fn new(spec: &TcpSpec) -> Result<Sender, SpecError> {
+        spec.check()?;
+        let end = &spec.sender;
+        let active = spec.opening == Opening::BySender;
+        let open = spec.opening == Opening::Open;
+        let initial = spec.initial_window_bytes();
+        Ok(Sender {
+            spec: *spec,
+            handshake: Handshake::new(active, open, end.rto, spec.ecn),
+            recovery: Recovery::new(spec.mss_bytes, spec.sack, end.limited_transmit),
+            controller: end.congestion.start(spec.mss_bytes, initial, end.growth),
+            rto: Rto::new(end.rto),
+            pacer: Pacer::new(),
+            written: 0,
+            closed: false,
+            deadline: Time::MAX,
+            timed: None,
+            timed_out: None,
+            last_sent: None,
+            recent: None,
+            answered: 0,
+            tell_reduced: false,
+            tallies: SenderTallies::default(),
+        })
+    }
+
+    /// Opens the connection, if that is this end's part ([`Opening::BySender`]).
+    pub fn open(&mut self) {
+        self.handshake.open();
+    }
+
+    /// Takes `bytes` more to send, and opens the connection. A transfer without end writes `u64::MAX / 2`
+    /// once. After [`Sender::close`] nothing is taken.
+    pub fn write(&mut self, bytes: u64) {
+        if !self.closed {
+            self.open();
+            self.written = self.written.saturating_add(bytes).min(u64::MAX / 2);
+        }
+    }
+
+    /// Nothing follows what was written: FIN goes with its end.
+    pub fn close(&mut self) {
+        self.open();
+        self.closed = true;
+    }
+
+    /// Whether the connection is open, as far as this end knows.
+    pub fn is_open(&self) -> bool {
+        self.handshake.is_open()
+    }
+
+    /// Whether everything, and FIN, has been acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.closed && self.recovery.una() == self.budget().data_end + 1
+    }
+
+    /// Bytes written and not acknowledged.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.written - self.tallies.acknowledged_bytes
+    }
+
+    /// Octets sent and neither acknowledged nor given up by a timeout.
+    pub fn flight_bytes(&self) -> u64 {
+        self.recovery.flight()
+    }
+
+    /// The congestion window.
+    pub fn cwnd_bytes(&self) -> u64 {
+        self.controller.cwnd_bytes()
+    }
+
+    /// The slow start threshold; `u64::MAX` when there is none yet.
+    pub fn ssthresh_bytes(&self) -> u64 {
+        self.controller.ssthresh_bytes()
+    }
+
+    /// The smoothed round trip time; `None` before the first sample.
+    pub fn srtt(&self) -> Option<Span> {
+        self.rto.srtt()
+    }
+
+    /// The retransmission timeout as it stands.
+    pub fn rto(&self) -> Span {
+        self.rto.timeout()
+    }
+
+    /// What it has counted.
+    pub fn tallies(&self) -> SenderTallies {
+        self.tallies
+    }
+
+    /// Takes a segment that arrived.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        let progress = self.handshake.on_segment(segment);
+        if let Some(stamps) = segment.timestamps {
+            self.recent = self.recent.max(Some(stamps.value));
+        }
+        match progress {
+            Progress::Nothing => return,
+            Progress::Opened { sent } => self.on_open(sent, now),
+            Progress::Open => {}
+        }
+        let Some(ack) = segment.ack else { return };
+        let bare = segment.end() == segment.seq;
+        let marked = self.spec.ecn && segment.ece && !segment.syn;
+        match self.recovery.on_ack(ack, segment.sack.as_slice(), bare) {
+            Meaning::Other => {}
+            Meaning::Loss { flight } => {
+                self.tallies.fast_recoveries += 1;
+                self.on_congestion(flight);
+            }
+            Meaning::Advance(advance) => {
+                self.sample(ack, segment, now);
+                self.on_advance(advance, marked, now);
+            }
+        }
+        // Once per window of data: RFC 3168, section 6.1.2.
+        if marked && ack > self.answered && !self.recovery.is_recovering() {
+            self.tallies.ecn_reductions += 1;
+            self.on_congestion(self.recovery.flight());
+        }
+    }
+
+    fn on_open(&mut self, sent: Option<Time>, now: Time) {
+        if let Some(sent) = sent {
+            self.rto.on_sample(sent, now);
+        }
+        if self.handshake.has_retried() {
+            // RFC 5681, section 3.1, and RFC 6298, (5.7).
+            self.controller.cap(u64::from(self.spec.mss_bytes));
+            self.rto.after_lost_syn();
+        }
+    }
+
+    fn on_congestion(&mut self, flight: u64) {
+        self.controller.on_congestion(flight);
+        self.answered = self.recovery.high();
+        self.tell_reduced = self.spec.ecn;
+    }
+
+    /// A round trip time: from the echo of an acknowledgement of new data (RFC 7323, section 4.1), or
+    /// from one segment at a time that was sent once (RFC 6298, section 3).
+    fn sample(&mut self, ack: u64, segment: &Segment, now: Time) {
+        if let Some(clock) = self.spec.timestamps {
+            if let Some(echo) = segment.timestamps.and_then(|stamps| stamps.echo) {
+                self.rto.on_sample(echo, clock_value(now, clock));
+            }
+        } else if let Some((end, sent)) = self.timed
+            && ack >= end
+        {
+            self.timed = None;
+            self.rto.on_sample(sent, now);
+        }
+    }
+
+    fn on_advance(&mut self, advance: Advance, marked: bool, now: Time) {
+        let fin = u64::from(self.is_finished());
+        self.tallies.acknowledged_bytes += advance.bytes - fin;
+        // RFC 6298, (5.2) and (5.3)
+        if self.recovery.is_idle() {
+            self.deadline = Time::MAX;
+        } else if advance.restarts_timer {
+            self.deadline = now + self.rto.timeout();
+        }
+        if let Some(bytes) = advance.cap.filter(|&bytes| bytes < self.controller.cwnd_bytes()) {
+            self.controller.cap(bytes);
+        }
+        // A window of which less than half is used says nothing about the path (RFC 7661, section 4.2);
+        // and a mark is no reason to grow (RFC 3168, section 6.1.2).
+        let used = advance.flight.saturating_mul(2) >= self.controller.cwnd_bytes();
+        if advance.countable > 0 && used && !marked {
+            let srtt = self.rto.srtt();
+            self.controller.on_ack(&Acked { bytes: advance.countable, now, srtt });
+        }
+    }
+
+    /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`]: not by itself.
+    pub fn next_timer(&self) -> Time {
+        self.deadline.min(self.handshake.next_timer()).min(self.pacer.next_timer())
+    }
+
+    /// Does what is due; nothing if called early.
+    pub fn on_timer(&mut self, now: Time) {
+        self.handshake.on_timer(now);
+        self.pacer.on_timer(now);
+        if now >= self.deadline {
+            self.deadline = Time::MAX;
+            self.on_timeout(now);
+        }
+    }
+
+    /// RFC 6298, (5.4) to (5.6); the timer starts again with the segment.
+    fn on_timeout(&mut self, now: Time) {
+        let una = self.recovery.una();
+        let again = self.timed_out == Some(una);
+        self.tallies.timeouts += 1;
+        self.controller.on_timeout(self.recovery.flight(), again);
+        self.recovery.on_timeout();
+        self.rto.back_off();
+        self.pacer.release(now);
+        self.timed = None;
+        self.timed_out = Some(una);
+        self.answered = self.recovery.high();
+        self.tell_reduced = self.spec.ecn;
+    }
+
+    fn budget(&self) -> Budget {
+        let mss = u64::from(self.spec.mss_bytes);
+        Budget {
+            cwnd: self.controller.cwnd_bytes(),
+            window: u64::from(self.spec.sender.window_segments) * mss,
+            data_end: 1 + self.written,
+            closed: self.closed,
+            nagle: self.spec.sender.nagle,
+        }
+    }
+
+    /// The next segment to send.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if let Some(segment) = self.handshake.poll_transmit(now) {
+            return Some(self.spec.finish(segment, self.recent, now));
+        }
+        if !self.handshake.is_open() {
+            return None;
+        }
+        self.restart_if_idle(now);
+        let budget = self.budget();
+        let piece = self.recovery.next_piece(&budget)?;
+        if piece.kind != PieceKind::AtOnce && self.pacer.holds(now) {
+            return None;
+        }
+        Some(self.send(piece, &budget, now))
+    }
+
+    /// RFC 5681, section 4.1.
+    fn restart_if_idle(&mut self, now: Time) {
+        let Some(last) = self.last_sent else { return };
+        let something = self.budget().data_end > self.recovery.high();
+        if self.spec.sender.idle_restart
+            && something
+            && self.recovery.is_idle()
+            && now - last > self.rto.timeout()
+        {
+            self.controller.cap(self.spec.initial_window_bytes());
+        }
+    }
+
+    fn send(&mut self, piece: Piece, budget: &Budget, now: Time) -> Segment {
+        let (start, end) = (piece.range.start, piece.range.end);
+        self.recovery.on_sent(piece);
+        let new = piece.kind == PieceKind::New;
+        let fin = end > budget.data_end;
+        let payload = end - start - u64::from(fin);
+        self.tallies.segments += 1;
+        self.tallies.sent_bytes += payload;
+        self.last_sent = Some(now);
+        if new {
+            self.timed = self.timed.or(Some((end, now)));
+        } else {
+            self.tallies.retransmitted += 1;
+            // Karn: RFC 6298, section 3.
+            self.timed = self.timed.filter(|&(timed, _)| start >= timed);
+        }
+        if self.deadline == Time::MAX {
+            self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
+        }
+        // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on one sent again.
+        let ect = self.spec.ecn && new && payload > 0;
+        let cwr = ect && std::mem::take(&mut self.tell_reduced);
+        let segment = Segment {
+            payload_bytes: payload as u32,
+            fin,
+            cwr,
+            ecn: if ect { Ecn::Ect } else { Ecn::NotEct },
+            ..Segment::bare(start, Some(1))
+        };
+        let segment = self.spec.finish(segment, self.recent, now);
+        self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate());
+        segment
+    }
+
+    fn pacing_rate(&self) -> Option<DataRate> {
+        let Pacing::Window { slow_start, avoidance } = self.spec.sender.pacing else { return None };
+        Some(self.controller.pacing_rate(self.rto.srtt()?, slow_start, avoidance))
+    }
+}

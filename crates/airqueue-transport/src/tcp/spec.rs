@@ -1,0 +1,244 @@
+//! What a connection is made of: one description that both of its ends are built from.
+
+use super::congestion::{Algorithm, Growth};
+use super::pacing::Pacing;
+use super::rto::{Estimator, RtoSpec};
+use super::segment::{HeaderSize, Segment, Timestamps};
+use airqueue_core::{Span, Time};
+use thiserror::Error;
+
+/// A connection that carries data one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpSpec {
+    /// Bytes of data in a full segment, at least 1.
+    pub mss_bytes: u32,
+    /// How large headers are.
+    pub header: HeaderSize,
+    /// Who opens the connection.
+    pub opening: Opening,
+    /// Timestamps with a clock of this resolution (RFC 7323, section 5.4: 1 ms to 1 s); `None`: none.
+    pub timestamps: Option<Span>,
+    /// Selective acknowledgements (RFC 2018), and recovery with them (RFC 6675); without, recovery is
+    /// NewReno's (RFC 6582).
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// The sending end.
+    pub sender: SenderSpec,
+    /// The receiving end.
+    pub receiver: ReceiverSpec,
+}
+
+/// What a clock of resolution `clock` says at `now`.
+pub(super) fn clock_value(now: Time, clock: Span) -> Time {
+    Time::from_nanos(now.as_nanos() - now.as_nanos().rem_euclid(clock.as_nanos()))
+}
+
+/// Who sends the first SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// The end that sends the data: an upload.
+    BySender,
+    /// The end that receives the data: a download.
+    ByReceiver,
+    /// Nobody: the connection is there, as ns-2's one-way agents have it.
+    Open,
+}
+
+/// How the sending end behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderSpec {
+    /// The most segments that may be outstanding: the receiver's window, W*. At least 1.
+    pub window_segments: u32,
+    /// How many segments the first flight has.
+    pub initial_window: InitialWindow,
+    /// What governs the congestion window.
+    pub congestion: Algorithm,
+    /// How acknowledgements open the window.
+    pub growth: Growth,
+    /// The retransmission timer.
+    pub rto: RtoSpec,
+    /// New segments for the first two duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// The window shrinks to the initial one when nothing was sent for a timeout (RFC 5681, section 4.1).
+    pub idle_restart: bool,
+    /// A small segment waits while anything is outstanding (RFC 896).
+    pub nagle: bool,
+    /// Whether segments are spread over time.
+    pub pacing: Pacing,
+}
+
+/// The congestion window that a connection begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// Ten segments, or what RFC 6928, section 2, allows for large ones.
+    Rfc6928,
+    /// This many segments, at least 1.
+    Segments(u32),
+}
+
+/// How the receiving end behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverSpec {
+    /// How many segments in order one acknowledgement answers.
+    pub acknowledge: AckEvery,
+    /// The longest that an acknowledgement waits for them; RFC 1122, section 4.2.3.2: below 0.5 s.
+    pub delay: Span,
+    /// The first segment of data is acknowledged at once, as ns-2's sinks do.
+    pub first_at_once: bool,
+}
+
+/// How many segments one acknowledgement answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckEvery {
+    /// Always this many, at least 1.
+    Fixed(u32),
+    /// One for the segments before the first of these numbers, counted from 1; then two, three, and from
+    /// the last on four: E. Altman and T. Jiménez, "Novel delayed ACK techniques for improving TCP
+    /// performance in multihop wireless networks", PWC 2003, where the numbers are 2, 5 and 9.
+    Dynamic([u64; 3]),
+}
+
+/// What no connection can be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum SpecError {
+    #[error("segments of {0} bytes; TCP has 1 to 65495")]
+    Mss(u32),
+    #[error("headers of {0} bytes; TCP over IPv4 has 40 to 100")]
+    Header(u32),
+    #[error("{0} of no segments; at least one has to be allowed")]
+    NoSegments(&'static str),
+    #[error("{what} is {value}; it has to be positive")]
+    NotPositive { what: &'static str, value: Span },
+    #[error("the longest timeout, {longest}, is below the shortest, {shortest}")]
+    Timeouts { shortest: Span, longest: Span },
+    #[error("the numbers of dynamic delayed acknowledgements, {0:?}, do not rise")]
+    Dynamic([u64; 3]),
+    #[error("pacing at {0} windows per round trip; it has to be a positive number")]
+    Pacing(f64),
+}
+
+impl TcpSpec {
+    /// What the RFCs ask of a connection, with segments of `mss_bytes` bytes of data: timestamps of
+    /// 1 ms, SACK, NewReno, ten segments at first, every second segment acknowledged within 200 ms. The
+    /// window is as good as unlimited.
+    pub fn standard(mss_bytes: u32) -> TcpSpec {
+        TcpSpec {
+            mss_bytes,
+            header: HeaderSize::Options,
+            opening: Opening::BySender,
+            timestamps: Some(Span::from_millis(1)),
+            sack: true,
+            ecn: false,
+            sender: SenderSpec {
+                window_segments: u32::MAX,
+                initial_window: InitialWindow::Rfc6928,
+                congestion: Algorithm::NewReno,
+                growth: Growth::Bytes { segments_per_ack: 1 },
+                rto: RtoSpec::RFC_6298,
+                limited_transmit: true,
+                idle_restart: true,
+                nagle: true,
+                pacing: Pacing::Off,
+            },
+            receiver: ReceiverSpec {
+                acknowledge: AckEvery::Fixed(2),
+                delay: Span::from_millis(200),
+                first_at_once: false,
+            },
+        }
+    }
+
+    /// The one-way `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2 with their defaults: no handshake,
+    /// headers of 40 bytes, a window of 20 segments, two segments at first, one acknowledgement for each,
+    /// the coarse clock.
+    pub fn ns2(mss_bytes: u32) -> TcpSpec {
+        let standard = TcpSpec::standard(mss_bytes);
+        TcpSpec {
+            header: HeaderSize::Fixed(40),
+            opening: Opening::Open,
+            timestamps: None,
+            sack: false,
+            sender: SenderSpec {
+                window_segments: 20,
+                initial_window: InitialWindow::Segments(2),
+                growth: Growth::PerAck,
+                rto: RtoSpec::NS2,
+                idle_restart: false,
+                nagle: false,
+                ..standard.sender
+            },
+            receiver: ReceiverSpec {
+                acknowledge: AckEvery::Fixed(1),
+                delay: Span::from_millis(100),
+                first_at_once: true,
+            },
+            ..standard
+        }
+    }
+
+    /// Fills in what every segment has: timestamps, with `echo` as the other side's, and its size.
+    pub(super) fn finish(&self, mut segment: Segment, echo: Option<Time>, now: Time) -> Segment {
+        segment.timestamps =
+            self.timestamps.map(|clock| Timestamps { value: clock_value(now, clock), echo });
+        segment.header_bytes = self.header.bytes(&segment);
+        segment
+    }
+
+    /// What `mss_bytes` and the initial window make together, in bytes.
+    pub(super) fn initial_window_bytes(&self) -> u64 {
+        let mss = u64::from(self.mss_bytes);
+        match self.sender.initial_window {
+            InitialWindow::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
+            InitialWindow::Segments(n) => u64::from(n) * mss,
+        }
+    }
+
+    /// Whether it can be.
+    pub(super) fn check(&self) -> Result<(), SpecError> {
+        if !(1..=65_495).contains(&self.mss_bytes) {
+            return Err(SpecError::Mss(self.mss_bytes));
+        }
+        if let HeaderSize::Fixed(bytes) = self.header
+            && !(40..=100).contains(&bytes)
+        {
+            return Err(SpecError::Header(bytes));
+        }
+        let some = |what, n| if n == 0 { Err(SpecError::NoSegments(what)) } else { Ok(()) };
+        some("a window", self.sender.window_segments)?;
+        if let InitialWindow::Segments(n) = self.sender.initial_window {
+            some("an initial window", n)?;
+        }
+        match self.receiver.acknowledge {
+            AckEvery::Fixed(n) => some("an acknowledgement", n)?,
+            AckEvery::Dynamic(at) if at[0] >= at[1] || at[1] >= at[2] => {
+                return Err(SpecError::Dynamic(at));
+            }
+            AckEvery::Dynamic(_) => {}
+        }
+        self.check_times()
+    }
+
+    fn check_times(&self) -> Result<(), SpecError> {
+        let rto = &self.sender.rto;
+        let clock = match rto.estimator {
+            Estimator::Rfc6298 { granularity } => granularity,
+            Estimator::Ticks { tick } => tick,
+        };
+        let spans = [
+            ("the delay of acknowledgements", self.receiver.delay),
+            ("the clock of the retransmission timer", clock),
+            ("the first timeout", rto.initial),
+            ("the shortest timeout", rto.shortest),
+            ("the clock of timestamps", self.timestamps.unwrap_or(Span::from_nanos(1))),
+        ];
+        if let Some(&(what, value)) = spans.iter().find(|(_, span)| *span <= Span::ZERO) {
+            return Err(SpecError::NotPositive { what, value });
+        }
+        if rto.longest < rto.shortest {
+            return Err(SpecError::Timeouts { shortest: rto.shortest, longest: rto.longest });
+        }
+        self.sender.pacing.check()
+    }
+}

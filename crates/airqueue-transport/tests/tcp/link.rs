@@ -1,0 +1,124 @@
+//! Two ends and a network between them, in virtual time.
+
+use airqueue_core::{Span, Time};
+use airqueue_transport::tcp::{Receiver, Segment, Sender, TcpSpec};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Where a segment goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    Receiver,
+    Sender,
+}
+
+/// What a network does with a segment: when copies of it arrive, and whether they are marked.
+pub trait Network {
+    fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>);
+}
+
+pub struct Link<N> {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    pub network: N,
+    pub now: Time,
+    /// When, in what order, and which of `segments`.
+    wire: BinaryHeap<Reverse<(Time, u64)>>,
+    segments: Vec<(To, Segment)>,
+    window: u64,
+    mss: u64,
+    heard: u64,
+}
+
+impl<N: Network> Link<N> {
+    pub fn new(spec: &TcpSpec, network: N) -> Link<N> {
+        let mss = u64::from(spec.mss_bytes);
+        let mut link = Link {
+            sender: Sender::new(spec).unwrap(),
+            receiver: Receiver::new(spec).unwrap(),
+            network,
+            now: Time::ZERO,
+            wire: BinaryHeap::new(),
+            segments: vec![],
+            window: u64::from(spec.sender.window_segments) * mss,
+            mss,
+            heard: 1,
+        };
+        link.receiver.open();
+        link
+    }
+
+    /// Sends all that the ends have, and checks what always holds.
+    pub fn flush(&mut self) {
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            let data_end = segment.seq + u64::from(segment.payload_bytes);
+            assert!(data_end <= self.heard + self.window, "beyond the window: {segment:?}");
+            assert!(u64::from(segment.payload_bytes) <= self.mss);
+            self.put(To::Receiver, segment);
+        }
+        while let Some(segment) = self.receiver.poll_transmit(self.now) {
+            self.put(To::Sender, segment);
+        }
+        assert!(self.sender.cwnd_bytes() >= self.mss);
+    }
+
+    fn put(&mut self, to: To, mut segment: Segment) {
+        let mut arrivals = vec![];
+        self.network.carry(to, &mut segment, self.now, &mut arrivals);
+        for at in arrivals {
+            self.wire.push(Reverse((at, self.segments.len() as u64)));
+            self.segments.push((to, segment));
+        }
+    }
+
+    /// Goes to the next thing that happens; false if nothing ever does.
+    pub fn step(&mut self) -> bool {
+        self.flush();
+        let arrival = self.wire.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+        let timer = self.sender.next_timer().min(self.receiver.next_timer());
+        if arrival.min(timer) == Time::MAX {
+            return false;
+        }
+        self.now = self.now.max(arrival.min(timer));
+        if arrival <= timer {
+            let Some(Reverse((_, id))) = self.wire.pop() else { return false };
+            let (to, segment) = self.segments[id as usize];
+            match to {
+                To::Receiver => self.receiver.on_segment(&segment, self.now),
+                To::Sender => {
+                    self.heard = self.heard.max(segment.ack.unwrap_or(0));
+                    self.sender.on_segment(&segment, self.now);
+                }
+            }
+        } else {
+            self.sender.on_timer(self.now);
+            self.receiver.on_timer(self.now);
+        }
+        self.flush();
+        true
+    }
+
+    /// Until `at`, as far as anything happens.
+    pub fn run_until(&mut self, at: Time) {
+        loop {
+            self.flush();
+            let arrival = self.wire.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+            let next = arrival.min(self.sender.next_timer()).min(self.receiver.next_timer());
+            if next > at || !self.step() {
+                self.now = at;
+                return;
+            }
+        }
+    }
+}
+
+/// Takes `one_way` for each segment, and loses nothing.
+pub struct Wire {
+    pub one_way: Span,
+}
+
+impl Network for Wire {
+    fn carry(&mut self, _: To, _: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
+        arrivals.push(now + self.one_way);
+    }
+}

@@ -1,0 +1,10 @@
+//! TCP against its RFCs: packet by packet, over a link of virtual time, and against closed forms.
+
+mod acknowledging;
+mod closed_forms;
+mod handshake;
+mod link;
+mod properties;
+mod recovery;
+mod script;
+mod sending;

@@ -1,0 +1,141 @@
+//! Whatever the network does, every byte arrives once and in order, and the sender gets to know.
+
+use crate::link::{Link, Network, To};
+use crate::script::MSS;
+use airqueue_core::{Ecn, Seed, Span, Stream, Time};
+use airqueue_transport::tcp::{
+    AckEvery, Algorithm, Growth, InitialWindow, Opening, Pacing, RtoSpec, Segment, TcpSpec,
+};
+use proptest::prelude::*;
+
+/// Loses, duplicates, delays and so reorders.
+struct Hostile {
+    chance: Stream,
+    loss: f64,
+    duplication: f64,
+    jitter: Span,
+}
+
+impl Network for Hostile {
+    fn carry(&mut self, _: To, _: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
+        for copy in 0..2 {
+            let lost = self.chance.chance(self.loss);
+            let wanted = copy == 0 || self.chance.chance(self.duplication);
+            if wanted && !lost {
+                arrivals.push(now + Span::from_millis(20) + self.chance.span_below(self.jitter));
+            }
+        }
+    }
+}
+
+fn specs() -> impl Strategy<Value = TcpSpec> {
+    let opening =
+        prop_oneof![Just(Opening::BySender), Just(Opening::ByReceiver), Just(Opening::Open)];
+    let growth = prop_oneof![
+        Just(Growth::PerAck),
+        (1u32..4).prop_map(|n| Growth::Bytes { segments_per_ack: n })
+    ];
+    let pacing =
+        prop_oneof![Just(Pacing::Off), Just(Pacing::Window { slow_start: 2.0, avoidance: 1.2 })];
+    let acknowledge =
+        prop_oneof![(1u32..6).prop_map(AckEvery::Fixed), Just(AckEvery::Dynamic([2, 5, 9]))];
+    let algorithm = prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Cubic)];
+    let rto = prop_oneof![Just(RtoSpec::RFC_6298), Just(RtoSpec::NS2)];
+    let switches = prop::array::uniform6(any::<bool>());
+    (opening, growth, pacing, acknowledge, algorithm, rto, switches, 1u32..40, 1u32..12).prop_map(
+        |(opening, growth, pacing, acknowledge, congestion, rto, on, window, initial)| {
+            let mut spec = TcpSpec { opening, ecn: on[0], ..TcpSpec::standard(MSS as u32) };
+            spec.sack = on[1];
+            spec.timestamps = on[2].then_some(Span::from_millis(1));
+            let sender = &mut spec.sender;
+            (sender.growth, sender.pacing, sender.rto) = (growth, pacing, rto);
+            (sender.congestion, sender.window_segments) = (congestion, window);
+            sender.initial_window = InitialWindow::Segments(initial);
+            (sender.limited_transmit, sender.idle_restart) = (on[3], on[4]);
+            sender.nagle = on[5];
+            spec.receiver.acknowledge = acknowledge;
+            spec
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn everything_arrives_once(
+        spec in specs(),
+        seed: u64,
+        loss in 0.0..0.3f64,
+        duplication in 0.0..0.2f64,
+        jitter_ms in 0i64..60,
+        writes in prop::collection::vec(1u64..30_000, 1..6),
+    ) {
+        let network = Hostile {
+            chance: Seed(seed).stream("network"),
+            loss,
+            duplication,
+            jitter: Span::from_millis(jitter_ms),
+        };
+        let mut link = Link::new(&spec, network);
+        let total: u64 = writes.iter().sum();
+        let mut delivered = 0;
+        for bytes in writes {
+            link.sender.write(bytes);
+            for _ in 0..20 {
+                link.step();
+                prop_assert!(link.receiver.delivered_bytes() >= delivered);
+                delivered = link.receiver.delivered_bytes();
+            }
+        }
+        link.sender.close();
+        for _ in 0..200_000 {
+            if !link.step() {
+                break;
+            }
+        }
+        prop_assert!(link.sender.is_finished() && link.receiver.is_finished());
+        prop_assert_eq!(link.receiver.delivered_bytes(), total);
+        let tallies = link.sender.tallies();
+        prop_assert_eq!(tallies.acknowledged_bytes, total);
+        // What was sent once arrived or was lost; what arrived beyond that was a duplicate.
+        let received = link.receiver.tallies();
+        prop_assert!(tallies.sent_bytes >= total);
+        prop_assert!(received.segments - received.duplicates <= tallies.segments);
+        prop_assert_eq!(link.sender.next_timer(), Time::MAX);
+    }
+
+    /// A network that neither loses nor reorders sees nothing twice, whatever the settings, as long as
+    /// acknowledgements wait for less than the shortest timeout, which is 200 ms in ns-2.
+    #[test]
+    fn nothing_is_sent_twice_without_need(
+        mut spec in specs(),
+        segments in 1u64..200,
+        marks: bool,
+    ) {
+        spec.receiver.delay = Span::from_millis(100);
+        let mut link = Link::new(&spec, Marking { on: marks, seen: 0 });
+        link.sender.write(segments * MSS);
+        link.sender.close();
+        while link.step() {}
+        prop_assert!(link.receiver.is_finished());
+        prop_assert_eq!(link.sender.tallies().retransmitted, 0);
+        prop_assert_eq!(link.sender.tallies().ecn_reductions > 0, spec.ecn && marks && segments >= 7);
+    }
+}
+
+/// 20 ms, and, if it is on, a mark for every seventh segment that takes one.
+struct Marking {
+    on: bool,
+    seen: u64,
+}
+
+impl Network for Marking {
+    fn carry(&mut self, _: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
+        self.seen += u64::from(segment.ecn == Ecn::Ect);
+        if self.on && segment.ecn == Ecn::Ect && self.seen.is_multiple_of(7) {
+            segment.ecn = Ecn::Ce;
+        }
+        arrivals.push(now + Span::from_millis(20));
+    }
+}

@@ -1,0 +1,248 @@
+//! What a sender sends when nothing is lost.
+
+use crate::script::{MSS, Script, ack, at, bare, octet, plain, stamped};
+use airqueue_core::{Ecn, Span, Time};
+use airqueue_transport::tcp::{Growth, InitialWindow, Pacing, Segment, Sender, SpecError, TcpSpec};
+
+/// RFC 5681, equation 2: each acknowledgement lets two segments out.
+#[test]
+fn slow_start_doubles() {
+    let mut s = Script::backlogged(&plain(2));
+    assert_eq!(s.sent(), [1, 2]);
+    assert_eq!(s.on_ack(1), [3, 4]);
+    assert_eq!(s.on_ack(2), [5, 6]);
+    assert_eq!(s.on_ack(4), [7, 8, 9]); // L = 1: one segment, however much it acknowledges
+    assert_eq!(s.on_ack(4), []);
+    assert_eq!(s.cwnd(), 5.0);
+}
+
+/// RFC 5681, section 3.1: after a timeout with 8 outstanding, up to 4 in slow start, then one segment more
+/// for each window.
+#[test]
+fn congestion_avoidance_adds_one_a_round() {
+    for (growth, rounds) in [
+        (Growth::Bytes { segments_per_ack: 1 }, [1, 2, 4, 5, 6, 7]),
+        // 1/4, 1/4.25 and so on add up to less than one.
+        (Growth::PerAck, [1, 2, 4, 4, 5, 6]),
+    ] {
+        let mut spec = plain(8);
+        spec.sender.growth = growth;
+        let mut s = Script::backlogged(&spec);
+        assert_eq!(s.sent().len(), 8);
+        assert_eq!(s.timer_at(1000), [1]);
+        assert_eq!(s.ssthresh(), 4.0);
+        let (mut acked, mut outstanding) = (0, 1);
+        for round in rounds {
+            assert_eq!(outstanding, round, "{growth:?}");
+            let sent = (0..outstanding).map(|i| s.on_ack(acked + i + 1).len() as u64).sum();
+            acked += outstanding;
+            outstanding = sent;
+        }
+    }
+}
+
+#[test]
+fn the_initial_window_is_that_of_rfc_6928() {
+    // Section 2: min(10 MSS, max(2 MSS, 14600))
+    for (mss, segments) in [(1000, 10), (1460, 10), (4000, 3), (9000, 2)] {
+        let mut spec = plain(1);
+        spec.mss_bytes = mss;
+        spec.sender.initial_window = InitialWindow::Rfc6928;
+        assert_eq!(Script::backlogged(&spec).segments().len(), segments);
+    }
+}
+
+/// The receiver's window, W*: never more outstanding, one at a time if it is 1.
+#[test]
+fn the_window_bounds_what_is_outstanding() {
+    let mut spec = plain(10);
+    spec.sender.window_segments = 1;
+    let mut s = Script::backlogged(&spec);
+    for n in 0..50 {
+        assert_eq!(s.sent(), [n + 1]);
+        s.sender.on_segment(&ack(n + 1), s.now);
+    }
+    // RFC 7661: a window that is not used does not grow.
+    assert_eq!(s.cwnd(), 10.0);
+}
+
+/// RFC 5681, section 4.1: not after the timeout itself, but after more; an application that pauses for
+/// less keeps its window.
+#[test]
+fn a_pause_restarts_slowly() {
+    for (on, pause_ms, segments) in [(true, 1000, 6), (true, 1001, 2), (false, 5000, 6)] {
+        let mut spec = plain(2);
+        spec.sender.idle_restart = on;
+        let mut s = Script::new(&spec);
+        s.sender.write(6 * MSS);
+        assert_eq!(s.sent(), [1, 2]);
+        s.on_ack(1);
+        s.on_ack(2);
+        assert_eq!(s.on_ack(3), []);
+        s.on_ack(6);
+        assert_eq!((s.cwnd(), s.sender.rto()), (6.0, Span::from_secs(1)));
+        assert_eq!(s.sender.next_timer(), Time::MAX);
+        s.now += Span::from_millis(pause_ms);
+        s.sender.write(10 * MSS);
+        assert_eq!(s.sent().len(), segments, "{on} {pause_ms}");
+    }
+}
+
+/// RFC 3168, section 6.1.2: half the window, once for a window of data, and CWR on the next new segment.
+#[test]
+fn marks_reduce_the_window_once_per_window() {
+    let mut s = Script::backlogged(&TcpSpec { ecn: true, ..plain(8) });
+    assert!(s.segments().iter().all(|s| s.ecn == Ecn::Ect && !s.cwr));
+    let marked = |n| Segment { ece: true, ..ack(n) };
+    assert_eq!(s.on(&marked(1)), []);
+    assert_eq!((s.cwnd(), s.ssthresh()), (3.5, 3.5));
+    for n in 2..=4 {
+        assert_eq!(s.on(&marked(n)), []);
+    }
+    let mut cwr = vec![];
+    for n in 5..=8 {
+        s.sender.on_segment(&marked(n), s.now);
+        cwr.extend(s.segments().iter().map(|s| s.cwr));
+    }
+    assert_eq!((cwr, s.cwnd()), (vec![true, false, false], 3.5));
+    s.sender.on_segment(&marked(9), s.now);
+    assert_eq!((s.cwnd(), s.sender.tallies().ecn_reductions), (2.0, 2));
+}
+
+/// Without ECN the flags say nothing.
+#[test]
+fn marks_need_an_agreement() {
+    let mut s = Script::backlogged(&plain(2));
+    s.sent();
+    assert_eq!(s.on(&Segment { ece: true, ..ack(1) }), [3, 4]);
+}
+
+/// RFC 896: a small segment waits while something is outstanding; the end of the stream does not.
+#[test]
+fn small_segments() {
+    let mut s = Script::new(&plain(10));
+    s.sender.write(2 * MSS + 10);
+    assert_eq!(s.sent(), [1, 2]);
+    s.on_ack(1);
+    assert_eq!(s.sender.backlog_bytes(), MSS + 10);
+    assert_eq!(s.on_ack(2), [3]);
+    s.sender.write(10);
+    assert_eq!(s.sent(), []);
+    s.sender.close();
+    let last = s.segments();
+    assert_eq!((last[0].payload_bytes, last[0].fin, last.len()), (10, true, 1));
+    let mut spec = plain(10);
+    spec.sender.nagle = false;
+    let mut s = Script::new(&spec);
+    for _ in 0..3 {
+        s.sender.write(10);
+        assert_eq!(s.segments()[0].payload_bytes, 10);
+    }
+}
+
+/// FIN goes with the last data, or alone when those have gone; it needs no room in either window.
+#[test]
+fn fin_goes_with_the_end() {
+    let mut spec = plain(1);
+    spec.sender.window_segments = 1;
+    let mut s = Script::new(&spec);
+    s.sender.write(MSS);
+    s.sender.close();
+    s.sender.write(MSS); // after the end
+    let sent = s.segments();
+    assert_eq!((sent.len(), sent[0].payload_bytes, sent[0].fin), (1, 1000, true));
+    assert!(!s.sender.is_finished());
+    s.sender.on_segment(&bare(1, Some(octet(2) + 1)), s.now);
+    assert!(s.sender.is_finished());
+    assert_eq!((s.sender.tallies().acknowledged_bytes, s.sender.next_timer()), (MSS, Time::MAX));
+
+    let mut s = Script::new(&plain(4));
+    s.sender.write(MSS);
+    assert_eq!(s.sent(), [1]);
+    s.sender.close();
+    let fin = s.segments();
+    assert_eq!((fin[0].seq, fin[0].payload_bytes, fin[0].fin), (octet(2), 0, true));
+    // Lost together, they come again together.
+    s.now = at(1000);
+    s.sender.on_timer(s.now);
+    let again = s.segments();
+    assert_eq!((again.len(), again[0].payload_bytes, again[0].fin), (1, 1000, true));
+    // Only FIN lost: it comes alone.
+    s.on_ack(1);
+    assert!(!s.sender.is_finished());
+    let due = s.sender.next_timer();
+    s.sender.on_timer(due);
+    s.now = due;
+    let again = s.segments();
+    assert_eq!((again[0].payload_bytes, again[0].fin), (0, true));
+}
+
+/// RFC 7323, section 4.1: the echo gives the round trip, of segments sent again too.
+#[test]
+fn echoes_give_samples() {
+    let mut s =
+        Script::backlogged(&TcpSpec { timestamps: Some(Span::from_millis(10)), ..plain(1) });
+    s.now = at(37);
+    let sent = s.segments()[0].timestamps.unwrap();
+    assert_eq!((sent.value, sent.echo), (at(30), None));
+    s.now = at(95);
+    s.sender.on_segment(&stamped(ack(1), 500, Some(30)), s.now);
+    assert_eq!(s.sender.srtt(), Some(Span::from_millis(60)));
+    assert_eq!(s.segments()[0].timestamps.unwrap().echo, Some(at(500)));
+    // An acknowledgement of nothing new gives none.
+    s.now = at(2000);
+    s.sender.on_segment(&stamped(ack(1), 500, Some(30)), s.now);
+    assert_eq!(s.sender.srtt(), Some(Span::from_millis(60)));
+}
+
+/// Ten segments in a round trip of 100 ms at one window per round trip: one each 10 ms. The window says
+/// how many, pacing when.
+#[test]
+fn pacing_spreads_a_window() {
+    let mut spec = plain(10);
+    spec.sender.pacing = Pacing::Window { slow_start: 1.0, avoidance: 1.0 };
+    spec.mss_bytes = 960; // 1000 bytes with the header
+    let mut s = Script::backlogged(&spec);
+    assert_eq!(s.segments().len(), 10); // no round trip known
+    s.now = at(100);
+    s.sender.on_segment(&bare(1, Some(1 + 9600)), s.now);
+    // A window of 11 · 960 bytes in 100 ms, by packets of 1000 bytes.
+    let gap = 100e6 * 1000.0 / (11.0 * 960.0);
+    let mut times = vec![];
+    for _ in 0..11 {
+        times.extend(s.segments().iter().map(|_| s.now.as_nanos()));
+        s.now = s.sender.next_timer();
+        s.sender.on_timer(s.now);
+    }
+    assert_eq!(times.len(), 11);
+    for (n, &time) in times.iter().enumerate() {
+        let due = 100e6 + n as f64 * gap;
+        assert!((time as f64 - due).abs() < 20.0, "{n}: {time} for {due}");
+    }
+}
+
+#[test]
+fn impossible_connections_are_refused() {
+    type Change = fn(&mut TcpSpec);
+    let cases: [(Change, &str); 6] = [
+        (|s| s.mss_bytes = 0, "segments of 0 bytes"),
+        (|s| s.sender.window_segments = 0, "a window of no segments"),
+        (|s| s.sender.initial_window = InitialWindow::Segments(0), "an initial window of no"),
+        (|s| s.receiver.delay = Span::ZERO, "the delay of acknowledgements is 0"),
+        (|s| s.sender.rto.longest = Span::from_millis(1), "the longest timeout"),
+        (
+            |s| s.sender.pacing = Pacing::Window { slow_start: 2.0, avoidance: f64::NAN },
+            "pacing at NaN windows",
+        ),
+    ];
+    for (change, words) in cases {
+        let mut spec = plain(1);
+        change(&mut spec);
+        let said = Sender::new(&spec).unwrap_err().to_string();
+        assert!(said.contains(words), "{said}");
+    }
+    let dynamic = airqueue_transport::tcp::AckEvery::Dynamic([2, 2, 9]);
+    let mut spec = plain(1);
+    spec.receiver.acknowledge = dynamic;
+    assert_eq!(Sender::new(&spec).unwrap_err(), SpecError::Dynamic([2, 2, 9]));
+}
