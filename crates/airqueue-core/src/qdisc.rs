@@ -46,6 +46,12 @@ pub trait QueueDisc {
         self.dequeue(now, drops)
     }
 
+    /// The hop of a packet that waits and is for none of these neighbours, for whom packets are under way already. By
+    /// default only the packet whose turn it is counts.
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
+    }
+
     /// Number of packets waiting.
     fn len_packets(&self) -> usize;
 
@@ -93,6 +99,10 @@ impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
 
     fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
         (**self).dequeue_along(hop, now, drops)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        (**self).next_hop_beside(hops, now, drops)
     }
 
     fn len_packets(&self) -> usize {

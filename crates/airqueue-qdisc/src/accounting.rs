@@ -121,6 +121,13 @@ impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
         packet
     }
 
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        let before = Before::of(drops);
+        let hop = self.inner.next_hop_beside(hops, now, drops);
+        self.account.enter(before, drops);
+        hop
+    }
+
     fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let before = Before::of(drops);
         let packet = self.inner.peek_along(hop, now, drops);

@@ -68,11 +68,15 @@ impl QueueDisc for DropTail {
 
     // As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
     fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.get(self.waiting.find(hop)?)
+        self.waiting.first_for(hop)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+        self.waiting.hops().find(|hop| !hops.contains(hop))
     }
 
     fn dequeue_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<Packet> {
-        self.waiting.remove(self.waiting.find(hop)?)
+        self.waiting.pop_for(hop)
     }
 
     fn len_packets(&self) -> usize {

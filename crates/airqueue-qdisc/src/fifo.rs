@@ -10,6 +10,8 @@ pub(crate) struct Fifo {
     waiting: VecDeque<Packet>,
     bytes: u64,
     link_layer: u32,
+    /// No packet for this hop is before this place.
+    none_before: Option<(u16, usize)>,
 }
 
 /// Whether a packet of `cost` bytes may join `packets` others of `bytes` bytes.
@@ -45,24 +47,37 @@ impl Fifo {
     }
 
     pub(crate) fn pop(&mut self) -> Option<Packet> {
+        self.none_before = None;
         let packet = self.waiting.pop_front()?;
         self.bytes -= self.cost(&packet);
         Some(packet)
     }
 
-    /// The place of the first packet for a hop.
-    pub(crate) fn find(&self, hop: u16) -> Option<usize> {
-        self.waiting.iter().position(|packet| packet.hop == hop)
+    /// The first packet for a hop. Those of a frame are looked for one after the other: each search goes on where the
+    /// one before it ended.
+    pub(crate) fn first_for(&mut self, hop: u16) -> Option<&Packet> {
+        self.find(hop).map(|place| &self.waiting[place])
     }
 
-    pub(crate) fn get(&self, place: usize) -> Option<&Packet> {
-        self.waiting.get(place)
+    /// Whom packets are for, in their order.
+    pub(crate) fn hops(&self) -> impl Iterator<Item = u16> {
+        self.waiting.iter().map(|packet| packet.hop)
     }
 
-    pub(crate) fn remove(&mut self, place: usize) -> Option<Packet> {
+    /// Takes it out.
+    pub(crate) fn pop_for(&mut self, hop: u16) -> Option<Packet> {
+        let place = self.find(hop)?;
         let packet = self.waiting.remove(place)?;
         self.bytes -= self.cost(&packet);
         Some(packet)
+    }
+
+    fn find(&mut self, hop: u16) -> Option<usize> {
+        let from = self.none_before.filter(|of| of.0 == hop).map_or(0, |of| of.1);
+        let found = self.waiting.range(from..).position(|packet| packet.hop == hop);
+        let place = found.map(|place| from + place);
+        self.none_before = Some((hop, place.unwrap_or(self.waiting.len())));
+        place
     }
 
     pub(crate) fn front(&self) -> Option<&Packet> {

@@ -99,6 +99,15 @@ impl Stages {
         self.ring.iter().find(|packet| packet.hop == hop)
     }
 
+    /// The hop of a packet that waits and is for none of these, if one is found there.
+    pub fn next_hop_beside(&mut self, hops: &[u16], now: Time) -> Option<u16> {
+        if self.ring_limit == 0 {
+            return self.queue.next_hop_beside(hops, now, &mut self.drops);
+        }
+        self.refill_ring(now);
+        self.ring.iter().map(|packet| packet.hop).find(|hop| !hops.contains(hop))
+    }
+
     /// Takes the next packet for a hop, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
     /// otherwise the queue discipline decides.
     pub fn take_along(&mut self, hop: u16, now: Time) -> Option<Packet> {

@@ -354,16 +354,20 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
     let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     let fast = network.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation { window: 20, ..Aggregation::STANDARD });
-    let macs = vec![MacConfig { aggregation, ..cells::edca(&network.phy) }; 2];
-    let flow = cells::saturated(1, 0, 1, fast, 500);
-    let flow = FlowSpec { overhead_bytes: cells::EDCA_OVERHEAD, ..flow };
-    let mut spec = WlanSpec { flows: vec![flow], ..cells::cell(network, macs) };
+    let macs = vec![MacConfig { aggregation, ..cells::edca(&network.phy) }; 3];
+    let flow = |to| {
+        let overhead_bytes = cells::EDCA_OVERHEAD;
+        FlowSpec { overhead_bytes, ..cells::saturated(1, to, 1, fast, 500) }
+    };
+    let mut spec = WlanSpec { flows: vec![flow(0), flow(2)], ..cells::cell(network, macs) };
     spec.errors = FrameErrors::PerFrame(0.3);
     let frames = all_frames(&spec);
     let records = captured(&spec, View::Air, WHOLE_FRAMES);
     let mut records = records.iter();
     let (mut arrived, mut answered) = (HashSet::new(), 0);
     let mut sent: Vec<(u16, u64)> = Vec::new();
+    // Sequence numbers are the receiver's.
+    let mut known: HashMap<(StationId, u16), u64> = HashMap::new();
     for (number, aired) in frames.iter().enumerate() {
         if aired.frame.kind == FrameKind::BlockAck {
             let bytes = records.next().unwrap().frame();
@@ -374,6 +378,10 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
             for &(sequence, id) in &sent {
                 let bit = bitmap >> ((sequence + 4096 - sent[0].0) % 4096) & 1;
                 assert_eq!(bit == 1, arrived.contains(&id), "{number}");
+            }
+            for place in (0..64).filter(|place| bitmap >> place & 1 == 1) {
+                let id = known[&(aired.frame.from, (sent[0].0 + place) % 4096)];
+                assert!(arrived.contains(&id), "{number}");
             }
             answered += 1;
             continue;
@@ -392,6 +400,7 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
             let (body, fcs) = frame.split_at(frame.len() - 4);
             assert_eq!(crc(body) == le32(fcs), carried.decoded);
             sent.push((le16(&frame[22..]) >> 4, carried.packet.id));
+            known.insert((aired.frame.to, le16(&frame[22..]) >> 4), carried.packet.id);
             if carried.decoded {
                 arrived.insert(carried.packet.id);
             }

@@ -2,8 +2,8 @@
 
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{
-    Air, Capture, End, FrameId, Hit, Level, Link, MediumError, Outcome, Outcome::*, Reach,
-    Reception, Signal, StationId,
+    Air, Capture, End, FrameId, Level, Link, MediumError, Outcome, Outcome::*, Reach, Reception,
+    Signal, StationId,
 };
 use proptest::prelude::*;
 
@@ -96,30 +96,73 @@ fn a_frame_alone_is_received_and_touching_is_not_overlapping() {
     }
 }
 
-/// Of a frame that the receiver has taken it is known from when to when others destroyed it.
+/// Of a frame that the receiver has taken it is known which parts others have left.
 #[test]
-fn what_is_destroyed_is_known() {
-    let hits = |capture, frames: &[Heard]| -> Vec<Option<(i64, i64)>> {
-        let ends = drive(capture, frames, &[], &[]);
-        let nanos = |hit: Hit| (hit.from.as_nanos(), hit.until.as_nanos());
-        ends.iter().map(|end| end.hit.map(nanos)).collect()
+fn what_is_left_is_known() {
+    // The instants of the first frame that are left, and with which power beside them.
+    let left = |capture, frames: &[Heard]| -> Vec<(i64, f64)> {
+        let mut reception = Reception::new(capture).unwrap();
+        let mut order: Vec<usize> = (1..frames.len()).collect();
+        order.sort_by_key(|&at| frames[at].begins);
+        let signal = |f: &Heard| Signal { power_w: f.power_w, level: f.level };
+        let begin = |reception: &mut Reception, at: usize| {
+            let f = &frames[at];
+            reception.on_begin(FrameId(at as u64), air(f.begins, f.ends), signal(f));
+        };
+        begin(&mut reception, 0);
+        let mut ended = Vec::new();
+        for at in order {
+            let over: Vec<usize> = (1..frames.len())
+                .filter(|other| frames[*other].ends <= frames[at].begins && !ended.contains(other))
+                .collect();
+            for other in over {
+                reception.on_end(FrameId(other as u64));
+                ended.push(other);
+            }
+            begin(&mut reception, at);
+        }
+        let end = reception.on_end(FrameId(0)).unwrap();
+        if !end.overlapped {
+            return Vec::new();
+        }
+        let instants = frames[0].begins..frames[0].ends;
+        let part = |at: i64| {
+            let beside = reception.beside(air(at, at + 1), signal(&frames[0]));
+            beside.map(|beside| (at, beside))
+        };
+        instants.filter_map(part).collect()
+    };
+    let at = |ranges: &[(i64, i64)]| -> Vec<(i64, f64)> {
+        ranges.iter().flat_map(|&(from, to)| from..to).map(|at| (at, 0.0)).collect()
     };
     for rule in RULES {
-        // A short one within, one across its end, and both, with what is between them.
+        // A short one within, one across its end, and both.
         let long = heard(20.0, 0, 100);
         let (within, across) = (heard(20.0, 30, 40), heard(20.0, 90, 120));
-        assert_eq!(hits(rule, &[long, within]), [Some((30, 40)), None], "{rule:?}");
-        assert_eq!(hits(rule, &[long, across]), [Some((90, 120)), None], "{rule:?}");
-        assert_eq!(hits(rule, &[long, within, across]), [Some((30, 120)), None, None], "{rule:?}");
-        assert_eq!(hits(rule, &[long]), [None], "{rule:?}");
+        assert_eq!(left(rule, &[long, within]), at(&[(0, 30), (40, 100)]), "{rule:?}");
+        assert_eq!(left(rule, &[long, across]), at(&[(0, 90)]), "{rule:?}");
+        assert_eq!(left(rule, &[long, within, across]), at(&[(0, 30), (40, 90)]), "{rule:?}");
+        assert_eq!(left(rule, &[long]), [], "{rule:?}");
         // Too weak to be understood in any case.
-        assert_eq!(hits(rule, &[sensed(20.0, 0, 100), within])[0], None, "{rule:?}");
-        assert_eq!(hits(rule, &[long, heard(20.0, 0, 10)])[1], None, "{rule:?}");
+        assert_eq!(left(rule, &[sensed(20.0, 0, 100), within]), [], "{rule:?}");
     }
-    // What it survives does not count.
-    let weak = [heard(100.0, 0, 100), heard(1.0, 30, 40), heard(100.0, 60, 70)];
-    assert_eq!(hits(Capture::NS2, &weak)[0], Some((60, 70)));
-    assert_eq!(hits(SINR, &weak)[0], Some((60, 70)));
+    // Weaker ones are survived; together they may be too much.
+    let weak = [heard(100.0, 0, 100), heard(5.0, 30, 60), heard(7.0, 50, 80)];
+    assert_eq!(left(Capture::NS2, &weak), []);
+    let beside = |(at, _): (i64, f64)| {
+        (
+            at,
+            if !(30..80).contains(&at) {
+                0.0
+            } else if at < 50 {
+                5.0
+            } else {
+                7.0
+            },
+        )
+    };
+    let clear = at(&[(0, 50), (60, 100)]).into_iter().map(beside);
+    assert_eq!(left(SINR, &weak), clear.collect::<Vec<_>>());
 }
 
 /// The rows: how strong the second frame of two is against a first of 100, and when it begins.

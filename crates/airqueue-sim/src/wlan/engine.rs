@@ -75,6 +75,8 @@ pub struct Wlan {
     pub(super) touched: Vec<u32>,
     /// For the stations that leave a crowd together, and for what a frame means to its members.
     pub(super) called: Vec<u32>,
+    /// For those of the packets that a MAC has in hand.
+    hops: Vec<u16>,
     pub(super) meanings: Meanings,
     /// What became of packets of collected flows.
     outcomes: Vec<Outcome>,
@@ -132,6 +134,7 @@ impl Wlan {
             beginning: Vec::new(),
             touched: Vec::with_capacity(stations),
             called: Vec::with_capacity(queues + crowds),
+            hops: Vec::new(),
             meanings: Vec::with_capacity(stations),
             outcomes: Vec::new(),
             tap: Socket::default(),
@@ -216,8 +219,10 @@ impl Wlan {
         self.account_drops(interface);
     }
 
-    fn account_drops(&mut self, interface: usize) {
+    /// True if there were any.
+    fn account_drops(&mut self, interface: usize) -> bool {
         let Interface { stages, tally, .. } = &mut self.interfaces[interface];
+        let any = !stages.drops().as_slice().is_empty();
         for drop in stages.drops().drain() {
             tally.dropped.add(&drop.packet);
             let flow = &mut self.flows[drop.packet.flow as usize];
@@ -227,6 +232,7 @@ impl Wlan {
                 self.outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
             }
         }
+        any
     }
 
     /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
@@ -246,17 +252,38 @@ impl Wlan {
 
     fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
         let packet = self.interfaces[interface].take(now);
+        self.on_taken(interface, packet, now)
+    }
+
+    /// A packet goes from its queue into the MAC, if there is one.
+    fn on_taken(&mut self, interface: usize, packet: Option<Packet>, now: Time) -> Option<Msdu> {
         self.account_drops(interface);
-        let msdu = packet.map(|packet| self.on_taken(packet));
+        let msdu = packet.map(|packet| {
+            let flow = &mut self.flows[packet.flow as usize];
+            flow.waiting -= 1;
+            flow.msdu(packet)
+        });
         self.top_up(interface, now);
         msdu
     }
 
-    /// A packet goes from its queue into the MAC.
-    fn on_taken(&mut self, packet: Packet) -> Msdu {
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.waiting -= 1;
-        flow.msdu(packet)
+    /// A MAC has packets of a queue in hand: what it gets out of it for others, if it is their turn.
+    fn take_turns(&mut self, interface: usize, now: Time) -> Option<Msdu> {
+        let Interface { station, category, .. } = self.interfaces[interface];
+        self.hops.clear();
+        self.hops.extend(self.macs[station].hops_in_hand(category));
+        let other = self.interfaces[interface].next_hop_beside(&self.hops, now);
+        self.account_drops(interface);
+        if self.macs[station].takes_turns(category, other.is_some()) {
+            return None;
+        }
+        self.take_along(interface, other?, now)
+    }
+
+    /// Takes out the next packet for a hop, out of turn.
+    fn take_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Msdu> {
+        let packet = self.interfaces[interface].take_along(hop, now);
+        self.on_taken(interface, packet, now)
     }
 
     /// Makes up the exchange that a station begins now: what waits for the same receiver goes along.
@@ -274,15 +301,18 @@ impl Wlan {
             if !self.macs[station].admits(category, &msdu) {
                 break;
             }
-            self.interfaces[interface].take_along(hop, now);
-            self.on_taken(packet);
+            let Some(msdu) = self.take_along(interface, hop, now) else { break };
             self.macs[station].join(category, msdu, now, &self.net);
-            self.account_drops(interface);
-            self.top_up(interface, now);
         }
     }
 
     fn peek_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Packet> {
+        let packet = self.interfaces[interface].peek_along(hop, now);
+        if !self.account_drops(interface) || packet.is_some() {
+            return packet;
+        }
+        // All that had waited for it was dropped, and there may be others now.
+        self.top_up(interface, now);
         let packet = self.interfaces[interface].peek_along(hop, now);
         self.account_drops(interface);
         packet
@@ -333,8 +363,11 @@ impl Wlan {
                 // What waited at the receiver for one that was given up.
                 self.deliver(station, category, now);
             }
-            let idle = self.macs[station].is_empty(category);
-            let next = if idle { self.take(interface, now, queue) } else { None };
+            let next = if self.macs[station].is_empty(category) {
+                self.take(interface, now, queue)
+            } else {
+                self.take_turns(interface, now)
+            };
             self.macs[station].on_next(category, next, now, &self.net);
         }
         self.settle(station, now);

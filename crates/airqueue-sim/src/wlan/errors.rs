@@ -1,8 +1,8 @@
 //! Frames lost to bit errors.
 
 use airqueue_core::{Seed, Stream};
-use airqueue_wifi::mac::Frame;
-use airqueue_wifi::medium::{End, FrameErrors, Modulation, Signal};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::{FrameErrors, Modulation, Signal};
 use airqueue_wifi::phy::{Mcs, Phy};
 
 /// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
@@ -57,34 +57,21 @@ impl BitErrors {
         self.errors != FrameErrors::None
     }
 
-    /// What noise does to a frame, which no other has destroyed, where a station hears it.
+    /// The probability that noise takes so many bytes of a frame that a station hears with `interference_w` beside it.
     #[inline]
-    pub(super) fn at(
+    pub(super) fn loss(
         &mut self,
-        frame: &Frame,
-        station: usize,
-        end: &End,
+        rate: RateIndex,
+        bytes: u32,
+        interference_w: f64,
         signal: impl FnOnce() -> Signal,
-    ) -> Noise<'_> {
-        let (modulation, mcs) = self.modulations[frame.rate.as_usize()];
-        let hazard = match self.errors {
-            FrameErrors::BySnr => {
-                self.hazard(frame.rate.as_usize(), modulation, mcs, signal(), end)
-            }
-            _ => 0.0,
-        };
-        Noise { errors: self.errors, modulation, hazard, chance: self.chance.get_mut(station) }
-    }
-
-    fn hazard(
-        &mut self,
-        rate: usize,
-        modulation: Modulation,
-        mcs: Option<Mcs>,
-        signal: Signal,
-        end: &End,
     ) -> f64 {
-        let (power_w, interference_w) = (signal.power_w, end.interference_w);
+        let rate = rate.as_usize();
+        let (modulation, mcs) = self.modulations[rate];
+        if self.errors != FrameErrors::BySnr {
+            return self.errors.loss(modulation, 0.0, bytes);
+        }
+        let power_w = signal().power_w;
         let snr = match mcs {
             Some(mcs) => mcs.stream_snr(power_w, self.noise_w, interference_w),
             None => power_w / (self.noise_w + interference_w),
@@ -94,45 +81,12 @@ impl BitErrors {
         if known.snr != snr || known.rate != rate {
             *known = Known { snr, rate, hazard: modulation.bit_hazard(snr) };
         }
-        known.hazard
+        FrameErrors::loss_of(known.hazard, bytes)
     }
-}
 
-/// Noise around a frame at a receiver.
-#[derive(Debug)]
-pub(super) struct Noise<'a> {
-    errors: FrameErrors,
-    modulation: Modulation,
-    /// By signal-to-noise ratio.
-    hazard: f64,
-    /// None: nothing is lost.
-    chance: Option<&'a mut Stream>,
-}
-
-impl Noise<'_> {
-    /// Whether so many bytes of the frame are lost.
+    /// Whether what happens to a station's reception with this probability does.
     #[inline]
-    pub(super) fn takes(&mut self, bytes: u32) -> bool {
-        let loss = self.loss(bytes);
-        self.chance.as_mut().is_some_and(|chance| chance.chance(loss))
-    }
-
-    /// Whether all of the frame is lost: a station for which it is not understands any MPDU of it. Those of an A-MPDU
-    /// count as equally long.
-    #[inline]
-    pub(super) fn takes_all(&mut self, frame: &Frame) -> bool {
-        let mpdus = u32::from(frame.mpdus);
-        let loss = match mpdus {
-            1 => self.loss(frame.bytes),
-            _ => libm::pow(self.loss(frame.bytes / mpdus), mpdus.into()),
-        };
-        self.chance.as_mut().is_some_and(|chance| chance.chance(loss))
-    }
-
-    fn loss(&self, bytes: u32) -> f64 {
-        match self.errors {
-            FrameErrors::BySnr => FrameErrors::loss_of(self.hazard, bytes),
-            _ => self.errors.loss(self.modulation, 0.0, bytes),
-        }
+    pub(super) fn strikes(&mut self, station: usize, probability: f64) -> bool {
+        self.chance[station].chance(probability)
     }
 }

@@ -2,14 +2,14 @@
 
 use super::air::OnAir;
 use super::engine::{END, Event, Wlan};
+use super::errors::BitErrors;
 use super::hearing::{Alone, Ended, OnAirNow};
-use super::spared::Spared;
+use super::parts::Parts;
 use super::tap::{Carried, Heard};
 use crate::event::EventQueue;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Overheard, Reaction};
 use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
-use airqueue_wifi::phy::Phy;
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
@@ -24,14 +24,6 @@ struct Ending {
     overheard: Overheard,
     /// Whether the one for whom it is has decoded it.
     received: bool,
-}
-
-impl Ending {
-    /// What other frames leave of it at a receiver.
-    #[inline]
-    fn spares(&self, end: &End, phy: &Phy) -> Spared {
-        Spared::of(&self.frame, end, self.begins, self.now, phy)
-    }
 }
 
 /// What a frame that ends means to a station.
@@ -186,8 +178,8 @@ impl Wlan {
             self.deliver(from, frame.queue.into(), now);
         }
         if TAPPED {
-            let mpdus = self.macs[from].sent(frame.queue.into());
-            let mpdus = mpdus.filter(|_| frame.kind == FrameKind::Data);
+            let data = (frame.kind == FrameKind::Data).then(|| &self.macs[from]);
+            let mpdus = data.into_iter().flat_map(|mac| mac.sent(frame.queue.into()));
             let carried = mpdus.map(|(msdu, decoded)| Carried {
                 packet: msdu.packet,
                 mpdu_bytes: msdu.mpdu_bytes,
@@ -224,21 +216,20 @@ impl Wlan {
     #[inline]
     fn end_at<const TAPPED: bool>(&mut self, station: usize, alone: Alone, ending: &mut Ending) {
         let end = self.hearing.end(station, alone, ending.place, ending.id);
-        let meaning = self.meaning::<TAPPED>(station, &end, ending);
+        let meaning = self.meaning::<TAPPED>(station, station, &end, ending);
         self.react(station, alone, meaning, ending);
     }
 
-    /// What a frame means to a station, and the books on that.
+    /// What a frame means to a station, and the books on that. `told`: whose receiver knows what else was on the air.
     #[inline]
     fn meaning<const TAPPED: bool>(
         &mut self,
         station: usize,
+        told: usize,
         end: &End,
         ending: &mut Ending,
     ) -> Meaning {
-        let frame = &ending.frame;
-        let spared = ending.spares(end, &self.net.phy);
-        let decoded = spared.any(frame) && self.decodes(frame, station, end, spared);
+        let decoded = self.decodes(station, told, end, ending);
         if TAPPED {
             let whole = end.outcome.decoded();
             // An A-MPDU of which something is left was captured.
@@ -246,6 +237,7 @@ impl Wlan {
             let (station, bit_error) = (StationId(station as u32), whole && !decoded);
             self.tap.hear(Heard { station, outcome, engaged: end.engaged, bit_error });
         }
+        let frame = &ending.frame;
         if station != frame.to.index() {
             return Meaning::to_others(end, decoded);
         }
@@ -254,28 +246,81 @@ impl Wlan {
         if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
     }
 
-    /// Whether noise leaves a station anything of what others have spared of a frame. Whose data they are looks at
-    /// each MPDU.
+    /// Whether a station decodes a frame: of an A-MPDU any part.
     #[inline]
-    fn decodes(&mut self, frame: &Frame, station: usize, end: &End, spared: Spared) -> bool {
-        let signal = || self.ears.signal(frame.from, station);
-        let mut noise = (self.errors.happen()).then(|| self.errors.at(frame, station, end, signal));
-        if station != frame.to.index() || frame.kind != FrameKind::Data {
-            return !noise.is_some_and(|mut noise| noise.takes_all(frame));
+    fn decodes(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+        let frame = &ending.frame;
+        if frame.mpdus > 1 {
+            return self.decodes_any(station, told, end, ending);
         }
-        let mut takes = |bytes: u32| noise.as_mut().is_some_and(|noise| noise.takes(bytes));
-        let mut at = 0;
-        let lost = |mpdu_bytes: u32| {
-            if frame.mpdus == 1 {
-                return takes(frame.bytes);
-            }
-            let from = at;
-            at = (from + DELIMITER_BYTES + mpdu_bytes).next_multiple_of(4);
-            let to = at.min(frame.bytes);
-            let hit = matches!(spared, Spared::Some(around) if !around.spares(from, to));
-            hit || takes(DELIMITER_BYTES + mpdu_bytes)
+        if !end.outcome.decoded() {
+            return false;
+        }
+        let lost = self.errors.happen() && {
+            let signal = || self.ears.signal(frame.from, station);
+            let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
+            self.errors.strikes(station, loss)
         };
-        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), lost)
+        if lost || station != frame.to.index() || frame.kind != FrameKind::Data {
+            return !lost;
+        }
+        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), |_| false)
+    }
+
+    /// The same of an A-MPDU. Whose it is looks at each MPDU; to others they are equally long.
+    fn decodes_any(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+        if !self.is_found(told, end, ending) {
+            return false;
+        }
+        let (frame, noisy) = (&ending.frame, self.errors.happen());
+        let Wlan { ears, errors, hearing, macs, net, .. } = self;
+        let signal = ears.signal(frame.from, station);
+        let parts = Parts::of(frame, ending.begins, ending.now, &net.phy);
+        // The probability that an MPDU behind its delimiter is lost.
+        let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
+            let beside = match end.overlapped {
+                true => hearing.beside(told, parts.bytes(from, to), signal),
+                false => Some(end.interference_w),
+            };
+            match beside {
+                Some(beside_w) if noisy => errors.loss(frame.rate, to - from, beside_w, || signal),
+                Some(_) => 0.0,
+                None => 1.0,
+            }
+        };
+        if station != frame.to.index() {
+            let one = frame.bytes / u32::from(frame.mpdus);
+            let places = 0..u32::from(frame.mpdus);
+            let each = places.map(|at| loss(errors, at * one, (at + 1) * one));
+            let all = each.product::<f64>();
+            return if noisy { !errors.strikes(station, all) } else { all < 1.0 };
+        }
+        let mut at = 0;
+        macs[frame.from.index()].on_received_by_peer(frame.queue.into(), |mpdu_bytes| {
+            let (from, to) = (at, at + DELIMITER_BYTES + mpdu_bytes);
+            at = to.next_multiple_of(4);
+            let loss = loss(errors, from, to);
+            if noisy { errors.strikes(station, loss) } else { loss > 0.0 }
+        })
+    }
+
+    /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
+    #[inline]
+    fn is_found(&self, told: usize, end: &End, ending: &Ending) -> bool {
+        let frame = &ending.frame;
+        if frame.mpdus == 1 || !end.overlapped {
+            return end.outcome.decoded();
+        }
+        let signal = self.ears.signal(frame.from, told);
+        let parts = Parts::of(frame, ending.begins, ending.now, &self.net.phy);
+        self.hearing.beside(told, parts.preamble(), signal).is_some()
+    }
+
+    /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
+    #[inline]
+    fn is_partial(&self, told: usize, end: &End, ending: &Ending) -> bool {
+        let overlapped = ending.frame.mpdus > 1 && end.overlapped;
+        (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
     }
 
     #[inline]
@@ -309,25 +354,25 @@ impl Wlan {
         alone: Alone,
         ending: &mut Ending,
     ) {
-        let Ending { place, id, ref frame, .. } = *ending;
+        let Ending { place, id, frame, .. } = *ending;
         let first = self.cohorts.crowds[crowd].members()[0];
+        let told = first.index();
         let first = self.cohorts.all[cohort].uniform.then_some(first);
         let ended = self.hearing.end_at_crowd(crowd, first, alone, place, id);
-        let spared = |end: &End| ending.spares(end, &self.net.phy).any(frame);
         let end = match ended {
             // Nobody asks about each of them, and noise cannot tell them apart.
-            Ended::Alike(end) if !(TAPPED || self.errors.happen() && spared(&end)) => end,
+            Ended::Alike(end) if !(TAPPED || self.is_partial(told, &end, ending)) => end,
             ended => return self.end_at_each::<TAPPED>(crowd, cohort, alone, &ended, ending),
         };
-        let decoded = spared(&end);
         let receiver = frame.to.index();
         if self.cohorts.crowd_of(receiver) == Some(crowd) {
-            let meaning = self.meaning::<TAPPED>(receiver, &end, ending);
+            let meaning = self.meaning::<TAPPED>(receiver, told, &end, ending);
             if ending.received {
                 self.set_apart(receiver);
                 self.react(receiver, alone, meaning, ending);
             }
         }
+        let decoded = self.is_found(told, &end, ending);
         self.react_together(crowd, alone, Meaning::to_others(&end, decoded), ending);
     }
 
@@ -342,13 +387,14 @@ impl Wlan {
         ending: &mut Ending,
     ) {
         let mut meanings = std::mem::take(&mut self.meanings);
+        let first = self.cohorts.crowds[crowd].members()[0].index();
         for member in 0..self.cohorts.crowds[crowd].members().len() {
             let station = self.cohorts.crowds[crowd].members()[member].index();
-            let end = match ended {
-                Ended::Alike(end) => *end,
-                Ended::Apart => self.hearing.end_among_others(station, ending.id),
+            let (told, end) = match ended {
+                Ended::Alike(end) => (first, *end),
+                Ended::Apart => (station, self.hearing.end_among_others(station, ending.id)),
             };
-            let meaning = self.meaning::<TAPPED>(station, &end, ending);
+            let meaning = self.meaning::<TAPPED>(station, told, &end, ending);
             meanings.push((station as u32, meaning));
         }
         let most = Meaning::of_most(&meanings);

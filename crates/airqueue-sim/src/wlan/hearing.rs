@@ -104,7 +104,7 @@ impl Alone {
 
     fn end(self) -> End {
         let outcome = if self.decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: self.engaged, interference_w: 0.0, hit: None }
+        End { outcome, engaged: self.engaged, interference_w: 0.0, overlapped: false }
     }
 }
 
@@ -286,6 +286,11 @@ impl Hearing {
             return Ended::Alike(alone.end());
         }
         first.map_or(Ended::Apart, |first| Ended::Alike(self.end_among_others(first.index(), id)))
+    }
+
+    /// What others left of a part of the frame that ended last where a station, whose receiver was told, heard it.
+    pub(super) fn beside(&self, told: usize, part: Air, signal: Signal) -> Option<f64> {
+        self.receptions[told].beside(part, signal)
     }
 
     /// A crowd that was empty gets members, who hear nothing.

@@ -77,10 +77,7 @@ impl Interface {
         now: Time,
         take: impl FnOnce(&mut Stages) -> Option<Packet>,
     ) -> Option<Packet> {
-        self.pass(now);
-        let marked = self.stages.account().marked;
-        let packet = take(&mut self.stages);
-        self.count(marked);
+        let packet = self.look(now, take);
         if let Some(packet) = &packet {
             self.tally.taken.add(packet);
             self.tally.waited.add(now - packet.created);
@@ -90,11 +87,20 @@ impl Interface {
 
     /// The packet for a hop that [`Self::take_along`] returns.
     pub(super) fn peek_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        self.look(now, |stages| stages.peek_along(hop, now).copied())
+    }
+
+    /// The hop of a packet that waits and is for none of these.
+    pub(super) fn next_hop_beside(&mut self, hops: &[u16], now: Time) -> Option<u16> {
+        self.look(now, |stages| stages.next_hop_beside(hops, now))
+    }
+
+    fn look<T>(&mut self, now: Time, look: impl FnOnce(&mut Stages) -> T) -> T {
         self.pass(now);
         let marked = self.stages.account().marked;
-        let packet = self.stages.peek_along(hop, now).copied();
+        let found = look(&mut self.stages);
         self.count(marked);
-        packet
+        found
     }
 
     /// The next packet for a hop, out of turn.

@@ -32,11 +32,11 @@ pub mod grants;
 mod hearing;
 pub mod histogram;
 mod interface;
+mod parts;
 pub mod pcap;
 mod record;
 mod results;
 pub mod series;
-mod spared;
 mod spec;
 pub mod tap;
 

@@ -1,8 +1,9 @@
-//! The packets of a queue that its MAC has in hand, all for one receiver: what they become on the air, and what each end
-//! knows of each (block ack agreements, IEEE 802.11-2016, 10.24).
+//! The packets of a queue that its MAC has in hand for one receiver: what they become on the air, and what each end knows
+//! of each (block ack agreements, IEEE 802.11-2016, 10.24).
 
 use super::exchange::{Fate, Finished};
 use super::frame::Msdu;
+use crate::medium::StationId;
 use crate::phy::{Filling, Phy, Response};
 use airqueue_core::{Packet, Span, Time};
 use std::collections::VecDeque;
@@ -59,17 +60,28 @@ pub(super) struct Batch {
     /// So many of the first have been passed up at the receiver: what is behind a gap waits there (10.24.7.6).
     passed_up: usize,
     pub(super) ppdu: Ppdu,
+    /// No block ack came for an A-MPDU, and its sender asks for one before it sends more.
+    pub(super) asks: bool,
+    /// When it had its turn last, as its queue counts them.
+    pub(super) turn: u64,
 }
 
 impl Batch {
     pub(super) fn new() -> Batch {
-        Batch { slots: VecDeque::with_capacity(1), passed_up: 0, ppdu: Ppdu::NONE }
+        let slots = VecDeque::with_capacity(1);
+        Batch { slots, passed_up: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
     }
 
     /// Whether there is nothing in hand.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// Whether a packet for a receiver may be put behind those in hand.
+    #[inline]
+    pub(super) fn is_for(&self, to: StationId) -> bool {
+        self.slots.front().is_none_or(|slot| slot.msdu.to == to)
     }
 
     /// The first packet that the sender is not done with.
@@ -115,9 +127,12 @@ impl Batch {
         self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
         let open = self.open().count();
         let _ = self.open().all(|slot| filling.add(slot.msdu.mpdu_bytes));
+        let begun = filling.ampdu().mpdus() > 0;
+        // Where not even the first fits it goes alone.
+        let filling = if begun { filling } else { Filling::EMPTY };
         self.ppdu = Ppdu { window, filling, ..Ppdu::NONE };
         self.size(phy);
-        usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
+        begun && usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
     }
 
     /// A packet joins the next data frame, which [`Self::admits`] it.
@@ -152,11 +167,16 @@ impl Batch {
         retry
     }
 
-    /// A part of the exchange that the data frame belongs to takes this long.
+    /// A part of an exchange takes this long: the packets that it is about share it by their bytes. A request is about
+    /// all that were sent.
     pub(super) fn charge(&mut self, time: Span) {
-        let all: i64 = self.on_air().map(|slot| i64::from(slot.msdu.mpdu_bytes)).sum();
+        let asks = self.asks;
+        let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
+        let is_due = |slot: &Slot| slot.fate.is_none() && (slot.sent || !asks);
+        let due = self.slots.iter().filter(|slot| is_due(slot)).take(most);
+        let all: i64 = due.map(|slot| i64::from(slot.msdu.mpdu_bytes)).sum();
         let (mut bytes, mut charged) = (0, Span::ZERO);
-        for slot in self.on_air() {
+        for slot in self.slots.iter_mut().filter(|slot| is_due(slot)).take(most) {
             bytes += i64::from(slot.msdu.mpdu_bytes);
             let so_far = Span::from_nanos(time.as_nanos() * bytes / all.max(1));
             slot.airtime = slot.airtime + (so_far - charged);
@@ -211,7 +231,7 @@ impl Batch {
     }
 
     /// Gives up what the MAC has had for this long, and returns how many packets that are.
-    pub(super) fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
+    fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
         let old = |slot: &&mut Slot| slot.fate.is_none() && now - slot.since >= lifetime;
         let mut count = 0;
         for slot in self.slots.iter_mut().filter(old) {
@@ -233,6 +253,20 @@ impl Batch {
     pub(super) fn sent(&self) -> impl Iterator<Item = (&Msdu, bool)> {
         let slots = self.open().take(self.ppdu.mpdus.into());
         slots.map(|slot| (&slot.msdu, slot.decoded))
+    }
+
+    /// What answers the frame that an exchange is about.
+    #[inline]
+    pub(super) fn response(&self) -> Response {
+        if self.asks { Response::to_window(self.ppdu.window) } else { self.ppdu.response() }
+    }
+
+    /// Gives up packets that were in hand for this long, and returns how many.
+    pub(super) fn give_up_expired(&mut self, lifetime: Span, now: Time) -> u64 {
+        let given_up = self.give_up_older(lifetime, now);
+        // There is nothing left to ask about.
+        self.asks &= self.first().is_some();
+        given_up
     }
 
     /// The packets that have not been passed up.

@@ -2,8 +2,8 @@
 
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
-use crate::phy::Response;
-use airqueue_core::{Span, Time};
+use super::frame::Msdu;
+use airqueue_core::Time;
 
 /// What one queue of a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,9 +54,13 @@ pub(super) struct Category {
     pub(super) config: CategoryConfig,
     /// Values of the present window.
     pub(super) cw: u32,
+    /// The packets in hand for the receiver whose turn it is.
     pub(super) batch: Batch,
-    /// No block ack came for an A-MPDU, and its sender asks for one before it sends more.
-    pub(super) asks: bool,
+    /// Those for others: what did not get through at their last turn.
+    others: Vec<Batch>,
+    /// Turns so far, and the last of a packet that was not in hand yet.
+    turns: u64,
+    fresh_turn: u64,
     pub(super) short_retries: u32,
     pub(super) long_retries: u32,
     /// Failures since the last success.
@@ -87,7 +91,9 @@ impl Category {
             config,
             cw: config.cw_min,
             batch: Batch::new(),
-            asks: false,
+            others: Vec::new(),
+            turns: 0,
+            fresh_turn: 0,
             short_retries: 0,
             long_retries: 0,
             in_a_row: 0,
@@ -120,11 +126,51 @@ impl Category {
         }
     }
 
-    /// What answers the frame that an exchange is about.
+    /// Whether no packet is in hand.
     #[inline]
-    pub(super) fn response(&self) -> Response {
-        let ppdu = &self.batch.ppdu;
-        if self.asks { Response::to_window(ppdu.window) } else { ppdu.response() }
+    pub(super) fn is_empty(&self) -> bool {
+        self.batch.is_empty() && self.others.iter().all(Batch::is_empty)
+    }
+
+    /// All packets in hand.
+    pub(super) fn batches(&self) -> impl Iterator<Item = &Batch> {
+        self.others.iter().chain([&self.batch])
+    }
+
+    /// Who goes next: the receiver whose turn is longest ago of those with packets in hand, or, if there are `others`
+    /// in the queue, one of these. False if it is the latter. One receiver that cannot be reached so keeps the rest
+    /// waiting for an exchange at a time.
+    pub(super) fn take_turns(&mut self, others: bool) -> bool {
+        self.turns += 1;
+        let own = self.others.len();
+        let all = self.others.iter().chain([&self.batch]).enumerate();
+        let waiting = all.filter(|(_, batch)| !batch.is_empty());
+        let longest = waiting.map(|(at, batch)| (batch.turn, at)).min();
+        let Some((_, at)) = longest.filter(|&(turn, _)| !others || turn < self.fresh_turn) else {
+            self.fresh_turn = self.turns;
+            return false;
+        };
+        if at < own {
+            std::mem::swap(&mut self.batch, &mut self.others[at]);
+        }
+        self.batch.turn = self.turns;
+        true
+    }
+
+    /// A packet comes into hand: its receiver is the next.
+    pub(super) fn take_in(&mut self, msdu: Msdu, now: Time) {
+        if !self.batch.is_for(msdu.to) {
+            let known = |batch: &Batch| batch.first().is_some_and(|first| first.to == msdu.to);
+            let place = self.others.iter().position(known);
+            let place = place.or_else(|| self.others.iter().position(Batch::is_empty));
+            let place = place.unwrap_or_else(|| {
+                self.others.push(Batch::new());
+                self.others.len() - 1
+            });
+            std::mem::swap(&mut self.batch, &mut self.others[place]);
+        }
+        self.batch.turn = self.turns;
+        self.batch.push(msdu, now);
     }
 
     /// An exchange with more than one packet begins.
@@ -134,18 +180,8 @@ impl Category {
         }
     }
 
-    /// Gives up packets that were in hand for this long. True if there were any.
-    pub(super) fn give_up_expired(&mut self, lifetime: Span, now: Time) -> bool {
-        let given_up = self.batch.give_up_older(lifetime, now);
-        self.tally.given_up += given_up;
-        // There is nothing left to ask about.
-        self.asks &= self.batch.first().is_some();
-        given_up > 0
-    }
-
-    /// The window after a failure; `given_up`: which was the packet's last.
-    pub(super) fn widen(&mut self, given_up: bool, outlives_packet: bool, limit: u32) {
-        let restart = if outlives_packet { self.in_a_row >= limit } else { given_up };
+    /// The window after a failure: twice as large, or, if it is to `restart`, the smallest.
+    pub(super) fn widen(&mut self, restart: bool) {
         if restart {
             self.in_a_row = 0;
             self.cw = self.config.cw_min;

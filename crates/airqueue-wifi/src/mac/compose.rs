@@ -1,6 +1,7 @@
 //! Which packets the next exchange of a queue is about. Only when it begins is an A-MPDU filled, with what is in
 //! the queue by then, as ns-3 and drivers do that are short of aggregates.
 
+use super::batch::Batch;
 use super::category::Opportunity;
 use super::frame::Msdu;
 use super::station::Mac;
@@ -29,7 +30,7 @@ impl Mac {
     /// Whether it has no packet of a queue.
     #[inline]
     pub fn is_empty(&self, queue: usize) -> bool {
-        self.categories[queue].batch.is_empty()
+        self.categories[queue].is_empty()
     }
 
     /// The first packet of a queue that it has in hand and is not done with.
@@ -46,11 +47,23 @@ impl Mac {
 
     /// The packets of a queue that it has in hand and that their receiver has not passed up.
     pub fn under_way(&self, queue: usize) -> impl Iterator<Item = &Packet> {
-        self.categories[queue].batch.under_way()
+        self.categories[queue].batches().flat_map(Batch::under_way)
+    }
+
+    /// What a queue calls the receivers of the packets that are in hand.
+    pub fn hops_in_hand(&self, queue: usize) -> impl Iterator<Item = u16> {
+        let batches = self.categories[queue].batches();
+        batches.filter_map(|batch| batch.first().map(|first| first.packet.hop))
+    }
+
+    /// Whether the next exchange of a queue is about packets in hand: of several receivers each has its turn. Otherwise
+    /// it is for one of the `others`, for whom packets wait in the queue.
+    pub fn takes_turns(&mut self, queue: usize, others: bool) -> bool {
+        self.categories[queue].take_turns(others)
     }
 
     pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
-        self.categories[queue].batch.push(msdu, now);
+        self.categories[queue].take_in(msdu, now);
         self.send_one(queue, net);
     }
 
@@ -75,7 +88,7 @@ impl Mac {
     pub fn compose(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
         let Some(&Msdu { rate, .. }) = self.held(queue) else { return false };
         let category = &self.categories[queue];
-        if category.asks || !category.batch.ppdu.is_agreed() {
+        if category.batch.asks || !category.batch.ppdu.is_agreed() {
             return false;
         }
         let Some(mut limits) = self.limits(rate, &net.phy) else { return false };
@@ -117,8 +130,8 @@ impl Mac {
     pub(super) fn subject(&self, queue: usize, net: &Network) -> Option<Subject> {
         let category = &self.categories[queue];
         let &Msdu { rate, .. } = category.batch.first()?;
-        let (ppdu, response) = (&category.batch.ppdu, category.response());
-        Some(if category.asks {
+        let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
+        Some(if category.batch.asks {
             let rate = net.phy.response_rate(rate);
             Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, response }
         } else {

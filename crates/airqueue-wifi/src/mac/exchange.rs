@@ -1,5 +1,6 @@
 //! What a station sends and answers: its own exchanges, and those of others with it.
 
+use super::batch::Batch;
 use super::compose::Subject;
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
@@ -77,7 +78,7 @@ impl Mac {
             let peer = self.held(queue).map(|msdu| msdu.to);
             let awaited = match step {
                 Step::Rts => FrameKind::Cts,
-                _ => kind_of(self.categories[queue].response()),
+                _ => kind_of(self.categories[queue].batch.response()),
             };
             if frame.kind == awaited && peer == Some(frame.from) {
                 self.on_response(queue, step, now, net);
@@ -125,11 +126,11 @@ impl Mac {
             self.timer = now + net.phy.sifs();
             return;
         }
-        let response = category.response();
-        category.asks = false;
+        let response = category.batch.response();
+        category.batch.asks = false;
         category.tally.acknowledged += category.batch.on_acknowledged(response);
         if category.batch.ppdu.is_agreed() {
-            category.give_up_expired(lifetime, now);
+            category.tally.given_up += category.batch.give_up_expired(lifetime, now);
         }
         category.succeed();
         self.state = State::Served { queue };
@@ -178,7 +179,8 @@ impl Mac {
 
     fn needs_rts(&self, queue: usize) -> bool {
         let category = &self.categories[queue];
-        let bytes = if category.asks { BLOCK_ACK_REQUEST_BYTES } else { category.batch.ppdu.bytes };
+        let Batch { asks, ppdu, .. } = &category.batch;
+        let bytes = if *asks { BLOCK_ACK_REQUEST_BYTES } else { ppdu.bytes };
         bytes > self.config.rts_threshold_bytes || self.config.protection == Protection::RtsCts
     }
 
@@ -195,7 +197,7 @@ impl Mac {
 
     /// What follows behind RTS and CTS, or a CTS to oneself.
     fn second_step(&self, queue: usize) -> Step {
-        if self.categories[queue].asks { Step::Request } else { Step::Data }
+        if self.categories[queue].batch.asks { Step::Request } else { Step::Data }
     }
 
     /// The rate of what precedes a data frame.
@@ -218,7 +220,7 @@ impl Mac {
     fn begin_exchange(&mut self, queue: usize, now: Time, net: &Network) -> Frame {
         let category = &mut self.categories[queue];
         category.tally.attempts += 1;
-        if !category.asks {
+        if !category.batch.asks {
             category.use_up();
         }
         self.send(queue, self.first_step(queue), now, net)
@@ -322,7 +324,7 @@ impl Mac {
                 let begun = self.state == State::Pausing { queue };
                 self.state = State::Idle;
                 self.categories[queue].tally.failures += u64::from(begun);
-                self.categories[queue].widen(false, false, 0);
+                self.categories[queue].widen(false);
                 self.draw(queue, Time::ZERO, net);
                 None
             }
@@ -348,9 +350,9 @@ impl Mac {
         let category = &mut self.categories[queue];
         category.tally.failures += 1;
         category.announced = now;
-        category.asks |= net.rules.requests_block_ack
+        category.batch.asks |= net.rules.requests_block_ack
             && step == Step::Data
-            && category.response() != Response::Ack;
+            && category.batch.response() != Response::Ack;
         if self.survives_failure(queue, net) {
             self.suspend(queue, step, now, net);
         } else {
@@ -360,19 +362,29 @@ impl Mac {
         }
     }
 
-    /// Widens the window and draws again; packets may be given up.
+    /// Widens the window and draws again; packets may be given up. Under a block ack agreement the next exchange may be
+    /// about another receiver's packets.
     pub(super) fn retry(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
         let given_up = self.count_retry(queue, step, now, net);
         self.widen(queue, given_up, net);
         self.draw(queue, Time::ZERO, net);
+        if self.categories[queue].batch.ppdu.is_agreed() {
+            self.finish(queue);
+        }
     }
 
-    /// Widens the window. What is sent under a block ack agreement is not given up for its retries, and the window
-    /// starts again after as many as that would have taken (10.22.2.2).
+    /// Widens the window. What is sent under a block ack agreement is not given up for its retries; the window starts
+    /// again at the failure that would have done it (10.22.2.2).
     pub(super) fn widen(&mut self, queue: usize, given_up: bool, net: &Network) {
-        let category = &mut self.categories[queue];
-        let outlives = net.rules.window_outlives_packet || category.batch.ppdu.is_agreed();
-        category.widen(given_up, outlives, self.config.short_retry_limit);
+        let (category, limit) = (&mut self.categories[queue], self.config.short_retry_limit);
+        let restart = if net.rules.window_outlives_packet {
+            category.in_a_row >= limit
+        } else if category.batch.ppdu.is_agreed() {
+            category.in_a_row + 1 >= limit
+        } else {
+            given_up
+        };
+        category.widen(restart);
     }
 
     /// Counts a failure; true if it was a packet's last.
@@ -386,11 +398,12 @@ impl Mac {
         let behind_rts = self.needs_rts(queue);
         let category = &mut self.categories[queue];
         if category.batch.ppdu.is_agreed() {
-            let given_up = category.give_up_expired(self.config.lifetime, now);
-            if given_up {
+            let given_up = category.batch.give_up_expired(self.config.lifetime, now);
+            category.tally.given_up += given_up;
+            if given_up > 0 {
                 self.finish(queue);
             }
-            return given_up;
+            return given_up > 0;
         }
         let (count, limit) = if step == Step::Data && behind_rts && !net.rules.shared_retries {
             (&mut category.long_retries, self.config.long_retry_limit)

@@ -21,7 +21,7 @@ pub struct Air {
 /// What decides between frames that overlap at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capture {
-    /// Any overlap destroys all frames in it ([`Hit`]: where it does). Frames below [`super::Level::Sensed`] do not count.
+    /// Any overlap destroys all frames in it . Frames below [`super::Level::Sensed`] do not count.
     None,
     /// As ns-2's `Mac/802_11` (`mac/mac-802_11.cc`, functions `recv`, `capture`, `collision`).
     /// The receiver takes the first frame that it senses, decodable or not. A later one is ignored
@@ -94,19 +94,9 @@ pub struct End {
     /// The largest sum of the other frames' powers during it, in watts, for the frame that the
     /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
     pub interference_w: f64,
-    /// When others destroyed a decodable frame that the receiver had taken: what it carried before and after that
-    /// is spared. `None` for any other frame.
-    pub hit: Option<Hit>,
-}
-
-/// From the first to the last instant at which a frame was being destroyed; that of several collisions also
-/// covers what is between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// The first instant.
-    pub from: Time,
-    /// The first instant after the last.
-    pub until: Time,
+    /// Others were on the air beside a decodable frame that the receiver had taken: [`Reception::beside`] knows what
+    /// they leave of each part of it.
+    pub overlapped: bool,
 }
 
 /// The rule with its ratios as plain numbers.
@@ -144,15 +134,18 @@ struct Airing {
     signal: Signal,
     standing: Standing,
     deaf: bool,
-    hit: Option<Hit>,
-    /// The same before any frame began of those that begin together.
-    hit_before: Option<Hit>,
 }
 
-impl Airing {
-    fn hit_by(&mut self, from: Time, until: Time) {
-        let hit = self.hit.get_or_insert(Hit { from, until });
-        *hit = Hit { from: hit.from.min(from), until: hit.until.max(until) };
+/// A frame beside the one that the receiver has taken.
+#[derive(Clone, Copy, Debug)]
+struct Overlap {
+    air: Air,
+    power_w: f64,
+}
+
+impl Overlap {
+    fn is_during(&self, part: Air) -> bool {
+        self.air.begins < part.ends && part.begins < self.air.ends
     }
 }
 
@@ -196,6 +189,10 @@ pub struct Reception {
     /// The hold as it was before any frame began of those that begin together with one at `since`.
     before: Option<Hold>,
     since: Time,
+    /// What was on the air beside the frame that the receiver took last and counts against it. At first those that
+    /// began before `since`: so many.
+    overlaps: Vec<Overlap>,
+    overlaps_before: usize,
 }
 
 impl Reception {
@@ -220,7 +217,17 @@ impl Reception {
         let never = Time::from_nanos(i64::MIN);
         let airing = Vec::with_capacity(4);
         let (hold, before) = (None, None);
-        Ok(Reception { rule, deaf_until: never, airing, hold, before, since: never })
+        let (overlaps, overlaps_before) = (Vec::new(), 0);
+        Ok(Reception {
+            rule,
+            deaf_until: never,
+            airing,
+            hold,
+            before,
+            since: never,
+            overlaps,
+            overlaps_before,
+        })
     }
 
     /// A frame begins to be heard. All frames that end at or before `air.begins` have been reported.
@@ -230,8 +237,7 @@ impl Reception {
         debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
         debug_assert!(self.airing.iter().all(|a| a.frame != frame), "one frame, one id");
         let deaf = air.begins < self.deaf_until;
-        let (standing, hit, hit_before) = (Standing::Faint, None, None);
-        self.join(Airing { frame, air, signal, standing, deaf, hit, hit_before });
+        self.join(Airing { frame, air, signal, standing: Standing::Faint, deaf });
     }
 
     /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
@@ -270,16 +276,37 @@ impl Reception {
         let taken = airing.standing == Standing::Taken && airing.signal.decodable();
         Some(End {
             outcome,
-            hit: airing.hit.filter(|_| taken && outcome == Outcome::Collided),
+            overlapped: taken && !airing.deaf && !self.overlaps.is_empty(),
             engaged: hold.is_some() && airing.air.ends >= self.deaf_until,
             interference_w: hold.map_or(0.0, |hold| hold.interference_w),
         })
+    }
+
+    /// What others leave of a part of the frame that was [`End::overlapped`] when it ended last: `None` if they destroyed
+    /// it, otherwise their greatest power beside it in watts, under [`Capture::Sinr`]; 0 else.
+    pub fn beside(&self, part: Air, signal: Signal) -> Option<f64> {
+        let during = || self.overlaps.iter().filter(|overlap| overlap.is_during(part));
+        match self.rule {
+            Rule::First { .. } => during().next().is_none().then_some(0.0),
+            Rule::Sinr { ratio, noise_w, .. } => {
+                let sum_at = |at: Time| -> f64 {
+                    let on_air = |o: &&Overlap| o.air.begins <= at && at < o.air.ends;
+                    during().filter(on_air).map(|overlap| overlap.power_w).sum()
+                };
+                let begins = during().map(|overlap| overlap.air.begins.max(part.begins));
+                let most_w = begins.map(sum_at).fold(0.0, f64::max);
+                (signal.power_w >= ratio * (noise_w + most_w)).then_some(most_w)
+            }
+        }
     }
 
     /// Hears from now on what `other` does, a receiver with the same rule at the same place.
     pub fn hear_as(&mut self, other: &Reception) {
         self.airing.clear();
         self.airing.extend_from_slice(&other.airing);
+        self.overlaps.clear();
+        self.overlaps.extend_from_slice(&other.overlaps);
+        self.overlaps_before = other.overlaps_before;
         (self.hold, self.before, self.since) = (other.hold, other.before, other.since);
     }
 
@@ -295,7 +322,7 @@ impl Reception {
             }
         };
         let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: taken, interference_w: 0.0, hit: None }
+        End { outcome, engaged: taken, interference_w: 0.0, overlapped: false }
     }
 
     /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
@@ -333,9 +360,9 @@ impl Reception {
         if self.airing.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
-            self.airing.iter_mut().for_each(|airing| airing.hit_before = airing.hit);
+            self.overlaps_before = self.overlaps.len();
         }
-        self.airing.iter_mut().for_each(|airing| airing.hit = airing.hit_before);
+        self.overlaps.truncate(self.overlaps_before);
         let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
         self.airing.insert(at, new);
         let group = self.airing.partition_point(|a| a.air.begins < self.since);
@@ -349,9 +376,8 @@ impl Reception {
     /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in the order of their
     /// power. With an infinite ratio it is [`Capture::None`]: all that overlap collide.
     fn meet_first(&mut self, group: usize, ratio: f64) {
-        let (before, group) = self.airing.split_at_mut(group);
-        let mut hit = None;
-        for new in &mut *group {
+        let overlaps = &mut self.overlaps;
+        for new in &mut self.airing[group..] {
             if !new.signal.sensed() {
                 new.standing = Standing::Faint;
                 continue;
@@ -359,6 +385,7 @@ impl Reception {
             new.standing = match &mut self.hold {
                 None => {
                     self.hold = Some(Hold::of(new, 0.0));
+                    overlaps.clear();
                     Standing::Taken
                 }
                 Some(hold) if ratio * new.signal.power_w <= hold.power_w => {
@@ -370,14 +397,10 @@ impl Reception {
                         *hold = Hold::of(new, 0.0);
                     }
                     hold.collided = true;
-                    hit = hit.max(Some((new.air.ends, new.air.begins)));
+                    overlap(overlaps, new);
                     Standing::Collided
                 }
             };
-        }
-        if let Some((until, from)) = hit {
-            let taken = |airing: &&mut Airing| airing.standing == Standing::Taken;
-            before.iter_mut().chain(group).filter(taken).for_each(|a| a.hit_by(from, until));
         }
     }
 
@@ -388,10 +411,8 @@ impl Reception {
             let others_w = others_w(&self.airing, hold.frame);
             hold.overlapped = true;
             hold.interference_w = hold.interference_w.max(others_w);
-            if hold.power_w < ratio * (noise_w + others_w) {
-                hold.collided = true;
-                hit_among(&mut self.airing, hold.frame, group);
-            }
+            hold.collided |= hold.power_w < ratio * (noise_w + others_w);
+            self.airing[group..].iter().for_each(|new| overlap(&mut self.overlaps, new));
             Standing::Passed
         } else {
             Standing::Collided
@@ -412,19 +433,21 @@ impl Reception {
                     }
                 }
                 self.airing[group + first].standing = Standing::Taken;
+                let others = self.airing.iter().filter(|a| a.frame != candidate.frame);
+                self.overlaps.clear();
+                others.for_each(|other| overlap(&mut self.overlaps, other));
             }
         }
     }
 }
 
-/// A frame is destroyed by those from `group` on, and by what else is on the air: until that is over.
-fn hit_among(airing: &mut [Airing], frame: FrameId, group: usize) {
-    let from = airing[group].air.begins;
-    let others = airing.iter().filter(|other| other.frame != frame);
-    let until = others.map(|other| other.air.ends).max().unwrap_or(from);
-    if let Some(destroyed) = airing.iter_mut().find(|airing| airing.frame == frame) {
-        destroyed.hit_by(from, until);
+/// Adds a frame to those beside the one that was taken. Few receivers ever have one, and few of these more than a
+/// handful.
+fn overlap(overlaps: &mut Vec<Overlap>, airing: &Airing) {
+    if overlaps.capacity() == 0 {
+        overlaps.reserve(16);
     }
+    overlaps.push(Overlap { air: airing.air, power_w: airing.signal.power_w });
 }
 
 /// Where the strongest of those frames is that may be taken, the first of equals.

@@ -50,7 +50,7 @@ mod grid;
 mod propagation;
 mod reach;
 
-pub use capture::{Air, Capture, End, FrameId, Hit, Outcome, Reception};
+pub use capture::{Air, Capture, End, FrameId, Outcome, Reception};
 pub use error::MediumError;
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};

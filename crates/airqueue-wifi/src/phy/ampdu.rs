@@ -9,7 +9,7 @@ use super::{Phy, RateIndex};
 use airqueue_core::Span;
 
 /// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
-const MAX_PPDU: Span = Span::from_micros(5_484);
+pub(super) const MAX_PPDU: Span = Span::from_micros(5_484);
 /// MPDUs that a block ack can tell of before 802.11ax, and since.
 const WINDOW: u32 = 64;
 const HE_WINDOW: u32 = 256;

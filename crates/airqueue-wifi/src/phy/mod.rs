@@ -49,6 +49,7 @@ mod ofdm;
 mod sensitivity;
 mod vht;
 
+use ampdu::MAX_PPDU;
 pub use ampdu::{Ampdu, AmpduLimits, Filling};
 pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, HtTxTime, ResponseTimeout};
 pub use dsss::{Preamble, dsss};
@@ -186,11 +187,14 @@ impl Phy {
     /// The largest MPDU at a rate: 4095 bytes, as much as OFDM's LENGTH field and the delimiter of HT's
     /// A-MPDUs can say; 11 454 of VHT and HE (IEEE 802.11-2016, table 9-19).
     pub fn max_mpdu_bytes(&self, index: RateIndex) -> u32 {
-        match self.class(index) {
-            ModulationClass::Dsss | ModulationClass::Ofdm => MAX_NON_HT_PSDU_BYTES,
+        let longest = match self.class(index) {
+            ModulationClass::Dsss | ModulationClass::Ofdm => return MAX_NON_HT_PSDU_BYTES,
             ModulationClass::Ht => HT_MAX_MPDU_BYTES,
             ModulationClass::Vht | ModulationClass::He => VHT_MAX_MPDU_BYTES,
-        }
+        };
+        // No frame of these lasts longer than aPPDUMaxTime.
+        let alone = self.single_psdu_bytes(index, 0);
+        longest.min(self.most_bytes(index, MAX_PPDU).unwrap_or(0).saturating_sub(alone))
     }
 
     /// All rates in the order of the table: DSSS, OFDM, HT, VHT, HE. They rise within DSSS, OFDM, and

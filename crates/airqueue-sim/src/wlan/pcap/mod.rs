@@ -6,7 +6,7 @@
 //!
 //! A record's time is the first instant after the frame, with nanoseconds (of OFDM at 2.4 GHz after its
 //! signal extension), as a capturing station knows of a frame when it has ended; records are so in the
-//! order of their times. TSFT is that of the first bit of the MPDU, in whole microseconds.
+//! order of their times. TSFT is that of the first bit of the PSDU, in whole microseconds.
 
 mod bytes;
 mod radiotap;
@@ -80,7 +80,7 @@ struct Known {
     received: bool,
 }
 
-/// What the air has seen of a station's queue.
+/// What the air has seen of a station's queue and one receiver.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     /// Its last packets: no fewer than a block ack agreement has in its window.
@@ -102,8 +102,8 @@ pub struct Pcap<W> {
     layouts: Vec<Layout>,
     /// The priority of each station's queues.
     priorities: Vec<Vec<u8>>,
-    /// By station and queue.
-    streams: HashMap<(StationId, u8), Stream>,
+    /// By station, queue and receiver.
+    streams: HashMap<(StationId, u8, StationId), Stream>,
     /// A-MPDUs so far.
     ampdus: u32,
     /// The next sequence number of a station; for QoS data by receiver and priority (10.3.2.11.2).
@@ -187,7 +187,7 @@ impl<W: Write> Pcap<W> {
     fn data(&mut self, frame: &Frame, carried: &Carried) -> Data {
         let layout = self.layouts[carried.packet.flow as usize];
         let priority = self.priorities[frame.from.index()][usize::from(frame.queue)];
-        let stream = self.streams.entry((frame.from, frame.queue)).or_default();
+        let stream = self.streams.entry((frame.from, frame.queue, frame.to)).or_default();
         let id = carried.packet.id;
         if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
             known.received |= carried.decoded;
@@ -205,10 +205,10 @@ impl<W: Write> Pcap<W> {
     }
 
     /// What a block ack, or a request for one, says of the data of a station's queue.
-    fn score(&self, station: StationId, queue: u8) -> Score {
+    fn score(&self, station: StationId, queue: u8, receiver: StationId) -> Score {
         let priority = self.priorities[station.index()][usize::from(queue)];
         let mut score = Score { priority, start: 0, bitmap: [0; 32] };
-        if let Some(stream) = self.streams.get(&(station, queue)) {
+        if let Some(stream) = self.streams.get(&(station, queue, receiver)) {
             score.start = stream.start;
             for known in stream.last.iter().filter(|known| known.received) {
                 let place = usize::from(
@@ -229,7 +229,7 @@ impl<W: Write> Pcap<W> {
         for (place, carried) in aired.carried.iter().enumerate() {
             let data = self.data(frame, carried);
             if place == 0
-                && let Some(stream) = self.streams.get_mut(&(frame.from, frame.queue))
+                && let Some(stream) = self.streams.get_mut(&(frame.from, frame.queue, frame.to))
             {
                 stream.start = data.sequence;
             }
@@ -246,8 +246,8 @@ impl<W: Write> Pcap<W> {
         let frame = &aired.frame;
         let Some(good) = self.sees(aired, None) else { return Ok(()) };
         let score = match frame.kind {
-            FrameKind::BlockAck => Some(self.score(frame.to, frame.queue)),
-            FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.queue)),
+            FrameKind::BlockAck => Some(self.score(frame.to, frame.queue, frame.from)),
+            FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.queue, frame.to)),
             _ => None,
         };
         let body = |record: &mut Vec<u8>| {
