@@ -14,6 +14,7 @@ mod rto;
 mod segment;
 mod sender;
 mod spec;
+mod tcp_ap;
 
 pub use congestion::{Acked, Algorithm, Controller, Cubic, Growth, NewReno};
 pub use pacing::Pacing;
@@ -23,3 +24,4 @@ pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
 pub use sender::{Sender, SenderTallies};
 pub use spec::{AckEvery, InitialWindow, Opening, ReceiverSpec, SenderSpec, SpecError, TcpSpec};
+pub use tcp_ap::{Spread, TcpApSpec};

@@ -1,7 +1,8 @@
 //! Segments spread over time.
 
 use super::spec::SpecError;
-use airqueue_core::{DataRate, Time};
+use super::tcp_ap::{TcpAp, TcpApSpec};
+use airqueue_core::{DataRate, Span, Time};
 
 /// Whether segments are spread over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,14 +16,20 @@ pub enum Pacing {
         /// The multiple otherwise.
         avoidance: f64,
     },
+    /// As TCP-AP does, which does not back off its timeout either.
+    TcpAp(TcpApSpec),
 }
 
 impl Pacing {
     pub(super) fn check(self) -> Result<(), SpecError> {
-        let Pacing::Window { slow_start, avoidance } = self else { return Ok(()) };
-        match [slow_start, avoidance].into_iter().find(|gain| !(gain.is_finite() && *gain > 0.0)) {
-            Some(gain) => Err(SpecError::Pacing(gain)),
-            None => Ok(()),
+        match self {
+            Pacing::Off => Ok(()),
+            Pacing::TcpAp(spec) => spec.check(),
+            Pacing::Window { slow_start, avoidance } => {
+                let possible = |gain: f64| gain.is_finite() && gain > 0.0;
+                let bad = [slow_start, avoidance].into_iter().find(|&gain| !possible(gain));
+                bad.map_or(Ok(()), |gain| Err(SpecError::Pacing(gain)))
+            }
         }
     }
 }
@@ -33,11 +40,35 @@ pub(super) struct Pacer {
     free: Time,
     /// A segment waits for that.
     waiting: bool,
+    adaptive: Option<TcpAp>,
+    /// [`Pacing::TcpAp`] after a retransmission: segments leave at once until the next acknowledgement.
+    suspended: bool,
 }
 
 impl Pacer {
-    pub(super) fn new() -> Pacer {
-        Pacer { free: Time::from_nanos(i64::MIN), waiting: false }
+    pub(super) fn new(pacing: Pacing, mss_bytes: u32) -> Pacer {
+        let adaptive = match pacing {
+            Pacing::TcpAp(spec) => Some(TcpAp::new(spec, mss_bytes)),
+            Pacing::Off | Pacing::Window { .. } => None,
+        };
+        Pacer { free: Time::from_nanos(i64::MIN), waiting: false, adaptive, suspended: false }
+    }
+
+    /// Whether a timeout doubles when it has run out.
+    pub(super) fn backs_off(&self) -> bool {
+        self.adaptive.is_none()
+    }
+
+    /// An acknowledgement has come.
+    pub(super) fn on_ack(&mut self) {
+        self.suspended = false;
+    }
+
+    /// A round trip took `rtt`.
+    pub(super) fn on_sample(&mut self, rtt: Span) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.on_sample(rtt);
+        }
     }
 
     /// Whether a segment that is ready has to wait.
@@ -46,17 +77,19 @@ impl Pacer {
         self.waiting
     }
 
-    /// `bytes` leave now; `rate` is that of the moment, if there is one.
+    /// `bytes` leave now; `rate` is that of the moment, if pacing is by rate.
     pub(super) fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<DataRate>) {
-        if let Some(rate) = rate {
-            self.free = self.free.max(now).saturating_add(rate.time_for(bytes));
+        let adaptive = self.adaptive.filter(|_| !self.suspended).map(|ap| ap.interval());
+        if let Some(interval) = adaptive.or(rate.map(|rate| rate.time_for(bytes))) {
+            self.free = self.free.max(now).saturating_add(interval);
         }
     }
 
-    /// Nothing waits any longer.
-    pub(super) fn release(&mut self, now: Time) {
+    /// Something was lost: nothing waits any longer.
+    pub(super) fn on_loss(&mut self, now: Time) {
         self.free = self.free.min(now);
         self.waiting = false;
+        self.suspended = self.adaptive.is_some();
     }
 
     pub(super) fn next_timer(&self) -> Time {

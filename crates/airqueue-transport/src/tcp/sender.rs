@@ -79,7 +79,7 @@ impl Sender {
             recovery: Recovery::new(spec.mss_bytes, spec.sack, end.limited_transmit),
             controller: end.congestion.start(spec.mss_bytes, initial, end.growth),
             rto: Rto::new(end.rto),
-            pacer: Pacer::new(),
+            pacer: Pacer::new(end.pacing, spec.mss_bytes),
             written: 0,
             closed: false,
             deadline: Time::MAX,
@@ -170,12 +170,14 @@ impl Sender {
             Progress::Open => {}
         }
         let Some(ack) = segment.ack else { return };
+        self.pacer.on_ack();
         let bare = segment.end() == segment.seq;
         let marked = self.spec.ecn && segment.ece && !segment.syn;
         match self.recovery.on_ack(ack, segment.sack.as_slice(), bare) {
             Meaning::Other => {}
             Meaning::Loss { flight } => {
                 self.tallies.fast_recoveries += 1;
+                self.pacer.on_loss(now);
                 self.on_congestion(flight);
             }
             Meaning::Advance(advance) => {
@@ -212,14 +214,19 @@ impl Sender {
     fn sample(&mut self, ack: u64, segment: &Segment, now: Time) {
         if let Some(clock) = self.spec.timestamps {
             if let Some(echo) = segment.timestamps.and_then(|stamps| stamps.echo) {
-                self.rto.on_sample(echo, clock_value(now, clock));
+                self.on_sample(echo, clock_value(now, clock));
             }
         } else if let Some((end, sent)) = self.timed
             && ack >= end
         {
             self.timed = None;
-            self.rto.on_sample(sent, now);
+            self.on_sample(sent, now);
         }
+    }
+
+    fn on_sample(&mut self, sent: Time, now: Time) {
+        self.rto.on_sample(sent, now);
+        self.pacer.on_sample(now - sent);
     }
 
     fn on_advance(&mut self, advance: Advance, marked: bool, now: Time) {
@@ -265,8 +272,10 @@ impl Sender {
         self.tallies.timeouts += 1;
         self.controller.on_timeout(self.recovery.flight(), again);
         self.recovery.on_timeout();
-        self.rto.back_off();
-        self.pacer.release(now);
+        if self.pacer.backs_off() {
+            self.rto.back_off();
+        }
+        self.pacer.on_loss(now);
         self.timed = None;
         self.timed_out = Some(una);
         self.answered = self.recovery.high();

@@ -117,6 +117,8 @@ pub enum SpecError {
     Dynamic([u64; 3]),
     #[error("pacing at {0} windows per round trip; it has to be a positive number")]
     Pacing(f64),
+    #[error("adaptive pacing over a path of no hops")]
+    NoHops,
 }
 
 impl TcpSpec {

@@ -1,12 +1,10 @@
 //! Against what can be computed by hand.
 
-use crate::link::{Link, Network, To, Wire};
+use crate::bottleneck::{RTT_MS, through_bottleneck};
+use crate::link::{Link, Wire};
 use crate::script::{MSS, at, plain, selective};
-use airqueue_core::{DataRate, Serializer, Span, Time};
-use airqueue_transport::tcp::{AckEvery, Algorithm, Segment, TcpSpec};
-use std::collections::VecDeque;
-
-const RTT_MS: i64 = 100;
+use airqueue_core::Span;
+use airqueue_transport::tcp::{AckEvery, Algorithm, TcpSpec};
 
 fn wire() -> Wire {
     Wire { one_way: Span::from_millis(RTT_MS / 2) }
@@ -64,87 +62,6 @@ fn an_incomplete_batch_waits_for_the_timer() {
     assert_eq!(link.now, at(2 * RTT_MS + 40));
 }
 
-/// A link of one rate with room for `buffer` packets, the one being sent among them, in one direction.
-struct Bottleneck {
-    rate: DataRate,
-    line: Serializer,
-    buffer: usize,
-    /// When those inside will have left.
-    inside: VecDeque<Time>,
-    free: Time,
-    one_way: Span,
-    /// Packets times nanoseconds since `counted`.
-    area: f64,
-    counted: Time,
-}
-
-impl Bottleneck {
-    fn new(bps: u64, buffer: usize) -> Bottleneck {
-        let rate = DataRate::from_bps(bps).unwrap();
-        Bottleneck {
-            rate,
-            line: Serializer::new(rate),
-            buffer,
-            inside: VecDeque::new(),
-            free: Time::ZERO,
-            one_way: Span::from_millis(RTT_MS / 2),
-            area: 0.0,
-            counted: Time::ZERO,
-        }
-    }
-
-    /// Counts packets inside up to `now`.
-    fn count(&mut self, now: Time) {
-        while let Some(&left) = self.inside.front().filter(|&&left| left <= now) {
-            self.add(left);
-            self.inside.pop_front();
-        }
-        self.add(now);
-    }
-
-    fn add(&mut self, now: Time) {
-        self.area += (now - self.counted).as_secs_f64() * self.inside.len() as f64;
-        self.counted = now;
-    }
-}
-
-impl Network for Bottleneck {
-    fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
-        if to == To::Sender {
-            arrivals.push(now + self.one_way);
-            return;
-        }
-        self.count(now);
-        if self.inside.len() >= self.buffer {
-            return;
-        }
-        if self.inside.is_empty() {
-            self.line = Serializer::new(self.rate);
-        }
-        self.free = self.free.max(now) + self.line.send(segment.size_bytes());
-        self.inside.push_back(self.free);
-        arrivals.push(self.free + self.one_way);
-    }
-}
-
-/// Goodput as a share of the rate, and packets in the buffer, from 50 s to 450 s.
-fn through_bottleneck(spec: &TcpSpec, bps: u64, buffer: usize) -> (f64, f64) {
-    let mut link = Link::new(spec, Bottleneck::new(bps, buffer));
-    link.sender.write(u64::MAX / 2);
-    link.run_until(at(50_000));
-    link.network.count(at(50_000));
-    link.network.area = 0.0;
-    let before = link.receiver.delivered_bytes();
-    let timeouts = link.sender.tallies().timeouts;
-    link.run_until(at(450_000));
-    link.network.count(at(450_000));
-    // The first overflow, at the end of slow start, may cost NewReno a timeout; the sawtooth has none.
-    assert_eq!(link.sender.tallies().timeouts, timeouts);
-    let packets = (link.receiver.delivered_bytes() - before) as f64 / MSS as f64;
-    let share = packets * 1040.0 * 8.0 / (bps as f64 * 400.0);
-    (share, link.network.area / 400.0)
-}
-
 /// The sawtooth of Reno: a window between W/2 and W = P + B, with P packets in flight on the path and a
 /// buffer of B. While it is below P a round takes the round trip time, above it W packet times. With
 /// x = W/P (at most 2): share = (3/8) x² / (1 - x/2 + (x² - 1)/2). Within 3 %: detection and recovery take
@@ -156,7 +73,9 @@ fn a_small_buffer_costs_what_the_sawtooth_says() {
         let x: f64 = 1.0 + f64::from(buffer) / 41.0; // 100 ms and a packet's own time
         let theory = 0.375 * x * x / (1.0 - x / 2.0 + (x * x - 1.0) / 2.0);
         for spec in [each_answered(plain(2)), each_answered(selective(2))] {
-            let (share, _) = through_bottleneck(&spec, bps, buffer as usize);
+            let seen = through_bottleneck(&spec, bps, buffer as usize);
+            assert_eq!(seen.timeouts, 0);
+            let share = seen.share;
             assert!((share / theory - 1.0).abs() < 0.03, "{buffer}: {share} for {theory}");
         }
     }
@@ -171,7 +90,8 @@ fn a_large_buffer_is_seven_ninths_of_the_way() {
         let peak = f64::from(buffer) + 40.0;
         let theory = 7.0 / 9.0 * peak - 40.0;
         for spec in [each_answered(plain(2)), each_answered(selective(2))] {
-            let (share, queue) = through_bottleneck(&spec, bps, buffer as usize);
+            let seen = through_bottleneck(&spec, bps, buffer as usize);
+            let (share, queue) = (seen.share, seen.queue);
             assert!(share > 0.99, "{buffer}: {share}");
             assert!((queue - theory).abs() < 0.05 * peak, "{buffer}: {queue} for {theory}");
         }
@@ -190,8 +110,8 @@ fn cubic_fills_a_small_buffer_better() {
     let buffer = 40; // a tenth of the path
     let x: f64 = 1.0 + 40.0 / 400.0;
     let theory = 0.375 * x * x / (1.0 - x / 2.0 + (x * x - 1.0) / 2.0);
-    let (reno, _) = through_bottleneck(&reno, bps, buffer);
-    let (cubic, _) = through_bottleneck(&cubic, bps, buffer);
+    let reno = through_bottleneck(&reno, bps, buffer).share;
+    let cubic = through_bottleneck(&cubic, bps, buffer).share;
     assert!((reno / theory - 1.0).abs() < 0.03, "{reno} for {theory}");
     assert!(cubic > reno + 0.05, "{cubic} and {reno}");
 }

@@ -1,9 +1,11 @@
 //! TCP against its RFCs: packet by packet, over a link of virtual time, and against closed forms.
 
 mod acknowledging;
+mod bottleneck;
 mod closed_forms;
 mod handshake;
 mod link;
+mod ns2;
 mod properties;
 mod recovery;
 mod script;

@@ -2,9 +2,10 @@
 
 use crate::link::{Link, Network, To};
 use crate::script::MSS;
-use airqueue_core::{Ecn, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
 use airqueue_transport::tcp::{
-    AckEvery, Algorithm, Growth, InitialWindow, Opening, Pacing, RtoSpec, Segment, TcpSpec,
+    AckEvery, Algorithm, Growth, InitialWindow, Opening, Pacing, RtoSpec, Segment, Spread,
+    TcpApSpec, TcpSpec,
 };
 use proptest::prelude::*;
 
@@ -28,6 +29,11 @@ impl Network for Hostile {
     }
 }
 
+fn adaptive() -> TcpApSpec {
+    let rate = DataRate::from_bps(11_000_000).unwrap();
+    TcpApSpec { hops: 4, rate, overhead_bytes: 112, spread: Spread::MeanAbsolute }
+}
+
 fn specs() -> impl Strategy<Value = TcpSpec> {
     let opening =
         prop_oneof![Just(Opening::BySender), Just(Opening::ByReceiver), Just(Opening::Open)];
@@ -35,8 +41,11 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
         Just(Growth::PerAck),
         (1u32..4).prop_map(|n| Growth::Bytes { segments_per_ack: n })
     ];
-    let pacing =
-        prop_oneof![Just(Pacing::Off), Just(Pacing::Window { slow_start: 2.0, avoidance: 1.2 })];
+    let pacing = prop_oneof![
+        Just(Pacing::Off),
+        Just(Pacing::Window { slow_start: 2.0, avoidance: 1.2 }),
+        Just(Pacing::TcpAp(adaptive()))
+    ];
     let acknowledge =
         prop_oneof![(1u32..6).prop_map(AckEvery::Fixed), Just(AckEvery::Dynamic([2, 5, 9]))];
     let algorithm = prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Cubic)];

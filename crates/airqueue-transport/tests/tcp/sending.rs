@@ -1,8 +1,10 @@
 //! What a sender sends when nothing is lost.
 
 use crate::script::{MSS, Script, ack, at, bare, octet, plain, stamped};
-use airqueue_core::{Ecn, Span, Time};
-use airqueue_transport::tcp::{Growth, InitialWindow, Pacing, Segment, Sender, SpecError, TcpSpec};
+use airqueue_core::{DataRate, Ecn, Span, Time};
+use airqueue_transport::tcp::{
+    Growth, InitialWindow, Pacing, Segment, Sender, SpecError, Spread, TcpApSpec, TcpSpec,
+};
 
 /// RFC 5681, equation 2: each acknowledgement lets two segments out.
 #[test]
@@ -219,6 +221,41 @@ fn pacing_spreads_a_window() {
         let due = 100e6 + n as f64 * gap;
         assert!((time as f64 - due).abs() < 20.0, "{n}: {time} for {due}");
     }
+}
+
+/// TCP-AP: 50 ms between segments before the first round trip is known, then what that says; after a
+/// timeout, which does not double, at once until something is acknowledged.
+#[test]
+fn adaptive_pacing_sends_one_at_a_time() {
+    let mut spec = plain(4);
+    spec.timestamps = Some(Span::from_nanos(1));
+    let rate = DataRate::from_bps(11_000_000).unwrap();
+    let path = TcpApSpec { hops: 4, rate, overhead_bytes: 112, spread: Spread::Deviation };
+    spec.sender.pacing = Pacing::TcpAp(path);
+    let mut s = Script::backlogged(&spec);
+    assert_eq!(s.sent(), [1]);
+    assert_eq!(s.timer_at(50), [2]);
+    assert_eq!(s.timer_at(100), [3]);
+    // The queue of the third goes on; the next waits for the delay of a round trip of 120 ms:
+    // 4 · ((30 ms - 1224 · 8 / 11 us) / 2 + 1112 · 8 / 11 us)
+    s.now = at(120);
+    assert_eq!(s.on(&stamped(ack(1), 0, Some(0))), []);
+    assert_eq!(s.timer_at(150), [4]);
+    let delay = 4.0 * ((30e6 - 1224.0 * 8e3 / 11.0) / 2.0 + 1112.0 * 8e3 / 11.0);
+    assert_eq!(s.sent(), []);
+    let gap = s.sender.next_timer() - at(150);
+    assert!((gap.as_nanos() as f64 - delay).abs() < 2.0, "{gap}");
+    // Losses: of all that follows nothing arrives.
+    let timeouts: Vec<Time> = (0..3)
+        .map(|_| {
+            while s.sender.tallies().timeouts == 0 || s.sent().is_empty() {
+                s.now = s.sender.next_timer();
+                s.sender.on_timer(s.now);
+            }
+            s.now
+        })
+        .collect();
+    assert_eq!(timeouts[2] - timeouts[1], timeouts[1] - timeouts[0]);
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! One connection through a drop-tail queue.
+
+use crate::link::{Link, Network, To};
+use crate::script::{MSS, at};
+use airqueue_core::{DataRate, Serializer, Span, Time};
+use airqueue_transport::tcp::{Segment, TcpSpec};
+use std::collections::VecDeque;
+
+/// Without any waiting.
+pub const RTT_MS: i64 = 100;
+
+/// A link of one rate with room for `buffer` packets, the one being sent among them, in one direction.
+struct Bottleneck {
+    rate: DataRate,
+    line: Serializer,
+    buffer: usize,
+    /// When those inside will have left.
+    inside: VecDeque<Time>,
+    free: Time,
+    one_way: Span,
+    dropped: u64,
+    /// Packets times seconds, up to `counted`.
+    area: f64,
+    counted: Time,
+}
+
+impl Bottleneck {
+    fn new(bps: u64, buffer: usize) -> Bottleneck {
+        let rate = DataRate::from_bps(bps).unwrap();
+        Bottleneck {
+            rate,
+            line: Serializer::new(rate),
+            buffer,
+            inside: VecDeque::new(),
+            free: Time::ZERO,
+            one_way: Span::from_millis(RTT_MS / 2),
+            dropped: 0,
+            area: 0.0,
+            counted: Time::ZERO,
+        }
+    }
+
+    /// Counts packets inside up to `now`.
+    fn count(&mut self, now: Time) {
+        while let Some(&left) = self.inside.front().filter(|&&left| left <= now) {
+            self.add(left);
+            self.inside.pop_front();
+        }
+        self.add(now);
+    }
+
+    fn add(&mut self, now: Time) {
+        self.area += (now - self.counted).as_secs_f64() * self.inside.len() as f64;
+        self.counted = now;
+    }
+}
+
+impl Network for Bottleneck {
+    fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
+        if to == To::Sender {
+            arrivals.push(now + self.one_way);
+            return;
+        }
+        self.count(now);
+        if self.inside.len() >= self.buffer {
+            self.dropped += 1;
+            return;
+        }
+        if self.inside.is_empty() {
+            self.line = Serializer::new(self.rate);
+        }
+        self.free = self.free.max(now) + self.line.send(segment.size_bytes());
+        self.inside.push_back(self.free);
+        arrivals.push(self.free + self.one_way);
+    }
+}
+
+/// What one connection does between 50 s and 450 s.
+pub struct Seen {
+    /// Goodput as a share of the rate, headers of 40 bytes counted.
+    pub share: f64,
+    /// Mean number of packets in the buffer.
+    pub queue: f64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+}
+
+pub fn through_bottleneck(spec: &TcpSpec, bps: u64, buffer: usize) -> Seen {
+    let mut link = Link::new(spec, Bottleneck::new(bps, buffer));
+    link.sender.write(u64::MAX / 2);
+    let mut mark = |ms| {
+        link.run_until(at(ms));
+        link.network.count(at(ms));
+        let timeouts = link.sender.tallies().timeouts;
+        let packets = link.receiver.delivered_bytes() / MSS;
+        (packets, timeouts, link.network.dropped, link.network.area)
+    };
+    let (before, after) = (mark(50_000), mark(450_000));
+    let packets = after.0 - before.0;
+    Seen {
+        share: packets as f64 * 1040.0 * 8.0 / (bps as f64 * 400.0),
+        queue: (after.3 - before.3) / 400.0,
+        packets,
+        dropped: after.2 - before.2,
+        timeouts: after.1 - before.1,
+    }
+}

@@ -1,0 +1,67 @@
+//! Segments cost no allocations, lost ones neither.
+
+#[path = "../../airqueue-sim/tests/counting/mod.rs"]
+mod counting;
+
+use airqueue_core::{Span, Time};
+use airqueue_transport::tcp::{Algorithm, Receiver, Segment, Sender, TcpSpec};
+use counting::allocations;
+use std::collections::VecDeque;
+
+/// Carries segments one by one, 100 us each, and loses every 97th of data.
+struct Path {
+    sender: Sender,
+    receiver: Receiver,
+    there: VecDeque<Segment>,
+    sent: u64,
+    now: Time,
+}
+
+impl Path {
+    fn step(&mut self) {
+        self.now += Span::from_micros(100);
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            self.sent += 1;
+            if !self.sent.is_multiple_of(97) {
+                self.there.push_back(segment);
+            }
+        }
+        match self.there.pop_front() {
+            Some(segment) => self.receiver.on_segment(&segment, self.now),
+            None => {
+                self.now = self.now.max(self.receiver.next_timer().min(self.sender.next_timer()))
+            }
+        }
+        self.receiver.on_timer(self.now);
+        while let Some(ack) = self.receiver.poll_transmit(self.now) {
+            self.sender.on_segment(&ack, self.now);
+        }
+        self.sender.on_timer(self.now);
+    }
+}
+
+#[test]
+fn segments_allocate_nothing() {
+    for (congestion, sack) in
+        [Algorithm::NewReno, Algorithm::Cubic].into_iter().flat_map(|a| [(a, false), (a, true)])
+    {
+        let mut spec = TcpSpec { sack, ..TcpSpec::standard(1460) };
+        spec.sender.congestion = congestion;
+        let mut path = Path {
+            sender: Sender::new(&spec).unwrap(),
+            receiver: Receiver::new(&spec).unwrap(),
+            there: VecDeque::with_capacity(1 << 12),
+            sent: 0,
+            now: Time::ZERO,
+        };
+        path.sender.write(u64::MAX / 2);
+        (0..20_000).for_each(|_| path.step());
+        let (before, acknowledged) = (allocations(), path.sender.tallies().acknowledged_bytes);
+        assert!(before > 0, "the counter counts");
+        (0..20_000).for_each(|_| path.step());
+        assert_eq!(allocations(), before, "{congestion:?} {sack}");
+        let tallies = path.sender.tallies();
+        assert!(tallies.acknowledged_bytes - acknowledged > 10_000 * 1460, "{tallies:?}");
+        assert!(tallies.retransmitted > 200, "{tallies:?}");
+    }
+}
