@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
 
+from .references_ampdu import HE80_LONG
 from .run import run
 from .scenario import Cell, NotModelledError, Result
 
@@ -14,8 +15,9 @@ Engine = Callable[[Cell, str], Result]
 # Which behaviour of ours is held against which peer.
 BEHAVIOURS = {"ns2": "ns2", "ns3-wheel": "ns3", "ns3-debian": "ns3"}
 
-CELLS = tuple(
-    Cell(stations=stations, control_mbps=control) for stations in (10, 50) for control in (1.0, 2.0)
+CELLS = (
+    *(Cell(stations=n, control_mbps=control) for n in (10, 50) for control in (1.0, 2.0)),
+    replace(HE80_LONG, stations=10, seconds=5.0),
 )
 
 
@@ -84,12 +86,15 @@ def entry(cell: Cell, results: Sequence[Result], ratio: float) -> Entry:
 
 
 def table(entries: Iterable[Entry]) -> str:
+    entries = list(entries)
+    width = max([8, *(len(e.scenario) for e in entries)])
     lines = [
-        f"{'scenario':42} {'simulator':12} {'CPU s/s':>9} {'ratio':>8} {'IP Mb/s':>8} {'failed':>7}"
+        f"{'scenario':{width}} {'simulator':12} "
+        f"{'CPU s/s':>9} {'ratio':>8} {'IP Mb/s':>8} {'failed':>7}"
     ]
     for e in entries:
         lines.append(
-            f"{e.scenario:42} {e.simulator:12} {e.cpu_s_per_sim_s:9.5f} {e.ratio:8.1f} "
+            f"{e.scenario:{width}} {e.simulator:12} {e.cpu_s_per_sim_s:9.5f} {e.ratio:8.1f} "
             f"{e.ip_throughput_bps / 1e6:8.4f} {e.failed_fraction:7.4f}"
         )
     return "\n".join(lines)
