@@ -302,6 +302,9 @@ ConfigureDevices(const Cell& cell, const Options& options)
             auto losses = CreateObject<RateErrorModel>();
             losses->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
             losses->SetRate(options.mpduLoss);
+            // Where an answer to ADDBA frames is lost, ns-3 may block a queue for good.
+            losses->Disable();
+            Simulator::Schedule(Seconds(options.warmUp / 2), &ErrorModel::Enable, losses);
             device->GetPhy()->SetPostReceptionErrorModel(losses);
         }
     }
@@ -431,9 +434,7 @@ Refill(const Cell& cell, const Options& options, uint32_t backlog)
             cell.sources[i]->Send(Create<Packet>(options.ipBytes - IP_UDP_HEADER_BYTES));
         }
     }
-    Simulator::Schedule(Seconds(REFILL_S), [&cell, &options, backlog] {
-        Refill(cell, options, backlog);
-    });
+    Simulator::Schedule(Seconds(REFILL_S), [=, &cell, &options] { Refill(cell, options, backlog); });
 }
 
 double
