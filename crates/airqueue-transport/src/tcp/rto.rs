@@ -40,6 +40,15 @@ impl RtoSpec {
         longest: Span::from_secs(60),
     };
 
+    /// Linux: 1 s at first, 120 s at most, and four times the variation counts for 200 ms at least, which
+    /// is what the granularity of RFC 6298 does (`tcp_rto_min` in `tcp_rtt_estimator`).
+    pub const LINUX: RtoSpec = RtoSpec {
+        estimator: Estimator::Rfc6298 { granularity: Span::from_millis(200) },
+        initial: Span::from_secs(1),
+        shortest: Span::from_millis(200),
+        longest: Span::from_secs(120),
+    };
+
     /// ns-2: ticks of 10 ms, 3 s at first, 0.2 s at least, 60 s at most.
     pub const NS2: RtoSpec = RtoSpec {
         estimator: Estimator::Ticks { tick: Span::from_millis(10) },
@@ -202,6 +211,14 @@ mod tests {
         let mut bounded = rfc(1000);
         bounded.on_sample(at(0), at(50));
         assert_eq!(bounded.timeout(), Span::from_secs(1)); // (2.4)
+    }
+
+    /// A steady round trip of 50 ms: its variation is gone, 200 ms count for it.
+    #[test]
+    fn linux_waits_for_the_round_trip_and_200_ms() {
+        let mut rto = Rto::new(RtoSpec::LINUX);
+        (0..200).for_each(|_| rto.on_sample(at(0), at(50)));
+        assert_eq!(rto.timeout(), Span::from_millis(250));
     }
 
     #[test]

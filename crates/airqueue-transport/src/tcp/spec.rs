@@ -180,6 +180,24 @@ impl TcpSpec {
         }
     }
 
+    /// As near to Linux with its defaults as this comes: CUBIC, slow start by all the bytes acknowledged,
+    /// its timeout, acknowledgements delayed by 40 ms. It has neither proportional rate reduction
+    /// (RFC 9937), RACK nor tail loss probes (RFC 8985), HyStart, quick acknowledgements at the start,
+    /// nor D-SACK.
+    pub fn linux(mss_bytes: u32) -> TcpSpec {
+        let standard = TcpSpec::standard(mss_bytes);
+        TcpSpec {
+            sender: SenderSpec {
+                congestion: Algorithm::Cubic,
+                growth: Growth::Bytes { segments_per_ack: u32::MAX },
+                rto: RtoSpec::LINUX,
+                ..standard.sender
+            },
+            receiver: ReceiverSpec { delay: Span::from_millis(40), ..standard.receiver },
+            ..standard
+        }
+    }
+
     /// Fills in what every segment has: timestamps, with `echo` as the other side's, and its size.
     pub(super) fn finish(&self, mut segment: Segment, echo: Option<Time>, now: Time) -> Segment {
         segment.timestamps =

@@ -1,10 +1,10 @@
 //! Against what can be computed by hand.
 
 use crate::bottleneck::{RTT_MS, through_bottleneck};
-use crate::link::{Link, Wire};
+use crate::link::{Link, Network, To, Wire};
 use crate::script::{MSS, at, plain, selective};
-use airqueue_core::Span;
-use airqueue_transport::tcp::{AckEvery, Algorithm, TcpSpec};
+use airqueue_core::{Span, Time};
+use airqueue_transport::tcp::{AckEvery, Algorithm, Segment, TcpSpec};
 
 fn wire() -> Wire {
     Wire { one_way: Span::from_millis(RTT_MS / 2) }
@@ -114,4 +114,51 @@ fn cubic_fills_a_small_buffer_better() {
     let cubic = through_bottleneck(&cubic, bps, buffer).share;
     assert!((reno / theory - 1.0).abs() < 0.03, "{reno} for {theory}");
     assert!(cubic > reno + 0.05, "{cubic} and {reno}");
+}
+
+/// A wire that loses every so many segments of data.
+struct Lossy {
+    every: u64,
+    seen: u64,
+}
+
+impl Network for Lossy {
+    fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
+        self.seen += u64::from(to == To::Receiver);
+        if to == To::Sender || !self.seen.is_multiple_of(self.every) {
+            wire().carry(to, segment, now, arrivals);
+        }
+    }
+}
+
+/// Mean window in segments with one loss in `every`.
+fn mean_window(congestion: Algorithm, every: u64) -> f64 {
+    let mut spec = each_answered(selective(2));
+    spec.sender.congestion = congestion;
+    let mut link = Link::new(&spec, Lossy { every, seen: 0 });
+    link.sender.write(u64::MAX / 2);
+    link.run_until(at(200_000));
+    let before = link.receiver.delivered_bytes();
+    link.run_until(at(1_000_000));
+    let packets = (link.receiver.delivered_bytes() - before) as f64 / MSS as f64;
+    packets / 800.0 * RTT_MS as f64 / 1000.0
+}
+
+/// One loss in 1/p segments: Reno has a mean window of sqrt(3/2 / p), CUBIC on a long path one of
+/// (C (3 + β) / (4 (1 - β)))^(1/4) (RTT/p)^(3/4) = 1.054 (RTT/p)^(3/4) (RFC 9438, section 5.1). Reno
+/// within 5 %, CUBIC within 10 %: the formula has no fast convergence, which makes W_max alternate when
+/// losses come at one and the same window.
+#[test]
+fn rare_losses_give_the_mean_window() {
+    let check = |congestion, every: u64, theory: f64, tolerance: f64| {
+        let mean = mean_window(congestion, every);
+        let off = (mean / theory - 1.0).abs();
+        assert!(off < tolerance, "{congestion:?}, one in {every}: {mean} for {theory}");
+    };
+    for every in [1_000, 10_000, 40_000] {
+        check(Algorithm::NewReno, every, (1.5 * every as f64).sqrt(), 0.05);
+    }
+    for every in [10_000, 40_000] {
+        check(Algorithm::Cubic, every, 1.054 * (0.1 * every as f64).powf(0.75), 0.1);
+    }
 }

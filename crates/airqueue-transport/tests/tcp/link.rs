@@ -23,8 +23,12 @@ pub struct Link<N> {
     pub network: N,
     pub now: Time,
     /// When, in what order, and which of `segments`.
-    wire: BinaryHeap<Reverse<(Time, u64)>>,
+    wire: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    carried: u64,
     segments: Vec<(To, Segment)>,
+    /// Those of `segments` that have arrived.
+    unused: Vec<usize>,
+    arrivals: Vec<Time>,
     window: u64,
     mss: u64,
     heard: u64,
@@ -39,7 +43,10 @@ impl<N: Network> Link<N> {
             network,
             now: Time::ZERO,
             wire: BinaryHeap::new(),
+            carried: 0,
             segments: vec![],
+            unused: vec![],
+            arrivals: vec![],
             window: u64::from(spec.sender.window_segments) * mss,
             mss,
             heard: 1,
@@ -63,26 +70,35 @@ impl<N: Network> Link<N> {
     }
 
     fn put(&mut self, to: To, mut segment: Segment) {
-        let mut arrivals = vec![];
-        self.network.carry(to, &mut segment, self.now, &mut arrivals);
-        for at in arrivals {
-            self.wire.push(Reverse((at, self.segments.len() as u64)));
-            self.segments.push((to, segment));
+        self.network.carry(to, &mut segment, self.now, &mut self.arrivals);
+        for at in self.arrivals.drain(..) {
+            let slot = self.unused.pop().unwrap_or(self.segments.len());
+            if slot == self.segments.len() {
+                self.segments.push((to, segment));
+            }
+            self.segments[slot] = (to, segment);
+            self.wire.push(Reverse((at, self.carried, slot)));
+            self.carried += 1;
         }
+    }
+
+    fn next_arrival(&self) -> Time {
+        self.wire.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
     /// Goes to the next thing that happens; false if nothing ever does.
     pub fn step(&mut self) -> bool {
         self.flush();
-        let arrival = self.wire.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+        let arrival = self.next_arrival();
         let timer = self.sender.next_timer().min(self.receiver.next_timer());
         if arrival.min(timer) == Time::MAX {
             return false;
         }
         self.now = self.now.max(arrival.min(timer));
         if arrival <= timer {
-            let Some(Reverse((_, id))) = self.wire.pop() else { return false };
-            let (to, segment) = self.segments[id as usize];
+            let Some(Reverse((.., slot))) = self.wire.pop() else { return false };
+            let (to, segment) = self.segments[slot];
+            self.unused.push(slot);
             match to {
                 To::Receiver => self.receiver.on_segment(&segment, self.now),
                 To::Sender => {
@@ -102,7 +118,7 @@ impl<N: Network> Link<N> {
     pub fn run_until(&mut self, at: Time) {
         loop {
             self.flush();
-            let arrival = self.wire.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+            let arrival = self.next_arrival();
             let next = arrival.min(self.sender.next_timer()).min(self.receiver.next_timer());
             if next > at || !self.step() {
                 self.now = at;
