@@ -5,12 +5,13 @@
 //! boundary before it decides; within a phase, first scheduled is first served. Nothing depends on
 //! addresses, hashes or the shape of the heap.
 //!
-//! The heap is a four-ary one over small keys; the events themselves lie still in a slab, and each
-//! slot knows its place in the heap. Cancelling and rescheduling therefore cost one sift, leave no
-//! corpses behind, and nothing is allocated once the slab has grown to the largest number of events
-//! that were ever pending together.
+//! The events themselves lie still in a slab, and a heap orders their slots. Cancelling and
+//! rescheduling cost one sift each, and nothing is allocated once the slab has grown to the largest
+//! number of events that were ever pending together.
 
+use crate::heap::{Entry, Heap};
 use airqueue_core::Time;
+use std::cmp::Ordering;
 
 /// Orders events of one instant: lower phases first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,34 +29,42 @@ pub struct EventId {
 pub struct EventQueue<E> {
     now: Time,
     sequence: u64,
-    heap: Vec<Entry>,
+    /// The slots of pending events.
+    heap: Heap<Key>,
     slots: Vec<Slot<E>>,
     free: Vec<u32>,
 }
 
-/// Sorting key and slot of a pending event.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
+/// What pending events are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    /// Not before the beginning of time.
     at: Time,
     /// Phase in the top 8 bits, sequence number below: 2⁵⁶ events outlast any simulation.
     order: u64,
-    slot: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Slot<E> {
     event: Option<E>,
     generation: u32,
-    /// Index in the heap while pending.
-    place: u32,
 }
 
-const ARITY: usize = 4;
 const PHASE_SHIFT: u32 = 56;
 
-impl Entry {
-    fn before(&self, other: &Entry) -> bool {
-        (self.at, self.order) < (other.at, other.order)
+impl Ord for Key {
+    /// As one wide number, which is compared without a branch.
+    #[inline]
+    fn cmp(&self, other: &Key) -> Ordering {
+        let wide = |key: &Key| u128::from(key.at.as_nanos() as u64) << 64 | u128::from(key.order);
+        wide(self).cmp(&wide(other))
+    }
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -71,7 +80,7 @@ impl<E> EventQueue<E> {
         EventQueue {
             now: Time::ZERO,
             sequence: 0,
-            heap: Vec::new(),
+            heap: Heap::new(0),
             slots: Vec::new(),
             free: Vec::new(),
         }
@@ -89,12 +98,12 @@ impl<E> EventQueue<E> {
 
     /// Whether nothing is pending.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.heap.len() == 0
     }
 
     /// When the next event happens.
     pub fn next_at(&self) -> Option<Time> {
-        self.heap.first().map(|entry| entry.at)
+        self.heap.first().map(|entry| entry.key.at)
     }
 
     /// Schedules `event`. An event for the present, in whatever phase, happens before time goes on.
@@ -104,21 +113,23 @@ impl<E> EventQueue<E> {
     /// If `at` lies in the past: the model that asks for this is wrong, and going on would break
     /// the order of everything after it.
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
-        let order = self.next_order(at, phase);
+        let key = self.next_key(at, phase);
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { event: None, generation: 0, place: 0 });
-            self.slots.len() as u32 - 1
+            self.slots.push(Slot { event: None, generation: 0 });
+            self.heap.grow()
         });
         self.slots[slot as usize].event = Some(event);
-        self.heap.push(Entry { at, order, slot });
-        self.sift_up(self.heap.len() - 1);
+        self.heap.set(slot, key);
         EventId { slot, generation: self.slots[slot as usize].generation }
     }
 
     /// Takes the event back; `None` if it is no longer pending.
     pub fn cancel(&mut self, id: EventId) -> Option<E> {
-        let place = self.place_of(id)?;
-        self.remove(place).map(|(_, event)| event)
+        if !self.is_pending(id) {
+            return None;
+        }
+        self.heap.remove(id.slot);
+        self.vacate(id.slot)
     }
 
     /// Moves a pending event to another time and phase, as if it had been cancelled and scheduled
@@ -128,27 +139,24 @@ impl<E> EventQueue<E> {
     ///
     /// If `at` lies in the past.
     pub fn reschedule(&mut self, id: EventId, at: Time, phase: Phase) -> bool {
-        let Some(place) = self.place_of(id) else { return false };
-        let order = self.next_order(at, phase);
-        let old = std::mem::replace(&mut self.heap[place], Entry { at, order, slot: id.slot });
-        if self.heap[place].before(&old) {
-            self.sift_up(place);
-        } else {
-            self.sift_down(place);
+        let pending = self.is_pending(id);
+        if pending {
+            let key = self.next_key(at, phase);
+            self.heap.set(id.slot, key);
         }
-        true
+        pending
     }
 
     /// When a pending event will happen.
     pub fn scheduled_at(&self, id: EventId) -> Option<Time> {
-        self.place_of(id).map(|place| self.heap[place].at)
+        self.is_pending(id).then(|| self.heap.key(id.slot).map(|key| key.at))?
     }
 
     /// Takes out the next event and makes its time the present.
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        let (at, event) = self.remove(0)?;
-        self.now = at;
-        Some((at, event))
+        let Entry { key, item } = self.heap.pop()?;
+        self.now = key.at;
+        self.vacate(item).map(|event| (key.at, event))
     }
 
     /// Takes out the next event if it happens at or before `limit`.
@@ -167,68 +175,21 @@ impl<E> EventQueue<E> {
         self.now = at;
     }
 
-    fn next_order(&mut self, at: Time, phase: Phase) -> u64 {
+    fn next_key(&mut self, at: Time, phase: Phase) -> Key {
         assert!(at >= self.now, "an event cannot happen at {at}, it is {} already", self.now);
         self.sequence += 1;
-        u64::from(phase.0) << PHASE_SHIFT | self.sequence
+        Key { at, order: u64::from(phase.0) << PHASE_SHIFT | self.sequence }
     }
 
-    fn place_of(&self, id: EventId) -> Option<usize> {
-        let slot = self.slots.get(id.slot as usize)?;
-        (slot.generation == id.generation && slot.event.is_some()).then_some(slot.place as usize)
+    fn is_pending(&self, id: EventId) -> bool {
+        let slot = self.slots.get(id.slot as usize);
+        slot.is_some_and(|slot| slot.generation == id.generation && slot.event.is_some())
     }
 
-    fn remove(&mut self, place: usize) -> Option<(Time, E)> {
-        let entry = *self.heap.get(place)?;
-        let last = self.heap.pop()?;
-        if place < self.heap.len() {
-            self.heap[place] = last;
-            if last.before(&entry) {
-                self.sift_up(place);
-            } else {
-                self.sift_down(place);
-            }
-        }
-        let slot = &mut self.slots[entry.slot as usize];
+    fn vacate(&mut self, slot: u32) -> Option<E> {
+        self.free.push(slot);
+        let slot = &mut self.slots[slot as usize];
         slot.generation = slot.generation.wrapping_add(1);
-        self.free.push(entry.slot);
-        slot.event.take().map(|event| (entry.at, event))
-    }
-
-    fn settle(&mut self, place: usize, entry: Entry) {
-        self.heap[place] = entry;
-        self.slots[entry.slot as usize].place = place as u32;
-    }
-
-    fn sift_up(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if !entry.before(&self.heap[parent]) {
-                break;
-            }
-            self.settle(place, self.heap[parent]);
-            place = parent;
-        }
-        self.settle(place, entry);
-    }
-
-    fn sift_down(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        loop {
-            let first = place * ARITY + 1;
-            let children = first..(first + ARITY).min(self.heap.len());
-            let Some(least) = children.reduce(|best, child| {
-                if self.heap[child].before(&self.heap[best]) { child } else { best }
-            }) else {
-                break;
-            };
-            if !self.heap[least].before(&entry) {
-                break;
-            }
-            self.settle(place, self.heap[least]);
-            place = least;
-        }
-        self.settle(place, entry);
+        slot.event.take()
     }
 }

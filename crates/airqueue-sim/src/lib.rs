@@ -8,6 +8,7 @@
 pub mod alarm;
 pub mod bottleneck;
 pub mod event;
+mod heap;
 pub mod line;
 pub mod outcome;
 pub mod path;

@@ -1,0 +1,156 @@
+//! Items by key, the least first, where each item knows its place: a four-ary heap.
+//!
+//! Moving or removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
+//! most items that were ever in it.
+
+/// Children of a node: the entries of all four lie in two cache lines.
+const ARITY: usize = 4;
+/// No place in the heap.
+const NONE: u32 = u32::MAX;
+
+/// Items, which are small numbers, with a key each. The order among equal keys is any.
+#[derive(Clone, Debug)]
+pub(crate) struct Heap<K> {
+    /// No parent has a greater key than its children.
+    entries: Vec<Entry<K>>,
+    /// Where each item is in the heap.
+    places: Vec<u32>,
+}
+
+/// An item in a heap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<K> {
+    pub(crate) key: K,
+    pub(crate) item: u32,
+}
+
+impl<K: Copy + Ord> Heap<K> {
+    /// Empty, for the items below `items`, with room for all of them.
+    pub(crate) fn new(items: usize) -> Heap<K> {
+        Heap { entries: Vec::with_capacity(items), places: vec![NONE; items] }
+    }
+
+    /// Makes room for one more item, which is its number.
+    pub(crate) fn grow(&mut self) -> u32 {
+        self.places.push(NONE);
+        self.places.len() as u32 - 1
+    }
+
+    /// How many are in it.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The first of all.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Entry<K>> {
+        self.entries.first()
+    }
+
+    /// An item's key, if it is in the heap.
+    #[inline]
+    pub(crate) fn key(&self, item: u32) -> Option<K> {
+        self.entries.get(self.places[item as usize] as usize).map(|entry| entry.key)
+    }
+
+    /// Puts an item in, or moves it if it is there.
+    #[inline]
+    pub(crate) fn set(&mut self, item: u32, key: K) {
+        let entry = Entry { key, item };
+        let place = self.places[item as usize];
+        if place == NONE {
+            self.entries.push(entry);
+            self.rise(self.entries.len() - 1, entry);
+        } else if key < self.entries[place as usize].key {
+            self.rise(place as usize, entry);
+        } else {
+            self.sink(place as usize, entry);
+        }
+    }
+
+    /// Takes an item out; false if it is not in.
+    #[inline]
+    pub(crate) fn remove(&mut self, item: u32) -> bool {
+        let place = std::mem::replace(&mut self.places[item as usize], NONE) as usize;
+        let Some(&Entry { key, .. }) = self.entries.get(place) else { return false };
+        if let Some(last) = self.entries.pop().filter(|last| last.item != item) {
+            if last.key < key {
+                self.rise(place, last);
+            } else {
+                self.sink(place, last);
+            }
+        }
+        true
+    }
+
+    /// Takes the first out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Entry<K>> {
+        let first = *self.entries.first()?;
+        self.places[first.item as usize] = NONE;
+        if let Some(last) = self.entries.pop().filter(|last| last.item != first.item) {
+            self.sink(0, last);
+        }
+        Some(first)
+    }
+
+    /// Calls `found` for all items with keys up to `key`.
+    pub(crate) fn up_to(&self, key: K, found: &mut impl FnMut(u32)) {
+        self.below(0, key, found);
+    }
+
+    fn below(&self, place: usize, key: K, found: &mut impl FnMut(u32)) {
+        match self.entries.get(place) {
+            Some(entry) if entry.key <= key => found(entry.item),
+            _ => return,
+        }
+        for child in place * ARITY + 1..=place * ARITY + ARITY {
+            self.below(child, key, found);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, entry: Entry<K>) {
+        self.entries[place] = entry;
+        self.places[entry.item as usize] = place as u32;
+    }
+
+    fn rise(&mut self, mut place: usize, entry: Entry<K>) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.entries[parent].key <= entry.key {
+                break;
+            }
+            self.put(place, self.entries[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    fn sink(&mut self, mut place: usize, entry: Entry<K>) {
+        while let Some(least) = self.least_child(place)
+            && self.entries[least].key < entry.key
+        {
+            self.put(place, self.entries[least]);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    #[inline]
+    fn least_child(&self, place: usize) -> Option<usize> {
+        let first = place * ARITY + 1;
+        let children = self.entries.get(first..)?;
+        let least = match children {
+            // Two pairs and their winners: no branch that nobody can predict.
+            [a, b, c, d, ..] => {
+                let one = usize::from(b.key < a.key);
+                let other = 2 + usize::from(d.key < c.key);
+                if children[other].key < children[one].key { other } else { one }
+            }
+            few => (0..few.len()).min_by_key(|&child| few[child].key)?,
+        };
+        Some(first + least)
+    }
+}
