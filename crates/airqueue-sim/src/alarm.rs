@@ -20,18 +20,20 @@ impl<E: Copy> Alarm<E> {
     /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`:
     /// not at all. Setting it to what it is set to changes nothing, its place among ties included.
     pub fn set(&mut self, at: Option<Time>, queue: &mut EventQueue<E>) {
-        let at = at.map(|at| at.max(queue.now()));
-        let pending = self.pending.and_then(|id| Some((id, queue.scheduled_at(id)?)));
-        match (pending, at) {
-            (Some((_, is)), Some(at)) if is == at => {}
-            (Some((id, _)), Some(at)) => {
-                queue.reschedule(id, at, self.phase);
-            }
-            (Some((id, _)), None) => {
+        let Some(at) = at else {
+            if let Some(id) = self.pending.take() {
                 queue.cancel(id);
             }
-            (None, Some(at)) => self.pending = Some(queue.schedule(at, self.phase, self.event)),
-            (None, None) => {}
+            return;
+        };
+        let at = at.max(queue.now());
+        let is = self.pending.and_then(|id| Some((id, queue.scheduled_at(id)?)));
+        match is {
+            Some((_, is)) if is == at => {}
+            Some((id, _)) => {
+                queue.reschedule(id, at, self.phase);
+            }
+            None => self.pending = Some(queue.schedule(at, self.phase, self.event)),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Moving or removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
 //! most items that were ever in it.
 
+use std::cmp::Ordering;
+
 /// Children of a node: the entries of all four lie in two cache lines.
 const ARITY: usize = 4;
 /// No place in the heap.
@@ -58,14 +60,15 @@ impl<K: Copy + Ord> Heap<K> {
     #[inline]
     pub(crate) fn set(&mut self, item: u32, key: K) {
         let entry = Entry { key, item };
-        let place = self.places[item as usize];
-        if place == NONE {
-            self.entries.push(entry);
-            self.rise(self.entries.len() - 1, entry);
-        } else if key < self.entries[place as usize].key {
-            self.rise(place as usize, entry);
-        } else {
-            self.sink(place as usize, entry);
+        let place = self.places[item as usize] as usize;
+        match self.entries.get(place).map(|old| key.cmp(&old.key)) {
+            None => {
+                self.entries.push(entry);
+                self.rise(self.entries.len() - 1, entry);
+            }
+            Some(Ordering::Less) => self.rise(place, entry),
+            Some(Ordering::Greater) => self.sink(place, entry),
+            Some(Ordering::Equal) => {}
         }
     }
 

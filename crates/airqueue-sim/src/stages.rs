@@ -146,10 +146,14 @@ impl Stages {
         self.queue.set_limit(limit);
     }
 
+    /// Packets waiting in both stages.
+    pub fn packets(&self) -> u64 {
+        (self.queue.len_packets() + self.ring.len()) as u64
+    }
+
     /// Packets and bytes (link layer included) waiting in both stages.
     pub fn waiting(&self) -> (u64, u64) {
-        let packets = self.queue.len_packets() + self.ring.len();
-        (packets as u64, self.queue.len_bytes() + self.ring_bytes)
+        (self.packets(), self.queue.len_bytes() + self.ring_bytes)
     }
 
     /// What the queue discipline has dropped, for the caller to empty.

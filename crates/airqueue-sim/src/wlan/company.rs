@@ -19,11 +19,13 @@ impl Wlan {
     pub(super) fn set_apart(&mut self, station: usize) {
         if let Some(crowd) = self.cohorts.crowd_of(station) {
             self.take_out(station, crowd);
+            self.grants.set(station, self.macs[station].next_grant());
             self.recount(crowd);
         }
     }
 
-    /// Members of a crowd, each of them once or several times, leave it together.
+    /// Members of a crowd, each of them once or several times, leave it together. Their grants are theirs to
+    /// set who calls this.
     pub(super) fn set_all_apart(&mut self, crowd: usize, stations: &[u32]) {
         for &station in stations {
             if self.cohorts.crowd_of(station as usize) == Some(crowd) {
@@ -33,7 +35,7 @@ impl Wlan {
         self.recount(crowd);
     }
 
-    /// A station leaves its crowd, which is to be recounted.
+    /// A station leaves its crowd, which is to be recounted; it is to be among the grants.
     fn take_out(&mut self, station: usize, crowd: usize) {
         let Seat { cohort, place, .. } = self.cohorts.seats[station];
         let members = self.cohorts.crowds[crowd].members();
@@ -43,11 +45,11 @@ impl Wlan {
         let mac = &mut self.macs[station];
         let left = &mut self.cohorts.crowds[crowd];
         left.leave(place as usize, mac, &self.net);
-        self.grants.set(station, mac.next_grant());
         self.cohorts.on_left(station);
     }
 
-    /// The end of a frame may have left stations of a cohort with the same view of the medium.
+    /// The end of a frame may have left stations of a cohort with the same view of the medium, and its crowds
+    /// with an idle one.
     pub(super) fn gather(&mut self, cohort: usize, now: Time) {
         for at in (1..self.cohorts.all[cohort].crowds.len()).rev() {
             self.unite(cohort, at, now);
@@ -57,6 +59,9 @@ impl Wlan {
             if self.macs[station].may_join(now) && self.hearing.is_silent(station) {
                 self.join(cohort, station, now);
             }
+        }
+        for at in 0..self.cohorts.all[cohort].crowds.len() {
+            self.recount(self.cohorts.all[cohort].crowds[at] as usize);
         }
     }
 
@@ -80,11 +85,10 @@ impl Wlan {
         }
         self.cohorts.dissolve(cohort, crowd);
         self.grants.set(self.grant_of(crowd), Time::MAX);
-        self.recount(into);
     }
 
     /// Members of a crowd to which the same happens that does not happen to the rest form another,
-    /// which is returned, if there may be one more.
+    /// which is returned, if there may be one more. [`Self::gather`] is due.
     pub(super) fn split(
         &mut self,
         crowd: usize,
@@ -104,8 +108,6 @@ impl Wlan {
             let station = station as usize;
             self.cohorts.hand_over(station, &mut self.macs[station], into);
         }
-        self.recount(into);
-        self.recount(crowd);
         Some(into)
     }
 
@@ -135,10 +137,9 @@ impl Wlan {
     }
 
     fn enter(&mut self, station: usize, crowd: usize) {
-        self.cohorts.crowds[crowd].join(&mut self.macs[station], &self.net);
+        self.cohorts.crowds[crowd].join(&mut self.macs[station]);
         self.cohorts.on_joined(station, crowd);
         self.grants.set(station, Time::MAX);
-        self.grants.set(self.grant_of(crowd), self.cohorts.crowds[crowd].next_grant());
     }
 
     /// For how long, up to `now`, a station has sensed frames or transmitted.

@@ -149,6 +149,7 @@ impl Wlan {
         stations.dedup();
         self.set_all_apart(crowd, &stations);
         for station in stations.drain(..) {
+            self.grants.set(station as usize, self.macs[station as usize].next_grant());
             self.sense(station as usize, alone, now);
         }
         self.called = stations;
@@ -416,24 +417,21 @@ impl Wlan {
         self.react_together(crowd, alone, most, ending);
     }
 
-    /// What a frame means to all members of a crowd, if there are any left.
+    /// What a frame means to all members of a crowd, if there are any left. [`Self::gather`] is due.
     #[inline]
     fn react_together(&mut self, crowd: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
-        let place = self.grant_of(crowd);
         let (crowd, net, now) = (&mut self.cohorts.crowds[crowd], &self.net, ending.now);
         if crowd.members().is_empty() {
             return;
         }
-        let idle = alone.sensed && crowd.on_sensed_end(now);
+        if alone.sensed {
+            crowd.on_sensed_end(now);
+        }
         match meaning {
             Meaning::Overheard => crowd.overhear(ending.overheard),
             Meaning::Misheard(outcome) => crowd.on_error(outcome, now, net),
             Meaning::Ignored => crowd.on_ignored(ending.begins, now, net),
             Meaning::ForIt | Meaning::Nothing => {}
-        }
-        if idle {
-            crowd.settle(now, net);
-            self.grants.set(place, crowd.next_grant());
         }
     }
 }

@@ -22,7 +22,7 @@ impl Grants {
         let actor = actor as u32;
         if at == Time::MAX {
             self.acting.remove(actor);
-        } else if self.acting.key(actor) != Some(at) {
+        } else {
             self.acting.set(actor, at);
         }
     }

@@ -17,6 +17,8 @@ pub(super) struct Interface {
     /// The saturated flows that feed it.
     pub(super) saturated: Vec<u32>,
     pub(super) tally: QueueTally,
+    /// How many packets wait, and since when.
+    waiting: u64,
     changed: Time,
 }
 
@@ -53,6 +55,7 @@ impl Interface {
             stages: Stages::new(queue, spec.ring_packets, framing),
             saturated: Vec::new(),
             tally: QueueTally::default(),
+            waiting: 0,
             changed: Time::ZERO,
         }
     }
@@ -110,8 +113,8 @@ impl Interface {
 
     /// Lets time pass to `now` with the queue as long as it is.
     pub(super) fn pass(&mut self, now: Time) {
-        let length = self.stages.waiting().0;
-        self.tally.packet_time += i128::from(length) * i128::from((now - self.changed).as_nanos());
+        let since = i128::from((now - self.changed).as_nanos());
+        self.tally.packet_time += i128::from(self.waiting) * since;
         self.changed = now;
     }
 
@@ -124,6 +127,7 @@ impl Interface {
                 self.tally.dropped_early.add(&drop.packet);
             }
         }
-        self.tally.longest = self.tally.longest.max(self.stages.waiting().0);
+        self.waiting = self.stages.packets();
+        self.tally.longest = self.tally.longest.max(self.waiting);
     }
 }

@@ -167,15 +167,16 @@ impl Crowd {
         mac.view.busy_time = mac.view.busy_time + self.view.busy_time - to.view.busy_time;
     }
 
-    /// Brings [`Self::next_grant`] up to date with those who came and went.
+    /// Brings [`Self::next_grant`] up to date with those who came and went, and with the end of a frame.
+    #[inline]
     pub fn recount(&mut self, net: &Network) {
         if !self.view.frozen {
             self.reckon(net);
         }
     }
 
-    /// A station that [`Mac::may_join`] and is admitted takes the last seat.
-    pub fn join(&mut self, mac: &mut Mac, net: &Network) {
+    /// A station that [`Mac::may_join`] and is admitted takes the last seat. [`Self::recount`] is due.
+    pub fn join(&mut self, mac: &mut Mac) {
         self.members.push(mac.id);
         for (ladder, backoff) in self.ladders.iter_mut().zip(&mac.backoffs) {
             ladder.push(backoff);
@@ -183,7 +184,6 @@ impl Crowd {
         // What it was busy beyond the others.
         mac.view.busy_time = mac.view.busy_time - self.view.busy_time;
         mac.view.grant = Time::MAX;
-        self.reckon(net);
     }
 
     /// A member gets up from its seat, which the last one takes. [`Self::recount`] is due.
@@ -246,10 +246,13 @@ impl Crowd {
         }
     }
 
-    /// Such a frame ends, as [`Mac::on_sensed_end`].
+    /// Such a frame ends; what became of it is told afterwards. If nothing is on the air any more counters
+    /// run again, and [`Self::recount`] is due once that has been told.
     #[inline]
-    pub fn on_sensed_end(&mut self, now: Time) -> bool {
-        self.view.end_sensing(now)
+    pub fn on_sensed_end(&mut self, now: Time) {
+        if self.view.end_sensing(now) {
+            self.view.thaw(now);
+        }
     }
 
     /// As [`Mac::on_error`].
@@ -266,13 +269,6 @@ impl Crowd {
     #[inline]
     pub fn overhear(&mut self, overheard: Overheard) {
         self.view.overhear(overheard);
-    }
-
-    /// As [`Mac::settle`]; nothing is on the air any more.
-    #[inline]
-    pub fn settle(&mut self, now: Time, net: &Network) {
-        self.view.thaw(now);
-        self.reckon(net);
     }
 }
 
