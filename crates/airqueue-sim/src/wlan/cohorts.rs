@@ -17,10 +17,11 @@ pub(super) struct Cohort {
     pub(super) uniform: bool,
     /// Those in no crowd.
     pub(super) apart: Vec<u32>,
-    /// The crowds with members.
-    pub(super) crowds: Vec<u32>,
-    /// The others.
-    spare: Vec<u32>,
+    /// The crowds with members, then the others.
+    crowds: [u32; MOST_CROWDS],
+    /// How many of them have members, and how many there are.
+    founded: usize,
+    most: usize,
 }
 
 /// Where a station is.
@@ -42,6 +43,14 @@ pub(super) struct Cohorts {
     pub(super) seats: Vec<Seat>,
 }
 
+impl Cohort {
+    /// The crowds with members, in the order in which they were founded.
+    #[inline]
+    pub(super) fn crowds(&self) -> &[u32] {
+        &self.crowds[..self.founded]
+    }
+}
+
 impl Cohorts {
     /// Every station is on its own.
     pub(super) fn new(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Cohorts {
@@ -50,6 +59,7 @@ impl Cohorts {
         let (mut all, mut crowds) = (Vec::new(), Vec::new());
         for stations in alike(reach, alone, macs) {
             let first = crowds.len() as u32;
+            let numbers = std::array::from_fn(|at| first + at as u32);
             for (place, &station) in stations.iter().enumerate() {
                 let cohort = all.len() as u32;
                 seats[station as usize] = Seat { cohort, crowd: NONE, place: place as u32 };
@@ -57,12 +67,7 @@ impl Cohorts {
             let like = &macs[stations[0] as usize];
             let most = MOST_CROWDS.min(stations.len());
             crowds.extend((0..most).map(|_| Crowd::new(like, stations.len())));
-            all.push(Cohort {
-                uniform: true,
-                apart: stations,
-                crowds: Vec::with_capacity(MOST_CROWDS),
-                spare: (first..crowds.len() as u32).collect(),
-            });
+            all.push(Cohort { uniform: true, apart: stations, crowds: numbers, founded: 0, most });
         }
         let mut cohorts = Cohorts { all, crowds, seats };
         cohorts.compare_powers(reach);
@@ -97,9 +102,9 @@ impl Cohorts {
     /// A crowd without members, if the cohort may have another.
     pub(super) fn found(&mut self, cohort: usize) -> Option<usize> {
         let cohort = &mut self.all[cohort];
-        let crowd = cohort.spare.pop()?;
-        cohort.crowds.push(crowd);
-        Some(crowd as usize)
+        let crowd = cohort.crowds[..cohort.most].get(cohort.founded)?;
+        cohort.founded += 1;
+        Some(*crowd as usize)
     }
 
     /// A station that is on its own has joined a crowd as its last member.
@@ -129,8 +134,10 @@ impl Cohorts {
     /// Takes a crowd that has lost all its members off the list.
     pub(super) fn dissolve(&mut self, cohort: usize, crowd: usize) {
         let cohort = &mut self.all[cohort];
-        cohort.crowds.retain(|&other| other != crowd as u32);
-        cohort.spare.push(crowd as u32);
+        if let Some(at) = cohort.crowds().iter().position(|&other| other == crowd as u32) {
+            cohort.crowds[at..cohort.founded].rotate_left(1);
+            cohort.founded -= 1;
+        }
     }
 
     /// A station has left its crowd, and its last member has taken that seat.

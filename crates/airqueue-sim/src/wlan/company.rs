@@ -51,7 +51,7 @@ impl Wlan {
     /// The end of a frame may have left stations of a cohort with the same view of the medium, and its crowds
     /// with an idle one.
     pub(super) fn gather(&mut self, cohort: usize, now: Time) {
-        for at in (1..self.cohorts.all[cohort].crowds.len()).rev() {
+        for at in (1..self.cohorts.all[cohort].crowds().len()).rev() {
             self.unite(cohort, at, now);
         }
         for at in (0..self.cohorts.all[cohort].apart.len()).rev() {
@@ -60,14 +60,14 @@ impl Wlan {
                 self.join(cohort, station, now);
             }
         }
-        for at in 0..self.cohorts.all[cohort].crowds.len() {
-            self.recount(self.cohorts.all[cohort].crowds[at] as usize);
+        for at in 0..self.cohorts.all[cohort].crowds().len() {
+            self.recount(self.cohorts.all[cohort].crowds()[at] as usize);
         }
     }
 
     /// A crowd that knows what one before it in the list knows dissolves in that.
     fn unite(&mut self, cohort: usize, at: usize, now: Time) {
-        let crowds = &self.cohorts.all[cohort].crowds;
+        let crowds = self.cohorts.all[cohort].crowds();
         let crowd = crowds[at] as usize;
         let leaving = &self.cohorts.crowds[crowd];
         let agrees = |&&other: &&u32| {
@@ -124,7 +124,7 @@ impl Wlan {
                 && self.cohorts.crowds[crowd as usize].admits(mac, now)
         };
         let found =
-            self.cohorts.all[cohort].crowds.iter().find(admits).map(|&crowd| crowd as usize);
+            self.cohorts.all[cohort].crowds().iter().find(admits).map(|&crowd| crowd as usize);
         let founded = || {
             let crowd = self.cohorts.found(cohort)?;
             self.hearing.found_crowd(crowd);

@@ -88,20 +88,21 @@ impl Wlan {
         self.hearing.transmit(frame.from, air, &on);
         self.macs[from].on_transmit(now);
         self.settle(from, now);
-        for at in 0..self.ears.single(frame.from).len() {
-            let ear = self.ears.single(frame.from)[at];
+        let (single, cohorts) = self.ears.of(frame.from);
+        for at in single {
+            let ear = self.ears.at(at);
             self.begin_at(ear.to(), ear.alone, place, now);
         }
-        for at in self.ears.cohorts(frame.from) {
-            let ear = self.ears.cohort(at);
+        for at in cohorts {
+            let ear = self.ears.at(at);
             for member in 0..self.cohorts.all[ear.to()].apart.len() {
                 let station = self.cohorts.all[ear.to()].apart[member] as usize;
                 if station != from {
                     self.begin_at(station, ear.alone, place, now);
                 }
             }
-            for crowd in (0..self.cohorts.all[ear.to()].crowds.len()).rev() {
-                let crowd = self.cohorts.all[ear.to()].crowds[crowd] as usize;
+            for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
+                let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
                 self.begin_at_crowd(crowd, ear.to(), ear.alone, place, now);
             }
         }
@@ -168,11 +169,12 @@ impl Wlan {
         self.stations[from].on_sent(frame.kind, time);
         let overheard = self.net.overheard(&frame, now);
         let mut ending = Ending { place, id, frame, begins, now, time, overheard, received: false };
-        for at in 0..self.ears.single(frame.from).len() {
-            let ear = self.ears.single(frame.from)[at];
+        let (single, cohorts) = self.ears.of(frame.from);
+        for at in single {
+            let ear = self.ears.at(at);
             self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
         }
-        for at in self.ears.cohorts(frame.from) {
+        for at in cohorts.clone() {
             self.end_at_cohort::<TAPPED>(at, &mut ending);
         }
         if ending.received && frame.kind == FrameKind::Data {
@@ -194,21 +196,21 @@ impl Wlan {
         while let Some(station) = self.touched.pop() {
             self.follow_up(station as usize, now, queue);
         }
-        for at in self.ears.cohorts(frame.from) {
-            self.gather(self.ears.cohort(at).to(), now);
+        for at in cohorts {
+            self.gather(self.ears.at(at).to(), now);
         }
     }
 
     fn end_at_cohort<const TAPPED: bool>(&mut self, at: usize, ending: &mut Ending) {
-        let ear = self.ears.cohort(at);
+        let ear = self.ears.at(at);
         for member in 0..self.cohorts.all[ear.to()].apart.len() {
             let station = self.cohorts.all[ear.to()].apart[member] as usize;
             if station != ending.frame.from.index() {
                 self.end_at::<TAPPED>(station, ear.alone, ending);
             }
         }
-        for crowd in (0..self.cohorts.all[ear.to()].crowds.len()).rev() {
-            let crowd = self.cohorts.all[ear.to()].crowds[crowd] as usize;
+        for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
+            let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
             self.end_at_crowd::<TAPPED>(crowd, ear.to(), ear.alone, ending);
         }
     }

@@ -32,17 +32,17 @@ pub(super) struct Ear {
 #[derive(Debug)]
 pub(super) struct Ears {
     reach: Reach,
-    /// Stations that are in no cohort.
-    single: Table,
-    cohorts: Table,
+    /// By transmitter: the stations that are in no cohort, then the cohorts.
+    ears: Vec<Ear>,
+    /// For each transmitter, and the end.
+    begins: Vec<Begins>,
 }
 
-/// For each station a list of ears.
-#[derive(Debug)]
-struct Table {
-    ears: Vec<Ear>,
-    /// Where the ears of each station begin, and the end.
-    offsets: Vec<usize>,
+/// Where the ears for a transmitter begin.
+#[derive(Clone, Copy, Debug)]
+struct Begins {
+    single: u32,
+    cohorts: u32,
 }
 
 /// What is heard at one place.
@@ -116,53 +116,43 @@ impl Ear {
     }
 }
 
-impl Table {
-    fn new() -> Table {
-        Table { ears: Vec::new(), offsets: vec![0] }
-    }
-
-    #[inline]
-    fn range(&self, from: StationId) -> Range<usize> {
-        self.offsets[from.index()]..self.offsets[from.index() + 1]
-    }
-}
-
 impl Ears {
     pub(super) fn new(reach: Reach, alone: &[Alone], cohorts: &Cohorts) -> Ears {
-        let (mut single, mut many) = (Table::new(), Table::new());
+        let (mut ears, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
+        let mut many = Vec::new();
         let mut last = vec![NONE; cohorts.all.len()];
         let mut links = alone.iter();
         for from in 0..reach.stations() as u32 {
+            let single = ears.len() as u32;
             for (hearer, &alone) in reach.hearers(StationId(from)).iter().zip(links.by_ref()) {
                 let cohort = cohorts.seats[hearer.station.index()].cohort;
                 if cohort == NONE {
-                    single.ears.push(Ear { to: hearer.station.0, alone });
+                    ears.push(Ear { to: hearer.station.0, alone });
                 } else if std::mem::replace(&mut last[cohort as usize], from) != from {
-                    many.ears.push(Ear { to: cohort, alone });
+                    many.push(Ear { to: cohort, alone });
                 }
             }
-            single.offsets.push(single.ears.len());
-            many.offsets.push(many.ears.len());
+            begins.push(Begins { single, cohorts: ears.len() as u32 });
+            ears.append(&mut many);
         }
-        Ears { reach, single, cohorts: many }
+        begins.push(Begins { single: ears.len() as u32, cohorts: ears.len() as u32 });
+        ears.shrink_to_fit();
+        Ears { reach, ears, begins }
     }
 
-    /// The stations outside cohorts that hear one.
+    /// The stations outside cohorts that hear one, and the cohorts whose stations, itself excepted, do: where
+    /// they are in the list.
     #[inline]
-    pub(super) fn single(&self, from: StationId) -> &[Ear] {
-        &self.single.ears[self.single.range(from)]
+    pub(super) fn of(&self, from: StationId) -> (Range<usize>, Range<usize>) {
+        let Begins { single, cohorts } = self.begins[from.index()];
+        let end = self.begins[from.index() + 1].single;
+        (single as usize..cohorts as usize, cohorts as usize..end as usize)
     }
 
-    /// The cohorts whose stations, itself excepted, hear one: where they are in a list.
+    /// An entry of the list.
     #[inline]
-    pub(super) fn cohorts(&self, from: StationId) -> Range<usize> {
-        self.cohorts.range(from)
-    }
-
-    /// An entry of that list.
-    #[inline]
-    pub(super) fn cohort(&self, at: usize) -> Ear {
-        self.cohorts.ears[at]
+    pub(super) fn at(&self, at: usize) -> Ear {
+        self.ears[at]
     }
 
     /// How one of them hears it.

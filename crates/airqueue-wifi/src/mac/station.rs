@@ -22,7 +22,7 @@ pub enum Reaction {
 
 /// One station's MAC (see the [module](super) for how it is driven).
 // In C's order, to keep together what every frame in range touches.
-#[repr(C)]
+#[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub struct Mac {
     pub(super) view: View,

@@ -177,14 +177,16 @@ impl Hold {
 ///
 /// Frames that begin at one instant are judged as a set, so that it does not matter which is
 /// reported first. It allocates only when more frames overlap than ever before.
+// In C's order, so that the station's own transmissions touch one cache line.
+#[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub struct Reception {
-    rule: Rule,
     /// End of the station's own last transmission.
     deaf_until: Time,
     /// All frames on the air. By beginning, those of one beginning by
     /// falling power: sums and verdicts do not depend on the order of the calls.
     airing: Vec<Airing>,
+    rule: Rule,
     hold: Option<Hold>,
     /// The hold as it was before any frame began of those that begin together with one at `since`.
     before: Option<Hold>,
