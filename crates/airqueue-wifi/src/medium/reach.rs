@@ -2,6 +2,7 @@
 
 use super::grid::Grid;
 use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
+use std::sync::Arc;
 
 /// What a frame suffices for where it is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,14 +95,20 @@ pub struct Link {
 }
 
 /// Who hears whom, and how: for each station a slice of those who hear it. Immutable; 16 bytes for
-/// each pair and 8 for each station.
+/// each pair and 8 for each station, which clones share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reach {
+    table: Arc<Table>,
+    powers_known: bool,
+}
+
+#[derive(Debug, PartialEq)]
+struct Table {
     /// Where the hearers of each station begin in `hearers`, and the end of the last.
     offsets: Vec<usize>,
     /// By transmitter, and for one transmitter by rising id.
     hearers: Vec<Hearer>,
-    powers_known: bool,
+    /// Pairs looked at.
     examined: u64,
 }
 
@@ -120,34 +127,20 @@ impl Reach {
         let points: Vec<(f64, f64)> = places.iter().map(|p| (p.x_m, p.y_m)).collect();
         let grid = Grid::new(&points, side_for(&ranges));
         let powers_known = matches!(propagation, Propagation::Loss { .. });
-        let mut reach = Reach::empty(places.len(), powers_known);
+        let mut table = Table::new(places.len());
         for (from, &range) in places.iter().zip(&ranges) {
-            let begin = reach.hearers.len();
+            let begin = table.hearers.len();
             grid.near((from.x_m, from.y_m), range, |to| {
-                reach.examine(from, &places[to as usize], propagation);
+                table.examine(from, &places[to as usize], propagation);
             });
-            if reach.links() > Self::MOST_LINKS {
+            if table.hearers.len() > Self::MOST_LINKS {
                 return Err(MediumError::TooManyLinks);
             }
-            reach.hearers[begin..].sort_unstable_by_key(|hearer| hearer.station);
-            reach.offsets.push(reach.links());
+            table.hearers[begin..].sort_unstable_by_key(|hearer| hearer.station);
+            table.offsets.push(table.hearers.len());
         }
-        reach.hearers.shrink_to_fit();
-        Ok(reach)
-    }
-
-    /// Adds `to` to the hearers of the last station, `from`, if it is one.
-    fn examine(&mut self, from: &Place, to: &Place, propagation: &Propagation) {
-        // One more than the limit shows that it is passed, and takes no memory beyond.
-        if to.id == from.id || self.links() > Self::MOST_LINKS {
-            return;
-        }
-        self.examined += 1;
-        let (dx, dy) = (to.x_m - from.x_m, to.y_m - from.y_m);
-        let distance_m = (dx * dx + dy * dy).sqrt();
-        if let Some(signal) = propagation.signal(from.transmit_w, distance_m) {
-            self.hearers.push(Hearer::new(to.id, signal));
-        }
+        table.hearers.shrink_to_fit();
+        Ok(Reach { table: Arc::new(table), powers_known })
     }
 
     /// Exactly the given links between the stations 0 to `stations` - 1.
@@ -170,40 +163,35 @@ impl Reach {
                 return Err(MediumError::DuplicateLink { from: link.from, to: link.to });
             }
         }
-        let mut reach = Reach::empty(stations, with_power > 0);
-        reach.examined = links.len() as u64;
+        let mut table = Table::new(stations);
+        table.examined = links.len() as u64;
         let hearer = |link: &Link| {
             let power_w = link.power_w.unwrap_or(Signal::NOMINAL_W);
             Hearer { station: link.to, level: link.level, power_w }
         };
-        reach.hearers = sorted.iter().map(hearer).collect();
+        table.hearers = sorted.iter().map(hearer).collect();
         for id in 0..count {
-            reach.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
+            table.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
         }
-        Ok(reach)
-    }
-
-    fn empty(stations: usize, powers_known: bool) -> Reach {
-        let mut offsets = Vec::with_capacity(stations + 1);
-        offsets.push(0);
-        Reach { offsets, hearers: Vec::new(), powers_known, examined: 0 }
+        Ok(Reach { table: Arc::new(table), powers_known: with_power > 0 })
     }
 
     /// Number of stations.
     pub fn stations(&self) -> usize {
-        self.offsets.len() - 1
+        self.table.offsets.len() - 1
     }
 
     /// Number of pairs of which the second hears the first.
     pub fn links(&self) -> usize {
-        self.hearers.len()
+        self.table.hearers.len()
     }
 
     /// Those who hear `from`, by rising id. Panics if there is no such station.
     #[inline]
     pub fn hearers(&self, from: StationId) -> &[Hearer] {
         let at = from.index();
-        &self.hearers[self.offsets[at]..self.offsets[at + 1]]
+        let Table { offsets, hearers, .. } = &*self.table;
+        &hearers[offsets[at]..offsets[at + 1]]
     }
 
     /// How `to` hears `from`; `None`: not at all. Panics if there is no station `from`.
@@ -229,7 +217,7 @@ impl Reach {
 
     /// Pairs looked at while this was built: what building cost.
     pub fn pairs_examined(&self) -> u64 {
-        self.examined
+        self.table.examined
     }
 
     /// A receiver for each station, in the order of their ids.
@@ -246,6 +234,28 @@ impl Reach {
             return Err(MediumError::NoPowers("frame errors by SNR"));
         }
         errors.checked()
+    }
+}
+
+impl Table {
+    fn new(stations: usize) -> Table {
+        let mut offsets = Vec::with_capacity(stations + 1);
+        offsets.push(0);
+        Table { offsets, hearers: Vec::new(), examined: 0 }
+    }
+
+    /// Adds `to` to the hearers of the last station, `from`, if it is one.
+    fn examine(&mut self, from: &Place, to: &Place, propagation: &Propagation) {
+        // One more than the limit shows that it is passed, and takes no memory beyond.
+        if to.id == from.id || self.hearers.len() > Reach::MOST_LINKS {
+            return;
+        }
+        self.examined += 1;
+        let (dx, dy) = (to.x_m - from.x_m, to.y_m - from.y_m);
+        let distance_m = (dx * dx + dy * dy).sqrt();
+        if let Some(signal) = propagation.signal(from.transmit_w, distance_m) {
+            self.hearers.push(Hearer::new(to.id, signal));
+        }
     }
 }
 
