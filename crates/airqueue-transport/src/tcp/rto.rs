@@ -81,10 +81,9 @@ pub(super) struct Rto {
 
 /// ns-2's variation before the first sample, in quarters of a tick.
 const TICKS_VARIATION: i64 = 12;
-/// ns-2 doubles up to a factor of 64, and beyond 8 it gives up its smoothed round trip time.
-const TICKS_MOST_DOUBLINGS: u32 = 6;
+/// Beyond a factor of 8 ns-2 gives up its smoothed round trip time.
 const TICKS_CLOBBER: u32 = 3;
-/// RFC 6298 sets no end but the longest timeout: 2⁴⁰ ns are 18 minutes.
+/// The longest timeout is the end of it: 2⁴⁰ ns are 18 minutes.
 const MOST_DOUBLINGS: u32 = 40;
 
 impl Rto {
@@ -105,15 +104,12 @@ impl Rto {
     /// How long to wait from now on.
     pub(super) fn timeout(&self) -> Span {
         let RtoSpec { shortest, longest, estimator, .. } = self.spec;
-        let scale =
-            |span: Span| Span::from_nanos(span.as_nanos().saturating_mul(1 << self.doublings));
+        // (2.4), then (5.5)
+        let scaled = self.current.max(shortest).as_nanos().saturating_mul(1 << self.doublings);
+        let bounded = Span::from_nanos(scaled).min(longest);
         match estimator {
-            // (2.4), then (5.5)
-            Estimator::Rfc6298 { .. } => scale(self.current.max(shortest)).min(longest),
-            // ns-2 bounds the product, and waits for two ticks at least.
-            Estimator::Ticks { tick } => {
-                scale(self.current).max(shortest).min(longest).max(tick + tick)
-            }
+            Estimator::Rfc6298 { .. } => bounded,
+            Estimator::Ticks { tick } => bounded.max(tick + tick),
         }
     }
 
@@ -158,11 +154,7 @@ impl Rto {
 
     /// The timer has run out: RFC 6298, (5.5).
     pub(super) fn back_off(&mut self) {
-        let most = match self.spec.estimator {
-            Estimator::Rfc6298 { .. } => MOST_DOUBLINGS,
-            Estimator::Ticks { .. } => TICKS_MOST_DOUBLINGS,
-        };
-        self.doublings = (self.doublings + 1).min(most);
+        self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
         if matches!(self.spec.estimator, Estimator::Ticks { .. }) && self.doublings > TICKS_CLOBBER
         {
             self.variation += self.smoothed >> 3;
@@ -256,18 +248,18 @@ mod tests {
         assert_eq!(rto.timeout(), Span::from_millis(370));
     }
 
-    /// A round trip within one tick counts as one; the shortest timeout bounds the product of timeout
-    /// and back-off, not the timeout alone: 3 ticks, 30 ms, stay below 200 ms for three timeouts.
+    /// A round trip within one tick counts as one, and the timeout is 3 ticks: less than the shortest. From
+    /// ns-2 itself: a link that goes down is tried again after 0.2, 0.4, 0.8 s and so on, up to 60 s.
     #[test]
-    fn ticks_back_off_below_the_bound() {
+    fn ticks_back_off_from_the_shortest() {
         let mut rto = Rto::new(RtoSpec::NS2);
         rto.on_sample(at(1), at(2));
         let mut seen = vec![];
-        for _ in 0..8 {
+        for _ in 0..10 {
             seen.push(rto.timeout());
             rto.back_off();
         }
-        let ms = [200, 200, 200, 240, 480, 960, 1920, 1920];
+        let ms = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000];
         assert_eq!(seen, ms.map(Span::from_millis));
         // Far backed off, the next sample starts anew: one tick, variation half of it.
         rto.on_sample(at(0), at(100));

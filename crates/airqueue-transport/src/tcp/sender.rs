@@ -314,12 +314,13 @@ impl Sender {
     fn restart_if_idle(&mut self, now: Time) {
         let Some(last) = self.last_sent else { return };
         let something = self.budget().data_end > self.recovery.high();
-        if self.spec.sender.idle_restart
-            && something
+        let most = self.spec.restart_window_bytes();
+        if something
             && self.recovery.is_idle()
+            && most < self.controller.cwnd_bytes()
             && now - last > self.rto.timeout()
         {
-            self.controller.cap(self.spec.initial_window_bytes());
+            self.controller.cap(most);
         }
     }
 

@@ -60,8 +60,8 @@ pub struct SenderSpec {
     pub rto: RtoSpec,
     /// New segments for the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// The window shrinks to the initial one when nothing was sent for a timeout (RFC 5681, section 4.1).
-    pub idle_restart: bool,
+    /// What the window shrinks to when nothing was sent for a timeout (RFC 5681, section 4.1).
+    pub idle_restart: IdleRestart,
     /// A small segment waits while anything is outstanding (RFC 896).
     pub nagle: bool,
     /// Whether segments are spread over time.
@@ -75,6 +75,17 @@ pub enum InitialWindow {
     Rfc6928,
     /// This many segments, at least 1.
     Segments(u32),
+}
+
+/// The most that a congestion window is after a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// What it was before.
+    Off,
+    /// The initial window.
+    InitialWindow,
+    /// One segment, as in ns-2.
+    OneSegment,
 }
 
 /// How the receiving end behaves.
@@ -140,7 +151,7 @@ impl TcpSpec {
                 growth: Growth::Bytes { segments_per_ack: 1 },
                 rto: RtoSpec::RFC_6298,
                 limited_transmit: true,
-                idle_restart: true,
+                idle_restart: IdleRestart::InitialWindow,
                 nagle: true,
                 pacing: Pacing::Off,
             },
@@ -167,7 +178,7 @@ impl TcpSpec {
                 initial_window: InitialWindow::Segments(2),
                 growth: Growth::PerAck,
                 rto: RtoSpec::NS2,
-                idle_restart: false,
+                idle_restart: IdleRestart::OneSegment,
                 nagle: false,
                 ..standard.sender
             },
@@ -212,6 +223,15 @@ impl TcpSpec {
         match self.sender.initial_window {
             InitialWindow::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
             InitialWindow::Segments(n) => u64::from(n) * mss,
+        }
+    }
+
+    /// The most that the congestion window is after a pause, in bytes.
+    pub(super) fn restart_window_bytes(&self) -> u64 {
+        match self.sender.idle_restart {
+            IdleRestart::Off => u64::MAX,
+            IdleRestart::InitialWindow => self.initial_window_bytes(),
+            IdleRestart::OneSegment => u64::from(self.mss_bytes),
         }
     }
 

@@ -4,8 +4,8 @@ use crate::link::{Link, Network, To};
 use crate::script::MSS;
 use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
 use airqueue_transport::tcp::{
-    AckEvery, Algorithm, Growth, InitialWindow, Opening, Pacing, RtoSpec, Segment, Spread,
-    TcpApSpec, TcpSpec,
+    AckEvery, Algorithm, Growth, IdleRestart, InitialWindow, Opening, Pacing, RtoSpec, Segment,
+    Spread, TcpApSpec, TcpSpec,
 };
 use proptest::prelude::*;
 
@@ -60,8 +60,8 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
             (sender.growth, sender.pacing, sender.rto) = (growth, pacing, rto);
             (sender.congestion, sender.window_segments) = (congestion, window);
             sender.initial_window = InitialWindow::Segments(initial);
-            (sender.limited_transmit, sender.idle_restart) = (on[3], on[4]);
-            sender.nagle = on[5];
+            (sender.limited_transmit, sender.nagle) = (on[3], on[5]);
+            sender.idle_restart = if on[4] { IdleRestart::OneSegment } else { IdleRestart::Off };
             spec.receiver.acknowledge = acknowledge;
             spec
         },

@@ -3,7 +3,8 @@
 use crate::script::{MSS, Script, ack, at, bare, octet, plain, stamped};
 use airqueue_core::{DataRate, Ecn, Span, Time};
 use airqueue_transport::tcp::{
-    Growth, InitialWindow, Pacing, Segment, Sender, SpecError, Spread, TcpApSpec, TcpSpec,
+    Growth, IdleRestart, InitialWindow, Pacing, Segment, Sender, SpecError, Spread, TcpApSpec,
+    TcpSpec,
 };
 
 /// RFC 5681, equation 2: each acknowledgement lets two segments out.
@@ -72,9 +73,15 @@ fn the_window_bounds_what_is_outstanding() {
 /// less keeps its window.
 #[test]
 fn a_pause_restarts_slowly() {
-    for (on, pause_ms, segments) in [(true, 1000, 6), (true, 1001, 2), (false, 5000, 6)] {
+    let cases = [
+        (IdleRestart::InitialWindow, 1000, 6),
+        (IdleRestart::InitialWindow, 1001, 2),
+        (IdleRestart::OneSegment, 1001, 1),
+        (IdleRestart::Off, 5000, 6),
+    ];
+    for (restart, pause_ms, segments) in cases {
         let mut spec = plain(2);
-        spec.sender.idle_restart = on;
+        spec.sender.idle_restart = restart;
         let mut s = Script::new(&spec);
         s.sender.write(6 * MSS);
         assert_eq!(s.sent(), [1, 2]);
@@ -86,7 +93,7 @@ fn a_pause_restarts_slowly() {
         assert_eq!(s.sender.next_timer(), Time::MAX);
         s.now += Span::from_millis(pause_ms);
         s.sender.write(10 * MSS);
-        assert_eq!(s.sent().len(), segments, "{on} {pause_ms}");
+        assert_eq!(s.sent().len(), segments, "{restart:?} {pause_ms}");
     }
 }
 
