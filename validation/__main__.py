@@ -8,6 +8,7 @@ from pathlib import Path
 
 from validation import cells, dcf, edca, page, picture, radio, web
 from validation.claim import Claim
+from validation.linux import claims as disciplines
 
 TRANSMISSIONS = 4_000_000
 """Of each Monte Carlo run: two standard errors of a ratio are then a few tenths of a per cent."""
@@ -23,6 +24,7 @@ def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:
         "EDCA": edca.claims(transmissions),
         "TCP and the web": web.claims(),
         "The engine": cells.claims(SECONDS),
+        "Queue disciplines": disciplines.claims(),
     }
 
 

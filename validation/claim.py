@@ -35,9 +35,9 @@ class Point:
             return 0.0 if self.model == 0.0 else math.inf
         return self.model / self.reference - 1.0
 
-    def agrees(self, tolerance: float) -> bool:
-        """Whether the model is within the tolerance and two standard errors of the reference."""
-        allowed = tolerance * abs(self.reference) + 2.0 * self.standard_error
+    def agrees(self, tolerance: float, absolute: float = 0.0) -> bool:
+        """Whether the model is within the greater tolerance and two standard errors."""
+        allowed = max(tolerance * abs(self.reference), absolute) + 2.0 * self.standard_error
         return abs(self.model - self.reference) <= allowed
 
 
@@ -61,6 +61,8 @@ class Claim:
     logarithmic: bool = False
     """Whether both axes of the figure are."""
     figure: bool = True
+    absolute: float = 0.0
+    """In the unit of the quantity: where the tolerance is less than this, this is the tolerance."""
 
     @property
     def covered(self) -> list[Point]:
@@ -70,7 +72,7 @@ class Claim:
     @property
     def holds(self) -> bool:
         """Whether all of them agree."""
-        return all(point.agrees(self.tolerance) for point in self.covered)
+        return all(point.agrees(self.tolerance, self.absolute) for point in self.covered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ has been found to hold, not where it must.
 
 The simulator is on this page too: its three behaviours are held against ns-2, against ns-3 and
 against kernels that know neither frames nor stations. There the two standard errors are those of
-the difference.
+the difference. Queue disciplines are held against those of a real kernel
+([how](linux-disciplines.md)).
 
 Models that are not on this page (those of meshes, mixed rates, buffers, voice) have no independent
 simulator to be held against here: tests hold them against worked numbers, exact evaluations and
@@ -49,20 +50,21 @@ def _summary(subjects: Mapping[str, Sequence[Claim]]) -> str:
 
 def _section(claim: Claim) -> str:
     text = f"### {claim.title}\n\n{claim.statement}\n\n"
-    text += f"Reference: {claim.reference}. Tolerance: {_percent(claim.tolerance)}. "
-    agreeing = sum(point.agrees(claim.tolerance) for point in claim.covered)
+    least = f", or {claim.absolute:g} where that is more" if claim.absolute else ""
+    text += f"Reference: {claim.reference}. Tolerance: {_percent(claim.tolerance)}{least}. "
+    agreeing = sum(point.agrees(claim.tolerance, claim.absolute) for point in claim.covered)
     text += f"**{agreeing} of {len(claim.covered)} settings agree.**\n\n"
     if claim.figure:
         text += f"![{claim.quantity}: model and reference](validation/{claim.name}.svg)\n\n"
     text += f"| {claim.axis} | model | reference | ± 2 s.e. | difference | |\n"
     text += "|---|---|---|---|---|---|\n"
-    return text + "".join(_row(point, claim.tolerance) for point in claim.points) + "\n"
+    return text + "".join(_row(point, claim) for point in claim.points) + "\n"
 
 
-def _row(point: Point, tolerance: float) -> str:
+def _row(point: Point, claim: Claim) -> str:
     difference = f"{point.difference:+.2%}"
     if point.inside:
-        mark = "agrees" if point.agrees(tolerance) else "**differs**"
+        mark = "agrees" if point.agrees(claim.tolerance, claim.absolute) else "**differs**"
     else:
         difference, mark = f"({difference})", "outside"
     error = f"{2 * point.standard_error:.2g}" if point.standard_error else "-"

@@ -151,6 +151,27 @@ class Server:
     def stats(self) -> ServerStatsDict: ...
     def stop(self) -> None: ...
 
+class FatesDict(TypedDict):
+    """One value for each packet; ``left_ns`` is MISSING where it was dropped."""
+
+    left_ns: npt.NDArray[np.int64]
+    marked: npt.NDArray[np.bool_]
+
+def serve(
+    queue: str,
+    rate_bps: int,
+    burst_bytes: int,
+    seed: int,
+    at_ns: npt.NDArray[np.int64],
+    flow: npt.NDArray[np.uint32],
+    size_bytes: npt.NDArray[np.uint32],
+    ect: npt.NDArray[np.bool_],
+) -> FatesDict:
+    """Packets through the queue of a JSON ``queue`` table behind a token bucket.
+
+    Equal lengths, times that do not decrease. What is wrong with the table is a `ValueError`.
+    """
+
 class SimulatedPath:
     """The same endpoints over a simulated bottleneck or access point, on a virtual clock."""
 

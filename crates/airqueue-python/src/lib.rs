@@ -7,6 +7,7 @@ mod convert;
 mod path;
 mod scenario;
 mod server;
+mod shaped;
 
 use pyo3::prelude::*;
 
@@ -38,4 +39,6 @@ mod _native {
     use super::scenario::{PyRun, PyScenario, scenario_schema};
     #[pymodule_export]
     use super::server::PyServer;
+    #[pymodule_export]
+    use super::shaped::serve;
 }

@@ -1,6 +1,7 @@
 //! CoDel (RFC 8289): drops or marks at the head as soon as the delay of a queue has stayed above a
 //! target for a whole interval, and ever faster while it stays there.
 
+use crate::Behaviour;
 use crate::fifo::{Fifo, has_room};
 use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Span, Time};
 
@@ -20,6 +21,10 @@ pub struct CodelParams {
     /// Also marks every ECN-capable packet that has waited longer than this: a Linux addition, for
     /// transports that count marks (DCTCP).
     pub ce_threshold: Option<Span>,
+    /// How 1/√count is computed: by the RFC as it is; by Linux as the next approximation of Newton's method from
+    /// the last one, in 16 bits, so that the second drop of a cycle comes half an interval after the first
+    /// and not 0.71, and the third 0.56 after that and not 0.58.
+    pub behaviour: Behaviour,
 }
 
 impl Default for CodelParams {
@@ -31,6 +36,7 @@ impl Default for CodelParams {
             mtu: 1514,
             ecn: false,
             ce_threshold: None,
+            behaviour: Behaviour::Rfc,
         }
     }
 }
@@ -41,8 +47,8 @@ impl Default for CodelParams {
 /// Like Linux's `codel_impl.h`, and unlike the RFC, it says what marking does: the marked packet leaves,
 /// and counts as the drop it stands for. Where the two differ otherwise it keeps to the RFC:
 ///
-/// * Linux computes 1/√count by one Newton step a drop from a 16-bit estimate. Here it is a
-///   square root, which IEEE 754 rounds correctly on every machine.
+/// * Linux approximates 1/√count, which [`Behaviour::Linux`] does too. Otherwise it is a square root, which IEEE
+///   754 rounds correctly on every machine.
 /// * `first_above` ends inclusively here and exclusively there, and there time has units of 1.024 µs.
 ///
 /// Both take over, on a return to dropping within 16 intervals, the number of drops of the cycle
@@ -55,6 +61,8 @@ pub(crate) struct Control {
     drop_next: Time,
     count: u32,
     last_count: u32,
+    /// About 2¹⁶/√count, for [`Behaviour::Linux`].
+    inverse_root: u16,
     dropping: bool,
 }
 
@@ -79,6 +87,7 @@ impl Control {
             self.dropping = head.ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
+                self.improve_root();
                 let marked = self.slow_down(params, now, &mut head, &mut take, drops);
                 self.dropping = head.ok_to_drop;
                 if self.dropping {
@@ -153,16 +162,38 @@ impl Control {
         let drops = self.count.saturating_sub(self.last_count);
         let since = (now - self.drop_next).as_nanos();
         let recent = since < params.interval.as_nanos().saturating_mul(16);
-        self.count = if drops > 1 && recent { drops } else { 1 };
+        if drops > 1 && recent {
+            self.count = drops;
+            self.improve_root();
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
         self.last_count = self.count;
         self.drop_next = self.next_drop(now, params);
     }
 
+    /// A step of Newton's method, r ← r (3 - count r²) / 2, rounded and wrapped as Linux's
+    /// `codel_Newton_step` does: after many drops at once it does not converge there either.
+    fn improve_root(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let factor = (3u64 << 32).wrapping_sub(u64::from(self.count) * square);
+        self.inverse_root = ((factor >> 2).wrapping_mul(root) >> (31 + 16)) as u16;
+    }
+
     /// The control law (section 5.4): an interval over √count after `from`.
     fn next_drop(&self, from: Time, params: &CodelParams) -> Time {
-        let interval = params.interval.as_nanos() as f64;
-        let wait = interval / f64::from(self.count.max(1)).sqrt();
-        from.saturating_add(Span::from_nanos(wait.round() as i64))
+        let interval = params.interval.as_nanos();
+        let wait = match params.behaviour {
+            Behaviour::Rfc => {
+                (interval as f64 / f64::from(self.count.max(1)).sqrt()).round() as i64
+            }
+            Behaviour::Linux => {
+                ((i128::from(interval) * i128::from(self.inverse_root)) >> 16) as i64
+            }
+        };
+        from.saturating_add(Span::from_nanos(wait))
     }
 }
 
@@ -271,6 +302,25 @@ mod tests {
         let mut q = Codel::new(CodelParams::default(), LIMIT);
         filled(&mut q, 2000, 1000, Ecn::NotEct, Time::ZERO);
         assert_eq!(signals(&mut q, 1, 560), (SCHEDULE.to_vec(), vec![]));
+    }
+
+    /// Newton's steps r (3 - n r²) / 2 from r = 1, by hand: 1/2, 0.5625, 0.4878, 0.4416, 0.4041. So after 205 ms
+    /// follow 255, 311.25, 360.02, 404.2 and 444.6.
+    #[test]
+    fn linux_approximates_the_control_law() {
+        let params = CodelParams { behaviour: Behaviour::Linux, ..CodelParams::default() };
+        let mut q = Codel::new(params, LIMIT);
+        filled(&mut q, 2000, 1000, Ecn::NotEct, Time::ZERO);
+        assert_eq!(signals(&mut q, 1, 450).0, [105, 205, 255, 312, 361, 405, 445]);
+        // One step leaves 3/2 e² of a relative error e, which begins as 1/(2 n); 16 bits leave some units.
+        let mut control = Control { count: 1, inverse_root: u16::MAX, ..Control::default() };
+        for count in 2..=10_000u32 {
+            control.count = count;
+            control.improve_root();
+            let exact = 65_536.0 / f64::from(count).sqrt();
+            let error = (f64::from(control.inverse_root) - exact).abs();
+            assert!(count < 10 || error < 3.0 + exact / f64::from(count * count), "{count}");
+        }
     }
 
     #[test]

@@ -15,6 +15,16 @@ pub mod per_flow;
 pub mod pie;
 pub mod red;
 
+/// Whom a discipline follows where Linux departs from the RFC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Behaviour {
+    /// The RFC.
+    #[default]
+    Rfc,
+    /// Linux, as of version 6.1.
+    Linux,
+}
+
 pub use accounting::{Account, Accounted, Tally};
 pub use adaptive::{Adaptive, AdaptiveParams};
 pub use codel::{Codel, CodelParams};

@@ -86,7 +86,8 @@ enum Verdict {
 /// * it draws one number for a whole run between two drops, uniform up to 1/p_b, which has the same
 ///   distribution as the article's p_a = p_b / (1 - count · p_b) for each packet while p_b stays as it is;
 /// * the packet with which the average rises above `min` begins that run and cannot be dropped there;
-/// * its idle time begins when a packet was asked for in vain, here when the last one left.
+/// * its idle time begins when a packet was asked for in vain, here when the last one left. Shapers (tbf, htb)
+///   ask no empty queue: under them Linux never notices that it was idle.
 ///
 /// The article's Figure 2 counts the first packet after a drop as one that has passed, which its formula
 /// in section 7 does not, nor does Linux; here it does not count.

@@ -3,8 +3,8 @@
 
 use airqueue_core::{Drops, Ecn, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
 use airqueue_qdisc::{
-    Accounted, Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel,
-    FqCodelParams, PerFlow, Pie, PieParams, Red, RedParams,
+    Accounted, Adaptive, AdaptiveParams, Behaviour, Codel, CodelParams, DropFrom, DropTail,
+    FqCodel, FqCodelParams, PerFlow, Pie, PieParams, Red, RedParams,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -236,6 +236,7 @@ conforms! {
     per_flow_head_drop: PerFlow::new(|_| DropTail::new(Limit::Bytes(3000)).dropping_from(DropFrom::Head));
     codel: Codel::new(hasty_codel(), Limit::Packets(20)).with_link_layer(14);
     codel_of_nothing: Codel::new(hasty_codel(), Limit::Bytes(0));
+    codel_as_in_linux: Codel::new(CodelParams { behaviour: Behaviour::Linux, ..hasty_codel() }, Limit::Packets(20));
     fq_codel: FqCodel::new(FqCodelParams { codel: hasty_codel(), flows: 3, limit: 20, ..FqCodelParams::default() }, &mut chance());
     fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut chance()).with_link_layer(14);
     red: Red::new(hasty_red(), Limit::Packets(20), chance()).with_link_layer(14);
@@ -243,6 +244,7 @@ conforms! {
     red_of_nothing: Red::new(RedParams { min: 0, max: 0, ..hasty_red() }, Limit::Packets(0), chance());
     pie: Pie::new(hasty_pie(), Limit::Packets(20), chance());
     pie_by_size: Pie::new(PieParams { by_size: true, derandomize: false, ..hasty_pie() }, Limit::Bytes(9000), chance()).with_link_layer(14);
+    pie_as_in_linux: Pie::new(PieParams { behaviour: Behaviour::Linux, ..hasty_pie() }, Limit::Packets(20), chance());
     pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
     adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
     adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);

@@ -11,8 +11,10 @@ from airqueue.simulate.errors import ResultsError, ScenarioError
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Interrupted, Scenario
+from airqueue.simulate.shaped import Fates, shaped
 
 __all__ = [
+    "Fates",
     "Interrupted",
     "Recorders",
     "Results",
@@ -20,4 +22,5 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "cell",
+    "shaped",
 ]

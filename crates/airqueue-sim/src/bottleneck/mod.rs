@@ -8,6 +8,7 @@ pub mod bucket;
 pub mod conditions;
 mod exit;
 pub mod link;
+mod replay;
 mod spec;
 
 pub use crate::outcome::Outcome;

@@ -16,6 +16,7 @@ mod quantity;
 mod queue;
 mod recorders;
 mod schema;
+mod shaped;
 mod stations;
 mod table;
 
@@ -23,6 +24,7 @@ pub use error::ScenarioError;
 pub use figures::Run;
 pub use recorders::NamedSeries;
 pub use schema::schema;
+pub use shaped::shaped_queue;
 
 use crate::wlan::WlanSpec;
 use airqueue_core::{Seed, Span, Time};

@@ -137,6 +137,11 @@ fn flag(given: &bool) -> Checked<bool> {
     Ok(*given)
 }
 
+/// A word for something.
+fn named<N: Copy, T: From<N>>(given: &N) -> Checked<T> {
+    Ok(T::from(*given))
+}
+
 /// At least so much.
 fn least<D: Dimension>(least: D::Value, written: &str) -> impl Fn(&Quantity<D>) -> Checked<D::Value>
 where
@@ -168,6 +173,7 @@ fn codel(layers: &Layers<'_, CodelTable>) -> Result<CodelParams> {
     take!(params.mtu, layers.mtu, plain);
     take!(params.ecn, layers.ecn, flag);
     take!(params.ce_threshold, layers.ce_threshold, some);
+    take!(params.behaviour, layers.behaviour, named);
     Ok(params)
 }
 
@@ -178,6 +184,7 @@ fn fq_codel(layers: &Layers<'_, FqCodelTable>, limit: Limit) -> Result<FqCodelPa
     take!(params.codel.mtu, layers.mtu, plain);
     take!(params.codel.ecn, layers.ecn, flag);
     take!(params.codel.ce_threshold, layers.ce_threshold, some);
+    take!(params.codel.behaviour, layers.behaviour, named);
     take!(params.flows, layers.flows, |&flows| {
         let fits = (1..=MOST_FQ_CODEL_FLOWS).contains(&flows);
         fits.then_some(flows)
@@ -271,6 +278,7 @@ fn pie(layers: &Layers<'_, PieTable>) -> Result<PieParams> {
     take!(params.by_size, layers.by_size, flag);
     take!(params.mean_packet, layers.mean_packet, least(1, "1 B"));
     take!(params.derandomize, layers.derandomize, flag);
+    take!(params.behaviour, layers.behaviour, named);
     Ok(params)
 }
 

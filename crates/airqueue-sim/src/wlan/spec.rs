@@ -143,7 +143,7 @@ impl QueueSpec {
     }
 
     /// The queue; its lots, or the keys of its hash, come from `chance`.
-    pub(super) fn make(&self, mut chance: Stream) -> BoxedQueue {
+    pub(crate) fn make(&self, mut chance: Stream) -> BoxedQueue {
         let QueueSpec { limit, link_layer_bytes: link, .. } = *self;
         let droptail =
             move |drop_from| DropTail::new(limit).dropping_from(drop_from).with_link_layer(link);

@@ -2,7 +2,7 @@
 
 use crate::scenario::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
 use crate::scenario::table::Table;
-use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::{Behaviour, DropFrom};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -72,6 +72,16 @@ pub(in crate::scenario) enum DropFromName {
     Head,
 }
 
+/// Whom a discipline follows where Linux departs from the RFC.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum QueueBehaviour {
+    /// The RFC.
+    Rfc,
+    /// Linux 6.1.
+    Linux,
+}
+
 /// CoDel, as `tc qdisc add ... codel` has it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -86,6 +96,8 @@ pub(in crate::scenario) struct CodelTable {
     pub(in crate::scenario) ecn: Option<bool>,
     /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
     pub(in crate::scenario) ce_threshold: Option<Quantity<Duration>>,
+    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    pub(in crate::scenario) behaviour: Option<QueueBehaviour>,
 }
 
 /// FQ-CoDel, as `tc qdisc add ... fq_codel` has it.
@@ -102,6 +114,8 @@ pub(in crate::scenario) struct FqCodelTable {
     pub(in crate::scenario) ecn: Option<bool>,
     /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
     pub(in crate::scenario) ce_threshold: Option<Quantity<Duration>>,
+    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    pub(in crate::scenario) behaviour: Option<QueueBehaviour>,
     /// Number of queues to which flows are hashed. The default is 1024.
     #[schemars(range(min = 1, max = 65_536))]
     pub(in crate::scenario) flows: Option<u32>,
@@ -170,6 +184,8 @@ pub(in crate::scenario) struct PieTable {
     pub(in crate::scenario) mean_packet: Option<Quantity<Size>>,
     /// Spreads the drops evenly. The default is true.
     pub(in crate::scenario) derandomize: Option<bool>,
+    /// Whom it follows where they differ: the RFC or Linux. The default is rfc.
+    pub(in crate::scenario) behaviour: Option<QueueBehaviour>,
 }
 
 /// Deficit round robin.
@@ -199,6 +215,15 @@ impl From<DropFromName> for DropFrom {
         match name {
             DropFromName::Tail => DropFrom::Tail,
             DropFromName::Head => DropFrom::Head,
+        }
+    }
+}
+
+impl From<QueueBehaviour> for Behaviour {
+    fn from(name: QueueBehaviour) -> Behaviour {
+        match name {
+            QueueBehaviour::Rfc => Behaviour::Rfc,
+            QueueBehaviour::Linux => Behaviour::Linux,
         }
     }
 }

@@ -1,8 +1,12 @@
 //! PIE (RFC 8033): drops or marks arrivals with a probability that a controller moves so that the
 //! delay of the queue stays at a target.
 
-use crate::fifo::Fifo;
+mod controller;
+
+use crate::Behaviour;
+use crate::fifo::{Fifo, has_room};
 use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+use controller::Controller;
 
 /// What PIE is told. tc has the same words; its `alpha` and `beta` are 16 times these.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +33,8 @@ pub struct PieParams {
     pub mean_packet: u32,
     /// Spreads the drops evenly (section 5.4). Linux always does.
     pub derandomize: bool,
+    /// Whom it follows where they differ; [`Pie`] says where.
+    pub behaviour: Behaviour,
 }
 
 impl Default for PieParams {
@@ -46,19 +52,9 @@ impl Default for PieParams {
             by_size: false,
             mean_packet: 1024,
             derandomize: true,
+            behaviour: Behaviour::Rfc,
         }
     }
-}
-
-/// The controller.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Controller {
-    probability: f64,
-    /// The delay of the packet that left last; zero if it left nobody behind.
-    delay: Span,
-    /// What that was at the last update.
-    old_delay: Span,
-    burst_allowance: Span,
 }
 
 /// A queue under PIE with a hard limit. (tc: `pie`.)
@@ -68,11 +64,21 @@ struct Controller {
 /// changes from packet to packet the stamp is right and the estimate is late. No timer is needed, since
 /// the delay changes only when a packet leaves: updates that fell due are made up for at the next call.
 ///
+/// A packet that was peeked at has been taken out as far as the controller is concerned, as in Linux: the
+/// delay is judged before a shaper lets the packet go.
+///
 /// Section 5.3, which switches PIE off on an idle queue, is left out as it is in Linux. As there, the
 /// probability grows by another 2 % per update while the delay exceeds 250 ms. Where Linux (`sch_pie.c`)
-/// departs from the RFC, this does not: there the burst allowance runs out with the time between departures
-/// and not with the updates, the delay that spares an arrival is that of the last departure and not that of
-/// the last update, and the probability decays by 1/64 and not by 2 %, but not while a backlog has no delay.
+/// departs from the RFC, [`PieParams::behaviour`] decides:
+///
+/// * The burst allowance: by the RFC each update takes an interval off, and an arrival without congestion
+///   restores it. In Linux each departure takes off the time since the one before, and an update restores it.
+/// * The delay that spares arrivals: that of the last update, or in Linux that of the last departure.
+/// * The decay while there is no delay: by 2 %, or in Linux by 1/64, but not while something waits.
+/// * The backlog that spares arrivals: two packets, or in Linux less than two.
+///
+/// Linux counts its update interval in ticks of the kernel and adds one: the default of 15 ms is 30 ms at 100
+/// ticks a second, 20 ms at 250 and 16 ms at 1000.
 #[derive(Clone, Debug)]
 pub struct Pie {
     params: PieParams,
@@ -84,78 +90,25 @@ pub struct Pie {
     accumulated: f64,
     /// When the controller is next updated; `None`: nothing has happened yet.
     next_update: Option<Time>,
-}
-
-impl Controller {
-    /// After this many updates without a call the rest is not made up for: at the default interval after
-    /// 25 minutes. The controller is at rest long before, unless the delay that it last saw is within
-    /// some microseconds of the target.
-    const MOST_UPDATES: i64 = 100_000;
-
-    /// Section 4.2 and Appendix A, `calculate_drop_prob`; section 5.5.
-    fn update(&mut self, params: &PieParams) {
-        let (delay, old_delay) = (self.delay.as_secs_f64(), self.old_delay.as_secs_f64());
-        let step = params.alpha * (delay - params.target.as_secs_f64())
-            + params.beta * (delay - old_delay);
-        let mut step = step / auto_tuning(self.probability);
-        if self.probability >= 0.1 {
-            step = step.min(0.02);
-        }
-        if self.delay > Span::from_millis(250) {
-            step += 0.02;
-        }
-        self.probability += step;
-        if self.delay == Span::ZERO && self.old_delay == Span::ZERO {
-            self.probability *= 0.98;
-        }
-        self.probability = self.probability.clamp(0.0, 1.0);
-        self.old_delay = self.delay;
-        self.burst_allowance = (self.burst_allowance - params.update).max(Span::ZERO);
-    }
-
-    /// Updates so many times, or until nothing changes any more.
-    fn update_times(&mut self, times: i64, params: &PieParams) {
-        for _ in 0..times.min(Self::MOST_UPDATES) {
-            let before = *self;
-            self.update(params);
-            if *self == before {
-                break;
-            }
-        }
-    }
-
-    /// The delay is, and was, less than half the target.
-    fn is_short(&self, params: &PieParams) -> bool {
-        let half = Span::from_nanos(params.target.as_nanos() / 2);
-        self.delay < half && self.old_delay < half
-    }
-
-    /// Section 4.1: what keeps the link busy is not dropped.
-    fn spares(&self, backlog: u64, params: &PieParams) -> bool {
-        let short = self.old_delay < Span::from_nanos(params.target.as_nanos() / 2);
-        (short && self.probability < 0.2) || backlog <= 2 * u64::from(params.mean_packet)
-    }
-}
-
-/// By how much a low probability slows the controller down (section 4.2).
-fn auto_tuning(probability: f64) -> f64 {
-    const STEPS: [(f64, f64); 6] =
-        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-    STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |&(_, divisor)| divisor)
+    /// What `peek` has promised.
+    decided: Option<Packet>,
 }
 
 impl Pie {
     /// An empty queue that counts IP bytes. `chance` casts the lots.
     pub fn new(params: PieParams, limit: Limit, chance: Stream) -> Pie {
         let params = PieParams { update: params.update.max(Span::from_micros(1)), ..params };
-        let controller = Controller {
-            probability: 0.0,
-            delay: Span::ZERO,
-            old_delay: Span::ZERO,
-            burst_allowance: params.max_burst,
-        };
-        let (waiting, accumulated) = (Fifo::default(), 0.0);
-        Pie { params, limit, waiting, chance, controller, accumulated, next_update: None }
+        let controller = Controller::new(params.max_burst);
+        Pie {
+            params,
+            limit,
+            waiting: Fifo::default(),
+            chance,
+            controller,
+            accumulated: 0.0,
+            next_update: None,
+            decided: None,
+        }
     }
 
     /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
@@ -177,15 +130,25 @@ impl Pie {
             return;
         }
         let due = (now - next).as_nanos() / every.as_nanos() + 1;
-        self.controller.update_times(due, &self.params);
+        let waiting = self.waiting.len() > 0 || self.decided.is_some();
+        self.controller.update_times(due, &self.params, waiting);
         let passed = Span::from_nanos(due.saturating_mul(every.as_nanos()));
         self.next_update = Some(next.saturating_add(passed));
+    }
+
+    /// The oldest packet, whose delay counts.
+    fn take(&mut self, now: Time) -> Option<Packet> {
+        let packet = self.waiting.pop()?;
+        let alone = self.waiting.len() == 0;
+        let delay = if alone { Span::ZERO } else { now - packet.enqueued };
+        self.controller.on_departure(delay, now, &self.params);
+        Some(packet)
     }
 
     /// Whether the lot falls on an arrival (section 4.1; 5.4).
     fn is_chosen(&mut self, packet: &Packet) -> bool {
         if self.controller.burst_allowance > Span::ZERO
-            || self.controller.spares(self.waiting.bytes(), &self.params)
+            || self.controller.spares(self.len_bytes(), &self.params)
         {
             return false;
         }
@@ -214,7 +177,8 @@ impl QueueDisc for Pie {
         let may_mark = self.params.ecn
             && self.controller.probability <= self.params.mark_up_to
             && packet.ecn.is_capable();
-        let has_room = self.waiting.has_room(self.limit, &packet);
+        let cost = self.waiting.cost(&packet);
+        let has_room = has_room(self.limit, self.len_packets(), self.len_bytes(), cost);
         if chosen || !has_room {
             self.accumulated = 0.0;
         }
@@ -228,30 +192,28 @@ impl QueueDisc for Pie {
             }
             self.waiting.push(packet, now);
         }
-        // Section 4.4: no congestion, so that the next burst is forgiven.
-        if self.controller.probability == 0.0 && self.controller.is_short(&self.params) {
+        // Section 4.4: the next burst is forgiven.
+        if self.params.behaviour == Behaviour::Rfc && self.controller.is_calm(&self.params) {
             self.controller.burst_allowance = self.params.max_burst;
         }
     }
 
     fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Packet> {
         self.catch_up(now);
-        let packet = self.waiting.pop()?;
-        let alone = self.waiting.len() == 0;
-        self.controller.delay = if alone { Span::ZERO } else { now - packet.enqueued };
-        Some(packet)
+        self.decided.take().or_else(|| self.take(now))
     }
 
-    fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.front()
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.decided = self.dequeue(now, drops);
+        self.decided.as_ref()
     }
 
     fn len_packets(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + usize::from(self.decided.is_some())
     }
 
     fn len_bytes(&self) -> u64 {
-        self.waiting.bytes()
+        self.waiting.bytes() + self.decided.as_ref().map_or(0, |packet| self.waiting.cost(packet))
     }
 
     fn set_limit(&mut self, limit: Limit) {
@@ -275,46 +237,12 @@ mod tests {
             probability,
             delay: Span::from_millis(delay),
             old_delay: Span::from_millis(old_delay),
-            burst_allowance: Span::ZERO,
+            ..Controller::new(Span::ZERO)
         }
     }
 
     fn ms(ms: i64) -> Time {
         Time::ZERO + Span::from_millis(ms)
-    }
-
-    /// Section 4.2 by hand: 0.125 (q - 15 ms) + 1.25 (q - q_old), divided as auto-tuning says.
-    #[test]
-    fn the_probability_moves_as_the_rfc_says() {
-        let moved = |probability, delay, old_delay| {
-            let mut c = controller(probability, delay, old_delay);
-            c.update(&PieParams::default());
-            c.probability - probability
-        };
-        let near = |found: f64, expected: f64| {
-            assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
-        };
-        // q = 20 ms, q_old = 16 ms: 0.125 · 0.005 + 1.25 · 0.004 = 0.005625.
-        near(moved(0.0, 20, 16), 0.005625 / 2048.0);
-        near(moved(5e-6, 20, 16), 0.005625 / 512.0);
-        near(moved(5e-5, 20, 16), 0.005625 / 128.0);
-        near(moved(5e-4, 20, 16), 0.005625 / 32.0);
-        near(moved(5e-3, 20, 16), 0.005625 / 8.0);
-        near(moved(0.05, 20, 16), 0.005625 / 2.0);
-        near(moved(0.5, 20, 16), 0.005625);
-        // Falling: 0.125 · (-0.005) + 1.25 · (-0.010) = -0.013125.
-        near(moved(0.5, 10, 20), -0.013125);
-        near(moved(0.005, 10, 20), -0.013125 / 8.0);
-        // 0.125 · 0.085 + 1.25 · 0.1 > 2 %, which is the most once the probability is 10 %.
-        near(moved(0.5, 100, 0), 0.02);
-        near(moved(0.05, 100, 0), (0.125 * 0.085 + 1.25 * 0.1) / 2.0);
-        // Beyond 250 ms 2 % more.
-        near(moved(0.05, 260, 260), 0.125 * 0.245 / 2.0 + 0.02);
-        // Nothing waits: down by the proportional part, then by 2 %.
-        near(moved(0.5, 0, 0), (0.5 - 0.125 * 0.015) * 0.98 - 0.5);
-        // It stays a probability.
-        near(moved(0.0, 0, 20), 0.0);
-        near(moved(0.999, 100, 0), 0.001);
     }
 
     #[test]
@@ -354,6 +282,21 @@ mod tests {
         }
         assert_eq!(q.controller.burst_allowance, Span::ZERO);
         assert!(!drops.as_slice().is_empty());
+    }
+
+    /// Who peeks has taken the packet out, but it still counts in the queue.
+    #[test]
+    fn the_delay_is_judged_when_a_packet_is_first_seen() {
+        let mut q = pie(PieParams::default());
+        let mut drops = Drops::new();
+        (0..2).for_each(|id| q.enqueue(Packet::new(id, 0, 1000, ms(0)), ms(0), &mut drops));
+        q.peek(ms(5), &mut drops);
+        assert_eq!(
+            (q.controller.delay, q.len_packets(), q.len_bytes()),
+            (Span::from_millis(5), 2, 2000)
+        );
+        assert_eq!(q.dequeue(ms(9), &mut drops).unwrap().id, 0);
+        assert_eq!(q.controller.delay, Span::from_millis(5));
     }
 
     /// Between 0.85 and 8.5 of the probability's sum (section 5.4): with 1/16 at least 14 packets from
@@ -414,7 +357,7 @@ mod tests {
         hasty.catch_up(ms(0));
         hasty.catch_up(ms(1_000_000));
         once.controller.delay = Span::ZERO;
-        once.controller.update_times(10_000, &PieParams::default());
+        once.controller.update_times(10_000, &PieParams::default(), false);
         assert_eq!(once.probability(), 0.0);
     }
 }

@@ -1,0 +1,50 @@
+//! `serve`: packets through a queue behind a token bucket.
+
+use crate::error;
+use airqueue_core::{DataRate, Ecn, Packet, Seed, Time};
+use airqueue_probe::records::MISSING;
+use airqueue_sim::bottleneck::Outcome;
+use airqueue_sim::scenario::shaped_queue;
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// When each packet left, and whether it had been marked; times do not decrease.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a column each")]
+pub(crate) fn serve<'py>(
+    py: Python<'py>,
+    queue: &str,
+    rate_bps: u64,
+    burst_bytes: u32,
+    seed: u64,
+    at_ns: PyReadonlyArray1<'py, i64>,
+    flow: PyReadonlyArray1<'py, u32>,
+    size_bytes: PyReadonlyArray1<'py, u32>,
+    ect: PyReadonlyArray1<'py, bool>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rate = DataRate::from_bps(rate_bps).ok_or_else(|| error("rate_bps is 0"))?;
+    let mut device = shaped_queue(queue, rate, burst_bytes, Seed(seed))
+        .map_err(|problem| PyValueError::new_err(problem.to_string()))?;
+    let (at, flow) = (at_ns.as_slice()?, flow.as_slice()?);
+    let (size, ect) = (size_bytes.as_slice()?, ect.as_slice()?);
+    let packets = (0..at.len()).map(|id| {
+        let ecn = if ect[id] { Ecn::Ect } else { Ecn::NotEct };
+        Packet { ecn, ..Packet::new(id as u64, flow[id], size[id], Time::from_nanos(at[id])) }
+    });
+    let mut left = vec![MISSING; at.len()];
+    let mut marked = vec![false; at.len()];
+    py.detach(|| {
+        device.replay(packets, |now, outcome| {
+            if let Outcome::Delivered(packet) = outcome {
+                left[packet.id as usize] = now.as_nanos();
+                marked[packet.id as usize] = packet.ecn == Ecn::Ce;
+            }
+        });
+    });
+    let dict = PyDict::new(py);
+    dict.set_item("left_ns", left.into_pyarray(py))?;
+    dict.set_item("marked", marked.into_pyarray(py))?;
+    Ok(dict)
+}

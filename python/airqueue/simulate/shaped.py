@@ -1,0 +1,86 @@
+"""One queue on its own: packets in, what became of each of them out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airqueue import _native
+from airqueue.simulate.errors import ScenarioError, check_whole
+from airqueue.simulate.plain import plain
+from airqueue.simulate.replications import MOST_SEED
+
+_MOST_BPS = 1_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What became of packets, in the order in which they were offered."""
+
+    left_ns: npt.NDArray[np.int64]
+    """When each left; not to be read where it was dropped."""
+    dropped: npt.NDArray[np.bool_]
+    marked: npt.NDArray[np.bool_]
+
+
+def shaped(
+    queue: Mapping[str, Any],
+    at_ns: npt.ArrayLike,
+    size_bytes: npt.ArrayLike,
+    *,
+    rate_bps: int,
+    burst_bytes: int = 1540,
+    flow: npt.ArrayLike = 0,
+    ect: npt.ArrayLike = False,
+    seed: int = 1,
+) -> Fates:
+    """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
+
+    ``queue``: the keys of a scenario's ``queue`` table. ``at_ns`` is when packets come, never before
+    the one before; ``size_bytes`` are those of IP packets, and ``ect`` says which may be marked; of
+    ``flow``, ``size_bytes`` and ``ect`` one value stands for all packets. The rate and the bucket's
+    depth include the table's ``link_layer``. Raises ScenarioError.
+
+    >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
+    >>> fates.dropped.tolist(), fates.left_ns[:3].tolist()
+    ([False, False, False, True], [0, 973334, 1973334])
+    """
+    check_whole("rate_bps", rate_bps, 1, _MOST_BPS)
+    check_whole("burst_bytes", burst_bytes, 1, 2**32 - 1)
+    check_whole("seed", seed, 0, MOST_SEED)
+    at = np.ascontiguousarray(at_ns, dtype=np.int64)
+    if at.ndim != 1 or (at.size and (at[0] < 0 or bool(np.any(np.diff(at) < 0)))):
+        raise ScenarioError("at_ns: expected one row of times from 0 on that do not decrease")
+    try:
+        size = _column("size_bytes", size_bytes, at.size, np.uint32)
+        fates = _native.serve(
+            json.dumps(plain(queue)),
+            rate_bps,
+            burst_bytes,
+            seed,
+            at,
+            _column("flow", flow, at.size, np.uint32),
+            size,
+            _column("ect", ect, at.size, np.bool_),
+        )
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+    left = fates["left_ns"]
+    return Fates(left, left < 0, fates["marked"])
+
+
+def _column(name: str, values: npt.ArrayLike, length: int, kind: Any) -> npt.NDArray[Any]:
+    given = np.asarray(values)
+    if kind is not np.bool_ and (given.dtype.kind not in "iu" or bool(np.any(given < 0))):
+        raise ScenarioError(f"{name}: expected whole numbers, at least 0")
+    try:
+        return np.ascontiguousarray(np.broadcast_to(given, (length,)), dtype=kind)
+    except ValueError:
+        raise ScenarioError(
+            f"{name}: found {given.shape[0] if given.ndim else 1} values for {length} packets"
+        ) from None

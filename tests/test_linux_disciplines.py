@@ -1,0 +1,99 @@
+"""The kernel's disciplines: what is offered to them, what is kept of them, and a run made anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from benches.peers.install import UnavailableError
+from validation.linux import kernel, results
+from validation.linux.figures import GONE, Columns, windows
+from validation.linux.scenarios import (
+    LINK_LAYER_BYTES,
+    RATE_BPS,
+    SCENARIOS,
+    TRAFFIC,
+    Source,
+    scenario,
+)
+
+OFFERED_LOAD = {"overload": 1.25, "half-ect": 1.25, "on-off": 0.8, "many": 1.3}
+
+
+@pytest.mark.parametrize("traffic", TRAFFIC, ids=lambda traffic: traffic.name)
+def test_traffic_has_the_load_that_it_says(traffic):
+    packets = traffic.arrivals()
+    assert all(one.at_ns <= other.at_ns for one, other in pairwise(packets))
+    bits = sum(8 * (packet.size_bytes + LINK_LAYER_BYTES) for packet in packets)
+    load = bits / (traffic.seconds * RATE_BPS)
+    assert load == pytest.approx(OFFERED_LOAD[traffic.name], rel=0.005)
+
+
+def test_a_source_comes_and_goes():
+    # 1014 bytes at twice 10 Mb/s: one each 405.6 us, 2.5 of them in a millisecond.
+    source = Source(3, 2.0, on_s=0.001, off_s=0.009)
+    at_us = [packet.at_ns / 1000 for packet in source.arrivals(0.02)]
+    assert at_us == pytest.approx([0.0, 405.6, 811.2, 10216.8, 10622.4])
+
+
+def test_runs_of_a_discipline_with_a_clock_begin_at_different_times():
+    pie = scenario("pie overload")
+    starts = [pie.start_s(run) for run in range(1, pie.discipline.runs + 1)]
+    assert np.diff(starts) == pytest.approx(0.003)
+    first, second, *_ = pie.arrivals(2)
+    assert (first.at_ns, second.at_ns) == (0, 303_000_000)
+    assert scenario("red overload").arrivals(2) == scenario("red overload").traffic.arrivals()
+
+
+def test_figures_of_a_window():
+    # Windows from 0, 2 and 10 s on; all sojourns are 10 ms but one, of 30 ms.
+    red = scenario("red overload")
+    at_ms = np.array([0, 1000, 2000, 3000, 15_000])
+    left_ns = 1_000_000 * (at_ms + np.array([10, 0, 10, 30, 10]))
+    left_ns[1] = GONE
+    marked = np.array([True, True, False, False, False])
+    first, second, _ = windows(red, 1, 1_000_000 * at_ms, left_ns, marked)
+    assert (first.offered, first.dropped, first.marked) == (2, 1, 1)
+    assert first.median_sojourn_s == pytest.approx(0.010)
+    assert (second.offered, second.dropped, second.marked) == (2, 0, 0)
+    assert second.median_sojourn_s == pytest.approx(0.020)
+
+
+@pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
+def test_what_is_kept_belongs_to_what_is_offered(one):
+    rows = [row for row in results.read() if row["scenario"] == one.name]
+    assert {row["tc"] for row in rows} == {one.discipline.tc}
+    assert len({row["kernel"] for row in rows}) == 1
+    runs = results.runs(one)
+    assert len(runs) == one.discipline.runs
+    packets = Columns.of(one.arrivals(1))
+    ours = list(windows(one, 1, packets.at_ns, packets.at_ns + 1, packets.ect))
+    for run in runs:
+        spans = [(w.from_s, w.to_s, w.offered) for w in run]
+        assert spans == [(w.from_s, w.to_s, w.offered) for w in ours]
+
+
+def test_lots_differ_from_run_to_run():
+    runs = results.runs(scenario("red overload"))
+    assert Counter(tuple(run) for run in runs).most_common(1)[0][1] == 1
+
+
+def test_the_kernel_does_again_what_is_kept(tmp_path):
+    """On a virtual clock it does so to the packet; another kernel may differ by a little."""
+    one = scenario("codel on-off")
+    try:
+        machine = kernel.install(tmp_path)
+    except UnavailableError as reason:
+        pytest.skip(f"no user-mode Linux: {reason}")
+    at_ns = Columns.of(one.arrivals(1)).at_ns
+    measured = kernel.run(machine, one, 1)
+    again = list(windows(one, 1, at_ns, measured.left_ns, measured.marked))
+    (kept,) = results.runs(one)
+    if machine.release == results.release(one):
+        assert again == kept
+    for new, old in zip(again, kept, strict=True):
+        assert new.dropped == pytest.approx(old.dropped, rel=0.05)
+        assert new.median_sojourn_s == pytest.approx(old.median_sojourn_s, rel=0.05)

@@ -1,0 +1,106 @@
+/* A virtual clock for user-mode Linux, to be preloaded.
+ *
+ * The kernel takes its time from clock_gettime and arms one POSIX timer; when nothing is to be done it
+ * waits for that timer in sigsuspend. Here time stands still while anything runs and leaps to the timer when the
+ * kernel waits for it: an hour passes as fast as the machine computes it, no wake-up is ever late, and a
+ * busy machine changes nothing. (Kernels built with CONFIG_UML_TIME_TRAVEL_SUPPORT do the same by themselves;
+ * Debian's is not.)
+ *
+ * Each reading of a clock costs a nanosecond, so that a loop that waits for the time to pass comes to an end.
+ * What the kernel gets as randomness comes from a generator that AIRQUEUE_SEED seeds.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECOND = 1000000000 };
+
+/* The kernel is one thread in all that concerns time; its helpers read no clock. */
+static volatile int64_t now = SECOND;
+static volatile int64_t expiry; /* 0: not armed */
+static volatile int64_t period;
+
+static int64_t nanoseconds(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * SECOND + t->tv_nsec;
+}
+
+static struct timespec timespec(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND };
+}
+
+/* The timer goes off. The signal waits as long as the kernel has it blocked. */
+static void expire(void)
+{
+	expiry = period ? now + period : 0;
+	kill(getpid(), SIGALRM);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	(void)clock;
+	now++;
+	if (expiry && now >= expiry)
+		expire();
+	*t = timespec(now);
+	return 0;
+}
+
+int timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+{
+	(void)clock, (void)event;
+	*timer = (timer_t)1;
+	return 0;
+}
+
+int timer_settime(timer_t timer, int flags, const struct itimerspec *new, struct itimerspec *old)
+{
+	(void)timer, (void)flags, (void)old;
+	int64_t in = nanoseconds(&new->it_value);
+	period = nanoseconds(&new->it_interval);
+	expiry = in ? now + in : 0;
+	return 0;
+}
+
+int timer_gettime(timer_t timer, struct itimerspec *value)
+{
+	(void)timer;
+	value->it_value = timespec(expiry ? expiry - now : 0);
+	value->it_interval = timespec(period);
+	return 0;
+}
+
+int sigsuspend(const sigset_t *mask)
+{
+	static int (*wait)(const sigset_t *);
+	if (!wait)
+		wait = (int (*)(const sigset_t *))dlsym(RTLD_NEXT, "sigsuspend");
+	if (expiry) {
+		if (now < expiry)
+			now = expiry;
+		expire();
+	}
+	return wait(mask);
+}
+
+/* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
+ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
+{
+	static uint64_t state;
+	(void)flags;
+	if (!state)
+		state = strtoull(getenv("AIRQUEUE_SEED") ?: "1", NULL, 10) * 0xd1342543de82ef95u | 1;
+	for (size_t i = 0; i < length; i++) {
+		uint64_t x = state += 0x9e3779b97f4a7c15u;
+		x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+		x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+		((uint8_t *)buffer)[i] = (uint8_t)(x ^ (x >> 31));
+	}
+	return (ssize_t)length;
+}

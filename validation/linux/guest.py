@@ -1,0 +1,158 @@
+"""Inside user-mode Linux, as its first process: one scenario through the kernel's discipline.
+
+Packets leave through a veth pair: the discipline under a token bucket on the way out of one end, a
+packet socket with the kernel's time stamps at the other. The sender's socket must not be what
+limits the queue (a queued packet counts as unsent), so that its buffer is made larger than any
+queue here. On the virtual clock of clock.c a program takes no time, and the sender is never late.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from validation.linux import scenarios
+from validation.linux.scenarios import Arrival, Scenario
+
+_MODULES = ("drivers/net/veth", "net/sched/sch_tbf")
+_SO_TIMESTAMPNS = 35
+_POWER_OFF = 0x4321FEDC
+_ETHERNET_IP = 0x0800
+_HEADERS = 28
+"""IPv4 and UDP."""
+_LET_DRAIN_S = 30.0
+_ABSOLUTE = 1
+_LATE_NS = 2000
+
+
+def main() -> None:
+    """Read what to do from the environment, do it, and switch the machine off."""
+    folder = Path("/tmp")
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        for kind, where in (("proc", "/proc"), ("sysfs", "/sys")):
+            _mount(libc, kind, where)
+        _mount(libc, "hostfs", str(folder), os.environ["AIRQUEUE_FOLDER"])
+        scenario = scenarios.scenario(os.environ["AIRQUEUE_SCENARIO"])
+        _build(libc, scenario, Path(os.environ["AIRQUEUE_MODULES"]))
+        Path("/proc/self/timerslack_ns").write_text("1", encoding="ascii")
+        _run(libc, scenario, int(os.environ["AIRQUEUE_RUN"]), folder)
+    except Exception:  # the console shows it; the machine must end
+        traceback.print_exc()
+    finally:
+        os.sync()
+        sys.stdout.flush()
+        libc.reboot(_POWER_OFF)
+
+
+def _mount(libc: ctypes.CDLL, kind: str, where: str, options: str = "") -> None:
+    if libc.mount(b"none", where.encode(), kind.encode(), 0, options.encode()) != 0:
+        raise OSError(ctypes.get_errno(), f"mount {kind} on {where}")
+
+
+def _insert(libc: ctypes.CDLL, module: Path) -> None:
+    with module.open("rb") as file:
+        if libc.syscall(313, file.fileno(), b"", 0) != 0:  # finit_module
+            raise OSError(ctypes.get_errno(), f"insert {module}")
+
+
+def _build(libc: ctypes.CDLL, scenario: Scenario, modules: Path) -> None:
+    for module in (*_MODULES, f"net/sched/sch_{scenario.discipline.name}"):
+        _insert(libc, modules / "kernel" / f"{module}.ko")
+    for words in (
+        "ip link add out type veth peer name in",
+        "ip link set lo up",
+        "ip link set in address 02:00:00:00:00:02 up",
+        "ip link set out up",
+        "ip address add 10.9.0.1/24 dev out",
+        "ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out",
+        f"tc qdisc add dev out root handle 1: tbf rate {scenarios.RATE_BPS}bit"
+        f" burst {scenarios.BURST_BYTES} limit 10000000",
+        f"tc qdisc add dev out parent 1:1 handle {scenarios.HANDLE:x}: {scenario.discipline.tc}",
+    ):
+        subprocess.run(words.split(), check=True)
+
+
+def _run(libc: ctypes.CDLL, scenario: Scenario, run: int, folder: Path) -> None:
+    packets = scenario.arrivals(run)
+    receiver = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ETHERNET_IP))
+    receiver.bind(("in", _ETHERNET_IP))
+    receiver.setsockopt(socket.SOL_SOCKET, 33, 1 << 30)  # SO_RCVBUFFORCE
+    receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    receiver.setblocking(False)
+    sockets = {(p.flow, p.ect): _sender(p) for p in packets}
+    received = [(-1, 0)] * len(packets)
+    start_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) + 1_000_000_000
+    for number, packet in enumerate(packets):
+        _sleep_until(libc, start_ns + packet.at_ns)
+        payload = struct.pack("!I", number).ljust(packet.size_bytes - _HEADERS, b"\0")
+        sockets[packet.flow, packet.ect].send(payload)
+        if number % 200 == 0:
+            _check_time(start_ns + packet.at_ns)
+            _receive(receiver, start_ns, received)
+    time.sleep(_LET_DRAIN_S)
+    _receive(receiver, start_ns, received)
+    _write(folder, received)
+
+
+def _sleep_until(libc: ctypes.CDLL, at_ns: int) -> None:
+    at = struct.pack("qq", *divmod(at_ns, 1_000_000_000))
+    libc.clock_nanosleep(time.CLOCK_REALTIME, _ABSOLUTE, at, None)
+
+
+def _check_time(at_ns: int) -> None:
+    late_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - at_ns
+    if not 0 <= late_ns <= _LATE_NS:
+        raise RuntimeError(f"a packet leaves {late_ns} ns late: the clock is not a virtual one")
+
+
+def _sender(packet: Arrival) -> socket.socket:
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.SOL_SOCKET, 32, 1 << 30)  # SO_SNDBUFFORCE
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2 if packet.ect else 0)
+    queue = scenarios.HANDLE << 16 | packet.flow + 1
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, queue)
+    sender.connect(("10.9.0.2", 1000 + packet.flow))
+    return sender
+
+
+def _arrived(receiver: socket.socket) -> Iterator[tuple[bytes, int]]:
+    """Yield what has come since the last time: the headers and the time stamp."""
+    while True:
+        try:
+            data, ancillary, _, _ = receiver.recvmsg(64, 64)
+        except BlockingIOError:
+            return
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+        yield data, seconds * 1_000_000_000 + nanoseconds
+
+
+def _receive(receiver: socket.socket, start_ns: int, received: list[tuple[int, int]]) -> None:
+    for data, stamp_ns in _arrived(receiver):
+        (number,) = struct.unpack("!I", data[_HEADERS : _HEADERS + 4])
+        received[number] = (stamp_ns - start_ns, int(data[1] & 3 == 3))
+
+
+def _statistics() -> object:
+    words = ("tc", "-s", "-j", "qdisc", "show", "dev", "out")
+    shown = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    return next(qdisc for qdisc in shown if qdisc["handle"] == f"{scenarios.HANDLE:x}:")
+
+
+def _write(folder: Path, received: Sequence[tuple[int, int]]) -> None:
+    lines = (f"{stamp_ns} {ce}" for stamp_ns, ce in received)
+    (folder / "packets").write_text("\n".join(lines), encoding="ascii")
+    (folder / "statistics.json").write_text(json.dumps(_statistics()), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

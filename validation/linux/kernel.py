@@ -1,0 +1,135 @@
+"""Runs a scenario in user-mode Linux, which it installs if it may."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benches.peers.install import UnavailableError, apt_install, checked
+from validation.linux.scenarios import Scenario
+
+_HERE = Path(__file__).parent
+_ROOT = _HERE.parent.parent
+_MODULES = Path("/usr/lib/uml/modules")
+_LONGEST_S = 900
+
+# The clock stands still while the kernel computes, so that it cannot measure its own speed while it
+# boots: the length of a delay loop is given, and the benchmarks of RAID are left out.
+_KERNEL = (
+    "mem=512M",
+    "lpj=1000000",
+    "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks",
+    "rootfstype=hostfs",
+    "rootflags=/",
+    "ro",
+    "con=null",
+    "con0=null,fd:1",
+    "quiet",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """User-mode Linux with the clock that it is given."""
+
+    program: str
+    modules: Path
+    clock: Path
+
+    @property
+    def release(self) -> str:
+        """As uname tells it."""
+        return self.modules.name
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the kernel did with the packets of a scenario, in the order of their arrival."""
+
+    left_ns: npt.NDArray[np.int64]
+    marked: npt.NDArray[np.bool_]
+    statistics: dict[str, Any]
+    """What tc told of the discipline at the end."""
+
+
+def install(folder: Path) -> Kernel:
+    """Return the kernel; its clock is compiled into the folder.
+
+    Raises UnavailableError with the reason.
+    """
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        raise UnavailableError("user-mode Linux is packaged for Linux on x86-64")
+    for needed, package in (("linux.uml", "user-mode-linux"), ("tc", "iproute2")):
+        if shutil.which(needed) is None:
+            apt_install(package)
+    program = shutil.which("linux.uml")
+    modules = sorted(_MODULES.iterdir()) if _MODULES.is_dir() else []
+    if program is None or not modules:
+        raise UnavailableError(
+            "user-mode-linux is installed, but its kernel or its modules are not"
+        )
+    clock = folder / "clock.so"
+    command = ["cc", "-O2", "-shared", "-fPIC", str(_HERE / "clock.c"), "-o", str(clock), "-ldl"]
+    checked(command, "compiling clock.c")
+    return Kernel(program, modules[-1], clock)
+
+
+def run(kernel: Kernel, scenario: Scenario, number: int) -> Measured:
+    """Boot, do a run of the scenario and switch off. The same run gives the same results."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = folder / "init"
+        first.write_text(_first_process(kernel, scenario, number, folder), encoding="utf-8")
+        first.chmod(0o755)
+        done = subprocess.run(
+            [kernel.program, *_KERNEL, f"uml_dir={folder}", f"init={first}"],
+            env={**os.environ, "LD_PRELOAD": str(kernel.clock), "AIRQUEUE_SEED": str(number)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST_S,
+            check=False,
+        )
+        if not (folder / "statistics.json").exists():
+            raise UnavailableError(f"user-mode Linux did not do it: {_last(done)}")
+        found = np.loadtxt(folder / "packets", dtype=np.int64, ndmin=2)
+        statistics = json.loads((folder / "statistics.json").read_text("utf-8"))
+    measured = Measured(found[:, 0], found[:, 1] == 1, statistics)
+    _check_books(measured)
+    return measured
+
+
+def _first_process(kernel: Kernel, scenario: Scenario, number: int, folder: Path) -> str:
+    """The kernel's command line has no room for all of this."""
+    settings = {
+        "PATH": "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "AIRQUEUE_FOLDER": str(folder),
+        "AIRQUEUE_SCENARIO": scenario.name,
+        "AIRQUEUE_RUN": str(number),
+        "AIRQUEUE_MODULES": str(kernel.modules),
+    }
+    exports = "".join(f"export {key}='{value}'\n" for key, value in settings.items())
+    return f"#!/bin/sh\n{exports}cd '{_ROOT}'\nexec '{sys.executable}' -m validation.linux.guest\n"
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    return " ".join((done.stdout + done.stderr).split())[-600:] or f"code {done.returncode}"
+
+
+def _check_books(measured: Measured) -> None:
+    """The discipline's own counters must say what the receiver has seen."""
+    told = measured.statistics
+    dropped = int((measured.left_ns < 0).sum())
+    if (told["drops"], told["qlen"]) != (dropped, 0):
+        raise RuntimeError(f"{dropped} packets are missing, but the kernel says {told}")

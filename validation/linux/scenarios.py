@@ -1,0 +1,243 @@
+"""What is sent through Linux's disciplines and through ours, and how both are set.
+
+The guest reads this file too: it needs nothing but Python's own library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+RATE_BPS = 10_000_000
+"""Of the token bucket behind each discipline, with link-layer bytes."""
+BURST_BYTES = 1540
+"""Its depth: a packet, with which it lets packets go one at a time."""
+LINK_LAYER_BYTES = 14
+"""What Linux counts on top of an IP packet on Ethernet."""
+HANDLE = 0x10
+"""Of the discipline under the token bucket."""
+
+_SECOND = 1_000_000_000
+_GOLDEN = 0.6180339887498949
+_LEAD_S = 0.3
+
+
+class Arrival(NamedTuple):
+    """A packet that is offered."""
+
+    at_ns: int
+    flow: int
+    size_bytes: int
+    """Of the IP packet."""
+    ect: bool
+    """Whether it may be marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Packets of one size at a constant rate, for good or on and off."""
+
+    flow: int
+    load: float
+    """While it is on, as a share of the bottleneck's rate."""
+    size_bytes: int = 1000
+    ect: bool = False
+    on_s: float = 0.0
+    off_s: float = 0.0
+    """Of a cycle; 0: always on."""
+    start_s: float = 0.0
+    uneven: bool = False
+    """Each packet comes anywhere in its period, by multiples of the golden ratio: without this many
+    constant rates fall into step with each other."""
+
+    def arrivals(self, seconds: float) -> list[Arrival]:
+        """Return its packets from time zero on."""
+        period_s = (self.size_bytes + LINK_LAYER_BYTES) * 8 / (self.load * RATE_BPS)
+        found: list[Arrival] = []
+        at = 0
+        while True:
+            late = at * _GOLDEN % 1.0 if self.uneven else 0.0
+            sending_s = (at + late) * period_s
+            at_s = self.start_s + sending_s
+            if self.on_s:
+                at_s += sending_s // self.on_s * self.off_s
+            if at_s >= seconds:
+                return found
+            found.append(Arrival(round(at_s * _SECOND), self.flow, self.size_bytes, self.ect))
+            at += 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """Sources, for how long, and the windows of time that are looked at apart."""
+
+    name: str
+    title: str
+    sources: Sequence[Source]
+    windows_s: Sequence[tuple[float, float]]
+
+    @property
+    def seconds(self) -> float:
+        """When the last window ends."""
+        return max(end for _, end in self.windows_s)
+
+    def arrivals(self) -> list[Arrival]:
+        """Return all packets in the order in which they are offered."""
+        return sorted(packet for one in self.sources for packet in one.arrivals(self.seconds))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discipline:
+    """A queue discipline in the words of tc and in those of a scenario's `queue` table."""
+
+    name: str
+    tc: str
+    queue: Mapping[str, Any]
+    runs: int = 1
+    """More than one where lots are cast."""
+    interval_s: float = 0.0
+    """Of what it does by a clock of its own; its runs begin at different times of that interval."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A discipline under some traffic."""
+
+    discipline: Discipline
+    traffic: Traffic
+
+    @property
+    def name(self) -> str:
+        """As the results call it."""
+        return f"{self.discipline.name} {self.traffic.name}"
+
+    def start_s(self, run: int) -> float:
+        """When the traffic begins, in a run from 1 on."""
+        if not self.discipline.interval_s:
+            return 0.0
+        return _LEAD_S + self.discipline.interval_s * (run - 1) / self.discipline.runs
+
+    def arrivals(self, run: int) -> list[Arrival]:
+        """Return what is offered in a run.
+
+        A discipline with a clock gets a packet at time zero, long before the traffic: ours starts
+        its clock with it, and the kernel's has long been running.
+        """
+        start_s = self.start_s(run)
+        packets = self.traffic.arrivals()
+        if not start_s:
+            return packets
+        start_ns = round(start_s * _SECOND)
+        later = [packet._replace(at_ns=packet.at_ns + start_ns) for packet in packets]
+        return [packets[0]._replace(at_ns=0), *later]
+
+
+_WINDOWS = ((0.0, 2.0), (2.0, 10.0), (10.0, 20.0))
+
+TRAFFIC = (
+    Traffic("overload", "constant, 1.25 times the rate", (Source(0, 1.25),), _WINDOWS),
+    Traffic(
+        "half-ect",
+        "constant, 1.25 times the rate, half of it ECN-capable",
+        (Source(0, 0.625), Source(1, 0.625, ect=True, start_s=0.0004)),
+        _WINDOWS,
+    ),
+    Traffic(
+        "on-off",
+        "twice the rate for 0.4 s, 0.6 s of silence",
+        (Source(0, 2.0, on_s=0.4, off_s=0.6, uneven=True),),
+        ((0.0, 10.0), (10.0, 20.0)),
+    ),
+    Traffic(
+        "many",
+        "40 flows of 500 to 1500 bytes, rates 1 to 40, 1.3 times the rate in all",
+        tuple(
+            Source(
+                flow,
+                1.3 * (flow + 1) / 820,
+                size_bytes=(1500, 1200, 1000, 500)[flow % 4],
+                ect=flow % 2 == 0,
+                start_s=0.0017 * flow,
+                uneven=True,
+            )
+            for flow in range(40)
+        ),
+        _WINDOWS,
+    ),
+)
+
+_PIE_UPDATE_S = 0.03
+
+_LINK_LAYER = {"link_layer": f"{LINK_LAYER_BYTES} B"}
+
+DISCIPLINES = (
+    Discipline(
+        "codel",
+        "codel limit 1000 target 5ms interval 100ms ecn",
+        {
+            "discipline": "codel",
+            "limit": "1000 packets",
+            "codel": {"ecn": True, "behaviour": "linux"},
+            **_LINK_LAYER,
+        },
+    ),
+    Discipline(
+        "fq_codel",
+        # Linux puts a packet whose priority names a queue of the discipline into that one; ours
+        # hashes, and among so many queues two of some flows never meet.
+        "fq_codel limit 1000 flows 65535 quantum 1514 target 5ms interval 100ms ecn",
+        {
+            "discipline": "fq_codel",
+            "limit": "1000 packets",
+            "fq_codel": {"flows": 65535, "behaviour": "linux"},
+            **_LINK_LAYER,
+        },
+    ),
+    Discipline(
+        "red",
+        "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 probability 0.1 bandwidth 10mbit"
+        " ecn",
+        {
+            "discipline": "red",
+            "limit": "400000 B",
+            "red": {
+                "min": "30000 B",
+                "max": "90000 B",
+                "mean_packet": "1000 B",
+                "burst": "55 packets",
+                "probability": 0.1,
+                "rate": "10 Mb/s",
+                "ecn": True,
+            },
+            **_LINK_LAYER,
+        },
+        runs=5,
+    ),
+    Discipline(
+        "pie",
+        # This kernel has 100 ticks a second, and its timers go off a tick after they are due:
+        # 20 ms are 30.
+        "pie limit 1000 target 15ms tupdate 20ms alpha 2 beta 20 ecn",
+        {
+            "discipline": "pie",
+            "limit": "1000 packets",
+            "pie": {
+                "update": f"{_PIE_UPDATE_S:g} s",
+                "ecn": True,
+                "mean_packet": "1514 B",
+                "behaviour": "linux",
+            },
+            **_LINK_LAYER,
+        },
+        runs=10,
+        interval_s=_PIE_UPDATE_S,
+    ),
+)
+
+SCENARIOS = tuple(Scenario(queue, traffic) for queue in DISCIPLINES for traffic in TRAFFIC)
+
+
+def scenario(name: str) -> Scenario:
+    """Return the scenario of that name."""
+    return next(one for one in SCENARIOS if one.name == name)
