@@ -1,12 +1,15 @@
-//! What a packet costs: taken in by a queue that holds others, and the next one taken out.
+//! What a packet costs: taken in by a queue that holds others, the next one taken out, and the queue told that it
+//! was acknowledged.
 //!
 //! `cargo bench -p airqueue-qdisc`; the targets are 100 ns for drop-tail and 300 ns for FQ-CoDel with 1000
-//! flows. The items are packets.
+//! flows; RDQM must not grow as the number of flows does. The items are packets.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
+use airqueue_core::{
+    DataRate, Drops, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
+};
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Codel, CodelParams, DropTail, FqCodel, FqCodelParams, PerFlow, Pie,
-    PieParams, Red, RedParams,
+    PieParams, Rdqm, RdqmParams, Red, RedParams,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -37,6 +40,7 @@ fn overload(
     let mut drops = Drops::new();
     let mut now = Time::ZERO;
     let packet = |flow, now| Packet::new(0, flow, 1500, now);
+    let rate = DataRate::from_bps(11_000_000).expect("a rate");
     for flow in &order[..standing] {
         queue.enqueue(packet(*flow, now), now, &mut drops);
     }
@@ -46,10 +50,19 @@ fn overload(
             for &flow in flows {
                 queue.enqueue(packet(flow, now), now, &mut drops);
             }
-            divan::black_box(queue.dequeue(now, &mut drops));
+            if let Some(packet) = divan::black_box(queue.dequeue(now, &mut drops)) {
+                queue.on_sent(&acknowledged(packet, rate), now);
+            }
             drops.clear();
         }
     });
+}
+
+/// Each flow has a round-trip time of its own.
+fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
+    let feedback = Feedback { rtt: Span::from_micros(i64::from(packet.flow) + 1), rate };
+    let airtime = Span::from_micros(100);
+    Sent { packet, acknowledged: true, airtime, feedback: Some(feedback) }
 }
 
 fn chance() -> Stream {
@@ -100,4 +113,9 @@ fn pie(bencher: Bencher) {
 fn adaptive(bencher: Bencher, flows: u64) {
     let params = AdaptiveParams { floor_bytes: 10_000_000, ..AdaptiveParams::default() };
     pass(bencher, Adaptive::new(params, LIMIT, &mut chance()), flows, 100);
+}
+
+#[divan::bench(args = [1, 10, 100, 1000, 10_000])]
+fn rdqm(bencher: Bencher, flows: u64) {
+    pass(bencher, Rdqm::new(RdqmParams::default(), Limit::Packets(20_000)), flows, 2000);
 }

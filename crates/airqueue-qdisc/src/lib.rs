@@ -13,6 +13,7 @@ pub mod fq_codel;
 mod lists;
 pub mod per_flow;
 pub mod pie;
+pub mod rdqm;
 pub mod red;
 
 /// Whom a discipline follows where Linux departs from the RFC.
@@ -32,4 +33,5 @@ pub use droptail::{DropFrom, DropTail};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use per_flow::PerFlow;
 pub use pie::{Pie, PieParams};
+pub use rdqm::{Rdqm, RdqmParams, RdqmWeight};
 pub use red::{Red, RedParams};

@@ -1,21 +1,42 @@
 //! What every queue discipline owes its caller, checked on random sequences of calls. A discipline
 //! joins with one line at the end of this file.
 
-use airqueue_core::{Drops, Ecn, Limit, Packet, QueueDisc, Seed, Span, Stream, Time};
+use airqueue_core::{
+    DataRate, Drops, Ecn, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
+};
 use airqueue_qdisc::{
     Accounted, Adaptive, AdaptiveParams, Behaviour, Codel, CodelParams, DropFrom, DropTail,
-    FqCodel, FqCodelParams, PerFlow, Pie, PieParams, Red, RedParams,
+    FqCodel, FqCodelParams, PerFlow, Pie, PieParams, Rdqm, RdqmParams, RdqmWeight, Red, RedParams,
 };
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// One call, `after` microseconds after the one before.
 #[derive(Clone, Debug)]
 enum Call {
-    Enqueue { after: i64, flow: u32, size: u32, ecn: Ecn },
-    Dequeue { after: i64 },
-    Peek { after: i64 },
-    Limit { after: i64, limit: Limit },
+    Enqueue {
+        after: i64,
+        flow: u32,
+        size: u32,
+        ecn: Ecn,
+    },
+    Dequeue {
+        after: i64,
+    },
+    Peek {
+        after: i64,
+    },
+    /// The link is done with the oldest packet that it has; what it tells of it.
+    Sent {
+        after: i64,
+        acknowledged: bool,
+        airtime: Span,
+        feedback: Option<Feedback>,
+    },
+    Limit {
+        after: i64,
+        limit: Limit,
+    },
 }
 
 /// Mostly as on a busy link; now and then the clock leaps by days.
@@ -31,12 +52,32 @@ fn limit() -> impl Strategy<Value = Limit> {
     prop_oneof![(0u32..12).prop_map(Limit::Packets), (0u64..9000).prop_map(Limit::Bytes)]
 }
 
+fn feedback() -> impl Strategy<Value = Option<Feedback>> {
+    let rate = (1u64..1_000_000_000).prop_map(|bps| DataRate::from_bps(bps).unwrap());
+    let reported =
+        (0i64..2000, rate).prop_map(|(ms, rate)| Feedback { rtt: Span::from_millis(ms), rate });
+    prop::option::of(reported)
+}
+
+fn sent() -> impl Strategy<Value = Call> {
+    let airtime = (0i64..20_000).prop_map(Span::from_micros);
+    (after(), any::<bool>(), airtime, feedback()).prop_map(
+        |(after, acknowledged, airtime, feedback)| Call::Sent {
+            after,
+            acknowledged,
+            airtime,
+            feedback: feedback.filter(|_| acknowledged),
+        },
+    )
+}
+
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         50 => (after(), 0u32..4, 1u32..=1514, ecn())
             .prop_map(|(after, flow, size, ecn)| Call::Enqueue { after, flow, size, ecn }),
         30 => after().prop_map(|after| Call::Dequeue { after }),
         10 => after().prop_map(|after| Call::Peek { after }),
+        30 => sent(),
         1 => (after(), limit()).prop_map(|(after, limit)| Call::Limit { after, limit }),
     ]
 }
@@ -47,6 +88,8 @@ struct Trial<Q> {
     now: Time,
     drops: Drops,
     inside: BTreeMap<u64, (Packet, Time)>,
+    /// Taken out, and with the link.
+    handed_out: VecDeque<Packet>,
     last_of_flow: BTreeMap<u32, u64>,
     next_id: u64,
     /// Packets seen to leave with a mark that they did not come with.
@@ -61,6 +104,7 @@ impl<Q: QueueDisc> Trial<Q> {
             now: Time::ZERO,
             drops: Drops::new(),
             inside: BTreeMap::new(),
+            handed_out: VecDeque::new(),
             last_of_flow: BTreeMap::new(),
             next_id: 0,
             marked: 0,
@@ -72,6 +116,7 @@ impl<Q: QueueDisc> Trial<Q> {
         let (Call::Enqueue { after, .. }
         | Call::Dequeue { after }
         | Call::Peek { after }
+        | Call::Sent { after, .. }
         | Call::Limit { after, .. }) = *call;
         self.now += Span::from_micros(after);
         match *call {
@@ -80,13 +125,20 @@ impl<Q: QueueDisc> Trial<Q> {
                 self.dequeue();
             }
             Call::Peek { .. } => self.peek_then_dequeue(),
+            Call::Sent { acknowledged, airtime, feedback, .. } => {
+                if let Some(packet) = self.handed_out.pop_front() {
+                    let sent = Sent { packet, acknowledged, airtime, feedback };
+                    self.queue.on_sent(&sent, self.now);
+                }
+            }
             Call::Limit { limit, .. } => self.queue.set_limit(limit),
         }
         self.check_books();
     }
 
     fn enqueue(&mut self, flow: u32, size: u32, ecn: Ecn) {
-        let packet = Packet { ecn, ..Packet::new(self.next_id, flow, size, self.now) };
+        let hop = (flow % 3) as u16;
+        let packet = Packet { ecn, hop, ..Packet::new(self.next_id, flow, size, self.now) };
         self.next_id += 1;
         self.inside.insert(packet.id, (packet, self.now));
         self.queue.enqueue(packet, self.now, &mut self.drops);
@@ -108,6 +160,7 @@ impl<Q: QueueDisc> Trial<Q> {
         let last = self.last_of_flow.insert(packet.flow, packet.id);
         assert!(last.is_none_or(|last| last < packet.id), "packets of a flow keep their order");
         self.log.push((packet.id, true));
+        self.handed_out.push_back(packet);
         Some(packet.id)
     }
 
@@ -148,10 +201,17 @@ impl<Q: QueueDisc> Trial<Q> {
         assert_eq!(self.queue.len_bytes() == 0, self.inside.is_empty());
     }
 
-    /// Takes out everything, waiting where the discipline says that it must be waited for.
+    /// Takes out everything. The link is done with what it has where the discipline waits for that; otherwise it
+    /// says until when.
     fn drain(&mut self) {
         while !self.queue.is_empty() {
-            if self.dequeue().is_none() && !self.queue.is_empty() {
+            if self.dequeue().is_some() || self.queue.is_empty() {
+                // Nothing is held back.
+            } else if let Some(packet) = self.handed_out.pop_front() {
+                let airtime = Span::from_micros(100);
+                let sent = Sent { packet, acknowledged: true, airtime, feedback: None };
+                self.queue.on_sent(&sent, self.now);
+            } else {
                 let wake = self.queue.next_wakeup(self.now);
                 let wake = wake.expect("a queue that holds packets back says until when");
                 assert!(wake > self.now, "a wake-up lies in the future");
@@ -248,6 +308,9 @@ conforms! {
     pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
     adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
     adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);
+    rdqm: Rdqm::new(RdqmParams::default(), Limit::Packets(20)).with_link_layer(14);
+    rdqm_by_rtt: Rdqm::new(RdqmParams { weight: RdqmWeight::Rtt, beyond_limit: false, floor: false, expiry: Span::from_millis(5), expiry_rtts: 1 }, Limit::Bytes(9000));
+    rdqm_of_nothing: Rdqm::new(RdqmParams { expiry: Span::ZERO, ..RdqmParams::default() }, Limit::Packets(0));
     deficit_round_robin: PerFlow::new(|_| DropTail::new(Limit::Packets(5)).with_link_layer(14)).with_quantum(1500);
     deficit_round_robin_of_codel: PerFlow::new(|_| Codel::new(hasty_codel(), Limit::Packets(9))).with_quantum(1);
     boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;

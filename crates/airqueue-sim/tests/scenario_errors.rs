@@ -350,6 +350,10 @@ fn disciplines_have_parameters_that_make_sense() {
     with(pie("mark_up_to", json!(2)), "stations[0].queue.pie.mark_up_to: ", "0 to 1");
     let drr = json!({"discipline": "drr", "drr": {"quantum": "1 B"}});
     with(drr, "stations[0].queue.drr.quantum: ", "at least \"64 B\"");
+    let rdqm = json!({"discipline": "rdqm", "rdqm": {"expiry_rtts": 1001}});
+    with(rdqm, "stations[0].queue.rdqm.expiry_rtts: ", "at most 1000");
+    let kind = "flows[0].rdqm_rtt_kind";
+    refused(kind, json!("base"), kind, "nothing without rdqm_rtt");
     let adaptive =
         |key: &str, value: &str| json!({"discipline": "adaptive", "adaptive": {key: value}});
     with(adaptive("window", "0 s"), "stations[0].queue.adaptive.window: ", "at least \"1 ms\"");

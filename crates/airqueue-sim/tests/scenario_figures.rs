@@ -1,20 +1,13 @@
 //! What simulated scenarios report, beside what must be true of them.
 
+mod figures;
 mod scenarios;
 
 use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
 use airqueue_wifi::medium::{Level, StationId};
+use figures::{close, figure, results};
 use serde_json::{Value, json};
-
-fn results(scenario: &Value, seed: u64) -> Value {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(seed)).unwrap();
-    run.advance(scenario.warm_up());
-    run.advance(scenario.duration());
-    assert_eq!(run.now(), run.end());
-    serde_json::from_str(&run.results()).unwrap()
-}
 
 fn cell(standard: &str, rate: &str, control: &str, stations: u32) -> Value {
     json!({
@@ -23,16 +16,6 @@ fn cell(standard: &str, rate: &str, control: &str, stations: u32) -> Value {
         "stations": [{"name": "ap"}, {"name": "sta", "count": stations}],
         "flows": [{"from": "sta", "to": "ap"}],
     })
-}
-
-/// The figure called `name` of a flow, a station, a queue.
-fn figure(results: &Value, kind: &str, of: &str, name: &str) -> f64 {
-    let figure = &results[kind][of][name];
-    figure.as_f64().unwrap_or_else(|| panic!("{kind}.{of}.{name} is {figure}"))
-}
-
-fn close(value: f64, expected: f64, tolerance: f64) {
-    assert!((value / expected - 1.0).abs() < tolerance, "{value} beside {expected}");
 }
 
 /// A single sender's cycle is DIFS, the mean of the backoff, data, SIFS and ACK. 30 s are some 15 000 cycles of

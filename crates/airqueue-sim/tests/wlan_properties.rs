@@ -119,7 +119,8 @@ fn keeps(discipline: &Discipline) -> bool {
             *from == DropFrom::Tail
         }
         Discipline::Codel(_) | Discipline::FqCodel(_) => false,
-        Discipline::Red(_) | Discipline::Pie(_) | Discipline::Adaptive(_) => true,
+        Discipline::Red(_) | Discipline::Pie(_) => true,
+        Discipline::Adaptive(_) | Discipline::Rdqm(_) => true,
     }
 }
 

@@ -1,12 +1,12 @@
 //! The flows of a scenario: those of groups become one for each member.
 
 use super::error::{Result, error, wrong};
-use super::file::{BehaviourName, File, FlowTable, SourceName};
+use super::file::{BehaviourName, File, FlowTable, RttName, SourceName};
 use super::mac::is_qos;
 use super::phy::rate_index;
 use super::queue::limits;
 use super::stations::Stations;
-use crate::wlan::{Discipline, FlowSpec};
+use crate::wlan::{Discipline, FlowSpec, RttReport};
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -66,6 +66,7 @@ impl Flows<'_> {
             .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate))
             .transpose()?;
         let source = self.source(key, table)?;
+        let report = report(key, table)?;
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             self.check_pair(key, from, to)?;
             let mut source = source;
@@ -81,6 +82,7 @@ impl Flows<'_> {
                 overhead_bytes: self.overhead(from, to),
                 source,
                 ecn: if table.ecn { Ecn::Ect } else { Ecn::NotEct },
+                report,
                 collected: false,
             };
             self.check_size(key, &flow)?;
@@ -310,6 +312,21 @@ fn check_name(key: &str, table: &FlowTable) -> Result<()> {
             wrong(format_args!("{key}.name"), problem)
         }
         _ => Ok(()),
+    }
+}
+
+/// What receivers say.
+fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> {
+    match (&table.rdqm_rtt, table.rdqm_rtt_kind) {
+        (None, Some(_)) => {
+            let problem =
+                "its receiver reports nothing without rdqm_rtt; give that too, or leave it out";
+            wrong(format_args!("{key}.rdqm_rtt_kind"), problem)
+        }
+        (None, None) => Ok(None),
+        (Some(rtt), kind) => {
+            Ok(Some(RttReport { base: rtt.value, smoothed: kind == Some(RttName::Smoothed) }))
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use super::error::{Result, wrong};
 use super::file::{
     AdaptiveTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, PieTable, QueueTable,
-    RedTable,
+    RdqmTable, RedTable,
 };
 use super::layers::{Given, Layers};
 use super::quantity::{Dimension, Quantity};
 use crate::wlan::{Discipline, QueueSpec};
 use airqueue_core::{Limit, Span};
 use airqueue_qdisc::{
-    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RedParams, red,
+    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RdqmParams, RedParams, red,
 };
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -22,6 +22,8 @@ const LEAST_FQ_CODEL_QUANTUM: u32 = 256;
 const LEAST_QUANTUM: u32 = 64;
 /// What is done at intervals is made up for one by one when a queue has rested.
 const LEAST_INTERVAL: Span = Span::from_millis(1);
+/// Far longer than any flow is silent.
+const MOST_EXPIRY_RTTS: u32 = 1000;
 
 /// A setting's key and value, or nothing and the default.
 macro_rules! take {
@@ -40,7 +42,7 @@ const AGGREGATING_RING: usize = 64;
 pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result<QueueSpec> {
     let name = discipline(layers);
     let mut spec = QueueSpec::new(match name {
-        DisciplineName::DropTail | DisciplineName::Drr => Limit::Packets(50),
+        DisciplineName::DropTail | DisciplineName::Drr | DisciplineName::Rdqm => Limit::Packets(50),
         DisciplineName::FqCodel => Limit::Packets(FqCodelParams::default().limit),
         _ => Limit::Packets(1000),
     });
@@ -67,6 +69,9 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         },
         DisciplineName::Adaptive => {
             Discipline::Adaptive(adaptive(&layers.within("adaptive", |q| q.adaptive.as_ref()))?)
+        }
+        DisciplineName::Rdqm => {
+            Discipline::Rdqm(rdqm(&layers.within("rdqm", |q| q.rdqm.as_ref()))?)
         }
     };
     Ok(spec)
@@ -163,6 +168,14 @@ fn within(range: RangeInclusive<f64>) -> impl Fn(&f64) -> Checked<f64> {
         } else {
             Err(format!("found {given}, expected {} to {}", range.start(), range.end()))
         }
+    }
+}
+
+fn at_most(most: u32) -> impl Fn(&u32) -> Checked<u32> {
+    move |&given| {
+        (given <= most)
+            .then_some(given)
+            .ok_or_else(|| format!("found {given}, expected at most {most}"))
     }
 }
 
@@ -286,6 +299,16 @@ fn drr(layers: &Layers<'_, DrrTable>) -> Result<u32> {
     let mut quantum = 1500;
     take!(quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
     Ok(quantum)
+}
+
+fn rdqm(layers: &Layers<'_, RdqmTable>) -> Result<RdqmParams> {
+    let mut params = RdqmParams::default();
+    take!(params.weight, layers.weight, |&name| Ok::<_, &str>(name.into()));
+    take!(params.beyond_limit, layers.beyond_limit, flag);
+    take!(params.floor, layers.floor, flag);
+    take!(params.expiry, layers.expiry, plain);
+    take!(params.expiry_rtts, layers.expiry_rtts, at_most(MOST_EXPIRY_RTTS));
+    Ok(params)
 }
 
 fn adaptive(layers: &Layers<'_, AdaptiveTable>) -> Result<AdaptiveParams> {

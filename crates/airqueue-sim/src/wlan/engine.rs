@@ -376,12 +376,14 @@ impl Wlan {
     }
 
     fn account_finished(&mut self, finished: &Finished, interface: usize, now: Time) {
-        let Finished { msdu: Msdu { packet, .. }, fate, airtime, .. } = *finished;
+        let Finished { msdu: Msdu { packet, rate, .. }, fate, airtime, .. } = *finished;
         let acknowledged = fate == Fate::Acknowledged;
-        let sent = Sent { packet, acknowledged, airtime, feedback: None };
+        let flow = &mut self.flows[packet.flow as usize];
+        let rate = self.net.phy.rate(rate);
+        let feedback = if acknowledged { flow.feedback(&packet, rate, now) } else { None };
+        let sent = Sent { packet, acknowledged, airtime, feedback };
         self.interfaces[interface].stages.on_sent(&sent, now);
         if fate == (Fate::GivenUp { received: false }) {
-            let flow = &mut self.flows[packet.flow as usize];
             flow.tally.given_up.add(&packet);
             if flow.collected {
                 self.outcomes.push(Outcome::Lost(packet));

@@ -1,8 +1,8 @@
 //! A flow at work.
 
 use super::record::FlowTally;
-use super::spec::FlowSpec;
-use airqueue_core::{Ecn, Packet};
+use super::spec::{FlowSpec, RttReport};
+use airqueue_core::{DataRate, Ecn, Feedback, Packet, Span, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Msdu;
@@ -23,6 +23,8 @@ pub(super) struct Flow {
     pub(super) waiting: u64,
     pub(super) tally: FlowTally,
     pub(super) ecn: Ecn,
+    report: Option<RttReport>,
+    smoothed_rtt: Option<Span>,
     pub(super) collected: bool,
 }
 
@@ -38,8 +40,29 @@ impl Flow {
             waiting: 0,
             tally: FlowTally::default(),
             ecn: spec.ecn,
+            report: spec.report,
+            smoothed_rtt: None,
             collected: spec.collected,
         }
+    }
+
+    /// What its receiver says in the acknowledgement of a packet whose last data frame had this rate.
+    pub(super) fn feedback(
+        &mut self,
+        packet: &Packet,
+        rate: DataRate,
+        now: Time,
+    ) -> Option<Feedback> {
+        let RttReport { base, smoothed } = self.report?;
+        if !smoothed {
+            return Some(Feedback { rtt: base, rate });
+        }
+        let sample = base + (now - packet.created);
+        // RFC 6298, 2.2 and 2.3.
+        let before = self.smoothed_rtt.unwrap_or(sample).as_nanos();
+        let rtt = Span::from_nanos(before + (sample.as_nanos() - before) / 8);
+        self.smoothed_rtt = Some(rtt);
+        Some(Feedback { rtt, rate })
     }
 
     /// The packet as the MAC takes it.

@@ -43,4 +43,4 @@ pub mod tap;
 pub use engine::{Event, Wlan};
 pub use record::{AirTally, Durations, FlowTally, QueueTally, StationTally};
 pub use results::Delivered;
-pub use spec::{Discipline, FlowSpec, QueueSpec, StationSpec, WlanError, WlanSpec};
+pub use spec::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanError, WlanSpec};

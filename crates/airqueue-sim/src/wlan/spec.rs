@@ -1,9 +1,9 @@
 //! What a network is made of, and what is checked before it runs.
 
-use airqueue_core::{Ecn, Limit, QueueDisc, Stream, Time};
+use airqueue_core::{Ecn, Limit, QueueDisc, Span, Stream, Time};
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
-    PerFlow, Pie, PieParams, Red, RedParams,
+    PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
 };
 use airqueue_transport::traffic::{SourceError, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -35,6 +35,8 @@ pub enum Discipline {
     },
     /// [`Adaptive`], with the limit as its ceiling.
     Adaptive(AdaptiveParams),
+    /// [`Rdqm`], which divides the limit.
+    Rdqm(RdqmParams),
 }
 
 /// An interface of a station: the queue of one access category.
@@ -61,6 +63,15 @@ pub struct StationSpec {
     pub queues: Vec<QueueSpec>,
 }
 
+/// What a receiver says of a flow in its link-layer acknowledgements, beside the rate of the data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttReport {
+    /// The flow's round-trip time without what its packets wait and take in this network.
+    pub base: Span,
+    /// Not that, but the smoothed round-trip time of its packets, with what they wait and take here.
+    pub smoothed: bool,
+}
+
 /// A flow of packets from one station to another that hears it.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
@@ -80,6 +91,8 @@ pub struct FlowSpec {
     pub source: SourceSpec,
     /// Whether a queue may mark them instead of dropping them.
     pub ecn: Ecn,
+    /// What its receiver reports (RDQM); `None`: nothing.
+    pub report: Option<RttReport>,
     /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::outcomes`]).
     pub collected: bool,
 }
@@ -164,6 +177,7 @@ impl QueueSpec {
             Discipline::DeficitRoundRobin { quantum, drop_from } => {
                 Box::new(PerFlow::new(move |_| droptail(drop_from)).with_quantum(quantum))
             }
+            Discipline::Rdqm(params) => Box::new(Rdqm::new(params, limit).with_link_layer(link)),
             Discipline::Adaptive(params) => {
                 Box::new(Adaptive::new(params, limit, &mut chance).with_link_layer(link))
             }

@@ -77,6 +77,7 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
         overhead_bytes: DCF_OVERHEAD,
         source,
         ecn: Ecn::NotEct,
+        report: None,
         collected: false,
     }
 }

@@ -5,8 +5,10 @@
 
 use super::cells::at;
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
-use airqueue_qdisc::{AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RedParams};
-use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, StationSpec, WlanSpec};
+use airqueue_qdisc::{
+    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RdqmParams, RedParams,
+};
+use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Network, Txop};
@@ -219,6 +221,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
         Discipline::Pie(pie),
         Discipline::DeficitRoundRobin { quantum: 500, drop_from },
+        Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),
         Discipline::Adaptive(AdaptiveParams { floor_bytes: 4000, ..AdaptiveParams::default() }),
     ])
 }
@@ -280,6 +283,7 @@ fn assemble(
             overhead_bytes: 36,
             source: flow.source,
             ecn: if flow.source.size_bytes > 1000 { Ecn::Ect } else { Ecn::NotEct },
+            report: report(flow.source.size_bytes),
             collected: false,
         }
     };
@@ -289,6 +293,12 @@ fn assemble(
     };
     let noise_w = NOISE_W;
     WlanSpec { network, reach, capture, errors, noise_w, stations, flows, warm_up }
+}
+
+/// Receivers of small packets report nothing, those of large ones a smoothed round-trip time.
+fn report(size_bytes: u32) -> Option<RttReport> {
+    let base = Span::from_millis(20);
+    (size_bytes > 40).then_some(RttReport { base, smoothed: size_bytes > 1000 })
 }
 
 /// All pairs that decode each other.

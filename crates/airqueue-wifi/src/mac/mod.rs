@@ -23,6 +23,7 @@ mod config;
 mod crowd;
 mod exchange;
 mod frame;
+pub mod rdqm_field;
 mod station;
 mod txop;
 mod view;

@@ -148,6 +148,12 @@ pub(super) struct FlowTable {
     /// is false.
     #[serde(default)]
     pub(super) ecn: bool,
+    /// Its receiver takes part in RDQM: each acknowledgement tells the queue the rate of the data frame and
+    /// the flow's round-trip time, which is this long without what packets wait and take in the simulated
+    /// network. The default is a receiver that tells nothing.
+    pub(super) rdqm_rtt: Option<Quantity<Duration>>,
+    /// Which round-trip time that is. The default is base.
+    pub(super) rdqm_rtt_kind: Option<RttName>,
     /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]
@@ -177,6 +183,16 @@ pub(super) enum SourceName {
     Poisson,
     /// Outside the network: a measurement sends them through it. Nothing else makes any.
     External,
+}
+
+/// A round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RttName {
+    /// As short as the path can be.
+    Base,
+    /// The mean of the last packets, with what they wait and take in the simulated network.
+    Smoothed,
 }
 
 /// An access category.

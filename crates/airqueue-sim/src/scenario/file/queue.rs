@@ -2,7 +2,7 @@
 
 use crate::scenario::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
 use crate::scenario::table::Table;
-use airqueue_qdisc::{Behaviour, DropFrom};
+use airqueue_qdisc::{Behaviour, DropFrom, RdqmWeight};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ pub(in crate::scenario) struct QueueTable {
     /// name has its parameters.
     pub(in crate::scenario) discipline: Option<DisciplineName>,
     /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow. The
-    /// default is `50 packets` for droptail and drr, `10240 packets` for fq_codel, and `1000 packets` for
+    /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, and `1000 packets` for
     /// the others.
     pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
     /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
@@ -38,6 +38,8 @@ pub(in crate::scenario) struct QueueTable {
     pub(in crate::scenario) drr: Option<Table<DrrTable>>,
     /// The parameters of the adaptive limit.
     pub(in crate::scenario) adaptive: Option<Table<AdaptiveTable>>,
+    /// The parameters of RDQM.
+    pub(in crate::scenario) rdqm: Option<Table<RdqmTable>>,
 }
 
 /// A queue discipline.
@@ -60,6 +62,8 @@ pub(in crate::scenario) enum DisciplineName {
     Drr,
     /// Drop-tail with a limit of rate · RTT / √n for the n flows that are active.
     Adaptive,
+    /// RDQM (Kliazovich and others, 2011): the limit is divided among flows by what their receivers report.
+    Rdqm,
 }
 
 /// What a full queue drops.
@@ -210,6 +214,44 @@ pub(in crate::scenario) struct AdaptiveTable {
     pub(in crate::scenario) window: Option<Quantity<Duration>>,
 }
 
+/// RDQM.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct RdqmTable {
+    /// What the shares of flows that report are in proportion to. The default is bdp.
+    pub(in crate::scenario) weight: Option<WeightName>,
+    /// A packet is dropped if those of its flow that wait are more than its share, and not already if they
+    /// are as many. The default is true.
+    pub(in crate::scenario) beyond_limit: Option<bool>,
+    /// No share is less than a packet. The default is true.
+    pub(in crate::scenario) floor: Option<bool>,
+    /// A flow of which nothing waits is forgotten after so long, if `expiry_rtts` is no longer. The default
+    /// is `1 s`.
+    pub(in crate::scenario) expiry: Option<Quantity<Duration>>,
+    /// The same in round-trip times of its own. The default is 4.
+    #[schemars(range(max = 1000))]
+    pub(in crate::scenario) expiry_rtts: Option<u32>,
+}
+
+/// A weight of flows.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum WeightName {
+    /// Round-trip time and rate, multiplied.
+    Bdp,
+    /// The round-trip time alone, as in the authors' version of 2009.
+    Rtt,
+}
+
+impl From<WeightName> for RdqmWeight {
+    fn from(name: WeightName) -> RdqmWeight {
+        match name {
+            WeightName::Bdp => RdqmWeight::Bdp,
+            WeightName::Rtt => RdqmWeight::Rtt,
+        }
+    }
+}
+
 impl From<DropFromName> for DropFrom {
     fn from(name: DropFromName) -> DropFrom {
         match name {
@@ -239,6 +281,7 @@ impl DisciplineName {
             DisciplineName::Pie => "pie",
             DisciplineName::Drr => "drr",
             DisciplineName::Adaptive => "adaptive",
+            DisciplineName::Rdqm => "rdqm",
         }
     }
 
@@ -258,6 +301,7 @@ impl QueueTable {
             (DisciplineName::Pie, self.pie.is_some()),
             (DisciplineName::Drr, self.drr.is_some()),
             (DisciplineName::Adaptive, self.adaptive.is_some()),
+            (DisciplineName::Rdqm, self.rdqm.is_some()),
         ];
         given.into_iter().filter_map(|(name, given)| given.then_some(name))
     }

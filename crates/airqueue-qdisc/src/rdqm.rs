@@ -1,0 +1,313 @@
+//! RDQM, receiver-driven queue management: one queue whose room is divided among flows in proportion to
+//! what their receivers report in link-layer acknowledgements (Kliazovich, Gomes, Granelli and da Fonseca,
+//! IEEE Communications Letters 15(7), 2011).
+
+use crate::fifo::Fifo;
+use airqueue_core::{DropReason, Drops, Feedback, Limit, Packet, QueueDisc, Sent, Span, Time};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What the share of a flow is in proportion to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RdqmWeight {
+    /// Round-trip time · rate, the flow's bandwidth-delay product.
+    Bdp,
+    /// Round-trip time alone, as in the authors' earlier version (GLOBECOM 2009).
+    Rtt,
+}
+
+/// What RDQM is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RdqmParams {
+    /// How the room of RDQM flows is divided.
+    pub weight: RdqmWeight,
+    /// A packet is dropped if those of its flow in the queue are more than its limit (Algorithm 2, line 4);
+    /// otherwise already if they are as many.
+    pub beyond_limit: bool,
+    /// No limit is less than a packet, however small the share.
+    pub floor: bool,
+    /// A flow without a packet in the queue is forgotten if nothing of it has come, left or been
+    /// acknowledged for so long,
+    pub expiry: Span,
+    /// and for so many of its round-trip times.
+    pub expiry_rtts: u32,
+}
+
+impl Default for RdqmParams {
+    /// Bandwidth-delay products, strictly more than the limit, a packet at least; 1 s and four round trips.
+    fn default() -> RdqmParams {
+        RdqmParams {
+            weight: RdqmWeight::Bdp,
+            beyond_limit: true,
+            floor: true,
+            expiry: Span::from_secs(1),
+            expiry_rtts: 4,
+        }
+    }
+}
+
+/// A drop-tail queue of Q packets (or bytes) in which a flow may have no more than its share.
+///
+/// Flows take part whose acknowledgements carry [`Feedback`]; the others are legacy flows. With N flows, N_R
+/// of them RDQM flows with weights w:
+///
+/// * an RDQM flow's limit is w_i / Σw · Q · N_R / N, so that together they have Q · N_R / N;
+/// * a legacy flow's limit is Q / N; and that of a flow of which nothing has been acknowledged yet: the
+///   printed BDP_def, the mean of the RDQM flows' weights, would give it the same.
+///
+/// The limits add up to Q, but with the packet beyond the limit and the floor of a packet flows may be
+/// granted more: Q holds besides. Packets that wait are never dropped, also not when a limit shrinks.
+///
+/// In print (Algorithms 2 and 3) a flow's first packet is neither queued nor dropped, no count ever falls, and
+/// flows are never forgotten. Here the first packet is a packet like any other, a count falls as its packet
+/// leaves, and [`RdqmParams::expiry`] ends a flow. Weights, counts and sums are whole numbers, and a limit is
+/// evaluated where a packet of its flow arrives: what arrives or is acknowledged costs the search for its flow
+/// and nothing that grows with the number of the others.
+#[derive(Clone, Debug)]
+pub struct Rdqm {
+    params: RdqmParams,
+    limit: Limit,
+    waiting: Fifo,
+    flows: BTreeMap<u32, Flow>,
+    /// N_R, and Σw over these flows.
+    rdqm_flows: u64,
+    weights: u128,
+    /// Flows by when they may be forgotten at the earliest; an entry whose time is not the flow's `look` is
+    /// out of date.
+    idle: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    packets: u64,
+    bytes: u64,
+    /// What it has reported, as a weight and as a round-trip time; `None`: nothing, so far.
+    report: Option<Report>,
+    /// When something of it came, left or was acknowledged.
+    last: Time,
+    /// Its entry in `idle`.
+    look: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    weight: u64,
+    rtt: Span,
+}
+
+/// Larger weights, and larger limits in bytes, than any link has; products of them and of counts stay in range.
+const MOST_WEIGHT: u64 = 1 << 44;
+const MOST_BYTES: u64 = 1 << 40;
+
+impl RdqmWeight {
+    /// In bits, or microseconds; at least 1, for a flow is never without a share.
+    fn of(self, feedback: &Feedback) -> u64 {
+        let weight = match self {
+            RdqmWeight::Bdp => feedback.rate.work_in(feedback.rtt) / 1_000_000_000,
+            RdqmWeight::Rtt => u128::try_from(feedback.rtt.as_nanos() / 1000).unwrap_or(0),
+        };
+        u64::try_from(weight).map_or(MOST_WEIGHT, |weight| weight.clamp(1, MOST_WEIGHT))
+    }
+}
+
+impl Rdqm {
+    /// An empty queue that counts IP bytes. A limit in bytes divides bytes.
+    pub fn new(params: RdqmParams, limit: Limit) -> Rdqm {
+        Rdqm {
+            params,
+            limit,
+            waiting: Fifo::default(),
+            flows: BTreeMap::new(),
+            rdqm_flows: 0,
+            weights: 0,
+            idle: BinaryHeap::new(),
+        }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    pub fn with_link_layer(mut self, bytes: u32) -> Rdqm {
+        self.waiting.set_link_layer(bytes);
+        self
+    }
+
+    /// Flows that it knows.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The share of a flow that it knows, in packets or bytes; the floor is not in it.
+    pub fn share(&self, flow: u32) -> Option<f64> {
+        let (share, parts) = self.fraction(self.flows.get(&flow)?.report);
+        Some(share as f64 / parts as f64)
+    }
+
+    /// A share as a fraction: for an RDQM flow w · Q · N_R / (Σw · N), for others Q / N.
+    fn fraction(&self, report: Option<Report>) -> (u128, u128) {
+        let room = match self.limit {
+            Limit::Packets(packets) => u128::from(packets),
+            Limit::Bytes(bytes) => u128::from(bytes.min(MOST_BYTES)),
+        };
+        let flows = self.flows.len() as u128;
+        match report {
+            None => (room, flows),
+            Some(Report { weight, .. }) => (
+                u128::from(weight) * room * u128::from(self.rdqm_flows),
+                self.weights.saturating_mul(flows),
+            ),
+        }
+    }
+
+    /// Whether a flow may have another packet in the queue.
+    fn admits(&self, flow: &Flow, cost: u64) -> bool {
+        let (count, floor) = match self.limit {
+            Limit::Packets(_) => (flow.packets, 1),
+            Limit::Bytes(_) => (flow.bytes.min(MOST_BYTES), cost),
+        };
+        let (share, parts) = self.fraction(flow.report);
+        let floor = if self.params.floor { u128::from(floor).saturating_mul(parts) } else { 0 };
+        let (count, limit) = (u128::from(count).saturating_mul(parts), share.max(floor));
+        count < limit || count == limit && (self.params.beyond_limit || count == 0)
+    }
+
+    /// Does something with a flow, which is now alive, and sees to it that it is looked at in time.
+    fn touch(&mut self, id: u32, now: Time, act: impl FnOnce(&mut Flow)) {
+        let Some(flow) = self.flows.get_mut(&id) else { return };
+        act(flow);
+        flow.last = now;
+        let expires = expires(&self.params, flow);
+        // A later time needs no entry: when the earlier comes it is put off.
+        if flow.packets == 0 && flow.look.is_none_or(|look| expires < look) {
+            flow.look = Some(expires);
+            self.idle.push(Reverse((expires, id)));
+        }
+    }
+
+    /// Forgets the flows that are over.
+    fn expire(&mut self, now: Time) {
+        while let Some(&Reverse((at, id))) = self.idle.peek()
+            && at <= now
+        {
+            self.idle.pop();
+            let Some(flow) = self.flows.get_mut(&id).filter(|flow| flow.look == Some(at)) else {
+                continue;
+            };
+            flow.look = None;
+            if flow.packets > 0 {
+                // It comes back when its last packet leaves.
+                continue;
+            }
+            let expires = expires(&self.params, flow);
+            if expires > now {
+                flow.look = Some(expires);
+                self.idle.push(Reverse((expires, id)));
+            } else if let Some(Flow { report: Some(report), .. }) = self.flows.remove(&id) {
+                self.rdqm_flows -= 1;
+                self.weights -= u128::from(report.weight);
+            }
+        }
+    }
+
+    /// A packet leaves the queue.
+    fn on_departure(&mut self, packet: Packet, now: Time) -> Packet {
+        let cost = self.waiting.cost(&packet);
+        self.touch(packet.flow, now, |flow| {
+            flow.packets -= 1;
+            flow.bytes -= cost;
+        });
+        packet
+    }
+
+    fn on_feedback(&mut self, id: u32, feedback: &Feedback, now: Time) {
+        let weight = self.params.weight.of(feedback);
+        let mut before = None;
+        self.touch(id, now, |flow| {
+            before = Some(flow.report.replace(Report { weight, rtt: feedback.rtt }));
+        });
+        if let Some(before) = before {
+            self.rdqm_flows += u64::from(before.is_none());
+            self.weights += u128::from(weight);
+            self.weights -= before.map_or(0, |report| u128::from(report.weight));
+        }
+    }
+}
+
+/// When a flow without packets will be forgotten.
+fn expires(params: &RdqmParams, flow: &Flow) -> Time {
+    let rtts = flow.report.map_or(0, |report| report.rtt.as_nanos());
+    let rtts = Span::from_nanos(rtts.saturating_mul(i64::from(params.expiry_rtts)));
+    // Later than `last`: what has just happened is not over.
+    flow.last.saturating_add(params.expiry.max(rtts).max(Span::from_nanos(1)))
+}
+
+impl QueueDisc for Rdqm {
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
+        self.expire(now);
+        if !self.waiting.has_room(self.limit, &packet) {
+            drops.push(packet, DropReason::Tail);
+            return;
+        }
+        let cost = self.waiting.cost(&packet);
+        let empty = Flow { packets: 0, bytes: 0, report: None, last: now, look: None };
+        let flow = *self.flows.entry(packet.flow).or_insert(empty);
+        let admitted = self.admits(&flow, cost);
+        self.touch(packet.flow, now, |flow| {
+            flow.packets += u64::from(admitted);
+            flow.bytes += if admitted { cost } else { 0 };
+        });
+        if admitted {
+            self.waiting.push(packet, now);
+        } else {
+            drops.push(packet, DropReason::Tail);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.expire(now);
+        let packet = self.waiting.pop()?;
+        Some(self.on_departure(packet, now))
+    }
+
+    fn peek(&mut self, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.front()
+    }
+
+    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.first_for(hop)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+        self.waiting.hops().find(|hop| !hops.contains(hop))
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.expire(now);
+        let packet = self.waiting.pop_for(hop)?;
+        Some(self.on_departure(packet, now))
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.waiting.bytes()
+    }
+
+    /// Algorithm 3. A packet that was given up says nothing; an acknowledgement without feedback leaves an RDQM
+    /// flow what it is.
+    fn on_sent(&mut self, sent: &Sent, now: Time) {
+        self.expire(now);
+        match &sent.feedback {
+            _ if !sent.acknowledged => {}
+            Some(feedback) => self.on_feedback(sent.packet.flow, feedback, now),
+            None => self.touch(sent.packet.flow, now, |_| {}),
+        }
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests;
