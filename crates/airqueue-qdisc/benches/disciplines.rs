@@ -8,8 +8,8 @@ use airqueue_core::{
     DataRate, Drops, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
 };
 use airqueue_qdisc::{
-    Adaptive, AdaptiveParams, Codel, CodelParams, DropTail, FqCodel, FqCodelParams, PerFlow, Pie,
-    PieParams, Rdqm, RdqmParams, Red, RedParams,
+    Adaptive, AdaptiveParams, Codel, CodelParams, DropTail, FqCodel, FqCodelParams, Mac80211,
+    Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -39,7 +39,7 @@ fn overload(
     let order: Vec<u32> = (0..PACKETS).map(|_| chance.below(flows) as u32).collect();
     let mut drops = Drops::new();
     let mut now = Time::ZERO;
-    let packet = |flow, now| Packet::new(0, flow, 1500, now);
+    let packet = |flow, now| Packet { hop: flow as u16, ..Packet::new(0, flow, 1500, now) };
     let rate = DataRate::from_bps(11_000_000).expect("a rate");
     for flow in &order[..standing] {
         queue.enqueue(packet(*flow, now), now, &mut drops);
@@ -118,4 +118,10 @@ fn adaptive(bencher: Bencher, flows: u64) {
 #[divan::bench(args = [1, 10, 100, 1000, 10_000])]
 fn rdqm(bencher: Bencher, flows: u64) {
     pass(bencher, Rdqm::new(RdqmParams::default(), Limit::Packets(20_000)), flows, 2000);
+}
+
+/// Flow and station are one.
+#[divan::bench(args = [1, 1000])]
+fn mac80211(bencher: Bencher, flows: u64) {
+    pass(bencher, Mac80211::new(Mac80211Params::default(), &mut chance()), flows, 2000);
 }

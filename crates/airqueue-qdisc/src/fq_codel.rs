@@ -1,11 +1,10 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues that are served in turn by bytes, new ones first, each
 //! under CoDel.
 
-use crate::codel::{CodelParams, Control};
+use crate::codel::CodelParams;
 use crate::flow_hash::FlowHash;
-use crate::lists::Lists;
-use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Stream, Time};
-use std::collections::VecDeque;
+use crate::flow_queues::{FlowQueues, Turns};
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Stream, Time};
 
 /// What FQ-CoDel is told: the words of `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +39,6 @@ impl Default for FqCodelParams {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Flow {
-    control: Control,
-    /// Bytes that it may still send in this turn.
-    deficit: i64,
-    /// It is in one of the two lists.
-    listed: bool,
-}
-
 /// Flow queues under CoDel. (tc: `fq_codel`.)
 ///
 /// A packet is taken in within constant time. Only when there is no room all queues are looked at, to
@@ -60,15 +50,10 @@ struct Flow {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     params: FqCodelParams,
-    link_layer: u32,
     hash: FlowHash,
-    waiting: Lists,
-    flows: Vec<Flow>,
-    /// Bytes of each flow, apart from the flows: the search for the greatest reads nothing else.
-    backlogs: Vec<u64>,
-    bytes: u64,
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    queues: FlowQueues,
+    /// Of all queues.
+    turns: Turns,
     /// What `peek` has promised.
     decided: Option<Packet>,
 }
@@ -85,110 +70,35 @@ impl FqCodel {
         let flows = params.flows as usize;
         FqCodel {
             params,
-            link_layer: 0,
             hash: FlowHash::new(chance),
-            waiting: Lists::new(flows),
-            flows: vec![Flow::default(); flows],
-            backlogs: vec![0; flows],
-            bytes: 0,
-            new: VecDeque::with_capacity(flows),
-            old: VecDeque::with_capacity(flows),
+            queues: FlowQueues::new(params.codel, params.quantum, flows),
+            turns: Turns::with_capacity(flows),
             decided: None,
         }
     }
 
     /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
     pub fn with_link_layer(mut self, bytes: u32) -> FqCodel {
-        debug_assert!(self.is_empty());
-        self.link_layer = bytes;
+        self.queues.set_link_layer(bytes);
         self
-    }
-
-    fn cost(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + u64::from(self.link_layer)
     }
 
     /// Takes packets from the head of the queue with the most bytes until half of them are gone, but no
     /// more than a batch (section 4.1.3). CoDel is told: its signal was too weak.
     fn drop_from_fattest(&mut self, drops: &mut Drops) {
-        let mut fattest = 0;
-        for (at, &backlog) in self.backlogs.iter().enumerate() {
-            if backlog > self.backlogs[fattest] {
-                fattest = at;
-            }
-        }
-        let enough = self.backlogs[fattest] / 2;
-        let (mut packets, mut bytes) = (0, 0);
-        while let Some(packet) = self.waiting.pop(fattest) {
-            drops.push(packet, DropReason::Head);
-            packets += 1;
-            bytes += self.cost(&packet);
-            if packets == self.params.drop_batch || bytes >= enough {
-                break;
-            }
-        }
-        self.backlogs[fattest] -= bytes;
-        self.bytes -= bytes;
-        self.flows[fattest].control.add_drops(packets);
-    }
-
-    /// The packet that leaves next (section 4.2).
-    fn decide(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        loop {
-            let is_new = !self.new.is_empty();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let at = *list.front()?;
-            let flow = &mut self.flows[at as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += i64::from(self.params.quantum);
-                list.pop_front();
-                self.old.push_back(at);
-                continue;
-            }
-            if let Some(packet) = self.take_from(at as usize, now, drops) {
-                self.flows[at as usize].deficit -= self.cost(&packet) as i64;
-                return Some(packet);
-            }
-            // An empty new queue must wait for the old ones: it would be served first again, and
-            // they starve, if it were forgotten and a packet came at once.
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            list.pop_front();
-            if is_new && !self.old.is_empty() {
-                self.old.push_back(at);
-            } else {
-                self.flows[at as usize].listed = false;
-            }
-        }
-    }
-
-    /// What CoDel lets a flow send.
-    fn take_from(&mut self, at: usize, now: Time, drops: &mut Drops) -> Option<Packet> {
-        let FqCodel { waiting, backlogs, bytes, link_layer, flows, params, .. } = self;
-        let take = || {
-            let packet = waiting.pop(at)?;
-            let cost = u64::from(packet.size) + u64::from(*link_layer);
-            backlogs[at] -= cost;
-            *bytes -= cost;
-            Some((packet, *bytes))
-        };
-        flows[at].control.dequeue(&params.codel, now, take, drops)
+        let fattest = self.queues.fattest();
+        let (_, bytes) = self.queues.backlog(fattest);
+        let most = self.params.drop_batch as usize;
+        let shed = self.queues.shed(fattest, most, bytes / 2, drops);
+        self.turns.shed(shed.bytes);
+        self.queues.add_drops(fattest, shed.packets as u32);
     }
 }
 
 impl QueueDisc for FqCodel {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
-        packet.enqueued = now;
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
         let at = self.hash.place(packet.flow, self.params.flows);
-        let cost = self.cost(&packet);
-        self.waiting.push(at, packet);
-        self.backlogs[at] += cost;
-        self.bytes += cost;
-        let flow = &mut self.flows[at];
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit = i64::from(self.params.quantum);
-            self.new.push_back(at as u32);
-        }
+        self.queues.push(at, 0, &mut self.turns, packet, now);
         let full = self.len_packets() > self.params.limit as usize
             || self.len_bytes() > self.params.memory_limit;
         if full {
@@ -197,7 +107,7 @@ impl QueueDisc for FqCodel {
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.decided.take().or_else(|| self.decide(now, drops))
+        self.decided.take().or_else(|| self.queues.pop(&mut self.turns, now, drops))
     }
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
@@ -206,11 +116,11 @@ impl QueueDisc for FqCodel {
     }
 
     fn len_packets(&self) -> usize {
-        self.waiting.packets() + usize::from(self.decided.is_some())
+        self.queues.packets() + usize::from(self.decided.is_some())
     }
 
     fn len_bytes(&self) -> u64 {
-        self.bytes + self.decided.as_ref().map_or(0, |packet| self.cost(packet))
+        self.queues.bytes() + self.decided.as_ref().map_or(0, |packet| self.queues.cost(packet))
     }
 
     /// A limit in packets is `limit`, one in bytes is `memory_limit`.
@@ -225,7 +135,7 @@ impl QueueDisc for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::{Ecn, Seed, Span};
+    use airqueue_core::{DropReason, Ecn, Seed, Span};
 
     fn queue(params: FqCodelParams) -> FqCodel {
         FqCodel::new(params, &mut Seed(1).stream("hash"))

@@ -5,12 +5,15 @@
 
 pub mod accounting;
 pub mod adaptive;
+mod airtime;
 pub mod codel;
 pub mod droptail;
 mod fifo;
 mod flow_hash;
+mod flow_queues;
 pub mod fq_codel;
 mod lists;
+pub mod mac80211;
 pub mod per_flow;
 pub mod pie;
 pub mod rdqm;
@@ -31,6 +34,7 @@ pub use adaptive::{Adaptive, AdaptiveParams};
 pub use codel::{Codel, CodelParams};
 pub use droptail::{DropFrom, DropTail};
 pub use fq_codel::{FqCodel, FqCodelParams};
+pub use mac80211::{AqlParams, Mac80211, Mac80211Params};
 pub use per_flow::PerFlow;
 pub use pie::{Pie, PieParams};
 pub use rdqm::{Rdqm, RdqmParams, RdqmWeight};

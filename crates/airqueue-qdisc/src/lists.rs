@@ -26,18 +26,30 @@ struct Node {
 struct List {
     head: u32,
     tail: u32,
+    packets: u32,
 }
+
+const EMPTY: List = List { head: NONE, tail: NONE, packets: 0 };
 
 impl Lists {
     /// `lists` empty lines.
     pub(crate) fn new(lists: usize) -> Lists {
-        let empty = List { head: NONE, tail: NONE };
-        Lists { nodes: Vec::new(), free: NONE, lists: vec![empty; lists], packets: 0 }
+        Lists { nodes: Vec::new(), free: NONE, lists: vec![EMPTY; lists], packets: 0 }
     }
 
     /// Packets in all lines.
     pub(crate) fn packets(&self) -> usize {
         self.packets
+    }
+
+    /// Packets in a line.
+    pub(crate) fn len(&self, list: usize) -> usize {
+        self.lists[list].packets as usize
+    }
+
+    /// Another line, behind the others.
+    pub(crate) fn add(&mut self) {
+        self.lists.push(EMPTY);
     }
 
     pub(crate) fn push(&mut self, list: usize, packet: Packet) {
@@ -51,22 +63,24 @@ impl Lists {
             self.nodes[at as usize] = node;
             at
         };
-        let List { head, tail } = &mut self.lists[list];
+        let List { head, tail, packets } = &mut self.lists[list];
         if *head == NONE {
             *head = at;
         } else {
             self.nodes[*tail as usize].next = at;
         }
         *tail = at;
+        *packets += 1;
         self.packets += 1;
     }
 
     pub(crate) fn pop(&mut self, list: usize) -> Option<Packet> {
-        let List { head, .. } = &mut self.lists[list];
+        let List { head, packets, .. } = &mut self.lists[list];
         let at = *head;
         let node = self.nodes.get_mut(at as usize)?;
         *head = std::mem::replace(&mut node.next, self.free);
         self.free = at;
+        *packets -= 1;
         self.packets -= 1;
         Some(node.packet)
     }
@@ -82,7 +96,8 @@ mod tests {
     proptest! {
         #[test]
         fn each_line_is_a_queue(steps in prop::collection::vec((0usize..4, any::<bool>()), 0..200)) {
-            let mut lists = Lists::new(4);
+            let mut lists = Lists::new(3);
+            lists.add();
             let mut truth = vec![VecDeque::new(); 4];
             let mut most = 0;
             for (id, (list, arrives)) in steps.into_iter().enumerate() {
@@ -95,6 +110,7 @@ mod tests {
                 let waiting: usize = truth.iter().map(VecDeque::len).sum();
                 most = most.max(waiting);
                 prop_assert_eq!(lists.packets(), waiting);
+                prop_assert_eq!(lists.len(list), truth[list].len());
             }
             prop_assert_eq!(lists.nodes.len(), most, "a place that has become free is used again");
         }

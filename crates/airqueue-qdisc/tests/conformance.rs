@@ -5,8 +5,9 @@ use airqueue_core::{
     DataRate, Drops, Ecn, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
 };
 use airqueue_qdisc::{
-    Accounted, Adaptive, AdaptiveParams, Behaviour, Codel, CodelParams, DropFrom, DropTail,
-    FqCodel, FqCodelParams, PerFlow, Pie, PieParams, Rdqm, RdqmParams, RdqmWeight, Red, RedParams,
+    Accounted, Adaptive, AdaptiveParams, AqlParams, Behaviour, Codel, CodelParams, DropFrom,
+    DropTail, FqCodel, FqCodelParams, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm,
+    RdqmParams, RdqmWeight, Red, RedParams,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,6 +26,11 @@ enum Call {
     },
     Peek {
         after: i64,
+    },
+    /// Looks for a packet for a neighbour, and takes it.
+    Along {
+        after: i64,
+        hop: u16,
     },
     /// The link is done with the oldest packet that it has; what it tells of it.
     Sent {
@@ -77,7 +83,8 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(after, flow, size, ecn)| Call::Enqueue { after, flow, size, ecn }),
         30 => after().prop_map(|after| Call::Dequeue { after }),
         10 => after().prop_map(|after| Call::Peek { after }),
-        30 => sent(),
+        20 => sent(),
+        10 => (after(), 0u16..4).prop_map(|(after, hop)| Call::Along { after, hop }),
         1 => (after(), limit()).prop_map(|(after, limit)| Call::Limit { after, limit }),
     ]
 }
@@ -116,6 +123,7 @@ impl<Q: QueueDisc> Trial<Q> {
         let (Call::Enqueue { after, .. }
         | Call::Dequeue { after }
         | Call::Peek { after }
+        | Call::Along { after, .. }
         | Call::Sent { after, .. }
         | Call::Limit { after, .. }) = *call;
         self.now += Span::from_micros(after);
@@ -125,6 +133,7 @@ impl<Q: QueueDisc> Trial<Q> {
                 self.dequeue();
             }
             Call::Peek { .. } => self.peek_then_dequeue(),
+            Call::Along { hop, .. } => self.peek_then_dequeue_along(hop),
             Call::Sent { acknowledged, airtime, feedback, .. } => {
                 if let Some(packet) = self.handed_out.pop_front() {
                     let sent = Sent { packet, acknowledged, airtime, feedback };
@@ -148,7 +157,10 @@ impl<Q: QueueDisc> Trial<Q> {
     fn dequeue(&mut self) -> Option<u64> {
         let packet = self.queue.dequeue(self.now, &mut self.drops);
         self.collect_drops();
-        let packet = packet?;
+        self.leave(packet?)
+    }
+
+    fn leave(&mut self, packet: Packet) -> Option<u64> {
         let (offered, at) =
             self.inside.remove(&packet.id).expect("a delivered packet was offered and not gone");
         let ecn = self.check_mark(&offered, &packet);
@@ -179,6 +191,16 @@ impl<Q: QueueDisc> Trial<Q> {
         let len = self.queue.len_packets();
         assert_eq!(peeked, self.dequeue(), "dequeue keeps to what peek promised");
         assert_eq!(self.queue.len_packets(), len - usize::from(peeked.is_some()));
+    }
+
+    fn peek_then_dequeue_along(&mut self, hop: u16) {
+        let peeked = self.queue.peek_along(hop, self.now, &mut self.drops).copied();
+        self.collect_drops();
+        assert!(peeked.is_none_or(|packet| packet.hop == hop), "it is for that neighbour");
+        let packet = self.queue.dequeue_along(hop, self.now, &mut self.drops);
+        self.collect_drops();
+        assert_eq!(peeked.map(|p| p.id), packet.map(|p| p.id), "it keeps to what was promised");
+        packet.map(|packet| self.leave(packet));
     }
 
     fn collect_drops(&mut self) {
@@ -266,6 +288,17 @@ fn hasty_pie() -> PieParams {
     }
 }
 
+/// Queues that flows of several stations must share, and a limit that holds packets back.
+fn hasty_mac80211() -> Mac80211Params {
+    let aql = AqlParams {
+        low: Span::from_micros(900),
+        high: Span::from_millis(3),
+        threshold: Span::from_millis(4),
+    };
+    let aql = Some(aql);
+    Mac80211Params { codel: hasty_codel(), flows: 2, limit: 20, aql, ..Mac80211Params::default() }
+}
+
 fn hasty_adaptive() -> AdaptiveParams {
     AdaptiveParams {
         rtt: Span::from_millis(20),
@@ -308,6 +341,9 @@ conforms! {
     pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
     adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
     adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);
+    mac80211: Mac80211::new(hasty_mac80211(), &mut chance()).with_link_layer(14);
+    mac80211_by_turns: Mac80211::new(Mac80211Params { airtime: None, aql: None, ..hasty_mac80211() }, &mut chance());
+    mac80211_of_nothing: Mac80211::new(Mac80211Params { flows: 0, quantum: 0, limit: 0, airtime: Some(Span::ZERO), aql: Some(AqlParams { low: Span::ZERO, high: Span::ZERO, threshold: Span::ZERO }), ..hasty_mac80211() }, &mut chance());
     rdqm: Rdqm::new(RdqmParams::default(), Limit::Packets(20)).with_link_layer(14);
     rdqm_by_rtt: Rdqm::new(RdqmParams { weight: RdqmWeight::Rtt, beyond_limit: false, floor: false, expiry: Span::from_millis(5), expiry_rtts: 1 }, Limit::Bytes(9000));
     rdqm_of_nothing: Rdqm::new(RdqmParams { expiry: Span::ZERO, ..RdqmParams::default() }, Limit::Packets(0));

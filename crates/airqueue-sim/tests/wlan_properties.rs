@@ -118,7 +118,7 @@ fn keeps(discipline: &Discipline) -> bool {
         Discipline::DropTail(from) | Discipline::DeficitRoundRobin { drop_from: from, .. } => {
             *from == DropFrom::Tail
         }
-        Discipline::Codel(_) | Discipline::FqCodel(_) => false,
+        Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::Mac80211(_) => false,
         Discipline::Red(_) | Discipline::Pie(_) => true,
         Discipline::Adaptive(_) | Discipline::Rdqm(_) => true,
     }

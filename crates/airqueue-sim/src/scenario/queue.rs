@@ -2,21 +2,23 @@
 
 use super::error::{Result, wrong};
 use super::file::{
-    AdaptiveTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, PieTable, QueueTable,
-    RdqmTable, RedTable,
+    AdaptiveTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, Mac80211Table, PieTable,
+    QueueTable, RdqmTable, RedTable,
 };
 use super::layers::{Given, Layers};
-use super::quantity::{Dimension, Quantity};
+use super::quantity::{Dimension, Quantity, Size};
 use crate::wlan::{Discipline, QueueSpec};
 use airqueue_core::{Limit, Span};
+use airqueue_qdisc::mac80211::LEAST_TURN;
 use airqueue_qdisc::{
-    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RdqmParams, RedParams, red,
+    AdaptiveParams, AqlParams, CodelParams, DropFrom, FqCodelParams, Mac80211Params, PieParams,
+    RdqmParams, RedParams, red,
 };
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 /// As in Linux.
-const MOST_FQ_CODEL_FLOWS: u32 = 65_536;
+const MOST_FLOW_QUEUES: u32 = 65_536;
 const LEAST_FQ_CODEL_QUANTUM: u32 = 256;
 /// A turn of less would pass mostly without a packet, and rounds of turns take time.
 const LEAST_QUANTUM: u32 = 64;
@@ -44,9 +46,12 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
     let mut spec = QueueSpec::new(match name {
         DisciplineName::DropTail | DisciplineName::Drr | DisciplineName::Rdqm => Limit::Packets(50),
         DisciplineName::FqCodel => Limit::Packets(FqCodelParams::default().limit),
+        DisciplineName::Mac80211 => Limit::Packets(Mac80211Params::default().limit),
         _ => Limit::Packets(1000),
     });
-    if aggregates && !matches!(name, DisciplineName::DropTail) {
+    let searched =
+        [DisciplineName::DropTail, DisciplineName::Rdqm, DisciplineName::Mac80211].contains(&name);
+    if aggregates && !searched {
         spec.ring_packets = AGGREGATING_RING;
     }
     take!(spec.limit, layers.limit, plain);
@@ -72,6 +77,10 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         }
         DisciplineName::Rdqm => {
             Discipline::Rdqm(rdqm(&layers.within("rdqm", |q| q.rdqm.as_ref()))?)
+        }
+        DisciplineName::Mac80211 => {
+            let own = layers.within("mac80211", |q| q.mac80211.as_ref());
+            Discipline::Mac80211(mac80211(&own, spec.limit)?)
         }
     };
     Ok(spec)
@@ -109,6 +118,7 @@ pub(super) fn check_used(
 pub(super) fn limits(queue: &QueueSpec) -> impl Iterator<Item = Limit> {
     let other = match queue.discipline {
         Discipline::FqCodel(params) => Some(Limit::Bytes(params.memory_limit)),
+        Discipline::Mac80211(params) => Some(Limit::Bytes(params.memory_limit)),
         Discipline::Adaptive(params) => Some(Limit::Bytes(params.floor_bytes)),
         _ => None,
     };
@@ -190,6 +200,42 @@ fn codel(layers: &Layers<'_, CodelTable>) -> Result<CodelParams> {
     Ok(params)
 }
 
+fn flow_queues(&flows: &u32) -> Checked<u32> {
+    let fits = (1..=MOST_FLOW_QUEUES).contains(&flows);
+    fits.then_some(flows).ok_or_else(|| format!("found {flows}, expected 1 to {MOST_FLOW_QUEUES}"))
+}
+
+/// A limit in bytes beside `limit`.
+fn memory_limit(limit: Limit) -> impl Fn(&Quantity<Size>) -> Checked<u64> {
+    move |given| match limit {
+        Limit::Packets(_) => plain(given).map(u64::from),
+        Limit::Bytes(_) => {
+            Err("limit is in bytes, and says the same; leave one of them out".into())
+        }
+    }
+}
+
+fn mac80211(layers: &Layers<'_, Mac80211Table>, limit: Limit) -> Result<Mac80211Params> {
+    let mut params = Mac80211Params::default();
+    let (mut fair, mut limited) = (true, true);
+    take!(fair, layers.airtime_fairness, flag);
+    take!(params.airtime, layers.turn, |turn| least(LEAST_TURN, "50 us")(turn).map(Some));
+    params.airtime = params.airtime.filter(|_| fair);
+    let mut aql = AqlParams::default();
+    take!(limited, layers.aql, flag);
+    take!(aql.low, layers.aql_low, plain);
+    take!(aql.high, layers.aql_high, plain);
+    take!(aql.threshold, layers.aql_threshold, plain);
+    params.aql = limited.then_some(aql);
+    take!(params.codel.target, layers.target, plain);
+    take!(params.codel.interval, layers.interval, least(LEAST_INTERVAL, "1 ms"));
+    take!(params.codel.ecn, layers.ecn, flag);
+    take!(params.flows, layers.flows, flow_queues);
+    take!(params.quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
+    take!(params.memory_limit, layers.memory_limit, memory_limit(limit));
+    Ok(params)
+}
+
 fn fq_codel(layers: &Layers<'_, FqCodelTable>, limit: Limit) -> Result<FqCodelParams> {
     let mut params = FqCodelParams::default();
     take!(params.codel.target, layers.target, plain);
@@ -198,17 +244,9 @@ fn fq_codel(layers: &Layers<'_, FqCodelTable>, limit: Limit) -> Result<FqCodelPa
     take!(params.codel.ecn, layers.ecn, flag);
     take!(params.codel.ce_threshold, layers.ce_threshold, some);
     take!(params.codel.behaviour, layers.behaviour, named);
-    take!(params.flows, layers.flows, |&flows| {
-        let fits = (1..=MOST_FQ_CODEL_FLOWS).contains(&flows);
-        fits.then_some(flows)
-            .ok_or_else(|| format!("found {flows}, expected 1 to {MOST_FQ_CODEL_FLOWS}"))
-    });
+    take!(params.flows, layers.flows, flow_queues);
     take!(params.quantum, layers.quantum, least(LEAST_FQ_CODEL_QUANTUM, "256 B"));
-    take!(params.memory_limit, layers.memory_limit, |given| match limit {
-        Limit::Packets(_) => plain(given).map(u64::from),
-        Limit::Bytes(_) =>
-            Err("limit is in bytes, and says the same; leave one of them out".into()),
-    });
+    take!(params.memory_limit, layers.memory_limit, memory_limit(limit));
     take!(params.drop_batch, layers.drop_batch, least(1, "1 packet"));
     Ok(params)
 }
@@ -303,7 +341,7 @@ fn drr(layers: &Layers<'_, DrrTable>) -> Result<u32> {
 
 fn rdqm(layers: &Layers<'_, RdqmTable>) -> Result<RdqmParams> {
     let mut params = RdqmParams::default();
-    take!(params.weight, layers.weight, |&name| Ok::<_, &str>(name.into()));
+    take!(params.weight, layers.weight, named);
     take!(params.beyond_limit, layers.beyond_limit, flag);
     take!(params.floor, layers.floor, flag);
     take!(params.expiry, layers.expiry, plain);

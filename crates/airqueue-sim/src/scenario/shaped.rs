@@ -1,7 +1,7 @@
 //! A queue of a scenario on its own, with a token bucket in the place of the MAC.
 
-use super::error::{Result, error};
-use super::file::QueueTable;
+use super::error::{Result, error, wrong};
+use super::file::{DisciplineName, QueueTable};
 use super::layers::Layers;
 use super::queue;
 use super::table::Table;
@@ -27,7 +27,14 @@ pub fn shaped_queue(
     let table: Table<QueueTable> = serde_path_to_error::deserialize(value)?;
     let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
     let queue = queue::queue(&layers, false)?;
-    queue::check_used("queue", &table, &[queue::discipline(&layers)])?;
+    let name = queue::discipline(&layers);
+    queue::check_used("queue", &table, &[name])?;
+    if name == DisciplineName::Mac80211 {
+        // It would wait for reports for ever.
+        let problem = "\"mac80211\" shares airtime, and a token bucket tells of none; choose another, or \
+                       simulate a network";
+        return wrong("queue.discipline", problem);
+    }
     let spec = DeviceSpec {
         limit: queue.limit,
         drop_from: DropFrom::Tail,

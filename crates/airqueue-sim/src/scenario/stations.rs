@@ -173,15 +173,18 @@ impl Stations {
         Ok(())
     }
 
-    /// Memory is set aside for rings and for FQ-CoDel's queues.
+    /// Memory is set aside for rings and for flow queues.
     fn check_memory(&self) -> Result<()> {
         let (mut rings, mut flows) = (0usize, 0usize);
         for (at, members) in self.members.iter().enumerate() {
             for queue in self.specs[members.clone()].iter().flat_map(|spec| &spec.queues) {
                 rings += queue.ring_packets;
-                if let Discipline::FqCodel(params) = queue.discipline {
-                    flows += params.flows as usize;
-                }
+                let (of, name) = match queue.discipline {
+                    Discipline::FqCodel(params) => (params.flows, "fq_codel"),
+                    Discipline::Mac80211(params) => (params.flows, "mac80211"),
+                    _ => (0, ""),
+                };
+                flows += of as usize;
                 if rings > MOST_RING_PACKETS {
                     let problem = format_args!(
                         "all rings together hold more than {MOST_RING_PACKETS} packets"
@@ -192,7 +195,7 @@ impl Stations {
                     let problem = format_args!(
                         "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
                     );
-                    return wrong(format_args!("stations[{at}].queue.fq_codel.flows"), problem);
+                    return wrong(format_args!("stations[{at}].queue.{name}.flows"), problem);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use airqueue_core::{Ecn, Limit, QueueDisc, Span, Stream, Time};
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
-    PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
+    Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
 };
 use airqueue_transport::traffic::{SourceError, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -37,6 +37,8 @@ pub enum Discipline {
     Adaptive(AdaptiveParams),
     /// [`Rdqm`], which divides the limit.
     Rdqm(RdqmParams),
+    /// [`Mac80211`]; the limit stands in the place of that of the parameters which is in the same unit.
+    Mac80211(Mac80211Params),
 }
 
 /// An interface of a station: the queue of one access category.
@@ -176,6 +178,11 @@ impl QueueSpec {
             }
             Discipline::DeficitRoundRobin { quantum, drop_from } => {
                 Box::new(PerFlow::new(move |_| droptail(drop_from)).with_quantum(quantum))
+            }
+            Discipline::Mac80211(params) => {
+                let mut queue = Mac80211::new(params, &mut chance).with_link_layer(link);
+                queue.set_limit(limit);
+                Box::new(queue)
             }
             Discipline::Rdqm(params) => Box::new(Rdqm::new(params, limit).with_link_layer(link)),
             Discipline::Adaptive(params) => {

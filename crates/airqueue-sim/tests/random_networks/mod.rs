@@ -6,7 +6,8 @@
 use super::cells::at;
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_qdisc::{
-    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, PieParams, RdqmParams, RedParams,
+    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, Mac80211Params, PieParams, RdqmParams,
+    RedParams,
 };
 use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -221,6 +222,8 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
         Discipline::Pie(pie),
         Discipline::DeficitRoundRobin { quantum: 500, drop_from },
+        Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),
+        Discipline::Mac80211(Mac80211Params { codel, aql: None, ..Mac80211Params::default() }),
         Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),
         Discipline::Adaptive(AdaptiveParams { floor_bytes: 4000, ..AdaptiveParams::default() }),
     ])

@@ -15,7 +15,7 @@ pub(in crate::scenario) struct QueueTable {
     /// name has its parameters.
     pub(in crate::scenario) discipline: Option<DisciplineName>,
     /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow. The
-    /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, and `1000 packets` for
+    /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, `8192 packets` for mac80211, and `1000 packets` for
     /// the others.
     pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
     /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
@@ -40,6 +40,8 @@ pub(in crate::scenario) struct QueueTable {
     pub(in crate::scenario) adaptive: Option<Table<AdaptiveTable>>,
     /// The parameters of RDQM.
     pub(in crate::scenario) rdqm: Option<Table<RdqmTable>>,
+    /// The parameters of the queues of mac80211.
+    pub(in crate::scenario) mac80211: Option<Table<Mac80211Table>>,
 }
 
 /// A queue discipline.
@@ -64,6 +66,9 @@ pub(in crate::scenario) enum DisciplineName {
     Adaptive,
     /// RDQM (Kliazovich and others, 2011): the limit is divided among flows by what their receivers report.
     Rdqm,
+    /// The queues of Linux's mac80211: FQ-CoDel for each station, stations take turns by airtime, and the
+    /// airtime handed to the MAC is limited.
+    Mac80211,
 }
 
 /// What a full queue drops.
@@ -233,6 +238,38 @@ pub(in crate::scenario) struct RdqmTable {
     pub(in crate::scenario) expiry_rtts: Option<u32>,
 }
 
+/// The queues of mac80211.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct Mac80211Table {
+    /// Stations take turns by airtime, and not frame by frame. The default is true.
+    pub(in crate::scenario) airtime_fairness: Option<bool>,
+    /// The airtime of a turn. The default is `256 us`.
+    pub(in crate::scenario) turn: Option<Quantity<Duration>>,
+    /// What the packets handed to ring and MAC may take on the air is limited (airtime queue limits). The
+    /// default is true.
+    pub(in crate::scenario) aql: Option<bool>,
+    /// A station always gets another packet while those that it has will take less. The default is `5 ms`.
+    pub(in crate::scenario) aql_low: Option<Quantity<Duration>>,
+    /// The same while those of all stations will take less than the threshold. The default is `12 ms`.
+    pub(in crate::scenario) aql_high: Option<Quantity<Duration>>,
+    /// The threshold. The default is `24 ms`.
+    pub(in crate::scenario) aql_threshold: Option<Quantity<Duration>>,
+    /// The acceptable standing delay of a flow. The default is `20 ms`.
+    pub(in crate::scenario) target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub(in crate::scenario) interval: Option<Quantity<Duration>>,
+    /// Marks ECN-capable packets and does not drop them. The default is true.
+    pub(in crate::scenario) ecn: Option<bool>,
+    /// Number of queues to which flows of all stations are hashed. The default is 4096.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(in crate::scenario) flows: Option<u32>,
+    /// What a flow's queue sends in one turn. The default is `300 B`.
+    pub(in crate::scenario) quantum: Option<Quantity<Size>>,
+    /// The most that all queues hold, beside a limit in packets. The default is `16777216 B`.
+    pub(in crate::scenario) memory_limit: Option<Quantity<Size>>,
+}
+
 /// A weight of flows.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -282,6 +319,7 @@ impl DisciplineName {
             DisciplineName::Drr => "drr",
             DisciplineName::Adaptive => "adaptive",
             DisciplineName::Rdqm => "rdqm",
+            DisciplineName::Mac80211 => "mac80211",
         }
     }
 
@@ -302,6 +340,7 @@ impl QueueTable {
             (DisciplineName::Drr, self.drr.is_some()),
             (DisciplineName::Adaptive, self.adaptive.is_some()),
             (DisciplineName::Rdqm, self.rdqm.is_some()),
+            (DisciplineName::Mac80211, self.mac80211.is_some()),
         ];
         given.into_iter().filter_map(|(name, given)| given.then_some(name))
     }

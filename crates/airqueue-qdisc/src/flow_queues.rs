@@ -1,0 +1,231 @@
+//! Flow queues that are served in turn by bytes, new ones first, each under CoDel: what FQ-CoDel (RFC 8290) and the
+//! queues of Linux's mac80211 have in common.
+
+use crate::codel::{CodelParams, Control};
+use crate::lists::Lists;
+use airqueue_core::{DropReason, Drops, Packet, Time};
+use std::collections::VecDeque;
+
+/// All flow queues, and what each holds.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueues {
+    codel: CodelParams,
+    /// Bytes, link layer included, that a queue may send in one turn.
+    quantum: u32,
+    link_layer: u32,
+    waiting: Lists,
+    flows: Vec<Flow>,
+    /// Bytes of each flow, apart from the flows: the search for the greatest reads nothing else.
+    backlogs: Vec<u64>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    control: Control,
+    /// Bytes that it may still send in this turn.
+    deficit: i64,
+    /// It is in one of the two lists.
+    listed: bool,
+    /// Whose lists these are, in the caller's numbers.
+    owner: u32,
+}
+
+/// The flow queues that take turns with each other, and what they hold together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turns {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    bytes: u64,
+}
+
+/// What a full store got rid of.
+pub(crate) struct Shed {
+    /// Whose queue it was.
+    pub(crate) owner: u32,
+    /// How many packets.
+    pub(crate) packets: usize,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+}
+
+impl Turns {
+    /// No queues, with room for so many.
+    pub(crate) fn with_capacity(queues: usize) -> Turns {
+        let (new, old) = (VecDeque::with_capacity(queues), VecDeque::with_capacity(queues));
+        Turns { new, old, bytes: 0 }
+    }
+
+    /// Bytes that the queues hold.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// So many bytes were shed.
+    pub(crate) fn shed(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+    }
+}
+
+impl FlowQueues {
+    pub(crate) fn new(codel: CodelParams, quantum: u32, queues: usize) -> FlowQueues {
+        FlowQueues {
+            codel,
+            quantum,
+            link_layer: 0,
+            waiting: Lists::new(queues),
+            flows: vec![Flow::default(); queues],
+            backlogs: vec![0; queues],
+            bytes: 0,
+        }
+    }
+
+    /// From now on counts `bytes` on top of each IP packet. Only for empty queues.
+    pub(crate) fn set_link_layer(&mut self, bytes: u32) {
+        debug_assert!(self.bytes == 0);
+        self.link_layer = bytes;
+    }
+
+    /// Another queue; its number.
+    pub(crate) fn add(&mut self) -> u32 {
+        self.waiting.add();
+        self.flows.push(Flow::default());
+        self.backlogs.push(0);
+        self.flows.len() as u32 - 1
+    }
+
+    /// What a packet counts in bytes.
+    pub(crate) fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// Packets in all queues.
+    pub(crate) fn packets(&self) -> usize {
+        self.waiting.packets()
+    }
+
+    /// Bytes in all queues.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whose turns a queue takes part in, if it takes part in any.
+    pub(crate) fn owner(&self, at: usize) -> Option<u32> {
+        let flow = &self.flows[at];
+        flow.listed.then_some(flow.owner)
+    }
+
+    /// A packet joins a queue, which takes part in `turns`: those of `owner`.
+    pub(crate) fn push(
+        &mut self,
+        at: usize,
+        owner: u32,
+        turns: &mut Turns,
+        mut packet: Packet,
+        now: Time,
+    ) {
+        packet.enqueued = now;
+        let cost = self.cost(&packet);
+        self.waiting.push(at, packet);
+        self.backlogs[at] += cost;
+        self.bytes += cost;
+        turns.bytes += cost;
+        let flow = &mut self.flows[at];
+        if !flow.listed {
+            let deficit = i64::from(self.quantum);
+            *flow = Flow { listed: true, owner, deficit, ..*flow };
+            turns.new.push_back(at as u32);
+        }
+    }
+
+    /// The packet that leaves next (RFC 8290, section 4.2; Linux: `fq_tin_dequeue`).
+    pub(crate) fn pop(
+        &mut self,
+        turns: &mut Turns,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<Packet> {
+        loop {
+            let is_new = !turns.new.is_empty();
+            let list = if is_new { &mut turns.new } else { &mut turns.old };
+            let at = *list.front()?;
+            let flow = &mut self.flows[at as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += i64::from(self.quantum);
+                list.pop_front();
+                turns.old.push_back(at);
+                continue;
+            }
+            if let Some(packet) = self.take_from(at as usize, turns, now, drops) {
+                self.flows[at as usize].deficit -= self.cost(&packet) as i64;
+                return Some(packet);
+            }
+            // An empty new queue must wait for the old ones: it would be served first again, and
+            // they starve, if it were forgotten and a packet came at once.
+            let list = if is_new { &mut turns.new } else { &mut turns.old };
+            list.pop_front();
+            if is_new && !turns.old.is_empty() {
+                turns.old.push_back(at);
+            } else {
+                self.flows[at as usize].listed = false;
+            }
+        }
+    }
+
+    /// What CoDel lets a flow send.
+    fn take_from(
+        &mut self,
+        at: usize,
+        turns: &mut Turns,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<Packet> {
+        let FlowQueues { waiting, backlogs, bytes, link_layer, flows, codel, .. } = self;
+        let take = || {
+            let packet = waiting.pop(at)?;
+            let cost = u64::from(packet.size) + u64::from(*link_layer);
+            backlogs[at] -= cost;
+            *bytes -= cost;
+            turns.bytes -= cost;
+            Some((packet, turns.bytes))
+        };
+        flows[at].control.dequeue(codel, now, take, drops)
+    }
+
+    /// The queue with the most bytes.
+    pub(crate) fn fattest(&self) -> usize {
+        let mut fattest = 0;
+        for (at, &backlog) in self.backlogs.iter().enumerate() {
+            if backlog > self.backlogs[fattest] {
+                fattest = at;
+            }
+        }
+        fattest
+    }
+
+    /// Packets and bytes of a queue.
+    pub(crate) fn backlog(&self, at: usize) -> (usize, u64) {
+        (self.waiting.len(at), self.backlogs[at])
+    }
+
+    /// Takes packets from the head of a queue until so many, or so many bytes, are gone; at least one.
+    pub(crate) fn shed(&mut self, at: usize, most: usize, enough: u64, drops: &mut Drops) -> Shed {
+        let (mut packets, mut bytes) = (0, 0);
+        while let Some(packet) = self.waiting.pop(at) {
+            drops.push(packet, DropReason::Head);
+            packets += 1;
+            bytes += self.cost(&packet);
+            if packets >= most || bytes >= enough {
+                break;
+            }
+        }
+        self.backlogs[at] -= bytes;
+        self.bytes -= bytes;
+        Shed { owner: self.flows[at].owner, packets, bytes }
+    }
+
+    /// Makes CoDel's signal stronger: so many packets of a queue were dropped for want of room.
+    pub(crate) fn add_drops(&mut self, at: usize, packets: u32) {
+        self.flows[at].control.add_drops(packets);
+    }
+}

@@ -1,0 +1,364 @@
+//! The queues of Linux's mac80211: flow queues under CoDel for each station, airtime shared among the stations, and a
+//! limit on the airtime that is handed to the device (Høiland-Jørgensen and others, "Ending the Anomaly", USENIX ATC
+//! 2017; airtime queue limits, AQL, since Linux 5.5).
+
+use crate::Behaviour;
+use crate::airtime::Airtime;
+use crate::codel::CodelParams;
+use crate::flow_hash::FlowHash;
+use crate::flow_queues::{FlowQueues, Turns};
+use airqueue_core::{Drops, Limit, Packet, QueueDisc, Sent, Span, Stream, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What the queues are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mac80211Params {
+    /// CoDel, for each flow queue.
+    pub codel: CodelParams,
+    /// Number of flow queues of all stations; 0 is taken for 1. Each station has one more to itself.
+    pub flows: u32,
+    /// Bytes, link layer included, that a flow queue may send in one turn; 0 is taken for 1.
+    pub quantum: u32,
+    /// Packets that all queues hold together.
+    pub limit: u32,
+    /// Bytes that they hold together, link layer included. (Linux counts the memory of its buffers.)
+    pub memory_limit: u64,
+    /// The airtime of a station's turn, its weight; less than [`LEAST_TURN`] is taken for that. `None`: stations take
+    /// turns frame by frame, whatever air these take.
+    pub airtime: Option<Span>,
+    /// How much airtime may be handed out.
+    pub aql: Option<AqlParams>,
+}
+
+/// The shortest turn: with less many would pass for each packet.
+pub const LEAST_TURN: Span = Span::from_micros(50);
+
+/// Airtime queue limits: what the packets of a station may take that were handed out and are not yet sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AqlParams {
+    /// A station always gets another packet while its own will take less than this,
+    pub low: Span,
+    /// or less than this while those of all stations will take less than the threshold.
+    pub high: Span,
+    /// For all stations together.
+    pub threshold: Span,
+}
+
+impl Default for AqlParams {
+    /// 5, 12 and 24 ms, as in Linux (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`, `..._H`, `IEEE80211_AQL_THRESHOLD`).
+    fn default() -> AqlParams {
+        AqlParams {
+            low: Span::from_millis(5),
+            high: Span::from_millis(12),
+            threshold: Span::from_millis(24),
+        }
+    }
+}
+
+impl Default for Mac80211Params {
+    /// As in Linux (`ieee80211_txq_setup_flows`, `fq_init`, `sta_info_alloc`): CoDel with 20 ms, 100 ms, ECN and no
+    /// allowance for an MTU; 4096 flow queues, 300 bytes, 8192 packets, 16 MiB; turns of 256 µs; AQL.
+    fn default() -> Mac80211Params {
+        Mac80211Params {
+            codel: CodelParams {
+                target: Span::from_millis(20),
+                interval: Span::from_millis(100),
+                mtu: 0,
+                ecn: true,
+                ce_threshold: None,
+                behaviour: Behaviour::Linux,
+            },
+            flows: 4096,
+            quantum: 300,
+            limit: 8192,
+            memory_limit: 16 << 20,
+            airtime: Some(Span::from_micros(256)),
+            aql: Some(AqlParams::default()),
+        }
+    }
+}
+
+/// The queues of one access category, for all stations (neighbours, [`Packet::hop`]) that its packets go to.
+///
+/// **Flows** of all stations are hashed to one set of queues. A queue that another station's flow is in at the time is
+/// no one else's: the flow goes to its station's own queue (`fq_flow_classify`), and stays there while packets of it
+/// wait there, which Linux lets the next ones overtake. A station's flow queues take turns by
+/// bytes, new ones first, each under CoDel, as in FQ-CoDel. When there is no room half of the queue with the most
+/// bytes is dropped from its head, at most 32 packets (`fq_flow_drop`).
+///
+/// **Stations** take turns by airtime (`ieee80211_next_txq`). A station is served while it has some of its turn left;
+/// what its packets really took is charged as [`QueueDisc::on_sent`] tells it, and with AQL what those on their way will
+/// take is held against it meanwhile. One that has nothing left gets another turn and goes to the end. One that begins
+/// goes to the front: if it has had less air than the others it waits for none of them.
+///
+/// **AQL**: a station whose packets in the device will take too long gets no more for now
+/// (`ieee80211_txq_airtime_check`): [`QueueDisc::dequeue`] may return `None` although packets wait. It is for links that
+/// report every packet. What a packet will take is expected from what bytes of its station took lately; Linux asks
+/// the rate control.
+///
+/// There is one of these for each access category, and each has its own airtime. Linux has one set of flow queues for
+/// all categories, and one threshold.
+#[derive(Clone, Debug)]
+pub struct Mac80211 {
+    params: Mac80211Params,
+    hash: FlowHash,
+    queues: FlowQueues,
+    stations: Vec<Station>,
+    airtime: Airtime,
+    /// Stations with packets, the one to be served first. One that has none left is found out when its turn comes.
+    active: VecDeque<u16>,
+    /// The station that `peek` has promised.
+    chosen: Option<u16>,
+    /// Packets that CoDel has let go and that have not left, and their bytes.
+    decided: usize,
+    decided_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Station {
+    turns: Turns,
+    /// Its own flow queue, and how many packets in it belong to which of the others.
+    own: u32,
+    diverted: BTreeMap<u32, u32>,
+    active: bool,
+    /// The packet that leaves next, if a look has decided that.
+    next: Option<Packet>,
+}
+
+impl Mac80211 {
+    /// Empty queues that count IP bytes. `chance` gives the hash its key.
+    pub fn new(params: Mac80211Params, chance: &mut Stream) -> Mac80211 {
+        let params = Mac80211Params {
+            flows: params.flows.max(1),
+            quantum: params.quantum.max(1),
+            airtime: params.airtime.map(|turn| turn.max(LEAST_TURN)),
+            ..params
+        };
+        Mac80211 {
+            params,
+            hash: FlowHash::new(chance),
+            queues: FlowQueues::new(params.codel, params.quantum, params.flows as usize),
+            stations: Vec::new(),
+            airtime: Airtime::default(),
+            active: VecDeque::new(),
+            chosen: None,
+            decided: 0,
+            decided_bytes: 0,
+        }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    pub fn with_link_layer(mut self, bytes: u32) -> Mac80211 {
+        self.queues.set_link_layer(bytes);
+        self
+    }
+
+    fn learn(&mut self, hop: u16) {
+        while self.stations.len() <= usize::from(hop) {
+            let own = self.queues.add();
+            self.stations.push(Station {
+                turns: Turns::default(),
+                own,
+                diverted: BTreeMap::new(),
+                active: false,
+                next: None,
+            });
+            self.airtime.add(self.params.airtime.unwrap_or(Span::ZERO));
+        }
+    }
+
+    fn place(&self, packet: &Packet) -> u32 {
+        self.hash.place(packet.flow, self.params.flows) as u32
+    }
+
+    /// The flow queue that a packet joins (`fq_flow_classify`).
+    fn classify(&mut self, packet: &Packet) -> usize {
+        let place = self.place(packet);
+        let owner = self.queues.owner(place as usize);
+        let station = &mut self.stations[usize::from(packet.hop)];
+        let taken = owner.is_some_and(|owner| owner != u32::from(packet.hop));
+        if !taken && !station.diverted.contains_key(&place) {
+            return place as usize;
+        }
+        *station.diverted.entry(place).or_default() += 1;
+        station.own as usize
+    }
+
+    /// A packet has left its flow queue.
+    fn unclassify(&mut self, packet: &Packet) {
+        let place = self.place(packet);
+        let diverted = &mut self.stations[usize::from(packet.hop)].diverted;
+        if let Some(packets) = diverted.get_mut(&place) {
+            *packets -= 1;
+            if *packets == 0 {
+                diverted.remove(&place);
+            }
+        }
+    }
+
+    /// The same for what was dropped, behind the first `before`.
+    fn unclassify_dropped(&mut self, before: usize, drops: &Drops) {
+        for drop in &drops.as_slice()[before..] {
+            self.unclassify(&drop.packet);
+        }
+    }
+
+    fn make_room(&mut self, drops: &mut Drops) {
+        while self.len_packets() > self.params.limit as usize
+            || self.len_bytes() > self.params.memory_limit
+        {
+            let fattest = self.queues.fattest();
+            let (packets, _) = self.queues.backlog(fattest);
+            if packets == 0 {
+                // All that is left has been promised.
+                return;
+            }
+            let before = drops.as_slice().len();
+            let shed = self.queues.shed(fattest, (packets / 2).clamp(1, 32), u64::MAX, drops);
+            self.stations[shed.owner as usize].turns.shed(shed.bytes);
+            self.unclassify_dropped(before, drops);
+        }
+    }
+
+    /// Whether a station may be given another packet (`ieee80211_txq_airtime_check`).
+    fn is_within_limit(&self, at: usize) -> bool {
+        let Some(aql) = self.params.aql else { return true };
+        let pending = self.airtime.pending(at);
+        let low = pending == Span::ZERO || pending < aql.low;
+        low || pending < aql.high && self.airtime.pending_of_all() < aql.threshold
+    }
+
+    /// Decides which packet of a station leaves next, if it has any. It is then in `next`.
+    fn decide(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let at = usize::from(hop);
+        if self.stations.get(at)?.next.is_none() {
+            let before = drops.as_slice().len();
+            let next = self.queues.pop(&mut self.stations[at].turns, now, drops);
+            self.unclassify_dropped(before, drops);
+            if let Some(packet) = &next {
+                self.unclassify(packet);
+                self.decided += 1;
+                self.decided_bytes += self.queues.cost(packet);
+            }
+            self.stations[at].next = next;
+        }
+        self.stations[at].next.as_ref()
+    }
+
+    /// The station whose turn it is and that has a packet, which is then decided (`ieee80211_next_txq`).
+    fn choose(&mut self, now: Time, drops: &mut Drops) -> Option<u16> {
+        // So many have been passed over since one was found that may be given a packet.
+        let mut passed = 0;
+        while passed < self.active.len() {
+            let hop = *self.active.front()?;
+            let at = usize::from(hop);
+            let within = self.is_within_limit(at);
+            passed = if within { 0 } else { passed + 1 };
+            if let Some(turn) = self.params.airtime
+                && self.airtime.left(at, self.params.aql.is_some()) < Span::ZERO
+            {
+                self.airtime.refill(at, turn);
+                self.active.rotate_left(1);
+            } else if !within {
+                self.active.rotate_left(1);
+            } else if self.decide(hop, now, drops).is_some() {
+                return Some(hop);
+            } else {
+                self.active.pop_front();
+                self.stations[at].active = false;
+            }
+        }
+        None
+    }
+
+    /// A station's decided packet leaves (`ieee80211_return_txq`).
+    fn hand_out(&mut self, hop: u16) -> Option<Packet> {
+        let at = usize::from(hop);
+        let packet = self.stations[at].next.take()?;
+        let cost = self.queues.cost(&packet);
+        self.decided -= 1;
+        self.decided_bytes -= cost;
+        self.airtime.on_handed_out(at, cost);
+        if self.stations[at].turns.bytes() == 0 && self.active.front() == Some(&hop) {
+            self.active.pop_front();
+            self.stations[at].active = false;
+        }
+        Some(packet)
+    }
+}
+
+impl QueueDisc for Mac80211 {
+    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
+        self.learn(packet.hop);
+        let at = self.classify(&packet);
+        let station = &mut self.stations[usize::from(packet.hop)];
+        self.queues.push(at, packet.hop.into(), &mut station.turns, packet, now);
+        if !station.active {
+            station.active = true;
+            // `__ieee80211_schedule_txq`
+            if self.params.airtime.is_some() {
+                self.active.push_front(packet.hop);
+            } else {
+                self.active.push_back(packet.hop);
+            }
+        }
+        self.make_room(drops);
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let promised = self.chosen.take().filter(|&hop| self.decide(hop, now, drops).is_some());
+        let hop = promised.or_else(|| self.choose(now, drops))?;
+        if self.params.airtime.is_none() && self.active.front() == Some(&hop) {
+            self.active.rotate_left(1);
+        }
+        self.hand_out(hop)
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let promised = self.chosen.take().filter(|&hop| self.decide(hop, now, drops).is_some());
+        self.chosen = promised.or_else(|| self.choose(now, drops));
+        self.stations[usize::from(self.chosen?)].next.as_ref()
+    }
+
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let known = usize::from(hop) < self.stations.len();
+        if !(known && self.is_within_limit(hop.into())) {
+            return None;
+        }
+        self.decide(hop, now, drops)
+    }
+
+    /// The station whose turn it is; nothing is promised.
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        self.choose(now, drops).filter(|hop| !hops.contains(hop))
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_along(hop, now, drops)?;
+        self.hand_out(hop)
+    }
+
+    fn len_packets(&self) -> usize {
+        self.queues.packets() + self.decided
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.queues.bytes() + self.decided_bytes
+    }
+
+    fn on_sent(&mut self, sent: &Sent, _now: Time) {
+        let bytes = self.queues.cost(&sent.packet);
+        self.airtime.on_report(sent.packet.hop.into(), bytes, sent.airtime);
+    }
+
+    /// A limit in packets is `limit`, one in bytes is `memory_limit`.
+    fn set_limit(&mut self, limit: Limit) {
+        match limit {
+            Limit::Packets(packets) => self.params.limit = packets,
+            Limit::Bytes(bytes) => self.params.memory_limit = bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The queues of mac80211 beside a device that takes a frame after the other.
+
+use super::*;
+use airqueue_core::{Ecn, Seed};
+
+fn queue(params: Mac80211Params) -> Mac80211 {
+    Mac80211::new(params, &mut Seed(1).stream("hash"))
+}
+
+fn ms(ms: i64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+fn offer(q: &mut Mac80211, hop: u16, flow: u32, packets: usize, now: Time) -> Drops {
+    let mut drops = Drops::new();
+    for _ in 0..packets {
+        q.enqueue(Packet { hop, ..Packet::new(0, flow, 1500, now) }, now, &mut drops);
+    }
+    drops
+}
+
+fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
+    q.on_sent(&Sent { packet, acknowledged: true, airtime, feedback: None }, now);
+}
+
+/// A device that sends one packet at a time, each of which takes its station's time, for so long, with all stations
+/// backlogged; what each has had of the air.
+fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {
+    let mut had = vec![0.0; times_us.len()];
+    let (mut now, mut drops) = (Time::ZERO, Drops::new());
+    for hop in 0..times_us.len() as u16 {
+        offer(q, hop, hop.into(), 2, now);
+    }
+    while now < until {
+        let packet = q.dequeue(now, &mut drops).expect("stations are backlogged");
+        offer(q, packet.hop, packet.flow, 1, now);
+        let airtime = Span::from_micros(times_us[usize::from(packet.hop)]);
+        now += airtime;
+        had[usize::from(packet.hop)] += airtime.as_secs_f64();
+        report(q, packet, airtime, now);
+    }
+    had
+}
+
+/// CoDel that drops nothing.
+fn without_codel() -> Mac80211Params {
+    let codel = CodelParams { target: Span::from_secs(1000), ..Mac80211Params::default().codel };
+    Mac80211Params { codel, ..Mac80211Params::default() }
+}
+
+/// Each has a third of the air to within a turn and a packet, whatever its packets take; without airtime
+/// fairness each has a third of the packets.
+#[test]
+fn stations_share_the_air() {
+    let times = [250, 400, 2200];
+    let shares = |airtime, aql| {
+        let had =
+            serve(&mut queue(Mac80211Params { airtime, aql, ..without_codel() }), &times, ms(3000));
+        let all: f64 = had.iter().sum();
+        had.iter().map(|had| had / all).collect::<Vec<_>>()
+    };
+    for aql in [None, Some(AqlParams::default())] {
+        for share in shares(Some(Span::from_micros(256)), aql) {
+            assert!((share - 1.0 / 3.0).abs() < 0.003, "{share}");
+        }
+        for (share, time) in shares(None, aql).into_iter().zip(times) {
+            assert!((share - time as f64 / 2850.0).abs() < 0.003, "{share}");
+        }
+    }
+}
+
+/// What is on its way counts: the device takes all that it gets, and no station gets more than its limit.
+#[test]
+fn the_device_gets_no_more_than_the_limit() {
+    let mut q = queue(without_codel());
+    let mut drops = Drops::new();
+    for hop in 0..4 {
+        offer(&mut q, hop, 10 + u32::from(hop), 40, ms(0));
+        // From now on a packet is expected to take 1 ms.
+        for _ in 0..60 {
+            report(
+                &mut q,
+                Packet { hop, ..Packet::new(0, 0, 1500, ms(0)) },
+                Span::from_millis(1),
+                ms(0),
+            );
+        }
+    }
+    let mut out = vec![Vec::new(); 4];
+    while let Some(packet) = q.dequeue(ms(0), &mut drops) {
+        out[usize::from(packet.hop)].push(packet);
+    }
+    // Together 24 ms and what the last one adds: after 24 those that have 5 are done.
+    let counts: Vec<usize> = out.iter().map(Vec::len).collect();
+    assert!(counts.iter().all(|&count| (5..=12).contains(&count)), "{counts:?}");
+    let all: usize = counts.iter().sum();
+    assert!((24..=26).contains(&all), "{counts:?}");
+    assert_eq!(q.peek(ms(0), &mut drops), None);
+    assert_eq!(q.next_wakeup(ms(0)), None);
+    assert_eq!(q.len_packets(), 160 - all);
+    // A report makes room.
+    let packet = out[2].pop().unwrap();
+    report(&mut q, packet, Span::from_millis(1), ms(1));
+    assert!(q.dequeue(ms(1), &mut drops).is_some() && q.dequeue(ms(1), &mut drops).is_none());
+    // A station that is alone may have 12 ms.
+    let mut q = queue(without_codel());
+    offer(&mut q, 0, 1, 40, ms(0));
+    for _ in 0..60 {
+        report(&mut q, Packet::new(0, 0, 1500, ms(0)), Span::from_millis(1), ms(0));
+    }
+    let alone = std::iter::from_fn(|| q.dequeue(ms(0), &mut drops)).count();
+    assert!((12..=13).contains(&alone), "{alone}");
+}
+
+/// The packets that share a frame are the station's, and the limit holds for them.
+#[test]
+fn a_frame_takes_along_what_waits_for_its_station() {
+    let mut q = queue(without_codel());
+    let mut drops = Drops::new();
+    offer(&mut q, 0, 1, 3, ms(0));
+    offer(&mut q, 1, 2, 20, ms(0));
+    let first = q.dequeue(ms(0), &mut drops).unwrap();
+    assert_eq!(first.hop, 1, "the station that came last is in front");
+    let along = std::iter::from_fn(|| q.dequeue_along(1, ms(0), &mut drops));
+    assert!(along.map(|packet| assert_eq!(packet.hop, 1)).count() >= 2);
+    assert_eq!(q.peek_along(1, ms(0), &mut drops), None);
+    assert_eq!(q.peek_along(7, ms(0), &mut drops), None, "nobody knows that station");
+    assert!(q.peek_along(0, ms(0), &mut drops).is_some());
+    assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().hop, 0);
+}
+
+/// A station with a packet now and then does not wait for the bulk of others.
+#[test]
+fn sparse_stations_come_first() {
+    let mut q = queue(without_codel());
+    let mut drops = Drops::new();
+    for hop in 0..5 {
+        offer(&mut q, hop, 10 + u32::from(hop), 50, ms(0));
+    }
+    for round in 0..10 {
+        offer(&mut q, 9, 99, 1, ms(round));
+        let packet = q.dequeue(ms(round), &mut drops).unwrap();
+        assert_eq!(packet.hop, 9);
+        report(&mut q, packet, Span::from_micros(20), ms(round));
+        let packet = q.dequeue(ms(round), &mut drops).unwrap();
+        report(&mut q, packet, Span::from_micros(300), ms(round));
+    }
+}
+
+/// 20 ms for 100 ms: a flow queue that is 30 ms long is dropped from, one that is 15 ms long is not, whatever other
+/// stations have.
+#[test]
+fn each_flow_is_under_codel() {
+    let drops_with = |delay_ms: i64| {
+        let mut q = queue(Mac80211Params { aql: None, ..Mac80211Params::default() });
+        let mut drops = Drops::new();
+        for t in 0..2000 {
+            offer(&mut q, 0, 1, 1, ms(t));
+            if t >= delay_ms {
+                q.dequeue(ms(t), &mut drops);
+            }
+        }
+        drops.as_slice().len()
+    };
+    assert_eq!(drops_with(15), 0);
+    assert!(drops_with(30) > 5);
+}
+
+/// When all is full the longest flow queue is halved, but by 32 packets at most.
+#[test]
+fn the_fattest_flow_pays() {
+    let mut q = queue(Mac80211Params { limit: 100, ..Mac80211Params::default() });
+    offer(&mut q, 0, 1, 90, ms(0));
+    assert!(offer(&mut q, 1, 2, 10, ms(0)).as_slice().is_empty());
+    let drops = offer(&mut q, 1, 2, 1, ms(0));
+    assert_eq!((drops.as_slice().len(), q.len_packets()), (32, 69));
+    assert!(drops.as_slice().iter().all(|drop| drop.packet.flow == 1));
+    q.set_limit(Limit::Bytes(9000));
+    offer(&mut q, 1, 2, 1, ms(0));
+    assert!(q.len_bytes() <= 9000);
+    q.set_limit(Limit::Bytes(0));
+    offer(&mut q, 3, 2, 1, ms(0));
+    assert_eq!(q.len_packets(), 0);
+}
+
+/// With a single flow queue for all: each station has its own, and no flow's packets overtake each other.
+#[test]
+fn flows_that_share_a_queue_stay_in_order() {
+    let mut q = queue(Mac80211Params { flows: 1, ..without_codel() });
+    let mut drops = Drops::new();
+    let offer_id = |q: &mut Mac80211, hop, id| {
+        q.enqueue(
+            Packet { hop, ..Packet::new(id, hop.into(), 1500, ms(0)) },
+            ms(0),
+            &mut Drops::new(),
+        );
+    };
+    offer_id(&mut q, 0, 0);
+    for id in 1..4 {
+        offer_id(&mut q, 1, id);
+    }
+    assert_eq!(q.stations[1].diverted.len(), 1);
+    // Until station 0 has left the shared queue, and a packet of station 1 came then.
+    let mut order = Vec::new();
+    while let Some(packet) = q.dequeue(ms(0), &mut drops) {
+        report(&mut q, packet, Span::from_micros(300), ms(0));
+        order.push(packet);
+        if order.len() == 3 {
+            offer_id(&mut q, 1, 4);
+        }
+    }
+    let ids = |hop| order.iter().filter(|p| p.hop == hop).map(|p| p.id).collect::<Vec<_>>();
+    assert_eq!((ids(0), ids(1)), (vec![0], vec![1, 2, 3, 4]));
+    assert!(q.stations[1].diverted.is_empty() && q.is_empty());
+}
+
+/// A thousand stations, each with a flow: everyone gets its packet, and the last one waits for no more than a round.
+#[test]
+fn a_thousand_stations() {
+    let mut q = queue(without_codel());
+    let times: Vec<i64> = (0..1000).map(|at| 100 + at % 7 * 200).collect();
+    let had = serve(&mut q, &times, ms(8000));
+    for had in had {
+        assert!((had - 0.008).abs() < 0.003, "{had}");
+    }
+}
+
+#[test]
+fn marks_are_made_where_they_are_understood() {
+    let mut q = queue(Mac80211Params { aql: None, ..Mac80211Params::default() });
+    let mut drops = Drops::new();
+    for t in 0..1000 {
+        q.enqueue(Packet { ecn: Ecn::Ect, ..Packet::new(0, 1, 1500, ms(t)) }, ms(t), &mut drops);
+        if t > 40 {
+            q.dequeue(ms(t), &mut drops);
+        }
+    }
+    assert!(drops.marks() > 2 && drops.as_slice().is_empty());
+}
