@@ -5,7 +5,7 @@ mod counting;
 
 use airqueue_core::{DataRate, Seed, Time};
 use airqueue_sim::run_loop::Simulation;
-use airqueue_sim::wlan::{FlowSpec, Wlan, WlanSpec};
+use airqueue_sim::wlan::{Algorithm, FlowSpec, RateControlSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Network};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
@@ -97,6 +97,20 @@ fn aggregates() {
     let mut spec = WlanSpec { flows: flows.collect(), ..cell(network, macs) };
     spec.errors = FrameErrors::PerFrame(0.1);
     assert_eq!(in_steady_state(&spec), 0);
+}
+
+#[test]
+fn rate_control() {
+    for algorithm in [Algorithm::Aarf, Algorithm::Minstrel] {
+        let mut spec = uploads(4);
+        let rates: Vec<_> = spec.network.phy.rates().map(|(rate, _)| rate).collect();
+        for flow in &mut spec.flows {
+            let rates = rates.clone().into();
+            flow.rate_control = Some(RateControlSpec { algorithm, rates });
+        }
+        spec.errors = FrameErrors::PerFrame(0.1);
+        assert_eq!(in_steady_state(&spec), 0);
+    }
 }
 
 const LIMIT: i64 = 200 << 20;

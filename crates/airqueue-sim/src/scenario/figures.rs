@@ -66,6 +66,7 @@ struct FlowFigures {
     under_way_packets: u64,
     /// Of the packets that met their fate.
     loss_ratio: Option<f64>,
+    data_rate_mean_bps: Option<f64>,
     delay_mean_s: Option<f64>,
     delay_p50_s: Option<f64>,
     delay_p95_s: Option<f64>,
@@ -243,6 +244,7 @@ impl Count<'_> {
             given_up_packets: tally.given_up.packets,
             under_way_packets,
             loss_ratio: ratio(lost as f64, met as f64),
+            data_rate_mean_bps: tally.rates.mean_bps(),
             delay_mean_s: tally.delay.mean_s(),
             delay_p50_s: quantile(0.5),
             delay_p95_s: quantile(0.95),

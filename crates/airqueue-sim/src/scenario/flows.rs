@@ -5,6 +5,7 @@ use super::file::{BehaviourName, File, FlowTable, RttName, SourceName};
 use super::mac::is_qos;
 use super::phy::rate_index;
 use super::queue::limits;
+use super::rates::RateControls;
 use super::stations::Stations;
 use crate::wlan::{Discipline, FlowSpec, RttReport};
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
@@ -36,10 +37,11 @@ impl Flows<'_> {
     pub(super) fn all(&self) -> Result<Vec<FlowSpec>> {
         let mut all = Vec::new();
         let (mut names, mut kept) = (HashSet::new(), HashMap::new());
+        let controls = RateControls::new(self.file, self.stations, self.phy)?;
         for (at, table) in self.file.flows.iter().enumerate() {
             let (key, first) = (format!("flows[{at}]"), all.len());
             check_name(&key, table)?;
-            self.add(&key, table, &mut all)?;
+            self.add(&key, table, &controls, &mut all)?;
             for flow in &all[first..] {
                 if !names.insert(flow.name.clone()) {
                     let problem = format_args!("a flow before it is called {:?} too", flow.name);
@@ -51,7 +53,13 @@ impl Flows<'_> {
         Ok(all)
     }
 
-    fn add(&self, key: &str, table: &FlowTable, all: &mut Vec<FlowSpec>) -> Result<()> {
+    fn add(
+        &self,
+        key: &str,
+        table: &FlowTable,
+        controls: &RateControls<'_>,
+        all: &mut Vec<FlowSpec>,
+    ) -> Result<()> {
         let pairs = self.pairs(key, table)?;
         let count = pairs.len();
         if count > MOST_FLOWS - all.len() {
@@ -71,7 +79,12 @@ impl Flows<'_> {
             self.check_pair(key, from, to)?;
             let mut source = source;
             source.start += offset(&source, at, count);
-            let rate = phy_rate.unwrap_or_else(|| self.rate_between(from, to));
+            let old = self.without_qos(from, to).is_some();
+            let rate_control = controls.of(key, table, (from, to), old)?;
+            let rate = match &rate_control {
+                Some(control) => control.rates[0],
+                None => phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+            };
             self.check_rate(key, rate, from, to)?;
             let flow = FlowSpec {
                 name: self.name(table, at, count, from, to),
@@ -79,6 +92,7 @@ impl Flows<'_> {
                 to: StationId(to as u32),
                 queue: self.queue(key, table, from)?,
                 rate,
+                rate_control,
                 overhead_bytes: self.overhead(from, to),
                 source,
                 ecn: if table.ecn { Ecn::Ect } else { Ecn::NotEct },
@@ -244,7 +258,8 @@ impl Flows<'_> {
     }
 
     fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
-        let most_bytes = self.phy.max_mpdu_bytes(flow.rate);
+        let most_bytes = flow.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
+        let most_bytes = most_bytes.expect("a flow has rates");
         let most = most_bytes - flow.overhead_bytes;
         let size = flow.source.size_bytes;
         if !(20..=most).contains(&size) {

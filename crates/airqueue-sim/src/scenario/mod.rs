@@ -14,6 +14,7 @@ mod phy;
 mod placement;
 mod quantity;
 mod queue;
+mod rates;
 mod recorders;
 mod schema;
 mod shaped;

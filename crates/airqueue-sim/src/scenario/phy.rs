@@ -21,6 +21,10 @@ pub(super) fn network(table: &PhyTable, behaviour: BehaviourName) -> Result<(Net
         check_ns2(table)?;
     }
     let phy = control(table, behaviour, layer(table, rules.conventions)?)?;
+    if let (Some(_), Some(_)) = (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
+    {
+        return wrong("phy.rate", "phy.rate_control looks for it; leave one of them out");
+    }
     let rate = match &table.rate {
         Some(rate) => rate_index(table, &phy, "phy.rate", rate)?,
         None => highest(table, &phy)?,
@@ -45,6 +49,18 @@ pub(super) fn rate_index(
         }
         _ => error(key, problem),
     })
+}
+
+/// The rates among which rate control looks: to or from a station that is older than 802.11n those without a scheme,
+/// otherwise the schemes of the file's standard with its guard interval.
+pub(super) fn rates(table: &PhyTable, phy: &Phy, old: bool) -> Result<Vec<RateIndex>> {
+    let format = table.standard.format().filter(|_| !old);
+    let guard = guard(table)?;
+    let fits = |rate: &RateIndex| match phy.mcs(*rate) {
+        Some(mcs) => Some(mcs.format) == format && mcs.guard == guard,
+        None => format.is_none(),
+    };
+    Ok(phy.rates().map(|(rate, _)| rate).filter(fits).collect())
 }
 
 /// The highest rate, from 802.11n on the highest scheme of the file's shape.

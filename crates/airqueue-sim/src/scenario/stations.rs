@@ -1,7 +1,7 @@
 //! The stations of a scenario: groups become their members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, DisciplineName, File, MacTable, StationTable};
+use super::file::{AccessName, DisciplineName, File, MacTable, RateControlName, StationTable};
 use super::layers::Layers;
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
@@ -25,6 +25,8 @@ pub(super) struct Stations {
     pub(super) specs: Vec<StationSpec>,
     /// The rate of each one's frames, if it has one of its own.
     pub(super) rates: Vec<Option<RateIndex>>,
+    /// How each one finds the rate, if it says so itself.
+    pub(super) rate_controls: Vec<Option<RateControlName>>,
     /// The members of each table.
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
@@ -102,6 +104,12 @@ impl Stations {
         if !self.disciplines.contains(&discipline) {
             self.disciplines.push(discipline);
         }
+        if let (Some(_), Some(_)) =
+            (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
+        {
+            let problem = "rate_control looks for it; leave one of them out";
+            return wrong(format_args!("{key}.rate"), problem);
+        }
         let rate = table.rate.as_ref();
         let rate = rate
             .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
@@ -114,6 +122,7 @@ impl Stations {
             }
             self.specs.push(spec);
             self.rates.push(rate);
+            self.rate_controls.push(table.rate_control);
         }
         self.members.push(ids);
         Ok(())

@@ -8,6 +8,7 @@ use super::frames::Meanings;
 use super::grants::Grants;
 use super::hearing::{Alone, Ears, Hearing, OnAirNow};
 use super::interface::{Hops, Interface};
+use super::rates::{Control, Controls};
 use super::record::StationTally;
 use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
@@ -61,6 +62,7 @@ pub struct Wlan {
     /// Each station's first queue, and the end.
     pub(super) first_queue: Vec<usize>,
     pub(super) flows: Vec<Flow>,
+    pub(super) controls: Vec<Control>,
     pub(super) airings: Airings,
     /// Of the stations, then of the crowds.
     pub(super) grants: Grants,
@@ -89,7 +91,7 @@ pub struct Wlan {
 impl Wlan {
     /// A silent network at time zero, and its first events. Its streams of chance are those of the
     /// MACs (`wifi/backoff/STATION`), of the receivers (`wifi/errors/STATION`), of the queues
-    /// (`queue/STATION/CATEGORY`), and `traffic/FLOW`.
+    /// (`queue/STATION/CATEGORY`), of rate controls (`rate/FROM/TO`), and `traffic/FLOW`.
     pub fn new(spec: &WlanSpec, seed: Seed) -> Result<Simulation<Wlan>, WlanError> {
         spec.check()?;
         let net = spec.network.clone();
@@ -126,6 +128,7 @@ impl Wlan {
             interfaces,
             first_queue,
             flows: Vec::with_capacity(spec.flows.len()),
+            controls: Vec::new(),
             airings: Airings::default(),
             grants: Grants::new(stations + crowds),
             grant_alarm: Alarm::new(Event::Grant, GRANT),
@@ -158,7 +161,7 @@ impl Wlan {
         seed: Seed,
         queue: &mut EventQueue<Event>,
     ) -> Result<(), WlanError> {
-        let mut hops = Hops::default();
+        let (mut hops, mut controls) = (Hops::default(), Controls::default());
         for (id, flow) in spec.flows.iter().enumerate() {
             let chance = seed.stream(&format!("traffic/{id}"));
             let wrong = |error| WlanError::Source { flow: flow.name.clone(), error };
@@ -172,8 +175,10 @@ impl Wlan {
             }
             let hop = hops.number(interface, flow.to);
             let hop = hop.ok_or_else(|| spec.too_many_neighbours(flow.from))?;
-            self.flows.push(Flow::new(source, flow, interface, hop));
+            let control = controls.number(flow, &self.net.phy, seed);
+            self.flows.push(Flow::new(source, flow, interface, hop, control));
         }
+        self.controls = controls.all;
         Ok(())
     }
 
@@ -259,9 +264,10 @@ impl Wlan {
     fn on_taken(&mut self, interface: usize, packet: Option<Packet>, now: Time) -> Option<Msdu> {
         self.account_drops(interface);
         let msdu = packet.map(|packet| {
+            let chosen = self.chosen_rate(packet.flow);
             let flow = &mut self.flows[packet.flow as usize];
             flow.waiting -= 1;
-            flow.msdu(packet)
+            flow.msdu(packet, chosen)
         });
         self.top_up(interface, now);
         msdu
@@ -288,6 +294,7 @@ impl Wlan {
 
     /// Makes up the exchange that a station begins now: what waits for the same receiver goes along.
     fn compose(&mut self, station: usize, category: usize, now: Time) {
+        self.choose_rate(station, category);
         if !self.macs[station].compose(category, now, &self.net) {
             return;
         }
@@ -297,8 +304,11 @@ impl Wlan {
         };
         let interface = self.first_queue[station] + category;
         while let Some(packet) = self.peek_along(interface, hop, now) {
-            let msdu = self.flows[packet.flow as usize].msdu(packet);
-            if !self.macs[station].admits(category, &msdu) {
+            let chosen = self.chosen_rate(packet.flow);
+            let flow = &self.flows[packet.flow as usize];
+            let alike = flow.control == self.interfaces[interface].control;
+            let msdu = flow.msdu(packet, chosen);
+            if !(alike && self.macs[station].admits(category, &msdu)) {
                 break;
             }
             let Some(msdu) = self.take_along(interface, hop, now) else { break };
@@ -355,6 +365,7 @@ impl Wlan {
 
     /// Follows up on whatever changed a station's own state.
     pub(super) fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
+        self.report_rate(station, now);
         while let Some(category) = self.macs[station].poll_done() {
             let interface = self.first_queue[station] + category;
             self.deliver(station, category, now);
@@ -368,6 +379,7 @@ impl Wlan {
             } else {
                 self.take_turns(interface, now)
             };
+            self.choose_rate(station, category);
             self.macs[station].on_next(category, next, now, &self.net);
         }
         self.settle(station, now);
@@ -383,6 +395,8 @@ impl Wlan {
         let feedback = if acknowledged { flow.feedback(&packet, rate, now) } else { None };
         let sent = Sent { packet, acknowledged, airtime, feedback };
         self.interfaces[interface].stages.on_sent(&sent, now);
+        self.account_rate(packet.flow, rate, acknowledged);
+        let flow = &mut self.flows[packet.flow as usize];
         if fate == (Fate::GivenUp { received: false }) {
             flow.tally.given_up.add(&packet);
             if flow.collected {

@@ -13,7 +13,10 @@ use airqueue_wifi::medium::StationId;
 pub(super) struct Flow {
     pub(super) source: Source,
     to: StationId,
+    /// The rate of its frames, if it has no rate control.
     rate: RateIndex,
+    /// Which of the network's rate controls it has.
+    pub(super) control: Option<usize>,
     overhead_bytes: u32,
     /// The queue that it feeds, among all of the network.
     pub(super) interface: usize,
@@ -29,11 +32,18 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn new(source: Source, spec: &FlowSpec, interface: usize, hop: u16) -> Flow {
+    pub(super) fn new(
+        source: Source,
+        spec: &FlowSpec,
+        interface: usize,
+        hop: u16,
+        control: Option<usize>,
+    ) -> Flow {
         Flow {
             source,
             to: spec.to,
             rate: spec.rate,
+            control,
             overhead_bytes: spec.overhead_bytes,
             interface,
             hop,
@@ -65,8 +75,9 @@ impl Flow {
         Some(Feedback { rtt, rate })
     }
 
-    /// The packet as the MAC takes it.
-    pub(super) fn msdu(&self, packet: Packet) -> Msdu {
-        Msdu { to: self.to, rate: self.rate, mpdu_bytes: packet.size + self.overhead_bytes, packet }
+    /// The packet as the MAC takes it, to be sent at a rate that a rate control has chosen, or at the flow's own.
+    pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
+        let rate = chosen.unwrap_or(self.rate);
+        Msdu { to: self.to, rate, mpdu_bytes: packet.size + self.overhead_bytes, packet }
     }
 }

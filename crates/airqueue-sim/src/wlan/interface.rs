@@ -17,6 +17,8 @@ pub(super) struct Interface {
     /// The saturated flows that feed it.
     pub(super) saturated: Vec<u32>,
     pub(super) tally: QueueTally,
+    /// Which rate control chose the rate of its last data frame.
+    pub(super) control: Option<usize>,
     /// How many packets wait, and since when.
     waiting: u64,
     changed: Time,
@@ -55,6 +57,7 @@ impl Interface {
             stages: Stages::new(queue, spec.ring_packets, framing),
             saturated: Vec::new(),
             tally: QueueTally::default(),
+            control: None,
             waiting: 0,
             changed: Time::ZERO,
         }

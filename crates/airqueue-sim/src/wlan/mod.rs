@@ -34,6 +34,7 @@ pub mod histogram;
 mod interface;
 mod parts;
 pub mod pcap;
+mod rates;
 mod record;
 mod results;
 pub mod series;
@@ -41,6 +42,7 @@ mod spec;
 pub mod tap;
 
 pub use engine::{Event, Wlan};
-pub use record::{AirTally, Durations, FlowTally, QueueTally, StationTally};
+pub use rates::{Algorithm, RateControlSpec};
+pub use record::{AirTally, DataRates, Durations, FlowTally, QueueTally, StationTally};
 pub use results::Delivered;
 pub use spec::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanError, WlanSpec};

@@ -1,7 +1,7 @@
 //! What a network counts while it runs. Counting begins anew at the end of the warm-up.
 
 use super::histogram::Histogram;
-use airqueue_core::{Ecn, Packet, Span, Time};
+use airqueue_core::{DataRate, Ecn, Packet, Span, Time};
 use airqueue_qdisc::Tally;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::Outcome;
@@ -32,6 +32,28 @@ impl Durations {
     }
 }
 
+/// Rates of data frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataRates {
+    /// How many.
+    pub count: u64,
+    /// Their sum in bits per second.
+    pub sum_bps: u128,
+}
+
+impl DataRates {
+    #[inline]
+    pub(super) fn add(&mut self, rate: DataRate) {
+        self.count += 1;
+        self.sum_bps += u128::from(rate.as_bps());
+    }
+
+    /// Their mean in bits per second, if there is one.
+    pub fn mean_bps(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_bps as f64 / self.count as f64)
+    }
+}
+
 /// What became of a flow's packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowTally {
@@ -45,6 +67,8 @@ pub struct FlowTally {
     pub delivered: Tally,
     /// Of these the ones with a mark of congestion.
     pub marked: u64,
+    /// At which rates the packets were sent last that the MAC is done with.
+    pub rates: DataRates,
     /// From the source to the destination, of those delivered.
     pub delay: Durations,
     /// The same, for quantiles.

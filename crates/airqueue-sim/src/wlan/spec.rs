@@ -11,6 +11,7 @@ use airqueue_wifi::mac::{MacConfig, MacError, Network};
 use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
 use thiserror::Error;
 
+use super::rates::RateControlSpec;
 use crate::stages::BoxedQueue;
 
 /// How a queue decides what to drop and what leaves next.
@@ -85,8 +86,10 @@ pub struct FlowSpec {
     pub to: StationId,
     /// Which of the sender's queues they take.
     pub queue: usize,
-    /// The rate of their frames.
+    /// The rate of their frames, if no rate control looks for it.
     pub rate: RateIndex,
+    /// What looks for it.
+    pub rate_control: Option<RateControlSpec>,
     /// What an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
     pub overhead_bytes: u32,
     /// How packets are made.
@@ -142,6 +145,8 @@ pub enum WlanError {
     OutOfReach { flow: String, from: String, to: String },
     #[error("a queue of station {station} has flows to more than 65536 stations")]
     Neighbours { station: String },
+    #[error("flow {flow}: its rate control has no rates")]
+    NoRate { flow: String },
     #[error("flow {flow}: station {station} has no queue {queue}")]
     NoQueue { flow: String, station: String, queue: usize },
     #[error(
@@ -192,6 +197,15 @@ impl QueueSpec {
     }
 }
 
+impl FlowSpec {
+    /// The rates that its frames may have.
+    pub(crate) fn rates(&self) -> impl Iterator<Item = RateIndex> {
+        let own = self.rate_control.is_none().then_some(self.rate);
+        own.into_iter()
+            .chain(self.rate_control.iter().flat_map(|control| control.rates.iter().copied()))
+    }
+}
+
 impl WlanSpec {
     /// Finds what cannot be simulated, besides what the parts find when they are built.
     pub(super) fn check(&self) -> Result<(), WlanError> {
@@ -232,7 +246,8 @@ impl WlanSpec {
             return Err(WlanError::NoQueue { flow, station, queue: spec.queue });
         }
         let bytes = spec.source.size_bytes.saturating_add(spec.overhead_bytes);
-        let most = self.network.phy.max_mpdu_bytes(spec.rate);
+        let most = spec.rates().map(|rate| self.network.phy.max_mpdu_bytes(rate)).min();
+        let most = most.ok_or_else(|| WlanError::NoRate { flow: flow.clone() })?;
         if bytes > most {
             return Err(WlanError::TooLong { flow, bytes, most });
         }

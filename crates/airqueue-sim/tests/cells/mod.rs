@@ -74,6 +74,7 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
         to: StationId(to),
         queue,
         rate,
+        rate_control: None,
         overhead_bytes: DCF_OVERHEAD,
         source,
         ecn: Ecn::NotEct,

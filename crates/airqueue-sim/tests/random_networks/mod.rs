@@ -9,7 +9,9 @@ use airqueue_qdisc::{
     AdaptiveParams, CodelParams, DropFrom, FqCodelParams, Mac80211Params, PieParams, RdqmParams,
     RedParams,
 };
-use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanSpec};
+use airqueue_sim::wlan::{
+    Algorithm, Discipline, FlowSpec, QueueSpec, RateControlSpec, RttReport, StationSpec, WlanSpec,
+};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Network, Txop};
@@ -235,6 +237,7 @@ struct Flow {
     pair: Index,
     queue: Index,
     rate: Index,
+    algorithm: Option<Algorithm>,
     source: SourceSpec,
 }
 
@@ -247,11 +250,13 @@ fn flow() -> impl Strategy<Value = Flow> {
         Just(Arrivals::External),
     ];
     let size = select(vec![40u32, 250, 1000, 1500]);
-    (any::<[Index; 3]>(), arrivals, size, 0i64..60).prop_map(
-        |([pair, queue, rate], arrivals, size_bytes, start_ms)| {
+    use Algorithm::{Aarf, Arf, Minstrel};
+    let algorithm = select(vec![None, None, Some(Arf), Some(Aarf), Some(Minstrel)]);
+    (any::<[Index; 3]>(), algorithm, arrivals, size, 0i64..60).prop_map(
+        |([pair, queue, rate], algorithm, arrivals, size_bytes, start_ms)| {
             let start = Time::ZERO + Span::from_millis(start_ms);
             let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
-            Flow { pair, queue, rate, source }
+            Flow { pair, queue, rate, algorithm, source }
         },
     )
 }
@@ -274,6 +279,10 @@ fn assemble(
             mac: MacConfig { protection_rate: rate.as_ref().map(rate_at), ..mac },
         })
         .collect();
+    let format = |rate| phy.mcs(rate).map(|mcs| mcs.format);
+    let like = |rate| {
+        phy.rates().map(|(other, _)| other).filter(|&other| format(other) == format(rate)).collect()
+    };
     let pairs = understood(&reach);
     let flow = |(id, flow): (usize, &Flow)| {
         let (from, to) = *flow.pair.get(&pairs);
@@ -283,6 +292,9 @@ fn assemble(
             to,
             queue: flow.queue.index(stations[from.index()].queues.len()),
             rate: rate_at(&flow.rate),
+            rate_control: flow
+                .algorithm
+                .map(|algorithm| RateControlSpec { algorithm, rates: like(rate_at(&flow.rate)) }),
             overhead_bytes: 36,
             source: flow.source,
             ecn: if flow.source.size_bytes > 1000 { Ecn::Ect } else { Ecn::NotEct },

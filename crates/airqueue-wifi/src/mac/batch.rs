@@ -4,7 +4,7 @@
 use super::exchange::{Fate, Finished};
 use super::frame::Msdu;
 use crate::medium::StationId;
-use crate::phy::{Filling, Phy, Response};
+use crate::phy::{Filling, Phy, RateIndex, Response};
 use airqueue_core::{Packet, Span, Time};
 use std::collections::VecDeque;
 
@@ -111,6 +111,12 @@ impl Batch {
             airtime: Span::ZERO,
             fate: None,
         });
+    }
+
+    /// The packets that the sender is not done with are sent at this rate from now on.
+    pub(super) fn set_rate(&mut self, rate: RateIndex) {
+        let open = self.slots.iter_mut().filter(|slot| slot.fate.is_none());
+        open.for_each(|slot| slot.msdu.rate = rate);
     }
 
     /// The next data frame is the first packet alone, under an agreement for a `window` of MPDUs.
@@ -253,6 +259,11 @@ impl Batch {
     pub(super) fn sent(&self) -> impl Iterator<Item = (&Msdu, bool)> {
         let slots = self.open().take(self.ppdu.mpdus.into());
         slots.map(|slot| (&slot.msdu, slot.decoded))
+    }
+
+    /// How many of these packets that are.
+    pub(super) fn decoded(&self) -> u32 {
+        self.sent().filter(|&(_, decoded)| decoded).count() as u32
     }
 
     /// What answers the frame that an exchange is about.

@@ -3,7 +3,7 @@
 
 use super::batch::Batch;
 use super::category::Opportunity;
-use super::frame::Msdu;
+use super::frame::{Msdu, Transmission};
 use super::station::Mac;
 use super::view::Network;
 use crate::phy::frames::BLOCK_ACK_REQUEST_BYTES;
@@ -60,6 +60,34 @@ impl Mac {
     /// it is for one of the `others`, for whom packets wait in the queue.
     pub fn takes_turns(&mut self, queue: usize, others: bool) -> bool {
         self.categories[queue].take_turns(others)
+    }
+
+    /// The packets of a queue that it has in hand for the next receiver are sent at another rate from now on, of the same format or
+    /// without one as before. To be called before the next exchange is made up.
+    pub fn set_rate(&mut self, queue: usize, rate: RateIndex, net: &Network) {
+        let batch = &mut self.categories[queue].batch;
+        // A request for a block ack is about the A-MPDU that was sent.
+        if !batch.asks {
+            batch.set_rate(rate);
+            self.send_one(queue, net);
+        }
+    }
+
+    /// The data frame of which it has become known what became of it since the last call.
+    #[inline]
+    pub fn poll_transmission(&mut self) -> Option<Transmission> {
+        self.transmission.take()
+    }
+
+    /// That becomes known of the data frame that a queue has sent last.
+    pub(super) fn account_transmission(&mut self, queue: usize, acknowledged: u32) {
+        let batch = &self.categories[queue].batch;
+        self.transmission = batch.first().map(|first| Transmission {
+            queue,
+            rate: first.rate,
+            mpdus: batch.ppdu.mpdus.into(),
+            acknowledged,
+        });
     }
 
     pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {

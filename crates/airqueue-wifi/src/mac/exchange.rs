@@ -127,6 +127,11 @@ impl Mac {
             return;
         }
         let response = category.batch.response();
+        if step == Step::Data {
+            let acknowledged = category.batch.decoded();
+            self.account_transmission(queue, acknowledged);
+        }
+        let category = &mut self.categories[queue];
         category.batch.asks = false;
         category.tally.acknowledged += category.batch.on_acknowledged(response);
         if category.batch.ppdu.is_agreed() {
@@ -347,6 +352,9 @@ impl Mac {
 
     /// No response came.
     pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+        if step == Step::Data {
+            self.account_transmission(queue, 0);
+        }
         let category = &mut self.categories[queue];
         category.tally.failures += 1;
         category.announced = now;

@@ -71,6 +71,19 @@ impl Frame {
     }
 }
 
+/// A data frame of one's own of which it is known what became of it, for [`crate::RateControl::report`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// The queue that it came from.
+    pub queue: usize,
+    /// At which rate it was sent.
+    pub rate: RateIndex,
+    /// How many MPDUs it had.
+    pub mpdus: u32,
+    /// How many of these its response has acknowledged; 0 if none came.
+    pub acknowledged: u32,
+}
+
 /// A packet on its way through the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Msdu {

@@ -33,6 +33,6 @@ pub use category::CategoryTally;
 pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};
 pub use crowd::Crowd;
 pub use exchange::{Fate, Finished};
-pub use frame::{Frame, FrameKind, Msdu};
+pub use frame::{Frame, FrameKind, Msdu, Transmission};
 pub use station::{Mac, Reaction};
 pub use view::{Network, Overheard};

@@ -5,7 +5,7 @@ use super::behaviour::{Arrival, BackoffDraw};
 use super::category::{Category, CategoryTally};
 use super::config::{MacConfig, MacError};
 use super::exchange::{State, Step};
-use super::frame::{Frame, Msdu};
+use super::frame::{Frame, Msdu, Transmission};
 use super::view::{Network, Overheard, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
@@ -37,6 +37,7 @@ pub struct Mac {
     pub(super) categories: Vec<Category>,
     pub(super) config: MacConfig,
     pub(super) chance: Stream,
+    pub(super) transmission: Option<Transmission>,
 }
 
 impl Mac {
@@ -63,6 +64,7 @@ impl Mac {
             categories: config.categories.iter().map(|&c| Category::new(c)).collect(),
             config,
             chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
+            transmission: None,
         })
     }
 

@@ -9,7 +9,8 @@
 use airqueue_core::{DataRate, Packet, Seed, Span, Stream, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Network, Txop,
+    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Network, Transmission,
+    Txop,
 };
 use airqueue_wifi::medium::{Outcome, StationId};
 use airqueue_wifi::phy::{Preamble, RateIndex, Response, dsss, frames};
@@ -130,6 +131,8 @@ pub struct Station {
     pub fates: Vec<(i64, Fate)>,
     /// What their transmissions took, in µs.
     pub airtimes: Vec<i64>,
+    /// What became of its data frames.
+    pub transmissions: Vec<Transmission>,
     /// Packets that the peer has passed on.
     pub delivered: u64,
     script: Vec<(Time, Happening)>,
@@ -155,6 +158,7 @@ impl Station {
             sent: Vec::new(),
             fates: Vec::new(),
             airtimes: Vec::new(),
+            transmissions: Vec::new(),
             delivered: 0,
             script: Vec::new(),
             answers: VecDeque::new(),
@@ -341,6 +345,7 @@ impl Station {
     }
 
     fn follow_up(&mut self, now: Time) {
+        self.transmissions.extend(self.mac.poll_transmission());
         while let Some(queue) = self.mac.poll_done() {
             while let Some(finished) = self.mac.poll_finished(queue) {
                 self.fates.push((now.as_nanos() / 1000, finished.fate));

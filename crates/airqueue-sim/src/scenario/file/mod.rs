@@ -87,6 +87,9 @@ pub(super) struct StationTable {
     /// Rate of data frames to and from it. The default is `phy.rate`; of two stations that both have one,
     /// the lower one holds.
     pub(super) rate: Option<FrameRate>,
+    /// How it finds the rate of the data frames that it sends. The default is that of `phy`, or fixed where it or the
+    /// other station has a `rate`.
+    pub(super) rate_control: Option<RateControlName>,
     /// Where it stands, where `medium.ranges` or `medium.path_loss` say who hears whom; of a group the
     /// centre of its circle, or the first member. `["0 m", "0 m"]` if one of the three keys below is given.
     pub(super) position: Option<[Quantity<Length>; 2]>,
@@ -144,6 +147,8 @@ pub(super) struct FlowTable {
     pub(super) size: Quantity<Size>,
     /// Rate of its data frames. The default is that of its stations.
     pub(super) phy_rate: Option<FrameRate>,
+    /// How that is found. The default is as the station `from` does it, or fixed where `phy_rate` is given.
+    pub(super) rate_control: Option<RateControlName>,
     /// Its packets are ECN-capable (RFC 3168): a queue may mark them and need not drop them. The default
     /// is false.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! The keys of a physical layer.
 
 use crate::scenario::quantity::{Duration, FrameRate, Frequency, Quantity, Rate};
+use crate::wlan::Algorithm;
 use airqueue_wifi::phy::{Format, Preamble, Slot};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,11 +33,42 @@ pub(in crate::scenario) struct PhyTable {
     /// 802.11n and later. The default is the highest; from 802.11n on the highest scheme with `width`,
     /// `streams` and `guard_interval`.
     pub(in crate::scenario) rate: Option<FrameRate>,
+    /// How stations find the rate of their data frames, unless a station or a flow says otherwise: the default is
+    /// fixed, the one that is given. All others look among the rates of 802.11a, b or g, or from 802.11n on among
+    /// all schemes with `guard_interval`, up to `width` and `streams`.
+    pub(in crate::scenario) rate_control: Option<RateControlName>,
     /// Rate of every RTS, CTS and ACK. Without it they follow `basic_rates`.
     pub(in crate::scenario) control_rate: Option<Quantity<Rate>>,
     /// A frame is answered at the highest of these rates that does not exceed its own. The default is 1 and
     /// 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for all others.
     pub(in crate::scenario) basic_rates: Option<Vec<Quantity<Rate>>>,
+}
+
+/// How a station finds the rate of its data frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum RateControlName {
+    /// It is given.
+    Fixed,
+    /// Auto rate fallback: a step up after ten frames that got through, a step down after two that did not.
+    Arf,
+    /// Adaptive ARF: it waits the longer for a step up the more of them have failed at once.
+    Aarf,
+    /// Minstrel-HT, as in Linux: it counts what gets through at each rate, and takes the one with the highest
+    /// throughput.
+    Minstrel,
+}
+
+impl RateControlName {
+    /// `None`: the rate is given.
+    pub(in crate::scenario) fn algorithm(self) -> Option<Algorithm> {
+        match self {
+            RateControlName::Fixed => None,
+            RateControlName::Arf => Some(Algorithm::Arf),
+            RateControlName::Aarf => Some(Algorithm::Aarf),
+            RateControlName::Minstrel => Some(Algorithm::Minstrel),
+        }
+    }
 }
 
 /// A physical layer's name.

@@ -1,0 +1,131 @@
+//! At which rates the frames of a network's flows are sent.
+
+use super::engine::Wlan;
+use super::spec::FlowSpec;
+use airqueue_core::{DataRate, Packet, Seed, Time};
+use airqueue_wifi::mac::Msdu;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::{Phy, RateIndex};
+use airqueue_wifi::rate_control::{Arf, ArfRules, Minstrel, RateControl, ladder};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// An algorithm that looks for the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// [`ArfRules::ARF`].
+    Arf,
+    /// [`ArfRules::AARF`].
+    Aarf,
+    /// [`Minstrel`].
+    Minstrel,
+}
+
+/// How a station finds the rate of its frames to another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RateControlSpec {
+    /// By which algorithm.
+    pub algorithm: Algorithm,
+    /// Among which rates, at least one: all of the same format, or all without one.
+    pub rates: Arc<[RateIndex]>,
+}
+
+/// A rate control at work.
+#[derive(Debug)]
+pub(super) struct Control {
+    rates: RateControl,
+    /// Data frames in a row that no response came to.
+    pub(super) in_vain: u32,
+}
+
+impl Control {
+    #[inline]
+    fn choose(&mut self) -> RateIndex {
+        self.rates.choose(self.in_vain)
+    }
+}
+
+/// Rate controls while a network is built. Flows from one station to another that are to have the same share it.
+#[derive(Debug, Default)]
+pub(super) struct Controls {
+    known: BTreeMap<(StationId, StationId, RateControlSpec), usize>,
+    pub(super) all: Vec<Control>,
+}
+
+impl Controls {
+    /// The place of a flow's rate control, if it has one. The stream of its chance is `rate/FROM/TO`.
+    pub(super) fn number(&mut self, flow: &FlowSpec, phy: &Phy, seed: Seed) -> Option<usize> {
+        let spec = flow.rate_control.as_ref()?;
+        let RateControlSpec { algorithm, rates } = spec;
+        let key = (flow.from, flow.to, spec.clone());
+        let place = *self.known.entry(key).or_insert_with(|| {
+            let arf = |rules| RateControl::Arf(Arf::new(rules, ladder(phy, rates)));
+            let minstrel = || {
+                let mpdu_bytes = flow.source.size_bytes + flow.overhead_bytes;
+                let chance = seed.stream(&format!("rate/{}/{}", flow.from.0, flow.to.0));
+                Minstrel::new(phy, rates, mpdu_bytes, chance)
+            };
+            let rates = match algorithm {
+                Algorithm::Arf => arf(ArfRules::ARF),
+                Algorithm::Aarf => arf(ArfRules::AARF),
+                Algorithm::Minstrel => RateControl::Minstrel(Box::new(minstrel())),
+            };
+            self.all.push(Control { rates, in_vain: 0 });
+            self.all.len() - 1
+        });
+        Some(place)
+    }
+}
+
+impl Wlan {
+    /// The rate of the next frame of a flow, if it is to be chosen.
+    #[inline]
+    pub(super) fn chosen_rate(&mut self, flow: u32) -> Option<RateIndex> {
+        let control = self.flows[flow as usize].control?;
+        Some(self.controls[control].choose())
+    }
+
+    /// Chooses the rate of the next exchange of a queue, if it is to be chosen.
+    #[inline]
+    pub(super) fn choose_rate(&mut self, station: usize, category: usize) {
+        if !self.controls.is_empty() {
+            self.choose_rate_of(station, category);
+        }
+    }
+
+    fn choose_rate_of(&mut self, station: usize, category: usize) {
+        let Some(&Msdu { packet: Packet { flow, .. }, .. }) = self.macs[station].held(category)
+        else {
+            return;
+        };
+        let interface = &mut self.interfaces[self.first_queue[station] + category];
+        interface.control = self.flows[flow as usize].control;
+        if let Some(control) = interface.control {
+            let rate = self.controls[control].choose();
+            self.macs[station].set_rate(category, rate, &self.net);
+        }
+    }
+
+    /// The MAC is done with a packet of a flow, which was sent at this rate last.
+    pub(super) fn account_rate(&mut self, flow: u32, rate: DataRate, acknowledged: bool) {
+        let flow = &mut self.flows[flow as usize];
+        flow.tally.rates.add(rate);
+        if let Some(control) = flow.control.filter(|_| !acknowledged) {
+            self.controls[control].in_vain = 0;
+        }
+    }
+
+    /// Tells rate controls what became of a data frame of a station, if that has become known.
+    #[inline]
+    pub(super) fn report_rate(&mut self, station: usize, now: Time) {
+        if self.controls.is_empty() {
+            return;
+        }
+        let Some(sent) = self.macs[station].poll_transmission() else { return };
+        let interface = &self.interfaces[self.first_queue[station] + sent.queue];
+        let Some(control) = interface.control else { return };
+        let Control { rates, in_vain } = &mut self.controls[control];
+        *in_vain = if sent.acknowledged == 0 { *in_vain + 1 } else { 0 };
+        rates.report(sent.rate, sent.mpdus, sent.acknowledged, now);
+    }
+}

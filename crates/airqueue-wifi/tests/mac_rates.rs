@@ -1,0 +1,43 @@
+//! What a MAC tells of its data frames, and how it takes another rate.
+
+mod script;
+
+use airqueue_core::DataRate;
+use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig, Transmission};
+use airqueue_wifi::phy::{Protection, Response};
+use script::{Answer, Station, dcf};
+
+/// An RTS that is lost says nothing of the data's rate; data that are lost do, and data that are answered.
+#[test]
+fn data_frames_are_told_and_nothing_else() {
+    let mut station =
+        Station::new(Behaviour::Standard, MacConfig { protection: Protection::RtsCts, ..dcf() });
+    let answers = [Answer::None, Answer::Heard, Answer::None, Answer::Heard, Answer::Lost];
+    station.packets(0, 1000, 1).answers(&answers).run(100_000);
+    let told =
+        |acknowledged| Transmission { queue: 0, rate: station.data_rate(), mpdus: 1, acknowledged };
+    // The ACK that is lost is not known from data that are.
+    assert_eq!(station.transmissions, [told(0), told(0), told(1)]);
+}
+
+#[test]
+fn a_frame_is_tried_again_at_the_rate_that_is_set() {
+    let mut station = Station::new(Behaviour::Standard, dcf());
+    station.packets(0, 1000, 2).answers(&[Answer::None]);
+    let mut until = 1_000;
+    while station.transmissions.is_empty() {
+        until += 10;
+        station.run(until);
+    }
+    let slow = station.net.phy.rate_index(DataRate::from_bps(1_000_000).unwrap()).unwrap();
+    let net = station.net.clone();
+    station.mac.set_rate(0, slow, &net);
+    station.run(100_000);
+    let data = station.sent.iter().filter(|sent| sent.frame.kind == FrameKind::Data);
+    let sent: Vec<_> = data.map(|sent| (sent.frame.rate, sent.frame.nav)).collect();
+    let fast = station.data_rate();
+    let at = |rate| (rate, net.phy.response_nav(rate, Response::Ack));
+    assert_eq!(sent, [at(fast), at(slow), at(fast)]);
+    let told: Vec<_> = station.transmissions.iter().map(|told| told.rate).collect();
+    assert_eq!(told, [fast, slow, fast]);
+}
