@@ -87,7 +87,23 @@ impl Batch {
     /// The first packet that the sender is not done with.
     #[inline]
     pub(super) fn first(&self) -> Option<&Msdu> {
-        self.open().next().map(|slot| &slot.msdu)
+        self.slots.get(self.first_open()?).map(|slot| &slot.msdu)
+    }
+
+    /// Its place: mostly the very first.
+    #[inline]
+    fn first_open(&self) -> Option<usize> {
+        match self.slots.front()?.fate {
+            None => Some(0),
+            Some(_) => self.slots.iter().position(|slot| slot.fate.is_none()),
+        }
+    }
+
+    /// The packet that the data frame is, if it is no A-MPDU.
+    #[inline]
+    fn only(&mut self) -> Option<&mut Slot> {
+        let place = self.first_open().filter(|_| self.ppdu.mpdus == 1)?;
+        self.slots.get_mut(place)
     }
 
     #[inline]
@@ -168,6 +184,10 @@ impl Batch {
 
     /// The data frame goes on the air. True if the first of its MPDUs was sent before.
     pub(super) fn on_sent(&mut self) -> bool {
+        if let Some(slot) = self.only() {
+            slot.decoded = false;
+            return std::mem::replace(&mut slot.sent, true);
+        }
         let retry = self.open().next().is_some_and(|slot| slot.sent);
         self.on_air().for_each(|slot| (slot.sent, slot.decoded) = (true, false));
         retry
@@ -177,6 +197,10 @@ impl Batch {
     /// all that were sent.
     pub(super) fn charge(&mut self, time: Span) {
         let asks = self.asks;
+        if !asks && let Some(slot) = self.only() {
+            slot.airtime = slot.airtime + time;
+            return;
+        }
         let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
         let is_due = |slot: &Slot| slot.fate.is_none() && (slot.sent || !asks);
         let due = self.slots.iter().filter(|slot| is_due(slot)).take(most);
@@ -193,6 +217,11 @@ impl Batch {
     /// The receiver has found the data frame; `lost` says of an MPDU of so many bytes whether it has not decoded
     /// it. True if it has decoded any.
     pub(super) fn on_received(&mut self, mut lost: impl FnMut(u32) -> bool) -> bool {
+        if let Some(slot) = self.only() {
+            slot.decoded = !lost(slot.msdu.mpdu_bytes);
+            slot.received |= slot.decoded;
+            return slot.decoded;
+        }
         let mut any = false;
         for slot in self.on_air() {
             slot.decoded = !lost(slot.msdu.mpdu_bytes);
@@ -215,6 +244,12 @@ impl Batch {
     /// A response has come. Returns the number of packets that it acknowledges: an ACK that of the data frame, a
     /// block ack all that the receiver has.
     pub(super) fn on_acknowledged(&mut self, response: Response) -> u64 {
+        if response == Response::Ack
+            && let Some(slot) = self.only()
+        {
+            slot.fate = Some(Fate::Acknowledged);
+            return 1;
+        }
         let mut count = 0;
         let mut acknowledge = |slot: &mut Slot| {
             slot.fate = Some(Fate::Acknowledged);
