@@ -3,26 +3,62 @@
 
 use super::batch::Batch;
 use super::category::Opportunity;
-use super::frame::{Msdu, Transmission};
+use super::exchange::Step;
+use super::frame::{Frame, FrameKind, Msdu, Transmission};
 use super::station::Mac;
 use super::view::Network;
-use crate::phy::frames::BLOCK_ACK_REQUEST_BYTES;
+use crate::medium::StationId;
+use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{AmpduLimits, Phy, Protection, RateIndex, Response};
 use airqueue_core::{Packet, Span, Time};
 
-/// The frame that an exchange is about, behind whatever protects it.
+/// The frame that an exchange is about, and what protects it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
-    pub(super) rate: RateIndex,
-    pub(super) bytes: u32,
+    to: StationId,
+    /// The rate of RTS and of CTS to oneself.
+    control: RateIndex,
+    rate: RateIndex,
+    bytes: u32,
     pub(super) mpdus: u16,
-    pub(super) response: Response,
+    response: Response,
 }
 
 impl Subject {
-    /// From its beginning to the end of its response.
-    pub(super) fn time(&self, phy: &Phy) -> Span {
-        phy.airtime(self.rate, self.bytes) + phy.sifs() + phy.response(self.rate, self.response)
+    /// What a step of the exchange takes: up to the next, or to the end of the response.
+    pub(super) fn time(&self, step: Step, phy: &Phy) -> Span {
+        match step {
+            Step::Rts => phy.protection(Protection::RtsCts, self.control),
+            Step::CtsToSelf => phy.protection(Protection::CtsToSelf, self.control),
+            Step::Data | Step::Request => {
+                let frame = phy.airtime(self.rate, self.bytes);
+                frame + phy.sifs() + phy.response(self.rate, self.response)
+            }
+        }
+    }
+
+    /// The frame of a step, which announces its own exchange.
+    pub(super) fn frame(&self, step: Step, from: StationId, phy: &Phy) -> Frame {
+        let &Subject { to, control, rate, bytes, mpdus, response } = self;
+        let of = |kind, to, rate| Frame { response, ..Frame::new(kind, from, to, rate) };
+        match step {
+            Step::Rts => {
+                let nav = phy.rts_nav(control, rate, phy.airtime(rate, bytes), response);
+                Frame { bytes: RTS_BYTES, nav, ..of(FrameKind::Rts, to, control) }
+            }
+            Step::CtsToSelf => {
+                let nav = phy.cts_to_self_nav(rate, phy.airtime(rate, bytes), response);
+                Frame { bytes: CTS_BYTES, nav, ..of(FrameKind::Cts, from, control) }
+            }
+            Step::Data => {
+                let nav = phy.response_nav(rate, response);
+                Frame { bytes, mpdus, nav, ..of(FrameKind::Data, to, rate) }
+            }
+            Step::Request => {
+                let nav = phy.response_nav(rate, response);
+                Frame { bytes, nav, ..of(FrameKind::BlockAckRequest, to, rate) }
+            }
+        }
     }
 }
 
@@ -157,13 +193,14 @@ impl Mac {
     /// What the next exchange of a queue is about.
     pub(super) fn subject(&self, queue: usize, net: &Network) -> Option<Subject> {
         let category = &self.categories[queue];
-        let &Msdu { rate, .. } = category.batch.first()?;
+        let &Msdu { to, rate, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
-        Some(if category.batch.asks {
-            let rate = net.phy.response_rate(rate);
-            Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, response }
-        } else {
-            Subject { rate, bytes: ppdu.bytes, mpdus: ppdu.mpdus, response }
-        })
+        let control = self.control_rate(rate, net);
+        let data = Subject { to, control, rate, bytes: ppdu.bytes, mpdus: ppdu.mpdus, response };
+        if !category.batch.asks {
+            return Some(data);
+        }
+        let rate = net.phy.response_rate(rate);
+        Some(Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, ..data })
     }
 }

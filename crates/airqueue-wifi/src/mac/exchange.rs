@@ -1,12 +1,11 @@
 //! What a station sends and answers: its own exchanges, and those of others with it.
 
 use super::batch::Batch;
-use super::compose::Subject;
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::txop::Pause;
 use super::view::Network;
-use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
 use crate::phy::{Protection, RateIndex, Response};
 use airqueue_core::{Packet, Span, Time};
 
@@ -201,7 +200,7 @@ impl Mac {
     }
 
     /// What follows behind RTS and CTS, or a CTS to oneself.
-    fn second_step(&self, queue: usize) -> Step {
+    pub(super) fn second_step(&self, queue: usize) -> Step {
         if self.categories[queue].batch.asks { Step::Request } else { Step::Data }
     }
 
@@ -232,50 +231,22 @@ impl Mac {
     }
 
     fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
-        let &Msdu { to, rate: data, .. } = self.held(queue).expect("an exchange has a packet");
-        let Subject { rate, bytes, mpdus, response } =
-            self.subject(queue, net).expect("an exchange has a packet");
-        let (phy, control) = (&net.phy, self.control_rate(data, net));
-        let airtime = phy.airtime(rate, bytes);
-        let frame = Frame {
-            queue: queue as u8,
-            response,
-            ..Frame::new(FrameKind::Rts, self.id, to, control)
-        };
-        let frame = match step {
-            Step::Rts => {
-                let nav = phy.rts_nav(control, rate, airtime, response);
-                Frame { bytes: RTS_BYTES, nav, ..frame }
-            }
-            Step::CtsToSelf => {
-                let nav = phy.cts_to_self_nav(rate, airtime, response);
-                Frame { kind: FrameKind::Cts, to: self.id, bytes: CTS_BYTES, nav, ..frame }
-            }
-            Step::Data | Step::Request => {
-                let kind =
-                    if step == Step::Data { FrameKind::Data } else { FrameKind::BlockAckRequest };
-                let nav = phy.response_nav(rate, response);
-                Frame { kind, rate, bytes, mpdus, nav, ..frame }
-            }
-        };
+        let subject = self.subject(queue, net).expect("an exchange has a packet");
+        let frame = subject.frame(step, self.id, &net.phy);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(queue);
-        let nav = self.announce(queue, frame.nav, phy.airtime(frame.rate, frame.bytes), now, net);
-        let takes = match step {
-            Step::Rts => phy.protection(Protection::RtsCts, control),
-            Step::CtsToSelf => phy.protection(Protection::CtsToSelf, control),
-            Step::Data | Step::Request => airtime + phy.sifs() + phy.response(rate, response),
-        };
+        let airtime = net.phy.airtime(frame.rate, frame.bytes);
+        let nav = self.announce(queue, frame.nav, airtime, now, net);
         let category = &mut self.categories[queue];
-        category.batch.charge(takes);
+        category.batch.charge(subject.time(step, &net.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
-            category.tally.mpdus += u64::from(mpdus);
+            category.tally.mpdus += u64::from(subject.mpdus);
             retry = category.batch.on_sent();
         }
         self.state = State::Sending { queue, step };
         self.timer = Time::MAX;
-        Frame { nav, opens, retry, ..frame }
+        Frame { nav, opens, retry, queue: queue as u8, ..frame }
     }
 
     /// Its own frame has ended. [`Self::settle`] is due.

@@ -6,7 +6,7 @@ use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Network;
 use crate::phy::frames::CF_END_BYTES;
-use crate::phy::{Phy, Protection, RateIndex};
+use crate::phy::{Phy, RateIndex};
 use airqueue_core::{Span, Time};
 
 /// PIFS after a failure in a TXOP.
@@ -50,13 +50,10 @@ impl Mac {
             return false;
         }
         let Some(subject) = self.subject(queue, net) else { return false };
-        let control = self.control_rate(subject.rate, net);
-        let protection = match self.first_step(queue) {
-            Step::Rts => net.phy.protection(Protection::RtsCts, control),
-            Step::CtsToSelf => net.phy.protection(Protection::CtsToSelf, control),
-            Step::Data | Step::Request => Span::ZERO,
-        };
-        let ends = begins + protection + subject.time(&net.phy);
+        let first = self.first_step(queue);
+        let ends = begins + subject.time(first, &net.phy);
+        let last = self.second_step(queue);
+        let ends = if first == last { ends } else { ends + subject.time(last, &net.phy) };
         self.categories[queue].continue_until(ends)
     }
 
