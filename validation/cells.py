@@ -74,7 +74,7 @@ def _cell(row: Mapping[str, str], seconds: float) -> Cell:
     )
 
 
-def _mean(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
+def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
     """Mean and standard error of what replications gave."""
     array = np.asarray(values)
     return float(array.mean()), float(array.std(ddof=1)) / math.sqrt(len(array))
@@ -82,11 +82,12 @@ def _mean(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
 
 def _medium(results: Results, quantity: str) -> tuple[float, float]:
     figure = "throughput_bps" if quantity == _THROUGHPUT else "collided_ratio"
-    return _mean([run["medium"][figure] or 0.0 for run in results.runs.values()])
+    return mean_and_error([run["medium"][figure] or 0.0 for run in results.runs.values()])
 
 
 @cache
-def _simulated(behaviour: str, cell: Cell) -> Results:
+def simulated_cell(behaviour: str, cell: Cell) -> Results:
+    """Five replications of a cell."""
     # Throughput and collisions of a cell are two rows, and one simulation.
     return Scenario(description(cell, behaviour)).simulate(seed=1, replications=_SEEDS)
 
@@ -109,9 +110,9 @@ def _simulator(behaviour: str, standard: str, quantity: str, seconds: float) -> 
             continue
         if quantity == _COLLIDED and row["stations"] == "1":
             continue
-        ours = _medium(_simulated(behaviour, _cell(row, seconds)), quantity)
+        ours = _medium(simulated_cell(behaviour, _cell(row, seconds)), quantity)
         points.append(
-            _point(_setting(row), len(points), ours, float(row["value"]), row["standard_error"])
+            beside(_setting(row), len(points), ours, float(row["value"]), row["standard_error"])
         )
     what = "throughput" if quantity == _THROUGHPUT else "collisions"
     return Claim(
@@ -128,9 +129,10 @@ def _simulator(behaviour: str, standard: str, quantity: str, seconds: float) -> 
     )
 
 
-def _point(
+def beside(
     setting: str, x: float, ours: tuple[float, float], reference: float, error: str | float
 ) -> Point:
+    """Our figure with its standard error beside that of a reference."""
     return Point(setting, x, ours[0], reference, math.hypot(ours[1], float(error or 0.0)))
 
 
@@ -159,7 +161,7 @@ def _exact(at: int, transmissions: int) -> tuple[tuple[float, float], tuple[floa
     n, ip_bytes, control, rts = _STANDARD_CELLS[at]
     waits = _waits(ip_bytes, control, rts=rts)
     rates = exact_cell(n, waits, runs=20, transmissions=transmissions, seed=at)
-    return _mean(rates.packets_per_s * 8 * ip_bytes), _mean(rates.collided)
+    return mean_and_error(rates.packets_per_s * 8 * ip_bytes), mean_and_error(rates.collided)
 
 
 @cache
@@ -183,7 +185,7 @@ def _standard(quantity: str, seconds: float) -> Claim:
         exact = _exact(at, int(150 * seconds))[0 if quantity == _THROUGHPUT else 1]
         ours = _medium(_standard_cell(at, seconds), quantity)
         setting = f"{n}, {ip_bytes} B, {control} Mb/s{', RTS' if rts else ''}"
-        points.append(_point(setting, at, ours, *exact))
+        points.append(beside(setting, at, ours, *exact))
     what = "throughput" if quantity == _THROUGHPUT else "collisions"
     return Claim(
         name=f"engine-standard-{what}",
@@ -221,7 +223,7 @@ def _ratio(results: Results) -> tuple[float, float]:
         first, second = (flow["throughput_bps"] for flow in run["flows"].values())
         return float(second / first)
 
-    return _mean([ratio(run) for run in results.runs.values()])
+    return mean_and_error([ratio(run) for run in results.runs.values()])
 
 
 def _against_kernel(
@@ -234,7 +236,7 @@ def _against_kernel(
         ours = Scenario({**pair, "duration": f"{seconds} s"}).simulate(seed=3, replications=_SEEDS)
         exact = slots([1, 1], [0, offset], [32, cw], 1024, rule=rule, transmissions=4_000_000)
         real = exact.ratio(1, 0)
-        points.append(_point(setting, x, _ratio(ours), real.mean, real.half_width / 2.0))
+        points.append(beside(setting, x, _ratio(ours), real.mean, real.half_width / 2.0))
     return points
 
 
@@ -281,9 +283,9 @@ def _ns3_edca(seconds: float) -> Claim:
     for row in _rows():
         if row["quantity"] == _RATIO:
             setting = f"{row['aifsn_2']}, {row['cw_min_2']}, {row['txop_us_2']}"
-            ours = _ratio(_simulated("ns3", _cell(row, seconds)))
+            ours = _ratio(simulated_cell("ns3", _cell(row, seconds)))
             points.append(
-                _point(setting, len(points), ours, float(row["value"]), row["standard_error"])
+                beside(setting, len(points), ours, float(row["value"]), row["standard_error"])
             )
     return Claim(
         name="engine-ns3-edca",
