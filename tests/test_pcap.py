@@ -144,9 +144,9 @@ def test_recorders_change_no_figure(tmp_path: Path) -> None:
     scenario = network("802.11b")
     plain, _ = run(scenario)
     pcap = tmp_path / "x.pcap"
-    recorded, _ = run(scenario, pcap=pcap, pcap_bytes=42, series_interval_s=0.013)
+    recorded, _ = run(scenario, pcap=pcap, pcap_bytes=78, series_interval_s=0.013)
     assert recorded == plain
-    again, _ = run(scenario, pcap=tmp_path / "y.pcap", pcap_bytes=42)
+    again, _ = run(scenario, pcap=tmp_path / "y.pcap", pcap_bytes=78)
     assert again == plain
     assert (tmp_path / "y.pcap").read_bytes() == pcap.read_bytes()
 
@@ -173,7 +173,7 @@ def test_series_add_up_to_the_figures() -> None:
         ({"pcap": "{}/none/x.pcap"}, FileNotFoundError, "none/x.pcap"),
         ({"pcap": "{}"}, IsADirectoryError, "directory"),
         ({"pcap": "{}/x", "pcap_station": "nobody"}, ValueError, 'no station "nobody"'),
-        ({"pcap": "{}/x", "pcap_bytes": 41}, ValueError, "at least 42"),
+        ({"pcap": "{}/x", "pcap_bytes": 77}, ValueError, "at least 78"),
         ({"series_interval_s": 0.0}, ValueError, "longer than nothing"),
         ({"series_interval_s": 1e-9}, ValueError, "choose a longer interval"),
         ({"series_interval_s": float("nan")}, _native.NativeError, "series_interval_s"),
