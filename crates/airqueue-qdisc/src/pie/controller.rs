@@ -118,10 +118,10 @@ fn auto_tuning(probability: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn controller(probability: f64, delay: i64, old_delay: i64) -> Controller {
+    pub(in super::super) fn controller(probability: f64, delay: i64, old_delay: i64) -> Controller {
         Controller {
             probability,
             delay: Span::from_millis(delay),
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    fn ms(ms: i64) -> Time {
+    pub(in super::super) fn ms(ms: i64) -> Time {
         Time::ZERO + Span::from_millis(ms)
     }
 

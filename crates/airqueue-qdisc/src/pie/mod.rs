@@ -223,6 +223,7 @@ impl QueueDisc for Pie {
 
 #[cfg(test)]
 mod tests {
+    use super::controller::tests::{controller, ms};
     use super::*;
     use airqueue_core::{Ecn, Seed};
 
@@ -230,19 +231,6 @@ mod tests {
 
     fn pie(params: PieParams) -> Pie {
         Pie::new(params, Limit::Packets(1_000_000), Seed(1).stream("pie"))
-    }
-
-    fn controller(probability: f64, delay: i64, old_delay: i64) -> Controller {
-        Controller {
-            probability,
-            delay: Span::from_millis(delay),
-            old_delay: Span::from_millis(old_delay),
-            ..Controller::new(Span::ZERO)
-        }
-    }
-
-    fn ms(ms: i64) -> Time {
-        Time::ZERO + Span::from_millis(ms)
     }
 
     #[test]

@@ -99,21 +99,21 @@ impl Batch {
         }
     }
 
-    /// The packet that the data frame is, if it is no A-MPDU.
-    #[inline]
-    fn only(&mut self) -> Option<&mut Slot> {
-        let place = self.first_open().filter(|_| self.ppdu.mpdus == 1)?;
-        self.slots.get_mut(place)
-    }
-
     #[inline]
     fn open(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.fate.is_none())
     }
 
+    /// Does something with each packet of the data frame: mostly there is one.
     #[inline]
-    fn on_air(&mut self) -> impl Iterator<Item = &mut Slot> {
-        self.slots.iter_mut().filter(|slot| slot.fate.is_none()).take(self.ppdu.mpdus.into())
+    fn each_on_air(&mut self, mut act: impl FnMut(&mut Slot)) {
+        let Some(first) = self.first_open() else { return };
+        if self.ppdu.mpdus == 1 {
+            act(&mut self.slots[first]);
+        } else {
+            let open = self.slots.iter_mut().filter(|slot| slot.fate.is_none());
+            open.take(self.ppdu.mpdus.into()).for_each(act);
+        }
     }
 
     #[inline]
@@ -184,12 +184,8 @@ impl Batch {
 
     /// The data frame goes on the air. True if the first of its MPDUs was sent before.
     pub(super) fn on_sent(&mut self) -> bool {
-        if let Some(slot) = self.only() {
-            slot.decoded = false;
-            return std::mem::replace(&mut slot.sent, true);
-        }
-        let retry = self.open().next().is_some_and(|slot| slot.sent);
-        self.on_air().for_each(|slot| (slot.sent, slot.decoded) = (true, false));
+        let retry = self.first_open().is_some_and(|first| self.slots[first].sent);
+        self.each_on_air(|slot| (slot.sent, slot.decoded) = (true, false));
         retry
     }
 
@@ -197,8 +193,8 @@ impl Batch {
     /// all that were sent.
     pub(super) fn charge(&mut self, time: Span) {
         let asks = self.asks;
-        if !asks && let Some(slot) = self.only() {
-            slot.airtime = slot.airtime + time;
+        if !asks && self.ppdu.mpdus == 1 {
+            self.each_on_air(|slot| slot.airtime = slot.airtime + time);
             return;
         }
         let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
@@ -217,17 +213,12 @@ impl Batch {
     /// The receiver has found the data frame; `lost` says of an MPDU of so many bytes whether it has not decoded
     /// it. True if it has decoded any.
     pub(super) fn on_received(&mut self, mut lost: impl FnMut(u32) -> bool) -> bool {
-        if let Some(slot) = self.only() {
-            slot.decoded = !lost(slot.msdu.mpdu_bytes);
-            slot.received |= slot.decoded;
-            return slot.decoded;
-        }
         let mut any = false;
-        for slot in self.on_air() {
+        self.each_on_air(|slot| {
             slot.decoded = !lost(slot.msdu.mpdu_bytes);
             slot.received |= slot.decoded;
             any |= slot.decoded;
-        }
+        });
         any
     }
 
@@ -244,19 +235,13 @@ impl Batch {
     /// A response has come. Returns the number of packets that it acknowledges: an ACK that of the data frame, a
     /// block ack all that the receiver has.
     pub(super) fn on_acknowledged(&mut self, response: Response) -> u64 {
-        if response == Response::Ack
-            && let Some(slot) = self.only()
-        {
-            slot.fate = Some(Fate::Acknowledged);
-            return 1;
-        }
         let mut count = 0;
         let mut acknowledge = |slot: &mut Slot| {
             slot.fate = Some(Fate::Acknowledged);
             count += 1;
         };
         match response {
-            Response::Ack => self.on_air().for_each(acknowledge),
+            Response::Ack => self.each_on_air(acknowledge),
             Response::BlockAck | Response::BlockAck256 => (self.slots.iter_mut())
                 .filter(|slot| slot.fate.is_none() && slot.received)
                 .for_each(&mut acknowledge),
