@@ -70,7 +70,7 @@ pub struct Wlan {
     /// When that alarm is set to go off.
     armed: Time,
     timers: Vec<Alarm<Event>>,
-    wakeups: Vec<Alarm<Event>>,
+    pub(super) wakeups: Vec<Alarm<Event>>,
     /// Frames that begin when nothing else is left to happen at this instant.
     beginning: Vec<Frame>,
     /// Stations in which a frame that ended has changed more than their view of the medium.
@@ -78,13 +78,13 @@ pub struct Wlan {
     /// For the stations that leave a crowd together, and for what a frame means to its members.
     pub(super) called: Vec<u32>,
     /// For those of the packets that a MAC has in hand.
-    hops: Vec<u16>,
+    pub(super) hops: Vec<u16>,
     pub(super) meanings: Meanings,
     /// What became of packets of collected flows.
-    outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<Outcome>,
     pub(super) tap: Socket,
     pub(super) stations: Vec<StationTally>,
-    next_packet: u64,
+    pub(super) next_packet: u64,
     pub(super) warm: Baseline,
 }
 
@@ -206,154 +206,6 @@ impl Wlan {
     /// Takes the tap out again, if there is one of this type.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
         self.tap.unplug()
-    }
-
-    fn emit(&mut self, flow: u32, now: Time) {
-        self.next_packet += 1;
-        let &Flow { ref source, ecn, hop, .. } = &self.flows[flow as usize];
-        let packet = Packet::new(self.next_packet, flow, source.size_bytes(), now);
-        self.enqueue(Packet { ecn, hop, ..packet }, now);
-    }
-
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.tally.offered.add(&packet);
-        flow.waiting += 1;
-        let interface = flow.interface;
-        self.interfaces[interface].enqueue(packet, now);
-        self.account_drops(interface);
-    }
-
-    /// True if there were any.
-    fn account_drops(&mut self, interface: usize) -> bool {
-        let Interface { stages, tally, .. } = &mut self.interfaces[interface];
-        let any = !stages.drops().as_slice().is_empty();
-        for drop in stages.drops().drain() {
-            tally.dropped.add(&drop.packet);
-            let flow = &mut self.flows[drop.packet.flow as usize];
-            flow.tally.dropped.add(&drop.packet);
-            flow.waiting -= 1;
-            if flow.collected {
-                self.outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
-            }
-        }
-        any
-    }
-
-    /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
-    /// back is asked again when it says.
-    fn take(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) -> Option<Msdu> {
-        let mut msdu = self.take_out_of(interface, now);
-        if msdu.is_none() && self.interfaces[interface].stages.waiting().0 > 0 {
-            // All that had waited was dropped on its way out, and there are others now.
-            msdu = self.take_out_of(interface, now);
-        }
-        if msdu.is_none() {
-            let at = self.interfaces[interface].stages.next_wakeup(now);
-            self.wakeups[interface].set(at, queue);
-        }
-        msdu
-    }
-
-    fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface].take(now);
-        self.on_taken(interface, packet, now)
-    }
-
-    /// A packet goes from its queue into the MAC, if there is one.
-    fn on_taken(&mut self, interface: usize, packet: Option<Packet>, now: Time) -> Option<Msdu> {
-        self.account_drops(interface);
-        let msdu = packet.map(|packet| {
-            let chosen = self.chosen_rate(packet.flow);
-            let flow = &mut self.flows[packet.flow as usize];
-            flow.waiting -= 1;
-            flow.msdu(packet, chosen)
-        });
-        self.top_up(interface, now);
-        msdu
-    }
-
-    /// A MAC has packets of a queue in hand: what it gets out of it for others, if it is their turn.
-    fn take_turns(&mut self, interface: usize, now: Time) -> Option<Msdu> {
-        let Interface { station, category, .. } = self.interfaces[interface];
-        self.hops.clear();
-        self.hops.extend(self.macs[station].hops_in_hand(category));
-        let other = self.interfaces[interface].next_hop_beside(&self.hops, now);
-        self.account_drops(interface);
-        if self.macs[station].takes_turns(category, other.is_some()) {
-            return None;
-        }
-        self.take_along(interface, other?, now)
-    }
-
-    /// Takes out the next packet for a hop, out of turn.
-    fn take_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface].take_along(hop, now);
-        self.on_taken(interface, packet, now)
-    }
-
-    /// Makes up the exchange that a station begins now: what waits for the same receiver goes along.
-    fn compose(&mut self, station: usize, category: usize, now: Time) {
-        self.choose_rate(station, category);
-        if !self.macs[station].compose(category, now, &self.net) {
-            return;
-        }
-        let Some(&Msdu { packet: Packet { hop, .. }, .. }) = self.macs[station].held(category)
-        else {
-            return;
-        };
-        let interface = self.first_queue[station] + category;
-        while let Some(packet) = self.peek_along(interface, hop, now) {
-            let chosen = self.chosen_rate(packet.flow);
-            let flow = &self.flows[packet.flow as usize];
-            let alike = flow.control == self.interfaces[interface].control;
-            let msdu = flow.msdu(packet, chosen);
-            if !(alike && self.macs[station].admits(category, &msdu)) {
-                break;
-            }
-            let Some(msdu) = self.take_along(interface, hop, now) else { break };
-            self.macs[station].join(category, msdu, now, &self.net);
-        }
-    }
-
-    fn peek_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Packet> {
-        let packet = self.interfaces[interface].peek_along(hop, now);
-        if !self.account_drops(interface) || packet.is_some() {
-            return packet;
-        }
-        // All that had waited for it was dropped, and there may be others now.
-        self.top_up(interface, now);
-        let packet = self.interfaces[interface].peek_along(hop, now);
-        self.account_drops(interface);
-        packet
-    }
-
-    /// Every saturated flow keeps a packet waiting. Each in turn is the first: where the queue has no room for
-    /// all, they share it.
-    fn top_up(&mut self, interface: usize, now: Time) {
-        let flows = &mut self.interfaces[interface].saturated;
-        if flows.len() > 1 {
-            flows.rotate_left(1);
-        }
-        for at in 0..self.interfaces[interface].saturated.len() {
-            let id = self.interfaces[interface].saturated[at];
-            let flow = &self.flows[id as usize];
-            if flow.waiting == 0 && flow.source.is_saturated(now) {
-                self.emit(id, now);
-            }
-        }
-    }
-
-    /// Gives the MAC a packet of a queue of which it holds none.
-    fn feed(&mut self, interface: usize, now: Time, queue: &mut EventQueue<Event>) {
-        let Interface { station, category, .. } = self.interfaces[interface];
-        if self.macs[station].is_empty(category)
-            && let Some(msdu) = self.take(interface, now, queue)
-        {
-            self.set_apart(station);
-            self.macs[station].on_packet(category, msdu, now, &self.net);
-            self.settle(station, now);
-        }
     }
 
     #[inline]

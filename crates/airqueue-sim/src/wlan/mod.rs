@@ -39,6 +39,7 @@ mod record;
 mod results;
 pub mod series;
 mod spec;
+mod supply;
 pub mod tap;
 
 pub use engine::{Event, Wlan};
