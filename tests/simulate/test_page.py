@@ -9,6 +9,7 @@ import pytest
 from airqueue.cli.simulate import simulate
 from airqueue.simulate import cell
 from airqueue.simulate.scenario import schema
+from airqueue.simulate.tables import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "simulate.md").read_text("utf-8")
@@ -46,9 +47,10 @@ def test_every_word_is_explained():
 
 
 def test_every_figure_is_explained():
-    run = next(iter(cell(stations=2, duration="50 ms").simulate(replications=1).runs.values()))
+    tcp = cell(stations=2, duration="50 ms", overrides={"flows.0.source": "tcp"})
+    run = next(iter(tcp.simulate(replications=1).runs.values()))
     figures = {*run["medium"]}
-    for kind in ("flows", "stations", "queues"):
+    for kind in KINDS:
         figures |= {*next(iter(run[kind].values()))}
     assert not [figure for figure in sorted(figures) if f"`{figure}`" not in PAGE]
 

@@ -17,7 +17,7 @@ from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cel
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import Directory
 
-TABLES = ("flows", "stations", "queues", "medium")
+TABLES = ("flows", "connections", "stations", "queues", "medium")
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
 
 
@@ -386,7 +386,9 @@ def test_tables_and_summary_must_fit(tmp_path):
 def test_a_summary_of_another_format_is_not_read(tmp_path):
     small().simulate(replications=1, out=tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
-    (tmp_path / "summary.json").write_text(json.dumps({**summary, "version": 2}))
+    (tmp_path / "summary.json").write_text(
+        json.dumps({**summary, "version": summary["version"] + 1})
+    )
     with pytest.raises(ResultsError, match=r"summary\.json is not of this version of airqueue"):
         Results.load(tmp_path)
 

@@ -55,7 +55,8 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
 
 
 def test_what_is_shown_exists(invoke):
-    summary = Scenario.from_toml("cell.toml").simulate(replications=1).summary
+    scenario = Scenario.from_toml("cell.toml", overrides={"flows.0.source": "tcp"})
+    summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():
         every = summary[kind] if kind == "medium" else next(iter(summary[kind].values()))
         assert set(names) <= set(every)
@@ -103,6 +104,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
     assert "all together" in result.stdout
     shown = json.loads(Path("a.json").read_text())
     assert sorted(path.name for path in Path("new/rows").iterdir()) == [
+        "connections.csv",
         "flows.csv",
         "medium.csv",
         "queues.csv",

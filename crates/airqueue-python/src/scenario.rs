@@ -59,7 +59,7 @@ impl PyScenario {
 
     #[getter]
     fn stations(&self) -> Vec<&str> {
-        self.0.spec().stations.iter().map(|station| station.name.as_str()).collect()
+        self.0.radio().stations.iter().map(|station| station.name.as_str()).collect()
     }
 
     #[getter]

@@ -17,8 +17,8 @@ fn main() {
 /// Simulates `ms` milliseconds over and over, of a network that has warmed up.
 fn simulate(bencher: divan::Bencher, scenario: &Value, ms: i64) {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
-    let flows = scenario.spec().flows.len();
-    let mut network = Wlan::new(scenario.spec(), Seed(1)).expect("a network");
+    let flows = scenario.radio().flows.len();
+    let mut network = Wlan::new(scenario.radio(), Seed(1)).expect("a network");
     let delivered = |network: &Wlan| -> u64 {
         (0..flows).map(|flow| network.flow(flow).delivered.packets).sum()
     };

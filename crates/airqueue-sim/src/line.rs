@@ -43,6 +43,11 @@ impl Line {
         self.under_way.front().map(|(at, _)| *at)
     }
 
+    /// The packets that are under way, the next one to leave first.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.under_way.iter().map(|(_, packet)| packet)
+    }
+
     /// Takes out the next packet that has arrived by `now`.
     pub fn take_due(&mut self, now: Time) -> Option<Packet> {
         self.next_at().filter(|&at| at <= now)?;

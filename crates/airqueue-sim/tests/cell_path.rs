@@ -6,6 +6,7 @@ mod sessions;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
+use airqueue_sim::network::NetworkSpec;
 use airqueue_sim::path::{CellSpec, PathConfig, SimulatedPath};
 use airqueue_sim::wlan::{FlowSpec, QueueSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -28,7 +29,7 @@ fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
         station.queues = vec![queue];
     }
     network.flows = vec![external(0, 1, rate), external(1, 0, rate)];
-    CellSpec { network, down: 0, up: 1 }
+    CellSpec { network: NetworkSpec::radio(network), down: 0, up: 1 }
 }
 
 /// A flow from outside.
@@ -39,10 +40,10 @@ fn external(from: u32, to: u32, rate: RateIndex) -> FlowSpec {
 }
 
 /// Station 2 always sends to the access point.
-fn busy(mut cell: CellSpec) -> CellSpec {
-    let rate = cell.network.flows[0].rate;
-    cell.network.flows.push(saturated(2, 0, 0, rate, u32::from(SIZE)));
-    cell
+fn busy(cell: CellSpec) -> CellSpec {
+    let mut network = cell.network.wlan;
+    network.flows.push(saturated(2, 0, 0, network.flows[0].rate, u32::from(SIZE)));
+    CellSpec { network: NetworkSpec::radio(network), ..cell }
 }
 
 fn packets(n: u32) -> QueueSpec {
@@ -164,8 +165,8 @@ fn impossible_cells_are_refused() {
         refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
     );
     let mut nowhere = access_point(packets(50), 0);
-    nowhere.network.flows[0].to = StationId(7);
-    nowhere.network.flows[1].from = StationId(7);
+    nowhere.network.wlan.flows[0].to = StationId(7);
+    nowhere.network.wlan.flows[1].from = StationId(7);
     assert!(refused(nowhere, nothing()).contains("no station 7"));
 }
 
@@ -173,7 +174,7 @@ fn impossible_cells_are_refused() {
 #[test]
 fn too_large_a_packet_is_dropped() {
     let mut cell = access_point(packets(50), 0);
-    cell.network.flows[0].source.size_bytes = 1000;
+    cell.network.wlan.flows[0].source.size_bytes = 1000;
     let small = Segment { size: 1000, ..cbr(FLOOD, 0.05, 5.05, 10.0) };
     let plan = Plan { segments: vec![cbr(PROBE, 0.0, 5.0, 10.0), small] };
     let result = run(&mut through(cell, 1), &plan, Direction::Down);

@@ -51,9 +51,9 @@ fn droptail() -> Value {
 /// Each station's share of the air: of data frames to it and its responses.
 fn airtime(scenario: &Value) -> [f64; 3] {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut sim = Wlan::new(scenario.spec(), Seed(1)).unwrap();
+    let mut sim = Wlan::new(scenario.radio(), Seed(1)).unwrap();
     sim.model.plug(Box::new(Recording::default()));
-    let begins = scenario.spec().warm_up;
+    let begins = scenario.radio().warm_up;
     sim.run_until(begins + scenario.duration());
     let recording: Recording = sim.model.unplug().unwrap();
     let mut shares = [0.0; 3];

@@ -144,7 +144,7 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     );
     let values =
         Scenario::from_json(&set(full(), "stations[3].mac.dcf.cw_min", json!(31)).to_string());
-    let old = values.unwrap().spec().stations.last().unwrap().mac.clone();
+    let old = values.unwrap().radio().stations.last().unwrap().mac.clone();
     assert_eq!(old.categories[0].cw_min, 32);
 }
 
@@ -268,7 +268,7 @@ fn links_are_between_two_stations_and_listed_once() {
     };
     let passes = json!([{"from": "a", "to": "b"}, {"from": "c", "to": "c", "level": "sense"}]);
     let scenario = Scenario::from_json(&linked(passes).to_string()).unwrap();
-    assert_eq!(scenario.spec().reach.links(), 4);
+    assert_eq!(scenario.radio().reach.links(), 4);
     let cases = [
         (json!([{"from": "a", "to": "a"}]), "medium.links[0]: "),
         (json!([{"from": "a", "to": "x"}]), "medium.links[0].to: "),
@@ -311,7 +311,7 @@ fn a_queue_has_the_keys_of_its_discipline() {
     // What all stations have is for those that use it; their own tables go before it.
     let scenario = set(full(), "queue.codel", json!({"target": "1 ms", "interval": "50 ms"}));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let Discipline::Codel(params) = scenario.spec().stations[1].queues[0].discipline else {
+    let Discipline::Codel(params) = scenario.radio().stations[1].queues[0].discipline else {
         panic!("sta1 has CoDel");
     };
     assert_eq!(params.target, Span::from_millis(20));

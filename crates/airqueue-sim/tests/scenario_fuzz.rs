@@ -199,7 +199,7 @@ fn deep_nesting_is_refused() {
 #[test]
 fn the_scenario_that_is_changed_runs() {
     let scenario = Scenario::from_json(&full().to_string()).unwrap();
-    assert_eq!(scenario.spec().stations.len(), 7);
-    assert_eq!(scenario.spec().flows.len(), 8);
+    assert_eq!(scenario.radio().stations.len(), 7);
+    assert_eq!(scenario.radio().flows.len(), 8);
     judge(&full().to_string());
 }

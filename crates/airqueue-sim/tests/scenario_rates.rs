@@ -16,7 +16,7 @@ fn cell(phy: Value) -> Value {
 
 fn flows(scenario: &Value) -> Vec<FlowSpec> {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|e| panic!("{e}"));
-    scenario.spec().flows.clone()
+    scenario.radio().flows.clone()
 }
 
 fn algorithms(scenario: &Value) -> Vec<Option<Algorithm>> {

@@ -182,9 +182,11 @@ fn packets_keep_their_order_and_arrive_once() {
         let mut sim = Wlan::new(&spec, Seed(2)).unwrap();
         let mut last = [0; 2];
         let mut delivered = 0;
+        let mut outcomes = Vec::new();
         for ms in 1..=3000 {
             sim.run_until(Time::from_nanos(ms * 1_000_000));
-            for outcome in sim.model.outcomes() {
+            sim.model.exchange_outcomes(&mut outcomes);
+            for outcome in outcomes.drain(..) {
                 let Outcome::Delivered(packet) = outcome else { continue };
                 assert!(packet.id > last[packet.flow as usize]);
                 last[packet.flow as usize] = packet.id;

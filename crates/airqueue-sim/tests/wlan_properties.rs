@@ -4,7 +4,7 @@ mod cells;
 mod on_air;
 mod random_networks;
 
-use airqueue_core::{Limit, Payload, Seed, Span, Time};
+use airqueue_core::{Limit, Packet, Seed, Span, Time};
 use airqueue_qdisc::{DropFrom, Tally};
 use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording};
@@ -33,7 +33,8 @@ fn offer(sim: &mut Simulation<Wlan>, spec: &WlanSpec) {
     for (id, flow) in spec.flows.iter().enumerate() {
         if flow.source.arrivals == Arrivals::External {
             let Simulation { model, queue, .. } = sim;
-            model.offer(id as u32, flow.source.size_bytes, Payload::default(), queue);
+            let packet = Packet::new(0, id as u32, flow.source.size_bytes, queue.now());
+            model.offer(id as u32, Packet { ecn: flow.ecn, ..packet }, queue);
         }
     }
 }

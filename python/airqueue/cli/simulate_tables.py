@@ -16,6 +16,13 @@ from airqueue.simulate.tables import KINDS
 
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),
+    "connections": (
+        "goodput_bps",
+        "rtt_mean_s",
+        "retransmitted_ratio",
+        "timeouts",
+        "session_mean_s",
+    ),
     "queues": (
         "length_mean_packets",
         "length_max_packets",
@@ -70,7 +77,10 @@ def _headline(path: str, results: Results) -> str:
 
 def _table(kind: str, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
     """Return a row for each name, or three for many names."""
-    columns = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
+    every = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
+    # A figure that nobody has, as the time of transfers that do not end, needs no column.
+    known = {n: c for n, c in every.items() if any(s["mean"] is not None for s in c)}
+    columns = known or every
     many = len(figures) > _MOST_ROWS
     names: Iterable[str] = ("least", "mean", "greatest") if many else figures
     if many:

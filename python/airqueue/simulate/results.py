@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airqueue._native import SeriesDict
 
 FORMAT: Final = "airqueue-simulation"
-VERSION: Final = 1
+VERSION: Final = 2
 
 Summary = dict[str, Any]
 """``{"mean": ..., "ci95": ...}``."""
@@ -60,6 +60,11 @@ class Results:
         return self.frame("flows")
 
     @functools.cached_property
+    def connections(self) -> pd.DataFrame:
+        """What TCP did for each flow that it governs."""
+        return self.frame("connections")
+
+    @functools.cached_property
     def stations(self) -> pd.DataFrame:
         """What each station sent."""
         return self.frame("stations")
@@ -75,7 +80,7 @@ class Results:
         return self.frame("medium")
 
     def frame(self, kind: str) -> pd.DataFrame:
-        """Return one of ``flows``, ``stations``, ``queues`` and ``medium`` as a data frame."""
+        """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
         import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
 
         return pd.DataFrame(tables.columns(kind, self.runs))

@@ -15,7 +15,7 @@ from airqueue.simulate.errors import ResultsError
 if TYPE_CHECKING:
     from airqueue._native import SeriesDict
 
-KINDS: Final = {"flows": "flow", "stations": "station", "queues": "queue"}
+KINDS: Final = {"flows": "flow", "connections": "flow", "stations": "station", "queues": "queue"}
 """What has names -> what a column of names is called."""
 TABLES: Final = (*KINDS, "medium")
 SERIES: Final = {"flow_series": "flows", "queue_series": "queues"}
@@ -39,14 +39,18 @@ def rows(kind: str, runs: Mapping[int, Run]) -> Iterator[Row]:
             yield {"replication": replication, KINDS[kind]: name, **figures}
 
 
-def columns(kind: str, runs: Mapping[int, Run]) -> dict[str, list[Any]]:
+def columns(kind: str, runs: Mapping[int, Run]) -> dict[str, Any]:
     """Return the rows of a kind as columns, NaN where a figure is missing.
 
     Without a row there are those of replication and name.
     """
     every = list(rows(kind, runs))
-    heads = every[0] if every else ("replication", *([KINDS[kind]] if kind in KINDS else []))
-    return {head: [math.nan if row[head] is None else row[head] for row in every] for head in heads}
+    if not every:
+        names = {KINDS[kind]: np.empty(0, dtype=object)} if kind in KINDS else {}
+        return {"replication": np.empty(0, dtype=np.int64), **names}
+    return {
+        head: [math.nan if row[head] is None else row[head] for row in every] for head in every[0]
+    }
 
 
 def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:

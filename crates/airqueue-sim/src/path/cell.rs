@@ -3,12 +3,12 @@
 use super::check::wrong;
 use super::config::ConfigError;
 use super::device::{Device, Way};
+use crate::network::{FlowSpec, Network, NetworkSpec, Traffic};
 use crate::outcome::Outcome;
-use crate::run_loop::Simulation;
-use crate::wlan::{FlowSpec, Wlan, WlanSpec};
+use crate::wlan;
 use airqueue_core::{DropReason, Packet, Seed, Time};
 use airqueue_probe::client::Direction;
-use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::medium::StationId;
 use std::collections::VecDeque;
 
 /// A network, and which of its flows the path takes.
@@ -16,23 +16,23 @@ use std::collections::VecDeque;
 pub struct CellSpec {
     /// The stations, the flows of others, and two flows with packets from outside: how those of the path
     /// get across.
-    pub network: WlanSpec,
+    pub network: NetworkSpec,
     /// The one of these that carries packets towards the client, by its place.
     pub down: usize,
     /// The one that carries them back: from where that goes to where it comes from.
     pub up: usize,
 }
 
-/// The cell at work, on an event queue of its own that is never ahead of the path's time.
+/// The cell at work, on event queues of its own that are never ahead of the path's time.
 ///
 /// Both directions go over the air: packets wait in the queue of the station that sends them, and arrive
 /// when the other has decoded their frame. What the path knows nothing of, the flows of others, goes on
 /// all the time.
 #[derive(Debug)]
 pub struct Cell {
-    sim: Simulation<Wlan>,
-    down: FlowSpec,
-    up: FlowSpec,
+    network: Network,
+    down: Hop,
+    up: Hop,
     loaded: Direction,
     /// The first of the endpoints' flows: so many down, then as many up.
     first: u32,
@@ -40,41 +40,60 @@ pub struct Cell {
     outcomes: VecDeque<Outcome>,
 }
 
+/// What the path has to know of a way through the cell.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    /// The first queue before the air: whose it is, and which of that station's.
+    station: StationId,
+    queue: usize,
+    /// The largest packets that fit.
+    most_bytes: u32,
+}
+
 impl CellSpec {
     /// The flow at a place that the given key names.
-    fn flow(&self, key: &str, place: usize) -> Result<FlowSpec, ConfigError> {
+    fn flow(&self, key: &str, place: usize) -> Result<(&FlowSpec, Hop), ConfigError> {
         let found = self.network.flows.get(place);
-        let external = found.filter(|flow| flow.source.arrivals == Arrivals::External);
-        external.cloned().ok_or_else(|| {
+        let refuse = || {
             let name = found.map_or_else(|| place.to_string(), |flow| format!("{:?}", flow.name));
-            wrong(key, name, "a flow with packets from outside, source = \"external\"")
-        })
+            wrong(key, name, "a flow over the air with packets from outside, source = \"external\"")
+        };
+        let external = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::External { .. });
+        let flow = found.filter(external).ok_or_else(refuse)?;
+        let air = self.network.first_over_air(place).ok_or_else(refuse)?;
+        let &wlan::FlowSpec { from: station, queue, ref source, .. } = air;
+        Ok((flow, Hop { station, queue, most_bytes: source.size_bytes }))
     }
 }
 
 impl Cell {
     /// A silent network at time zero, with so many flows of the endpoints in each direction: a queue that
-    /// keeps flows apart sees them. Its streams of chance are those of [`Wlan::new`]; others' flows have the
+    /// keeps flows apart sees them. Its streams of chance are those of [`Network::new`]; others' flows have the
     /// same with and without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
-        let (down, up) = (spec.flow("cell.down", spec.down)?, spec.flow("cell.up", spec.up)?);
-        let mut network = spec.network;
+        let (down, down_hop) = spec.flow("cell.down", spec.down)?;
+        let (up, up_hop) = spec.flow("cell.up", spec.up)?;
         if (up.from, up.to) != (down.to, down.from) {
             let expected = format_args!("a flow back to where {:?} comes from", down.name);
             return Err(wrong("cell.up", format_args!("{:?}", up.name), expected));
         }
+        let mut network = spec.network.clone();
         let first = network.flows.len() as u32;
-        for flow in [&down, &up] {
-            let copy = |n| FlowSpec {
-                name: format!("{} {n}", flow.name),
-                collected: true,
-                ..flow.clone()
-            };
-            network.flows.extend((0..flows).map(copy));
+        for flow in [spec.down, spec.up] {
+            for n in 0..flows {
+                let name = format!("{} {n}", network.flows[flow].name);
+                network.add_like(flow, name);
+            }
         }
-        let sim = Wlan::new(&network, seed)?;
-        let loaded = Direction::Down;
-        Ok(Cell { sim, down, up, loaded, first, flows, outcomes: VecDeque::new() })
+        Ok(Cell {
+            network: Network::new(&network, seed)?,
+            down: down_hop,
+            up: up_hop,
+            loaded: Direction::Down,
+            first,
+            flows,
+            outcomes: VecDeque::new(),
+        })
     }
 
     /// Whether packets on this way go down.
@@ -89,8 +108,8 @@ impl Cell {
     }
 
     fn advance(&mut self, now: Time) {
-        self.sim.run_until(now);
-        self.outcomes.extend(self.sim.model.outcomes());
+        self.network.run_until(now);
+        self.outcomes.extend(self.network.outcomes());
     }
 }
 
@@ -103,19 +122,19 @@ impl Device for Cell {
         self.advance(now);
         let down = self.is_down(way);
         let (hop, first) =
-            if down { (&self.down, self.first) } else { (&self.up, self.first + self.flows) };
+            if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
         let flow = first + packet.flow;
-        if packet.size > hop.source.size_bytes {
+        if packet.size > hop.most_bytes {
             let packet = Packet { flow, ..packet };
             self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
             return;
         }
-        self.sim.model.offer(flow, packet.size, packet.payload, &mut self.sim.queue);
-        self.outcomes.extend(self.sim.model.outcomes());
+        self.network.offer(flow as usize, packet.size, packet.payload);
+        self.outcomes.extend(self.network.outcomes());
     }
 
     fn next_deadline(&self) -> Option<Time> {
-        self.sim.queue.next_at()
+        self.network.next_at()
     }
 
     fn on_deadline(&mut self, now: Time) {
@@ -130,8 +149,8 @@ impl Device for Cell {
     }
 
     fn waiting(&self) -> (u64, u64) {
-        let hop = if self.is_down(Way::Loaded) { &self.down } else { &self.up };
-        self.sim.model.waiting(hop.from.index(), hop.queue)
+        let hop = if self.is_down(Way::Loaded) { self.down } else { self.up };
+        self.network.wlan().waiting(hop.station.index(), hop.queue)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a simulated path is made of, as the user writes it: one flat map with units in the names.
 
-use crate::wlan::WlanError;
+use crate::network::NetworkError;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use std::fmt;
@@ -208,7 +208,7 @@ pub enum ConfigError {
     },
     /// A cell that cannot be.
     #[error("path configuration: the cell: {0}")]
-    Cell(#[from] WlanError),
+    Cell(#[from] NetworkError),
 }
 
 /// A number, named as such in errors, with or without a fraction.

@@ -2,9 +2,10 @@
 
 use super::Scenario;
 use super::error::{ScenarioError, error};
-use crate::run_loop::Simulation;
-use crate::wlan::series::Series;
-use crate::wlan::{FlowTally, QueueTally, Wlan, WlanSpec};
+use crate::network::series::Series;
+use crate::network::{Network, NetworkSpec, TcpTally};
+use crate::wlan::histogram::Histogram;
+use crate::wlan::{Durations, FlowTally, QueueTally};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_qdisc::Tally;
 use airqueue_wifi::mac::{CategoryTally, FrameKind};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// A replication of a scenario.
 #[derive(Debug)]
 pub struct Run {
-    pub(super) simulation: Simulation<Wlan>,
+    pub(super) network: Network,
     pub(super) names: Arc<Names>,
     end: Time,
     pub(super) series: Option<Series>,
@@ -48,6 +49,7 @@ impl<F: Serialize> Serialize for Named<'_, F> {
 struct Figures<'a> {
     duration_s: f64,
     flows: Named<'a, FlowFigures>,
+    connections: Named<'a, ConnectionFigures>,
     stations: Named<'a, StationFigures>,
     queues: Named<'a, QueueFigures>,
     medium: MediumFigures,
@@ -72,6 +74,26 @@ struct FlowFigures {
     delay_p95_s: Option<f64>,
     delay_p99_s: Option<f64>,
     delay_max_s: Option<f64>,
+}
+
+/// What TCP did for a flow.
+#[derive(Serialize)]
+struct ConnectionFigures {
+    goodput_bps: Option<f64>,
+    segments: u64,
+    retransmitted_segments: u64,
+    retransmitted_ratio: Option<f64>,
+    fast_recoveries: u64,
+    timeouts: u64,
+    rtt_mean_s: Option<f64>,
+    ack_packets: u64,
+    /// Dropped by a queue or given up by the MAC.
+    lost_ack_packets: u64,
+    sessions: u64,
+    session_mean_s: Option<f64>,
+    session_p50_s: Option<f64>,
+    session_p95_s: Option<f64>,
+    session_max_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -114,20 +136,34 @@ struct MediumFigures {
     lost_data_airtime_ratio: Option<f64>,
     control_airtime_ratio: Option<f64>,
     throughput_jain_index: Option<f64>,
+    goodput_bps: Option<f64>,
+    sessions: u64,
+    session_mean_s: Option<f64>,
+    session_p95_s: Option<f64>,
 }
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+fn greatest_s(of: &Durations) -> Option<f64> {
+    (of.count > 0).then(|| of.greatest.as_secs_f64())
+}
+
+fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
+    // It is the middle of a bucket, which may lie above the greatest.
+    Some(histogram.quantile_s(q)?.min(greatest_s(of)?))
+}
+
 impl Names {
-    pub(super) fn new(spec: &WlanSpec) -> Names {
+    pub(super) fn new(spec: &NetworkSpec) -> Names {
+        let radio = &spec.wlan;
         let mut fed: Vec<_> =
-            spec.flows.iter().map(|flow| (flow.from.index(), flow.queue)).collect();
+            radio.flows.iter().map(|flow| (flow.from.index(), flow.queue)).collect();
         fed.sort_unstable();
         fed.dedup();
         let queue = |(station, queue): (usize, usize)| {
-            let of = &spec.stations[station];
+            let of = &radio.stations[station];
             let name = match of.queues.len() {
                 1 => of.name.clone(),
                 _ => format!("{}.{}", of.name, category(AccessCategory::ALL[queue])),
@@ -136,7 +172,7 @@ impl Names {
         };
         Names {
             flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
-            stations: spec.stations.iter().map(|station| station.name.clone()).collect(),
+            stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
             queues: fed.into_iter().map(queue).collect(),
         }
     }
@@ -154,14 +190,14 @@ pub(super) fn category(category: AccessCategory) -> &'static str {
 
 impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
-        let simulation = Wlan::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
+        let network = Network::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
-        Ok(Run { simulation, names: scenario.names.clone(), end, series: None })
+        Ok(Run { network, names: scenario.names.clone(), end, series: None })
     }
 
     /// The simulated time, from the beginning of the warm-up.
     pub fn now(&self) -> Time {
-        self.simulation.now()
+        self.network.now()
     }
 
     /// When the counted time ends.
@@ -174,8 +210,8 @@ impl Run {
         let left = self.end - self.now();
         let until = self.now() + span.clamp(Span::ZERO, left);
         match &mut self.series {
-            Some(series) => series.run_until(&mut self.simulation, until),
-            None => self.simulation.run_until(until),
+            Some(series) => series.run_until(&mut self.network, until),
+            None => self.network.run_until(until),
         }
     }
 
@@ -184,8 +220,8 @@ impl Run {
     pub fn results(&mut self) -> String {
         let names = self.names.clone();
         let now = self.now();
-        let seconds = (now - self.simulation.model.counting_since()).as_secs_f64();
-        let mut count = Count { wlan: &mut self.simulation.model, now, seconds };
+        let seconds = (now - self.network.wlan().counting_since()).as_secs_f64();
+        let mut count = Count { network: &mut self.network, now, seconds };
         let figures = count.figures(&names);
         serde_json::to_string(&figures).expect("figures are JSON")
     }
@@ -193,7 +229,7 @@ impl Run {
 
 /// A network at the moment when its books are read, and for how long they were kept.
 struct Count<'a> {
-    wlan: &'a mut Wlan,
+    network: &'a mut Network,
     now: Time,
     seconds: f64,
 }
@@ -205,13 +241,15 @@ impl Count<'_> {
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, at, ref name)| (&**name, self.queue(id, at))).collect();
         let flows = names.flows.iter().enumerate();
-        let flows = flows.zip(self.wlan.under_way());
+        let flows = flows.zip(self.network.under_way());
         let flows: Vec<_> =
             flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
-        let medium = self.medium(names.stations.len(), &flows);
+        let (connections, all) = self.connections(names);
+        let medium = self.medium(names.stations.len(), &flows, &all);
         Figures {
             duration_s: self.seconds,
             flows: Named(flows),
+            connections: Named(connections),
             stations: Named(stations),
             queues: Named(queues),
             medium,
@@ -228,12 +266,10 @@ impl Count<'_> {
     }
 
     fn flow(&self, id: usize, under_way_packets: u64) -> FlowFigures {
-        let tally: &FlowTally = self.wlan.flow(id);
+        let tally: FlowTally = self.network.flow(id);
         let lost = tally.dropped.packets + tally.given_up.packets;
         let met = lost + tally.delivered.packets;
-        let greatest = (tally.delay.count > 0).then(|| tally.delay.greatest.as_secs_f64());
-        // A quantile is the middle of a bucket, which may lie above the greatest delay.
-        let quantile = |q| Some(tally.delays.quantile_s(q)?.min(greatest?));
+        let quantile = |q| quantile_s(&tally.delay, &tally.delays, q);
         FlowFigures {
             offered_bps: self.bps(&tally.offered),
             throughput_bps: self.bps(&tally.delivered),
@@ -249,19 +285,53 @@ impl Count<'_> {
             delay_p50_s: quantile(0.5),
             delay_p95_s: quantile(0.95),
             delay_p99_s: quantile(0.99),
-            delay_max_s: greatest,
+            delay_max_s: greatest_s(&tally.delay),
+        }
+    }
+
+    /// Those of TCP's flows, and all of them together.
+    fn connections<'n>(&self, names: &'n Names) -> (Vec<(&'n str, ConnectionFigures)>, TcpTally) {
+        let mut all = TcpTally::default();
+        let mut figures = Vec::new();
+        for (flow, name) in names.flows.iter().enumerate() {
+            let Some(tally) = self.network.tcp(flow) else { continue };
+            let Some(acks) = self.network.acknowledgements(flow) else { continue };
+            figures.push((&**name, self.connection(&tally, &acks)));
+            all.delivered_bytes += tally.delivered_bytes;
+            all.sessions.merge(&tally.sessions);
+        }
+        (figures, all)
+    }
+
+    fn connection(&self, tally: &TcpTally, acks: &FlowTally) -> ConnectionFigures {
+        let sessions = &tally.sessions;
+        ConnectionFigures {
+            goodput_bps: ratio(8.0 * tally.delivered_bytes as f64, self.seconds),
+            segments: tally.segments,
+            retransmitted_segments: tally.retransmitted,
+            retransmitted_ratio: ratio(tally.retransmitted as f64, tally.segments as f64),
+            fast_recoveries: tally.fast_recoveries,
+            timeouts: tally.timeouts,
+            rtt_mean_s: ratio(tally.round_trip_time.as_secs_f64(), tally.round_trips as f64),
+            ack_packets: acks.offered.packets,
+            lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
+            sessions: sessions.took.count,
+            session_mean_s: sessions.took.mean_s(),
+            session_p50_s: quantile_s(&sessions.took, &sessions.times, 0.5),
+            session_p95_s: quantile_s(&sessions.took, &sessions.times, 0.95),
+            session_max_s: greatest_s(&sessions.took),
         }
     }
 
     fn access(&self, station: usize) -> CategoryTally {
         (0..AccessCategory::ALL.len())
-            .map(|queue| self.wlan.access(station, queue))
+            .map(|queue| self.network.wlan().access(station, queue))
             .fold(CategoryTally::default(), |sum, of| sum.plus(&of))
     }
 
     fn station(&self, id: usize) -> StationFigures {
         let access = self.access(id);
-        let tally = self.wlan.station(id);
+        let tally = self.network.wlan().station(id);
         let attempts = access.attempts as f64;
         let airtime = |kind| self.share(tally.sent_of(kind).time);
         let data = tally.sent_of(FrameKind::Data);
@@ -280,12 +350,12 @@ impl Count<'_> {
             data_airtime_ratio: airtime(FrameKind::Data),
             ack_airtime_ratio: self.share(acks),
             mpdus_per_frame: ratio(access.mpdus as f64, data.frames as f64),
-            busy_ratio: self.share(self.wlan.busy(id, self.now)),
+            busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
         }
     }
 
     fn queue(&mut self, station: usize, queue: usize) -> QueueFigures {
-        let tally: QueueTally = self.wlan.queue(station, queue, self.now);
+        let tally: QueueTally = self.network.wlan_mut().queue(station, queue, self.now);
         let waited = tally.waited;
         QueueFigures {
             offered_packets: tally.offered.packets,
@@ -301,11 +371,16 @@ impl Count<'_> {
         }
     }
 
-    fn medium(&self, stations: usize, flows: &[(&str, FlowFigures)]) -> MediumFigures {
+    fn medium(
+        &self,
+        stations: usize,
+        flows: &[(&str, FlowFigures)],
+        tcp: &TcpTally,
+    ) -> MediumFigures {
         let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
         let (mut attempts, mut collided) = (0, 0);
         for id in 0..stations {
-            let tally = self.wlan.station(id);
+            let tally = self.network.wlan().station(id);
             let time = |kind| tally.sent_of(kind).time;
             data = data + time(FrameKind::Data);
             lost = lost + tally.data_lost.time;
@@ -325,6 +400,10 @@ impl Count<'_> {
             lost_data_airtime_ratio: self.share(lost),
             control_airtime_ratio: self.share(control),
             throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
+            goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
+            sessions: tcp.sessions.took.count,
+            session_mean_s: tcp.sessions.took.mean_s(),
+            session_p95_s: quantile_s(&tcp.sessions.took, &tcp.sessions.times, 0.95),
         }
     }
 }

@@ -1,21 +1,17 @@
 //! The flows of a scenario: those of groups become one for each member.
 
+use super::air::{Air, Wish};
 use super::error::{Result, error, wrong};
-use super::file::{BehaviourName, File, FlowTable, RttName, SourceName};
-use super::mac::is_qos;
-use super::phy::rate_index;
+use super::file::{FlowTable, SourceName};
+use super::nodes::{Nodes, Part, back};
 use super::queue::limits;
-use super::rates::RateControls;
-use super::stations::Stations;
-use crate::wlan::{Discipline, FlowSpec, RttReport};
-use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
-use airqueue_transport::traffic::{Arrivals, Source, SourceSpec};
-use airqueue_wifi::RateIndex;
-use airqueue_wifi::medium::{Reach, StationId};
-use airqueue_wifi::phy::frames::{
-    FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
-};
-use airqueue_wifi::phy::{AccessCategory, Phy};
+use super::source::{check_tcp_keys, offset, report, source};
+use super::tcp::{packet_bytes, tcp_flow};
+use crate::network::{FlowSpec, Hop, Traffic};
+use crate::wlan::{self, Discipline};
+use airqueue_core::{Ecn, Limit, Time};
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_wifi::medium::StationId;
 use std::collections::{HashMap, HashSet};
 use std::iter::repeat_n;
 
@@ -24,91 +20,222 @@ const MOST_FLOWS: usize = 100_000;
 
 /// What flows are made from.
 pub(super) struct Flows<'a> {
-    pub(super) file: &'a File,
-    pub(super) stations: &'a Stations,
-    pub(super) phy: &'a Phy,
-    /// The rate of data frames.
-    pub(super) rate: RateIndex,
-    pub(super) reach: &'a Reach,
+    pub(super) air: Air<'a>,
+    pub(super) nodes: &'a Nodes<'a>,
+}
+
+/// The flows of a network, and their hops over the air.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) flows: Vec<FlowSpec>,
+    pub(super) hops: Vec<wlan::FlowSpec>,
+}
+
+/// A flow, while its hops are made.
+struct Draft<'a> {
+    key: &'a str,
+    table: &'a FlowTable,
+    name: String,
+    from: usize,
+    to: usize,
+}
+
+/// What goes a way.
+#[derive(Clone, Copy, Debug)]
+struct Carries {
+    source: SourceSpec,
+    ecn: Ecn,
+    role: Role,
+}
+
+/// What packets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// All there is to a flow.
+    Own,
+    /// TCP's data.
+    Data,
+    /// TCP's acknowledgements.
+    Acknowledgements,
+}
+
+/// Packets that others bring.
+fn from_outside(size_bytes: u32) -> SourceSpec {
+    SourceSpec { arrivals: Arrivals::External, size_bytes, start: Time::ZERO, stop: Time::MAX }
 }
 
 impl Flows<'_> {
     /// All flows.
-    pub(super) fn all(&self) -> Result<Vec<FlowSpec>> {
-        let mut all = Vec::new();
+    pub(super) fn all(&self) -> Result<Made> {
+        let mut made = Made::default();
         let (mut names, mut kept) = (HashSet::new(), HashMap::new());
-        let controls = RateControls::new(self.file, self.stations, self.phy)?;
-        for (at, table) in self.file.flows.iter().enumerate() {
-            let (key, first) = (format!("flows[{at}]"), all.len());
+        for (at, table) in self.air.file.flows.iter().enumerate() {
+            let key = format!("flows[{at}]");
+            let (first, first_hop) = (made.flows.len(), made.hops.len());
             check_name(&key, table)?;
-            self.add(&key, table, &controls, &mut all)?;
-            for flow in &all[first..] {
+            self.add(&key, table, &mut made)?;
+            for flow in &made.flows[first..] {
                 if !names.insert(flow.name.clone()) {
                     let problem = format_args!("a flow before it is called {:?} too", flow.name);
                     return wrong(format_args!("{key}.name"), problem);
                 }
-                self.check_queue(&key, flow, &mut kept)?;
+            }
+            for hop in &made.hops[first_hop..] {
+                self.check_queue(&key, hop, &mut kept)?;
             }
         }
-        Ok(all)
+        Ok(made)
     }
 
-    fn add(
-        &self,
-        key: &str,
-        table: &FlowTable,
-        controls: &RateControls<'_>,
-        all: &mut Vec<FlowSpec>,
-    ) -> Result<()> {
+    fn add(&self, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
         let pairs = self.pairs(key, table)?;
         let count = pairs.len();
-        if count > MOST_FLOWS - all.len() {
-            let flows = all.len() + count;
+        if count > MOST_FLOWS - made.flows.len() {
+            let flows = made.flows.len() + count;
             return wrong(
                 key,
                 format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
             );
         }
-        let phy_rate = table.phy_rate.as_ref();
-        let phy_rate = phy_rate
-            .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate))
-            .transpose()?;
-        let source = self.source(key, table)?;
-        let report = report(key, table)?;
         for (at, (from, to)) in pairs.into_iter().enumerate() {
-            self.check_pair(key, from, to)?;
-            let mut source = source;
-            source.start += offset(&source, at, count);
-            let old = self.without_qos(from, to).is_some();
-            let rate_control = controls.of(key, table, (from, to), old)?;
-            let rate = match &rate_control {
-                Some(control) => control.rates[0],
-                None => phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+            let name = self.name(table, at, count, from, to);
+            let draft = Draft { key, table, name, from, to };
+            let (route, traffic) = match table.source {
+                SourceName::Tcp | SourceName::Web => self.tcp(&draft, made)?,
+                _ => self.datagrams(&draft, (at, count), made)?,
             };
-            self.check_rate(key, rate, from, to)?;
-            let flow = FlowSpec {
-                name: self.name(table, at, count, from, to),
-                from: StationId(from as u32),
-                to: StationId(to as u32),
-                queue: self.queue(key, table, from)?,
-                rate,
-                rate_control,
-                overhead_bytes: self.overhead(from, to),
-                source,
-                ecn: if table.ecn { Ecn::Ect } else { Ecn::NotEct },
-                report,
-                collected: false,
-            };
-            self.check_size(key, &flow)?;
-            all.push(flow);
+            let (from, to) = (self.nodes.node(from), self.nodes.node(to));
+            made.flows.push(FlowSpec { name: draft.name, from, to, route, traffic });
         }
         Ok(())
     }
 
+    /// The `at`th of `count` flows that TCP does not govern.
+    fn datagrams(
+        &self,
+        draft: &Draft<'_>,
+        (at, count): (usize, usize),
+        made: &mut Made,
+    ) -> Result<(Vec<Hop>, Traffic)> {
+        let &Draft { key, table, .. } = draft;
+        check_tcp_keys(key, table)?;
+        let mut source = source(key, table)?;
+        source.start += offset(&source, at, count);
+        let way = self.way(draft)?;
+        let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
+        let external = source.arrivals == Arrivals::External;
+        let over_air = matches!(way[0], Part::Air(..));
+        if source.arrivals == Arrivals::Saturated && !over_air {
+            let problem = format_args!(
+                "a saturated source fills the queue of a station, and {:?} sends through a cable; give the \
+                 source a rate, or source = \"tcp\"",
+                self.nodes.name(draft.from)
+            );
+            return wrong(format_args!("{key}.source"), problem);
+        }
+        let route = self.route(draft, &way, Carries { source, ecn, role: Role::Own }, made)?;
+        let traffic = match (external, over_air) {
+            (true, _) => Traffic::External { ecn },
+            (false, true) => Traffic::Radio,
+            (false, false) => Traffic::Source { source, ecn },
+        };
+        Ok((route, traffic))
+    }
+
+    /// A flow that TCP governs: there and back.
+    fn tcp(&self, draft: &Draft<'_>, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
+        let &Draft { key, table, .. } = draft;
+        let mut tcp = tcp_flow(key, table, self.air.file)?;
+        let (data, bare) = packet_bytes(&tcp.tcp);
+        let there = self.way(draft)?;
+        if table.rdqm == Some(true) && !matches!(there.last(), Some(Part::Air(..))) {
+            let to = self.nodes.name(draft.to);
+            let problem = format_args!("{to:?} has no radio to tell anybody; leave it out");
+            return wrong(format_args!("{key}.rdqm"), problem);
+        }
+        let carries =
+            |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
+        let route = self.route(draft, &there, carries(data, Role::Data), made)?;
+        let acks = Draft {
+            name: format!("{} acks", draft.name),
+            from: draft.to,
+            to: draft.from,
+            ..*draft
+        };
+        tcp.back = self.route(&acks, &back(&there), carries(bare, Role::Acknowledgements), made)?;
+        Ok((route, Traffic::Tcp(Box::new(tcp))))
+    }
+
+    /// The way of a flow.
+    fn way(&self, draft: &Draft<'_>) -> Result<Vec<Part>> {
+        let &Draft { key, table, from, to, .. } = draft;
+        if from == to {
+            let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
+            return wrong(format_args!("{key}.to"), problem);
+        }
+        let mut via = Vec::with_capacity(table.via.len());
+        for (at, name) in table.via.iter().enumerate() {
+            let key = format!("{key}.via[{at}]");
+            let found = self.air.stations.find(&key, name)?;
+            if found.group {
+                return wrong(key, format_args!("{name:?} is a group; name one of its members"));
+            }
+            via.push(found.ids.start);
+        }
+        let way = self.nodes.way(from, to, &via);
+        way.ok_or_else(|| {
+            let (from, to) = (self.nodes.name(from), self.nodes.name(to));
+            let problem = format_args!("the way from {from:?} to {to:?} leads through cables only");
+            error(format_args!("{key}.via"), problem)
+        })
+    }
+
+    /// The hops of a way.
+    fn route(
+        &self,
+        draft: &Draft<'_>,
+        way: &[Part],
+        carries: Carries,
+        made: &mut Made,
+    ) -> Result<Vec<Hop>> {
+        let &Draft { key, table, ref name, .. } = draft;
+        let Carries { source, ecn, role } = carries;
+        let report = report(key, table)?;
+        let mut route = Vec::with_capacity(way.len());
+        for (at, &part) in way.iter().enumerate() {
+            let (from, to) = match part {
+                Part::Wire(wire) => {
+                    route.push(Hop::Wire(wire));
+                    continue;
+                }
+                Part::Air(from, to) => (from, to),
+            };
+            let own = role == Role::Own && at == 0;
+            let external = source.arrivals == Arrivals::External;
+            let last = at + 1 == way.len();
+            let wish = Wish {
+                name: if way.len() == 1 { name.clone() } else { format!("{name} ({at})") },
+                from,
+                to,
+                source: if own { source } else { from_outside(source.size_bytes) },
+                category: match role {
+                    Role::Acknowledgements => table.ack_category.or(table.category),
+                    Role::Own | Role::Data => table.category,
+                },
+                ecn,
+                report: report.filter(|_| last && role != Role::Acknowledgements),
+                collected: !own || way.len() > 1 || external,
+            };
+            made.hops.push(self.air.hop(key, table, wish)?);
+            route.push(Hop::Radio(made.hops.len() - 1));
+        }
+        Ok(route)
+    }
+
     /// From whom to whom.
     fn pairs(&self, key: &str, table: &FlowTable) -> Result<Vec<(usize, usize)>> {
-        let from = self.stations.find(format_args!("{key}.from"), &table.from)?;
-        let to = self.stations.find(format_args!("{key}.to"), &table.to)?;
+        let from = self.nodes.find(format_args!("{key}.from"), &table.from)?;
+        let to = self.nodes.find(format_args!("{key}.to"), &table.to)?;
         let (sources, sinks) = (from.ids.len(), to.ids.len());
         Ok(match (from.group, to.group) {
             (true, true) if sources != sinks => {
@@ -127,156 +254,15 @@ impl Flows<'_> {
 
     fn name(&self, table: &FlowTable, at: usize, count: usize, from: usize, to: usize) -> String {
         match &table.name {
-            None => format!("{}->{}", self.stations.name(from), self.stations.name(to)),
+            None => format!("{}->{}", self.nodes.name(from), self.nodes.name(to)),
             Some(name) if count == 1 => name.clone(),
             Some(name) => format!("{name}{}", at + 1),
         }
     }
 
-    fn source(&self, key: &str, table: &FlowTable) -> Result<SourceSpec> {
-        let start = Time::ZERO + table.start.value;
-        let stop = table.stop.as_ref().map_or(Time::MAX, |stop| Time::ZERO + stop.value);
-        if stop <= start {
-            let start = &table.start.text;
-            let problem = format_args!("a flow must stop after its start, {start}");
-            return wrong(format_args!("{key}.stop"), problem);
-        }
-        let size_bytes = table.size.value;
-        let arrivals = match (table.source, self.mean_rate(key, table)?) {
-            (SourceName::Saturated, None) => Arrivals::Saturated,
-            (SourceName::Cbr, Some(rate)) => Arrivals::Constant(rate),
-            (SourceName::Poisson, Some(rate)) => Arrivals::Poisson(rate),
-            (SourceName::External, None) => external(key, table)?,
-            (SourceName::External, Some(_)) => {
-                return wrong(key, "packets from outside come when they come; leave the rate out");
-            }
-            (SourceName::Saturated, Some(_)) => {
-                let problem = "a saturated source has no rate; leave the rate out, or give source \
-                               = \"cbr\" or \"poisson\"";
-                return wrong(format_args!("{key}.source"), problem);
-            }
-            (_, None) => return wrong(key, "missing key `rate`, or `packet_rate`"),
-        };
-        Ok(SourceSpec { arrivals, size_bytes, start, stop })
-    }
-
-    fn mean_rate(&self, key: &str, table: &FlowTable) -> Result<Option<DataRate>> {
-        match (&table.rate, &table.packet_rate) {
-            (Some(_), Some(_)) => {
-                wrong(format_args!("{key}.packet_rate"), "rate is given too; leave one of them out")
-            }
-            (Some(rate), None) => Ok(Some(rate.value)),
-            (None, Some(packets)) => {
-                let bps = packets.value * 8.0 * f64::from(table.size.value);
-                let rate = DataRate::from_bps(bps.round() as u64);
-                let least = "with that size it is less than 1 b/s";
-                rate.map(Some).ok_or_else(|| error(format_args!("{key}.packet_rate"), least))
-            }
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// Which of the sender's queues.
-    fn queue(&self, key: &str, table: &FlowTable, from: usize) -> Result<usize> {
-        match (is_qos(&self.stations.specs[from].mac), table.category) {
-            (true, category) => {
-                Ok(category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize)
-            }
-            (false, None) => Ok(0),
-            (false, Some(_)) => {
-                let name = self.stations.name(from);
-                let problem = format_args!(
-                    "{name:?} has DCF and no access categories; leave the key out, or give it access \
-                     = \"edca\""
-                );
-                wrong(format_args!("{key}.category"), problem)
-            }
-        }
-    }
-
-    /// What one station's rates, the other's, and those of all say.
-    fn rate_between(&self, from: usize, to: usize) -> RateIndex {
-        let own = [from, to].into_iter().filter_map(|id| self.stations.rates[id]);
-        own.min_by_key(|&rate| self.phy.rate(rate)).unwrap_or(self.rate)
-    }
-
-    /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
-    fn overhead(&self, from: usize, to: usize) -> u32 {
-        if matches!(self.file.behaviour, BehaviourName::Ns2) {
-            return NS2_OVERHEAD_BYTES;
-        }
-        let header = match self.without_qos(from, to) {
-            None => QOS_HEADER_BYTES,
-            Some(_) => HEADER_BYTES,
-        };
-        header + LLC_SNAP_BYTES + FCS_BYTES
-    }
-
-    /// The one of two stations that is no QoS station.
-    fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
-        [from, to].into_iter().find(|&id| !is_qos(&self.stations.specs[id].mac))
-    }
-
-    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
-    fn check_rate(&self, key: &str, rate: RateIndex, from: usize, to: usize) -> Result<()> {
-        match (self.phy.mcs(rate), self.without_qos(from, to)) {
-            (Some(mcs), Some(old)) => {
-                let name = self.stations.name(old);
-                let problem = format_args!(
-                    "its rate is {mcs}, but {name:?} has DCF and is so older than 802.11n; give the \
-                     station a rate such as \"54 Mb/s\", or access = \"edca\""
-                );
-                wrong(key, problem)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_pair(&self, key: &str, from: usize, to: usize) -> Result<()> {
-        let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
-        if from == to {
-            return wrong(
-                format_args!("{key}.to"),
-                format_args!("{sender:?} would send to itself"),
-            );
-        }
-        let decodes = |from: usize, to: usize| {
-            let signal = self.reach.signal(StationId(from as u32), StationId(to as u32));
-            signal.is_some_and(|signal| signal.decodable())
-        };
-        for (from, to) in [(from, to), (to, from)] {
-            if !decodes(from, to) {
-                let (from, to) = (self.stations.name(from), self.stations.name(to));
-                let problem = format_args!(
-                    "{sender:?} and {receiver:?} are out of reach: {to:?} cannot decode the frames \
-                     of {from:?}"
-                );
-                return wrong(format_args!("{key}.to"), problem);
-            }
-        }
-        Ok(())
-    }
-
-    fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
-        let most_bytes = flow.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
-        let most_bytes = most_bytes.expect("a flow has rates");
-        let most = most_bytes - flow.overhead_bytes;
-        let size = flow.source.size_bytes;
-        if !(20..=most).contains(&size) {
-            let problem = format_args!(
-                "found {size} B, expected an IP packet of 20 to {most} B: a frame adds {} B to it \
-                 and has at most {most_bytes} B",
-                flow.overhead_bytes
-            );
-            return wrong(format_args!("{key}.size"), problem);
-        }
-        let chance = airqueue_core::Seed(0).stream("");
-        Source::new(flow.source, chance).map(drop).map_err(|problem| error(key, problem))
-    }
-
     /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
-    fn check_queue(&self, key: &str, flow: &FlowSpec, kept: &mut Kept) -> Result<()> {
-        let station = &self.stations.specs[flow.from.index()];
+    fn check_queue(&self, key: &str, flow: &wlan::FlowSpec, kept: &mut Kept) -> Result<()> {
+        let station = &self.air.stations.specs[flow.from.index()];
         let (name, queue) = (&station.name, &station.queues[flow.queue]);
         let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
         let all = kept.entry((flow.from, flow.queue)).or_default();
@@ -328,39 +314,4 @@ fn check_name(key: &str, table: &FlowTable) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// What receivers say.
-fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> {
-    match (&table.rdqm_rtt, table.rdqm_rtt_kind) {
-        (None, Some(_)) => {
-            let problem =
-                "its receiver reports nothing without rdqm_rtt; give that too, or leave it out";
-            wrong(format_args!("{key}.rdqm_rtt_kind"), problem)
-        }
-        (None, None) => Ok(None),
-        (Some(rtt), kind) => {
-            Ok(Some(RttReport { base: rtt.value, smoothed: kind == Some(RttName::Smoothed) }))
-        }
-    }
-}
-
-/// Nobody can say beforehand when packets come from outside.
-fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
-    let late = (table.start.value > Span::ZERO).then_some("start");
-    match late.or(table.stop.as_ref().map(|_| "stop")) {
-        Some(name) => {
-            let problem = "packets from outside come when they come; leave the key out";
-            wrong(format_args!("{key}.{name}"), problem)
-        }
-        None => Ok(Arrivals::External),
-    }
-}
-
-/// By how much the `at`th of `count` flows of a group begins later: flows at a constant rate would else
-/// all send at the same instants.
-fn offset(source: &SourceSpec, at: usize, count: usize) -> Span {
-    let Arrivals::Constant(rate) = source.arrivals else { return Span::ZERO };
-    let interval = i128::from(rate.time_for(source.size_bytes).as_nanos());
-    Span::from_nanos((interval * at as i128 / count as i128) as i64)
 }

@@ -3,6 +3,7 @@
 //! [`Scenario::from_json`] reads what a scenario file says, checks it, and builds what the engine runs:
 //! whatever passes can be simulated. [`schema`] describes the same keys to editors.
 
+mod air;
 mod error;
 mod figures;
 mod file;
@@ -10,6 +11,7 @@ mod flows;
 mod layers;
 mod mac;
 mod medium;
+mod nodes;
 mod phy;
 mod placement;
 mod quantity;
@@ -18,8 +20,10 @@ mod rates;
 mod recorders;
 mod schema;
 mod shaped;
+mod source;
 mod stations;
 mod table;
+mod tcp;
 
 pub use error::ScenarioError;
 pub use figures::Run;
@@ -27,20 +31,24 @@ pub use recorders::NamedSeries;
 pub use schema::schema;
 pub use shaped::shaped_queue;
 
+use crate::network::NetworkSpec;
 use crate::wlan::WlanSpec;
+use air::Air;
 use airqueue_core::{Seed, Span, Time};
 use error::error;
 use figures::Names;
-use file::File;
-use flows::Flows;
+use file::{BehaviourName, File};
+use flows::{Flows, Made};
 use medium::Medium;
+use nodes::Nodes;
+use rates::RateControls;
 use stations::Stations;
 use std::sync::Arc;
 
 /// A network that can be simulated, and for how long.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    spec: WlanSpec,
+    spec: NetworkSpec,
     duration: Span,
     warm_up: Span,
     names: Arc<Names>,
@@ -48,6 +56,14 @@ pub struct Scenario {
 
 /// The longest that can be simulated: thirty years, far from the end of the clock.
 const LONGEST: Span = Span::from_secs(1_000_000_000);
+
+/// How long a packet takes inside a station. ns-2: the default `delay_` of its link layer.
+fn station_delay(behaviour: BehaviourName) -> Span {
+    match behaviour {
+        BehaviourName::Ns2 => Span::from_micros(25),
+        BehaviourName::Standard | BehaviourName::Ns3 => Span::ZERO,
+    }
+}
 
 impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
@@ -72,25 +88,35 @@ impl Scenario {
         let stations = Stations::new(file, &network.phy)?;
         let Medium { reach, capture, errors, noise_w } =
             Medium::new(file, &stations, network.rules.capture)?;
-        let flows =
-            Flows { file, stations: &stations, phy: &network.phy, rate, reach: &reach }.all()?;
-        let spec = WlanSpec {
+        let nodes = Nodes::new(file, &stations)?;
+        let controls = RateControls::new(file, &stations, &network.phy)?;
+        let air =
+            Air { file, stations: &stations, phy: &network.phy, rate, reach: &reach, controls };
+        let Made { flows, hops } = Flows { air, nodes: &nodes }.all()?;
+        let wires = nodes.wires;
+        let wlan = WlanSpec {
             network,
             reach,
             capture,
             errors,
             noise_w,
             stations: stations.specs,
-            flows,
+            flows: hops,
             warm_up: Time::ZERO + warm_up,
         };
+        let spec = NetworkSpec { wlan, station_delay: station_delay(file.behaviour), wires, flows };
         let names = Arc::new(Names::new(&spec));
         Ok(Scenario { spec, duration, warm_up, names })
     }
 
     /// What the engine runs.
-    pub fn spec(&self) -> &WlanSpec {
+    pub fn spec(&self) -> &NetworkSpec {
         &self.spec
+    }
+
+    /// The radio of that.
+    pub fn radio(&self) -> &WlanSpec {
+        &self.spec.wlan
     }
 
     /// How long is counted, after the warm-up.

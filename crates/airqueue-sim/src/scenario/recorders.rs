@@ -1,8 +1,8 @@
 //! What a replication records besides its figures.
 
 use super::{Run, Scenario};
+use crate::network::series::{FlowSeries, QueueSeries, Series, SeriesError};
 use crate::wlan::pcap::{Pcap, PcapError, View};
-use crate::wlan::series::{FlowSeries, QueueSeries, Series, SeriesError};
 use crate::wlan::tap::Tap;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::StationId;
@@ -36,19 +36,19 @@ impl Scenario {
                 View::Station(StationId(id.ok_or_else(nobody)? as u32))
             }
         };
-        Pcap::new(&self.spec, view, snap_bytes, out)
+        Pcap::new(self.radio(), view, snap_bytes, out)
     }
 }
 
 impl Run {
     /// From now on `tap` is told of every frame that ends.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
-        self.simulation.model.plug(tap);
+        self.network.wlan_mut().plug(tap);
     }
 
     /// Takes the tap out again, if there is one of this type.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
-        self.simulation.model.unplug()
+        self.network.wlan_mut().unplug()
     }
 
     /// Records time series of all flows, and of all queues that a flow feeds: a row for each whole interval

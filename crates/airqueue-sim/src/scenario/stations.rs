@@ -42,7 +42,7 @@ pub(super) struct Named {
 }
 
 /// A name of a station: of flows, queues and columns too.
-fn check_name(key: &str, name: &str) -> Result<()> {
+pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=64).contains(&name.len()) && name.chars().all(fits) {
         return Ok(());
@@ -161,9 +161,14 @@ impl Stations {
         }
     }
 
+    /// The station or group of this name, if there is one.
+    pub(super) fn get(&self, name: &str) -> Option<&Named> {
+        self.by_name.get(name)
+    }
+
     /// The station or group that a key names.
     pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
-        let found = self.by_name.get(name).cloned();
+        let found = self.get(name).cloned();
         found.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
             error(key, format_args!("there is no station or group {shown:?}"))

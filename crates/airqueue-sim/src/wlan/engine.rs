@@ -17,7 +17,7 @@ use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
-use airqueue_core::{Packet, Payload, Seed, Sent, Time};
+use airqueue_core::{Seed, Sent, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::mac::{Fate, Finished, Frame, Mac, Msdu, Network};
 use airqueue_wifi::medium::{Reception, StationId};
@@ -182,22 +182,6 @@ impl Wlan {
         Ok(())
     }
 
-    /// Offers a packet from outside to the queue of a flow, now.
-    pub fn offer(&mut self, flow: u32, size: u32, payload: Payload, queue: &mut EventQueue<Event>) {
-        let now = queue.now();
-        self.next_packet += 1;
-        let &Flow { ecn, hop, interface, .. } = &self.flows[flow as usize];
-        let packet = Packet::new(self.next_packet, flow, size, now);
-        self.enqueue(Packet { payload, ecn, hop, ..packet }, now);
-        self.feed(interface, now, queue);
-        self.conclude(queue);
-    }
-
-    /// What became of packets of collected flows since the last call, in the order in which it did.
-    pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
-        self.outcomes.drain(..)
-    }
-
     /// From now on `tap` is told of every frame that ends, in the place of any other.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.tap.plug(tap);
@@ -297,7 +281,7 @@ impl Wlan {
     /// Closes an event: if nothing is left to happen at this instant its frames begin, and the alarm of the
     /// grants is brought forward if it must be.
     #[inline]
-    fn conclude(&mut self, queue: &mut EventQueue<Event>) {
+    pub(super) fn conclude(&mut self, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         if !self.beginning.is_empty() && queue.next_at() != Some(now) && self.grants.first() > now {
             self.begin_all(now, queue);

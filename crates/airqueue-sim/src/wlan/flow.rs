@@ -26,7 +26,7 @@ pub(super) struct Flow {
     pub(super) waiting: u64,
     pub(super) tally: FlowTally,
     pub(super) ecn: Ecn,
-    report: Option<RttReport>,
+    pub(super) report: Option<RttReport>,
     smoothed_rtt: Option<Span>,
     pub(super) collected: bool,
 }
@@ -67,7 +67,7 @@ impl Flow {
         if !smoothed {
             return Some(Feedback { rtt: base, rate });
         }
-        let sample = base + (now - packet.created);
+        let sample = base + (now - packet.enqueued);
         // RFC 6298, 2.2 and 2.3.
         let before = self.smoothed_rtt.unwrap_or(sample).as_nanos();
         let rtt = Span::from_nanos(before + (sample.as_nanos() - before) / 8);

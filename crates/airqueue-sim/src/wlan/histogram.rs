@@ -45,6 +45,14 @@ impl Histogram {
         self.total += 1;
     }
 
+    /// Counts those of another.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.total += other.total;
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.counts.fill(0);

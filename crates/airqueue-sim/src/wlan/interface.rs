@@ -86,7 +86,7 @@ impl Interface {
         let packet = self.look(now, take);
         if let Some(packet) = &packet {
             self.tally.taken.add(packet);
-            self.tally.waited.add(now - packet.created);
+            self.tally.waited.add(now - packet.enqueued);
         }
         packet
     }

@@ -37,7 +37,6 @@ pub mod pcap;
 mod rates;
 mod record;
 mod results;
-pub mod series;
 mod spec;
 mod supply;
 pub mod tap;

@@ -26,6 +26,13 @@ impl Durations {
         self.greatest = self.greatest.max(span);
     }
 
+    /// Adds others.
+    pub fn merge(&mut self, other: &Durations) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
     /// Their mean in seconds, if there is one.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
@@ -88,7 +95,7 @@ pub struct QueueTally {
     pub marked: u64,
     /// Taken by the MAC.
     pub taken: Tally,
-    /// From the source to the MAC, of those taken.
+    /// From their arrival to the MAC, of those taken.
     pub waited: Durations,
     /// Packets waiting, summed over time in nanoseconds.
     pub packet_time: i128,
@@ -121,7 +128,7 @@ pub struct StationTally {
 
 impl FlowTally {
     #[inline]
-    pub(super) fn on_delivery(&mut self, packet: &Packet, now: Time) {
+    pub(crate) fn on_delivery(&mut self, packet: &Packet, now: Time) {
         let delay = now - packet.created;
         self.delivered.add(packet);
         self.marked += u64::from(packet.ecn == Ecn::Ce);
@@ -129,7 +136,7 @@ impl FlowTally {
         self.delays.add(delay);
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let mut delays = std::mem::take(&mut self.delays);
         delays.clear();
         *self = FlowTally { delays, ..FlowTally::default() };

@@ -26,6 +26,19 @@ pub struct Delivered {
     pub delay_ns: i128,
 }
 
+impl Delivered {
+    /// With what has been delivered since.
+    pub(crate) fn plus(&self, since: &FlowTally) -> Delivered {
+        Delivered {
+            tally: Tally {
+                packets: self.tally.packets + since.delivered.packets,
+                bytes: self.tally.bytes + since.delivered.bytes,
+            },
+            delay_ns: self.delay_ns + since.delay.sum_ns,
+        }
+    }
+}
+
 impl Baseline {
     pub(super) fn new(stations: usize, interfaces: usize, flows: usize) -> Baseline {
         Baseline {
@@ -77,14 +90,7 @@ impl Wlan {
 
     /// What has reached a flow's destination since time zero, whenever counting began.
     pub fn delivered_ever(&self, flow: usize) -> Delivered {
-        let (before, tally) = (self.warm.delivered[flow], &self.flows[flow].tally);
-        Delivered {
-            tally: Tally {
-                packets: before.tally.packets + tally.delivered.packets,
-                bytes: before.tally.bytes + tally.delivered.bytes,
-            },
-            delay_ns: before.delay_ns + tally.delay.sum_ns,
-        }
+        self.warm.delivered[flow].plus(&self.flows[flow].tally)
     }
 
     /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`,

@@ -98,7 +98,7 @@ pub struct FlowSpec {
     pub ecn: Ecn,
     /// What its receiver reports (RDQM); `None`: nothing.
     pub report: Option<RttReport>,
-    /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::outcomes`]).
+    /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::exchange_outcomes`]).
     pub collected: bool,
 }
 

@@ -3,12 +3,38 @@
 use super::engine::{Event, Wlan};
 use super::flow::Flow;
 use super::interface::Interface;
+use super::spec::RttReport;
 use crate::event::EventQueue;
 use crate::outcome::Outcome;
-use airqueue_core::{Packet, Time};
+use airqueue_core::{Packet, Span, Time};
 use airqueue_wifi::mac::Msdu;
 
 impl Wlan {
+    /// Offers a packet from outside to the queue of a flow, now. Its size, its payload, what it says of congestion
+    /// and when it was made stay as they are.
+    pub fn offer(&mut self, flow: u32, packet: Packet, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
+        self.next_packet += 1;
+        let &Flow { hop, interface, .. } = &self.flows[flow as usize];
+        self.enqueue(Packet { id: self.next_packet, flow, hop, ..packet }, now);
+        self.feed(interface, now, queue);
+        self.conclude(queue);
+    }
+
+    /// What became of packets of collected flows since the last call, in the order in which it did, in exchange
+    /// for a list that is empty.
+    #[inline]
+    pub fn exchange_outcomes(&mut self, empty: &mut Vec<Outcome>) {
+        if !self.outcomes.is_empty() {
+            std::mem::swap(&mut self.outcomes, empty);
+        }
+    }
+
+    /// From now on the receiver of a flow reports this round-trip time (RDQM).
+    pub fn report_rtt(&mut self, flow: u32, rtt: Span) {
+        self.flows[flow as usize].report = Some(RttReport { base: rtt, smoothed: false });
+    }
+
     pub(super) fn emit(&mut self, flow: u32, now: Time) {
         self.next_packet += 1;
         let &Flow { ref source, ecn, hop, .. } = &self.flows[flow as usize];

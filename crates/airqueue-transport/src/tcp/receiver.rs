@@ -68,9 +68,18 @@ impl Receiver {
     /// When there is no such connection.
     pub fn new(spec: &TcpSpec) -> Result<Receiver, SpecError> {
         spec.check()?;
+        Ok(Receiver::of(spec))
+    }
+
+    /// Becomes the receiving end of another connection of the same kind.
+    pub fn restart(&mut self) {
+        *self = Receiver::of(&self.spec);
+    }
+
+    fn of(spec: &TcpSpec) -> Receiver {
         let active = spec.opening == Opening::ByReceiver;
         let open = spec.opening == Opening::Open;
-        Ok(Receiver {
+        Receiver {
             spec: *spec,
             handshake: Handshake::new(active, open, spec.sender.rto, spec.ecn),
             next: 1,
@@ -84,7 +93,7 @@ impl Receiver {
             echo_congestion: false,
             rtt: RttSeen::default(),
             tallies: ReceiverTallies::default(),
-        })
+        }
     }
 
     /// Opens the connection, if that is this end's part ([`Opening::ByReceiver`]).

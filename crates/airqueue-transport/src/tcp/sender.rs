@@ -59,6 +59,10 @@ pub struct SenderTallies {
     pub timeouts: u64,
     /// Times that marks reduced the window.
     pub ecn_reductions: u64,
+    /// Round trips measured.
+    pub round_trips: u64,
+    /// Their sum.
+    pub round_trip_time: Span,
 }
 
 impl Sender {
@@ -69,11 +73,20 @@ impl Sender {
     /// When there is no such connection.
     pub fn new(spec: &TcpSpec) -> Result<Sender, SpecError> {
         spec.check()?;
+        Ok(Sender::of(spec))
+    }
+
+    /// Becomes the sending end of another connection of the same kind.
+    pub fn restart(&mut self) {
+        *self = Sender::of(&self.spec);
+    }
+
+    fn of(spec: &TcpSpec) -> Sender {
         let end = &spec.sender;
         let active = spec.opening == Opening::BySender;
         let open = spec.opening == Opening::Open;
         let initial = spec.initial_window_bytes();
-        Ok(Sender {
+        Sender {
             spec: *spec,
             handshake: Handshake::new(active, open, end.rto, spec.ecn),
             recovery: Recovery::new(spec.mss_bytes, spec.sack, end.limited_transmit),
@@ -90,7 +103,7 @@ impl Sender {
             answered: 0,
             tell_reduced: false,
             tallies: SenderTallies::default(),
-        })
+        }
     }
 
     /// Opens the connection, if that is this end's part ([`Opening::BySender`]).
@@ -227,6 +240,8 @@ impl Sender {
     fn on_sample(&mut self, sent: Time, now: Time) {
         self.rto.on_sample(sent, now);
         self.pacer.on_sample(now - sent);
+        self.tallies.round_trips += 1;
+        self.tallies.round_trip_time = self.tallies.round_trip_time + (now - sent);
     }
 
     fn on_advance(&mut self, advance: Advance, marked: bool, now: Time) {

@@ -2,7 +2,12 @@
 //!
 //! A source with a schedule says when its next packet comes ([`Source::next_emission`]) and makes it
 //! when called then ([`Source::on_emission`]). A saturated source has no schedule: it always has a packet
-//! when its queue asks for one. One that is fed from outside makes none by itself.
+//! when its queue asks for one. One that is fed from outside makes none by itself. [`Files`] says what a user
+//! of TCP asks for.
+
+mod files;
+
+pub use files::{Files, FilesError, FilesSpec, SizeLaw};
 
 use airqueue_core::{DataRate, Serializer, Span, Stream, Time};
 use thiserror::Error;

@@ -6,13 +6,17 @@ mod mac;
 mod medium;
 mod phy;
 mod queue;
+mod traffic;
 
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use phy::*;
 pub(super) use queue::*;
+pub(super) use traffic::*;
 
-use super::quantity::{Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size};
+use super::quantity::{
+    Bytes, Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size,
+};
 use super::table::Table;
 use airqueue_wifi::mac::Behaviour;
 use airqueue_wifi::phy::AccessCategory;
@@ -47,6 +51,12 @@ pub(super) struct File {
     /// The stations, or groups of them.
     #[schemars(length(min = 1))]
     pub(super) stations: Vec<Table<StationTable>>,
+    /// Hosts without a radio, at the ends of cables.
+    #[serde(default)]
+    pub(super) hosts: Vec<Table<HostTable>>,
+    /// TCP of every flow that it governs, as far as `flows.tcp` does not say otherwise.
+    #[serde(default)]
+    pub(super) tcp: Table<TcpTable>,
     /// The traffic.
     #[serde(default)]
     pub(super) flows: Vec<Table<FlowTable>>,
@@ -120,7 +130,7 @@ pub(super) struct GridTable {
     pub(super) spacing: Quantity<Length>,
 }
 
-/// A flow of packets from one station to another, or one for each member of a group.
+/// A flow of packets from one station or host to another, or one for each member of a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FlowTable {
@@ -128,13 +138,19 @@ pub(super) struct FlowTable {
     /// `from->to`, with the stations' names.
     #[schemars(length(min = 1, max = 100))]
     pub(super) name: Option<String>,
-    /// The station where its packets come from. A group: a flow from each of its members.
+    /// The station or host where its packets come from. A group: a flow from each of its members.
     pub(super) from: String,
-    /// The station that they go to. A group: a flow to each of its members; if `from` is a group too, one
+    /// The station or host that they go to. A group: a flow to each of its members; if `from` is a group too, one
     /// from each of its members to the member with the same number.
     pub(super) to: String,
-    /// The access category whose queue they take, where `from` has EDCA. The default is be.
+    /// The stations that pass its packets on, in their order. The default is nobody: stations send to each other
+    /// directly, hosts by the stations that their cables lead to. What TCP acknowledges comes back by the same ones.
+    #[serde(default)]
+    pub(super) via: Vec<String>,
+    /// The access category whose queue they take at stations with EDCA. The default is be.
     pub(super) category: Option<CategoryName>,
+    /// The same of the acknowledgements that come back, of tcp and web. The default is category.
+    pub(super) ack_category: Option<CategoryName>,
     /// How packets are made. The default is saturated.
     #[serde(default)]
     pub(super) source: SourceName,
@@ -142,9 +158,14 @@ pub(super) struct FlowTable {
     pub(super) rate: Option<Quantity<Rate>>,
     /// Mean rate in packets, for cbr and poisson, instead of `rate`. In bits it is rounded to whole b/s.
     pub(super) packet_rate: Option<Quantity<PacketRate>>,
-    /// Size of its IP packets; of those from outside the largest.
-    #[serde(default = "size")]
-    pub(super) size: Quantity<Size>,
+    /// Size of its IP packets; of those from outside and of TCP's the largest. The default is `1500 B`.
+    pub(super) size: Option<Quantity<Size>>,
+    /// How much tcp transfers. The default is data without end.
+    pub(super) volume: Option<Quantity<Bytes>>,
+    /// TCP, where it differs from the scenario's `tcp`.
+    pub(super) tcp: Option<Table<TcpTable>>,
+    /// What a user of the web asks for.
+    pub(super) web: Option<Table<WebTable>>,
     /// Rate of its data frames. The default is that of its stations.
     pub(super) phy_rate: Option<FrameRate>,
     /// How that is found. The default is as the station `from` does it, or fixed where `phy_rate` is given.
@@ -157,18 +178,17 @@ pub(super) struct FlowTable {
     /// the flow's round-trip time, which is this long without what packets wait and take in the simulated
     /// network. The default is a receiver that tells nothing.
     pub(super) rdqm_rtt: Option<Quantity<Duration>>,
+    /// The receiver of tcp and web, which must be a station, takes part in RDQM with the round-trip time that it sees in TCP's timestamps.
+    /// The default is false.
+    pub(super) rdqm: Option<bool>,
     /// Which round-trip time that is. The default is base.
     pub(super) rdqm_rtt_kind: Option<RttName>,
     /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]
     pub(super) start: Quantity<Duration>,
-    /// From when on no packet comes, counted as `start`. The default is never.
+    /// From when on no packet comes, counted as `start`; connections are broken off. The default is never.
     pub(super) stop: Option<Quantity<Duration>>,
-}
-
-fn size() -> Quantity<Size> {
-    Quantity::of("1500 B")
 }
 
 fn start() -> Quantity<Duration> {
@@ -186,6 +206,10 @@ pub(super) enum SourceName {
     Cbr,
     /// At random times that do not depend on each other.
     Poisson,
+    /// A TCP connection, with data without end or `volume`.
+    Tcp,
+    /// A user of the web: files, each over a TCP connection of its own, with pauses between them.
+    Web,
     /// Outside the network: a measurement sends them through it. Nothing else makes any.
     External,
 }

@@ -5,8 +5,8 @@ mod units;
 
 pub(super) use frame_rate::{FrameRate, SchemeName};
 pub(super) use units::{
-    Decibels, Duration, Frequency, Length, PacketRate, Packets, Power, QueueLimit, Rate, Size,
-    TxopLimit,
+    Bytes, Decibels, Duration, Frequency, Length, PacketRate, Packets, Power, QueueLimit, Rate,
+    Size, TxopLimit,
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

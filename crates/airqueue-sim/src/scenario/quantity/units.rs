@@ -89,6 +89,28 @@ impl Dimension for Size {
     const UNITS: &'static [Unit<u32>] = &[("B", bytes), ("kB", |x| bytes(x * 1e3))];
 }
 
+/// A large number of bytes.
+#[derive(Clone)]
+pub(in crate::scenario) struct Bytes;
+
+fn many_bytes(n: f64) -> Result<u64, &'static str> {
+    let whole = n.fract() == 0.0 && (1.0..=1e15).contains(&n);
+    if whole { Ok(n as u64) } else { Err("a whole number of bytes, 1 to 1e15") }
+}
+
+impl Dimension for Bytes {
+    type Value = u64;
+    const WHAT: &'static str = "a number of bytes";
+    const NAME: &'static str = "Bytes";
+    const EXAMPLE: &'static str = "30 kB";
+    const UNITS: &'static [Unit<u64>] = &[
+        ("B", many_bytes),
+        ("kB", |x| many_bytes(x * 1e3)),
+        ("MB", |x| many_bytes(x * 1e6)),
+        ("GB", |x| many_bytes(x * 1e9)),
+    ];
+}
+
 /// A queue's limit: packets or bytes.
 #[derive(Clone)]
 pub(in crate::scenario) struct QueueLimit;

@@ -45,7 +45,7 @@ pub struct Acked {
 
 /// Governs a congestion window. The sender tells it of acknowledgements outside of fast recovery, and
 /// only while the window is what holds the sender back.
-pub trait Controller: Debug + Send {
+pub trait Controller: Debug + Send + Sync {
     /// New data were acknowledged.
     fn on_ack(&mut self, ack: &Acked);
     /// Congestion was seen, by a loss or by ECN, with this much outstanding.

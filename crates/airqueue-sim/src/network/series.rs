@@ -1,8 +1,7 @@
 //! How a network changes over time: throughputs, delays and queue lengths of one interval after another.
 
-use super::engine::Wlan;
-use super::results::Delivered;
-use crate::run_loop::Simulation;
+use super::engine::Network;
+use crate::wlan::Delivered;
 use airqueue_core::{Span, Time};
 use thiserror::Error;
 
@@ -108,21 +107,21 @@ impl Series {
     /// # Panics
     ///
     /// If it has no such flow or queue.
-    pub fn run_until(&mut self, simulation: &mut Simulation<Wlan>, until: Time) {
+    pub fn run_until(&mut self, network: &mut Network, until: Time) {
         while self.next <= until {
-            simulation.run_until(self.next);
-            self.read(&mut simulation.model);
+            network.run_until(self.next);
+            self.read(network);
             self.next += self.interval;
         }
-        simulation.run_until(until);
+        network.run_until(until);
     }
 
     /// An interval ends.
-    fn read(&mut self, wlan: &mut Wlan) {
+    fn read(&mut self, network: &mut Network) {
         let (now, seconds) = (self.next, self.interval.as_secs_f64());
         self.ends.push(now);
         for of in &mut self.flows {
-            let after = wlan.delivered_ever(of.flow);
+            let after = network.delivered_ever(of.flow);
             let packets = after.tally.packets - of.before.tally.packets;
             let bytes = after.tally.bytes - of.before.tally.bytes;
             let delay_ns = after.delay_ns - of.before.delay_ns;
@@ -131,6 +130,7 @@ impl Series {
             of.delay_mean_s.push(1e-9 * delay_ns as f64 / packets as f64);
             of.before = after;
         }
+        let wlan = network.wlan_mut();
         for of in &mut self.queues {
             let packet_time = wlan.packet_time_ever(of.station, of.queue, now);
             of.length_mean_packets.push(1e-9 * (packet_time - of.before) as f64 / seconds);

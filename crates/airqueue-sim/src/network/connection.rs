@@ -1,0 +1,289 @@
+//! TCP connections of a flow, one after the other, and what they carry.
+
+use super::engine::Event;
+use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
+use crate::alarm::Alarm;
+use crate::event::{EventQueue, Phase};
+use crate::wlan::Durations;
+use crate::wlan::histogram::Histogram;
+use airqueue_core::{Seed, Span, Time};
+use airqueue_transport::tcp::{Receiver, Segment, Sender};
+use airqueue_transport::traffic::Files;
+
+/// Both ends of the flow's present connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    spec: TcpFlowSpec,
+    sender: Sender,
+    receiver: Receiver,
+    /// Which of the flow's connections it is: segments of others mean nothing to it.
+    number: u32,
+    state: State,
+    files: Option<Files>,
+    alarm: Alarm<Event>,
+    /// When the alarm is set to go off.
+    armed: Time,
+    tally: TcpTally,
+    /// What the present connection had counted when counting began.
+    before: Counters,
+}
+
+/// What it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It begins then.
+    Waiting(Time),
+    /// It has begun then.
+    Open(Time),
+    /// Nothing any more.
+    Over,
+}
+
+/// Which leg a segment goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Data,
+    Back,
+}
+
+/// What both ends count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    delivered_bytes: u64,
+    segments: u64,
+    retransmitted: u64,
+    fast_recoveries: u64,
+    timeouts: u64,
+    round_trips: u64,
+    round_trip_time: Span,
+}
+
+/// What the connections of a flow did since counting began.
+#[derive(Clone, Debug, Default)]
+pub struct TcpTally {
+    /// Bytes that reached the application, in order.
+    pub delivered_bytes: u64,
+    /// Segments with data or FIN, each as often as it was sent.
+    pub segments: u64,
+    /// Those that had been sent before.
+    pub retransmitted: u64,
+    /// Times that fast recovery began.
+    pub fast_recoveries: u64,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u64,
+    /// Round-trip times that senders have measured.
+    pub round_trips: u64,
+    /// Their sum.
+    pub round_trip_time: Span,
+    /// Transfers that ended.
+    pub sessions: SessionTally,
+}
+
+/// Transfers that ended: from the first SYN, or without one the first segment, to the acknowledgement of the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionTally {
+    /// How long they took.
+    pub took: Durations,
+    /// The same, for quantiles.
+    pub times: Histogram,
+}
+
+impl SessionTally {
+    /// Adds one.
+    fn add(&mut self, took: Span) {
+        self.took.add(took);
+        self.times.add(took);
+    }
+
+    /// Adds those of another flow.
+    pub fn merge(&mut self, other: &SessionTally) {
+        self.took.merge(&other.took);
+        self.times.merge(&other.times);
+    }
+}
+
+impl TcpTally {
+    fn add(&mut self, after: &Counters, before: &Counters) {
+        self.delivered_bytes += after.delivered_bytes - before.delivered_bytes;
+        self.segments += after.segments - before.segments;
+        self.retransmitted += after.retransmitted - before.retransmitted;
+        self.fast_recoveries += after.fast_recoveries - before.fast_recoveries;
+        self.timeouts += after.timeouts - before.timeouts;
+        self.round_trips += after.round_trips - before.round_trips;
+        self.round_trip_time =
+            self.round_trip_time + (after.round_trip_time - before.round_trip_time);
+    }
+}
+
+impl Connection {
+    /// Those of the flow of this name, which has this number among TCP's. Its chance is the stream `files/NUMBER`.
+    pub(super) fn new(
+        name: &str,
+        at: u32,
+        spec: &TcpFlowSpec,
+        seed: Seed,
+    ) -> Result<Connection, NetworkError> {
+        let wrong = |error| NetworkError::Tcp { flow: name.to_owned(), error };
+        let files = match spec.work {
+            Work::Transfer(_) => None,
+            Work::Files(files) => {
+                let files = Files::new(files, seed.stream(&format!("files/{at}")));
+                let wrong = |error| NetworkError::Files { flow: name.to_owned(), error };
+                Some(files.map_err(wrong)?)
+            }
+        };
+        let mut connection = Connection {
+            sender: Sender::new(&spec.tcp).map_err(wrong)?,
+            receiver: Receiver::new(&spec.tcp).map_err(wrong)?,
+            spec: spec.clone(),
+            number: 0,
+            state: State::Waiting(spec.start),
+            files,
+            alarm: Alarm::new(Event::Connection(at), Phase(0)),
+            armed: Time::MAX,
+            tally: TcpTally::default(),
+            before: Counters::default(),
+        };
+        connection.pause(spec.start);
+        Ok(connection)
+    }
+
+    /// Nothing happens before the next transfer; a user looks at what there is first.
+    fn pause(&mut self, now: Time) {
+        let pause = self.files.as_mut().map_or(Span::ZERO, Files::next_pause);
+        self.state = State::Waiting(now + pause);
+    }
+
+    /// The alarm has gone off.
+    pub(super) fn on_alarm(&mut self, now: Time) {
+        self.armed = Time::MAX;
+        if now >= self.spec.stop {
+            self.account();
+            self.state = State::Over;
+            return;
+        }
+        match self.state {
+            State::Waiting(at) if at <= now => self.begin(now),
+            State::Open(_) => {
+                self.sender.on_timer(now);
+                self.receiver.on_timer(now);
+            }
+            State::Waiting(_) | State::Over => {}
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
+        let size = match (&mut self.files, self.spec.work) {
+            (Some(files), _) => Some(files.next_bytes()),
+            (None, Work::Transfer(bytes)) => bytes,
+            (None, Work::Files(_)) => None,
+        };
+        self.state = State::Open(now);
+        self.receiver.open();
+        self.sender.write(size.unwrap_or(u64::MAX / 2));
+        if self.spec.closes && size.is_some() {
+            self.sender.close();
+        }
+    }
+
+    /// A segment of one of its connections reaches the receiving or the sending end.
+    pub(super) fn on_segment(&mut self, way: Way, number: u32, segment: &Segment, now: Time) {
+        if number != self.number || !matches!(self.state, State::Open(_)) {
+            return;
+        }
+        match way {
+            Way::Data => self.receiver.on_segment(segment, now),
+            Way::Back => self.sender.on_segment(segment, now),
+        }
+    }
+
+    /// The next segment to be sent; `None` for the time being, and a transfer that is complete then ends.
+    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Way, u32, Segment)> {
+        let State::Open(began) = self.state else { return None };
+        if let Some(segment) = self.sender.poll_transmit(now) {
+            return Some((Way::Data, self.number, segment));
+        }
+        if let Some(segment) = self.receiver.poll_transmit(now) {
+            return Some((Way::Back, self.number, segment));
+        }
+        if self.is_complete() {
+            self.tally.sessions.add(now - began);
+            self.end(now);
+        }
+        None
+    }
+
+    fn is_complete(&self) -> bool {
+        if self.spec.closes { self.sender.is_finished() } else { self.sender.backlog_bytes() == 0 }
+    }
+
+    /// The next transfer has a connection of its own.
+    fn end(&mut self, now: Time) {
+        self.account();
+        if self.files.is_none() {
+            self.state = State::Over;
+            return;
+        }
+        self.number = self.number.wrapping_add(1);
+        self.sender.restart();
+        self.receiver.restart();
+        self.pause(now);
+    }
+
+    /// Adds what the present connection has counted, which then is over.
+    fn account(&mut self) {
+        self.tally.add(&self.counters(), &self.before);
+        self.before = Counters::default();
+    }
+
+    /// Sees to it that the alarm goes off in time.
+    pub(super) fn arm(&mut self, queue: &mut EventQueue<Event>) {
+        let next = match self.state {
+            State::Waiting(at) => at,
+            State::Open(_) => self.sender.next_timer().min(self.receiver.next_timer()),
+            State::Over => return,
+        };
+        let next = next.min(self.spec.stop);
+        // One that goes off too early costs less than one that is put off with every segment.
+        if next < self.armed {
+            self.armed = next;
+            self.alarm.set(Some(next), queue);
+        }
+    }
+
+    /// The round-trip time that the receiver tells of, if it does.
+    pub(super) fn reported_rtt(&self) -> Option<Span> {
+        match self.spec.reports? {
+            RttKind::Base => self.receiver.base_rtt(),
+            RttKind::Smoothed => self.receiver.smoothed_rtt(),
+        }
+    }
+
+    /// Counting begins anew.
+    pub(super) fn start_counting(&mut self) {
+        self.tally = TcpTally::default();
+        self.before = self.counters();
+    }
+
+    /// What happened since then.
+    pub(super) fn tally(&self) -> TcpTally {
+        let mut tally = self.tally.clone();
+        if matches!(self.state, State::Open(_)) {
+            tally.add(&self.counters(), &self.before);
+        }
+        tally
+    }
+
+    fn counters(&self) -> Counters {
+        let sent = self.sender.tallies();
+        Counters {
+            delivered_bytes: self.receiver.delivered_bytes(),
+            segments: sent.segments,
+            retransmitted: sent.retransmitted,
+            fast_recoveries: sent.fast_recoveries,
+            timeouts: sent.timeouts,
+            round_trips: sent.round_trips,
+            round_trip_time: sent.round_trip_time,
+        }
+    }
+}

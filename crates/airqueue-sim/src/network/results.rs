@@ -1,0 +1,90 @@
+//! What a network has counted.
+
+use super::connection::TcpTally;
+use super::engine::Network;
+use super::legs::Leg;
+use super::spec::Hop;
+use crate::wlan::{Delivered, FlowTally};
+use airqueue_qdisc::Tally;
+
+impl Network {
+    /// What became of a flow's packets on all of their way.
+    pub fn flow(&self, flow: usize) -> FlowTally {
+        self.leg(self.flows[flow])
+    }
+
+    /// The same of the acknowledgements that come back, for a flow that TCP governs.
+    pub fn acknowledgements(&self, flow: usize) -> Option<FlowTally> {
+        self.connection_of(flow).map(|_| self.leg(self.flows[flow] + 1))
+    }
+
+    /// What TCP did for a flow, if it governs it.
+    pub fn tcp(&self, flow: usize) -> Option<TcpTally> {
+        self.connection_of(flow).map(|at| self.connections[at].tally())
+    }
+
+    /// What has reached a flow's destination since time zero, whenever counting began.
+    pub fn delivered_ever(&self, flow: usize) -> Delivered {
+        let Leg { first, steps, .. } = self.legs.all[self.flows[flow] as usize];
+        let last = first + steps - 1;
+        match self.legs.steps[last as usize].hop {
+            Hop::Radio(radio) => self.wlan().delivered_ever(radio),
+            Hop::Wire(_) => self.legs.books(last).delivered_ever(),
+        }
+    }
+
+    /// Packets of each flow that are on their way, without acknowledgements.
+    pub fn under_way(&self) -> Vec<u64> {
+        let on_air = self.wlan().under_way();
+        let mut packets = vec![0; self.legs.steps.len()];
+        for (at, step) in self.legs.steps.iter().enumerate() {
+            packets[at] = match step.hop {
+                Hop::Radio(radio) => on_air[radio],
+                Hop::Wire(_) => self.legs.books(at as u32).under_way,
+            };
+        }
+        for packet in self.inside_stations() {
+            packets[packet.flow as usize] += 1;
+        }
+        let of = |&leg: &u32| {
+            let Leg { first, steps, .. } = self.legs.all[leg as usize];
+            packets[first as usize..][..steps as usize].iter().sum()
+        };
+        self.flows.iter().map(of).collect()
+    }
+
+    fn connection_of(&self, flow: usize) -> Option<usize> {
+        self.ways.binary_search_by_key(&self.flows[flow], |&[data, _]| data).ok()
+    }
+
+    /// The books of a leg: what its first step was offered, what its last one delivered, and what all lost.
+    fn leg(&self, leg: u32) -> FlowTally {
+        let Leg { first, steps, .. } = self.legs.all[leg as usize];
+        let steps = first..first + steps;
+        let mut whole = self.step(steps.end - 1).clone();
+        if steps.len() == 1 {
+            return whole;
+        }
+        whole.offered = self.step(first).offered;
+        for step in first..steps.end - 1 {
+            let step = self.step(step);
+            add(&mut whole.dropped, &step.dropped);
+            add(&mut whole.given_up, &step.given_up);
+            whole.rates.count += step.rates.count;
+            whole.rates.sum_bps += step.rates.sum_bps;
+        }
+        whole
+    }
+
+    fn step(&self, step: u32) -> &FlowTally {
+        match self.legs.steps[step as usize].hop {
+            Hop::Radio(radio) => self.wlan().flow(radio),
+            Hop::Wire(_) => &self.legs.books(step).tally,
+        }
+    }
+}
+
+fn add(sum: &mut Tally, more: &Tally) {
+    sum.packets += more.packets;
+    sum.bytes += more.bytes;
+}

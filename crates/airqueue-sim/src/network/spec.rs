@@ -1,0 +1,252 @@
+//! What a network is made of, and what is checked before it runs.
+
+use super::connection::Connection;
+use crate::wlan::{QueueSpec, WlanError, WlanSpec};
+use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
+use airqueue_transport::tcp::{SpecError, TcpSpec};
+use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
+use airqueue_wifi::medium::StationId;
+use thiserror::Error;
+
+/// One direction of a cable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WireSpec {
+    /// What it is called.
+    pub name: String,
+    /// How fast it takes packets; `None`: at once.
+    pub rate: Option<DataRate>,
+    /// How long a packet then takes to the other end.
+    pub delay: Span,
+    /// Where packets wait for it; `None`: there is room for as many as come. Only a wire with a rate can have one.
+    pub queue: Option<QueueSpec>,
+}
+
+/// A part of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// Over the air, as this flow of the radio, by its place. No two hops have the same.
+    Radio(usize),
+    /// Through this wire, by its place.
+    Wire(usize),
+}
+
+/// What a TCP connection has to carry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work {
+    /// So many bytes; `None`: data without end.
+    Transfer(Option<u64>),
+    /// Files, each over a connection of its own, with pauses between them.
+    Files(FilesSpec),
+}
+
+/// A flow that TCP governs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpFlowSpec {
+    /// Both ends.
+    pub tcp: TcpSpec,
+    /// The way of the acknowledgements.
+    pub back: Vec<Hop>,
+    /// What it carries.
+    pub work: Work,
+    /// A connection ends with FIN.
+    pub closes: bool,
+    /// When it begins.
+    pub start: Time,
+    /// When it is broken off.
+    pub stop: Time,
+    /// The receiver, a station, tells the queue before its last hop in link-layer acknowledgements which round-trip
+    /// time it sees in TCP's timestamps (RDQM).
+    pub reports: Option<RttKind>,
+}
+
+/// Which round-trip time a receiver tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttKind {
+    /// The shortest that it has seen.
+    Base,
+    /// The smoothed one.
+    Smoothed,
+}
+
+/// What makes a flow's packets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// The source of its first hop, which is over the air.
+    Radio,
+    /// A source at a host, in front of a wire.
+    Source {
+        /// It.
+        source: SourceSpec,
+        /// Whether queues may mark its packets.
+        ecn: Ecn,
+    },
+    /// TCP.
+    Tcp(Box<TcpFlowSpec>),
+    /// Whoever runs the network.
+    External {
+        /// Whether queues may mark its packets.
+        ecn: Ecn,
+    },
+}
+
+/// An end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A station.
+    Station(StationId),
+    /// A host that only has a cable, by whatever numbers whoever describes the network gives them.
+    Host(u32),
+}
+
+/// A flow from one end to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// What it is called.
+    pub name: String,
+    /// Where its packets come from.
+    pub from: Node,
+    /// Where they go.
+    pub to: Node,
+    /// Its way.
+    pub route: Vec<Hop>,
+    /// What makes its packets.
+    pub traffic: Traffic,
+}
+
+/// A network.
+#[derive(Clone, Debug)]
+pub struct NetworkSpec {
+    /// The radio. Its flows are the hops of this network's flows over the air. Those whose packets this network
+    /// carries, because it makes them, because they have further to go or because it wants to know what becomes
+    /// of them, are collected; all but the first hops of [`Traffic::Radio`] have their packets from outside.
+    pub wlan: WlanSpec,
+    /// How long a packet takes inside a station before its queue and behind its receiver: ns-2's link
+    /// layer takes 25 µs.
+    pub station_delay: Span,
+    /// Cables, each direction its own.
+    pub wires: Vec<WireSpec>,
+    /// The flows.
+    pub flows: Vec<FlowSpec>,
+}
+
+/// What no network can be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum NetworkError {
+    #[error("{0}")]
+    Wlan(#[from] WlanError),
+    #[error("flow {flow}: {error}")]
+    Tcp { flow: String, error: SpecError },
+    #[error("flow {flow}: {error}")]
+    Files { flow: String, error: FilesError },
+    #[error("flow {flow}: {error}")]
+    Source { flow: String, error: SourceError },
+    #[error("flow {flow} has a way without hops")]
+    NoWay { flow: String },
+    #[error("flow {flow}: there is no {hop:?}, or another flow has it too")]
+    Hop { flow: String, hop: Hop },
+    #[error(
+        "flow {flow}: the first hop of a source is a wire, and that of the radio's is over the air"
+    )]
+    First { flow: String },
+    #[error(
+        "hop {hop:?} of flow {flow}: the radio's flow must be collected, and be fed from outside"
+    )]
+    NotCarried { flow: String, hop: Hop },
+    #[error("wire {wire}: packets wait for a rate, and it has none")]
+    NoRate { wire: String },
+    #[error("wire {wire}: a delay of {delay}")]
+    Delay { wire: String, delay: Span },
+}
+
+impl TcpFlowSpec {
+    /// Whether both ends and what they carry can be.
+    pub fn check(&self) -> Result<(), String> {
+        Connection::new("", 0, self, Seed(0)).map(drop).map_err(|error| match error {
+            NetworkError::Tcp { error, .. } => error.to_string(),
+            NetworkError::Files { error, .. } => error.to_string(),
+            other => other.to_string(),
+        })
+    }
+}
+
+impl NetworkSpec {
+    /// A network that is nothing but a radio: a flow for each of the radio's.
+    pub fn radio(mut wlan: WlanSpec) -> NetworkSpec {
+        let mut flows = Vec::with_capacity(wlan.flows.len());
+        for (at, flow) in wlan.flows.iter_mut().enumerate() {
+            let external = flow.source.arrivals == Arrivals::External;
+            flow.collected |= external;
+            flows.push(FlowSpec {
+                name: flow.name.clone(),
+                from: Node::Station(flow.from),
+                to: Node::Station(flow.to),
+                route: vec![Hop::Radio(at)],
+                traffic: if external {
+                    Traffic::External { ecn: flow.ecn }
+                } else {
+                    Traffic::Radio
+                },
+            });
+        }
+        NetworkSpec { wlan, station_delay: Span::ZERO, wires: Vec::new(), flows }
+    }
+
+    /// Adds a flow like one that TCP does not govern, with another name.
+    pub fn add_like(&mut self, flow: usize, name: String) {
+        let like = self.flows[flow].clone();
+        let mut route = Vec::with_capacity(like.route.len());
+        for &hop in &like.route {
+            route.push(match hop {
+                Hop::Wire(_) => hop,
+                Hop::Radio(radio) => {
+                    let radio = self.wlan.flows[radio].clone();
+                    self.wlan.flows.push(crate::wlan::FlowSpec { name: name.clone(), ..radio });
+                    Hop::Radio(self.wlan.flows.len() - 1)
+                }
+            });
+        }
+        self.flows.push(FlowSpec { name, route, ..like });
+    }
+
+    /// The first of a flow's hops over the air.
+    pub fn first_over_air(&self, flow: usize) -> Option<&crate::wlan::FlowSpec> {
+        let radio = |hop: &Hop| match *hop {
+            Hop::Radio(radio) => self.wlan.flows.get(radio),
+            Hop::Wire(_) => None,
+        };
+        self.flows[flow].route.iter().find_map(radio)
+    }
+
+    /// Finds what cannot be simulated, besides what the parts find when they are built.
+    pub(super) fn check(&self) -> Result<(), NetworkError> {
+        for WireSpec { name, rate, delay, queue } in &self.wires {
+            if queue.is_some() && rate.is_none() {
+                return Err(NetworkError::NoRate { wire: name.clone() });
+            }
+            if *delay < Span::ZERO {
+                return Err(NetworkError::Delay { wire: name.clone(), delay: *delay });
+            }
+        }
+        self.flows.iter().try_for_each(|flow| self.check_carried(flow))
+    }
+
+    /// The radio hands over the packets that this network has to carry on.
+    fn check_carried(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
+        let own = flow.traffic == Traffic::Radio;
+        let back: &[Hop] = match &flow.traffic {
+            Traffic::Tcp(tcp) => &tcp.back,
+            _ => &[],
+        };
+        for (at, &hop) in flow.route.iter().chain(back).enumerate() {
+            let Hop::Radio(radio) = hop else { continue };
+            let Some(radio) = self.wlan.flows.get(radio) else { continue };
+            let carried = radio.collected || (own && flow.route.len() == 1);
+            let fed = radio.source.arrivals == Arrivals::External || (own && at == 0);
+            if !(carried && fed) {
+                return Err(NetworkError::NotCarried { flow: flow.name.clone(), hop });
+            }
+        }
+        Ok(())
+    }
+}

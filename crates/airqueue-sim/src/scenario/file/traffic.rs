@@ -1,0 +1,164 @@
+//! The keys of cables and of TCP.
+
+use super::RttName;
+use crate::scenario::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
+use crate::scenario::table::Table;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::QueueTable;
+
+/// A host without a radio, or with `count` a group of them, and its cable.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct HostTable {
+    /// What it is called, as `stations.name`. The members of a group have a number behind it, from 1.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    pub(in crate::scenario) name: String,
+    /// Makes it a group of so many.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(in crate::scenario) count: Option<u32>,
+    /// The station, or the host before it in the file, that its cable leads to. Each member of a group has a cable of its own.
+    pub(in crate::scenario) link: String,
+    /// How fast the cable takes packets, in each direction. The default is at once.
+    pub(in crate::scenario) rate: Option<Quantity<Rate>>,
+    /// How long a packet takes through the cable, one way, once it is serialised: one for all, or a list with one for each
+    /// member. The default is `0 s`.
+    pub(in crate::scenario) delay: Option<Delays>,
+    /// Where packets wait for the cable, at both of its ends, where it has a rate. The default is room for as many as come.
+    pub(in crate::scenario) queue: Option<Table<QueueTable>>,
+}
+
+/// A delay, or one for each member of a group.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a duration, such as \"120 ms\", or a list of them")]
+pub(in crate::scenario) enum Delays {
+    /// The same for all.
+    All(Quantity<Duration>),
+    /// One for each, in their order.
+    Each(Vec<Quantity<Duration>>),
+}
+
+/// A TCP connection, both ends. A key that is left out of a flow's table is taken from the table of all flows.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct TcpTable {
+    /// Whose TCP it is like where no other key says something. The default is standard; ns2 with `behaviour = "ns2"`.
+    pub(in crate::scenario) like: Option<TcpName>,
+    /// Bytes of data in a full segment. The default is what fits into packets of `size`, or 1000 B for TCP like ns2's.
+    pub(in crate::scenario) mss: Option<Quantity<Size>>,
+    /// What governs the congestion window. The default is newreno; for TCP like Linux's, cubic.
+    pub(in crate::scenario) congestion: Option<CongestionName>,
+    /// The most that may be outstanding: the receiver's window, W*, in segments. The default is without limit; 20 packets
+    /// for TCP like ns2's.
+    pub(in crate::scenario) window: Option<Quantity<Packets>>,
+    /// The congestion window that connections begin with, in segments. The default is ten segments (RFC 6928), 2 for TCP like
+    /// ns2's.
+    pub(in crate::scenario) initial_window: Option<Quantity<Packets>>,
+    /// How many segments an acknowledgement answers: a number, or `"dynamic"` for one to four, growing along the connection
+    /// (Altman and Jimenez, 2003). The default is 2; for TCP like ns2's, 1.
+    pub(in crate::scenario) ack_every: Option<AckEveryValue>,
+    /// The longest that an acknowledgement waits for more segments. The default is 200 ms; for TCP like Linux's 40 ms, like
+    /// ns2's 100 ms.
+    pub(in crate::scenario) ack_delay: Option<Quantity<Duration>>,
+    /// Connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
+    pub(in crate::scenario) handshake: Option<bool>,
+    /// Selective acknowledgements (RFC 2018, RFC 6675). The default is true; false for TCP like ns2's.
+    pub(in crate::scenario) sack: Option<bool>,
+    /// Timestamps (RFC 7323). The default is true; false for TCP like ns2's.
+    pub(in crate::scenario) timestamps: Option<bool>,
+    /// New segments for the first two duplicate acknowledgements (RFC 3042). The default is true.
+    pub(in crate::scenario) limited_transmit: Option<bool>,
+    /// A small segment waits while anything is outstanding (RFC 896). The default is true; false for TCP like ns2's.
+    pub(in crate::scenario) nagle: Option<bool>,
+    /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
+    pub(in crate::scenario) min_rto: Option<Quantity<Duration>>,
+    /// Segments are spread over time, at twice the window per round-trip time in slow start and 1.2 times afterwards, as Linux
+    /// does. The default is false.
+    pub(in crate::scenario) pacing: Option<bool>,
+}
+
+/// Whose TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum TcpName {
+    /// What the RFCs ask for.
+    Standard,
+    /// Linux with its defaults, as near as this comes.
+    Linux,
+    /// The one-way TCP of ns-2 with its defaults.
+    Ns2,
+}
+
+/// What governs the congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum CongestionName {
+    /// RFC 5681 and RFC 6582.
+    Newreno,
+    /// RFC 9438.
+    Cubic,
+}
+
+/// How many segments an acknowledgement answers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a whole number, at least 1, or \"dynamic\"")]
+pub(in crate::scenario) enum AckEveryValue {
+    /// Always so many.
+    Fixed(#[schemars(range(min = 1))] u32),
+    /// By the scheme of this name.
+    Named(AckScheme),
+}
+
+/// A scheme of acknowledgements.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum AckScheme {
+    /// One for the first segment, then two, three and four.
+    Dynamic,
+}
+
+/// A user of the web: files, each over a connection of its own, with pauses between them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct WebTable {
+    /// Mean size of a file. The default is `30 kB`.
+    pub(in crate::scenario) file_size: Option<Quantity<Bytes>>,
+    /// How sizes are spread. The default is exponential.
+    pub(in crate::scenario) law: Option<SizeLawName>,
+    /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
+    #[schemars(range(min = 1.001, max = 50))]
+    pub(in crate::scenario) shape: Option<f64>,
+    /// Sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
+    pub(in crate::scenario) whole_segments: Option<bool>,
+    /// Mean of the pauses before each file, which are exponentially distributed. The default is `10 s`.
+    pub(in crate::scenario) think_time: Option<Quantity<Duration>>,
+}
+
+/// How sizes of files are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum SizeLawName {
+    /// All are equal.
+    Constant,
+    /// Exponentially.
+    Exponential,
+    /// As Pareto has it.
+    Pareto,
+}
+
+impl HostTable {
+    /// The members.
+    pub(in crate::scenario) fn members(&self) -> usize {
+        self.count.unwrap_or(1) as usize
+    }
+}
+
+impl From<RttName> for crate::network::RttKind {
+    fn from(name: RttName) -> crate::network::RttKind {
+        match name {
+            RttName::Base => crate::network::RttKind::Base,
+            RttName::Smoothed => crate::network::RttKind::Smoothed,
+        }
+    }
+}

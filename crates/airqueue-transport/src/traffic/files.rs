@@ -1,0 +1,153 @@
+//! Files that a user asks for, one after the other, with pauses between them.
+
+use airqueue_core::{Span, Stream};
+use thiserror::Error;
+
+/// How the sizes of files are spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeLaw {
+    /// All are of the mean size.
+    Constant,
+    /// Exponentially.
+    Exponential,
+    /// As Pareto has it, with this shape: above 1, or there is no mean, and up to 2 the variance is infinite.
+    Pareto(f64),
+}
+
+/// Files and pauses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FilesSpec {
+    /// Mean size in bytes, before rounding up.
+    pub mean_bytes: u64,
+    /// How sizes are spread.
+    pub law: SizeLaw,
+    /// Sizes are multiples of this many bytes, rounded up.
+    pub unit_bytes: u32,
+    /// Mean of the pauses before each file, which are exponentially distributed.
+    pub think: Span,
+}
+
+/// What no files can be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum FilesError {
+    #[error("files of {0} bytes in the mean; they have 1 to 10^15")]
+    Mean(u64),
+    #[error("sizes that are multiples of 0 bytes")]
+    Unit,
+    #[error("a shape of {0}; sizes after Pareto have a mean only if it is above 1")]
+    Shape(f64),
+    #[error("pauses of {0} in the mean")]
+    Think(Span),
+}
+
+/// A user at work.
+#[derive(Clone, Debug)]
+pub struct Files {
+    spec: FilesSpec,
+    chance: Stream,
+}
+
+/// No file is longer.
+const MOST_BYTES: f64 = 1e15;
+
+impl Files {
+    /// A user whose draws come from `chance`.
+    pub fn new(spec: FilesSpec, chance: Stream) -> Result<Files, FilesError> {
+        if !(1..=MOST_BYTES as u64).contains(&spec.mean_bytes) {
+            return Err(FilesError::Mean(spec.mean_bytes));
+        }
+        if spec.unit_bytes == 0 {
+            return Err(FilesError::Unit);
+        }
+        if spec.think < Span::ZERO {
+            return Err(FilesError::Think(spec.think));
+        }
+        match spec.law {
+            SizeLaw::Pareto(shape) if !(shape > 1.0 && shape.is_finite()) => {
+                Err(FilesError::Shape(shape))
+            }
+            _ => Ok(Files { spec, chance }),
+        }
+    }
+
+    /// Bytes of the next file, at least 1.
+    pub fn next_bytes(&mut self) -> u64 {
+        let mean = self.spec.mean_bytes as f64;
+        let bytes = match self.spec.law {
+            SizeLaw::Constant => mean,
+            SizeLaw::Exponential => -mean * libm::log(1.0 - self.chance.unit()),
+            SizeLaw::Pareto(shape) => {
+                let smallest = mean * (shape - 1.0) / shape;
+                smallest * libm::pow(1.0 - self.chance.unit(), -1.0 / shape)
+            }
+        };
+        let bytes = bytes.clamp(1.0, MOST_BYTES).ceil() as u64;
+        bytes.next_multiple_of(u64::from(self.spec.unit_bytes))
+    }
+
+    /// The pause before the next file.
+    pub fn next_pause(&mut self) -> Span {
+        if self.spec.think == Span::ZERO {
+            return Span::ZERO;
+        }
+        self.chance.exponential(self.spec.think)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::Seed;
+
+    fn files(law: SizeLaw, unit_bytes: u32) -> Result<Files, FilesError> {
+        let spec = FilesSpec { mean_bytes: 30_000, law, unit_bytes, think: Span::from_secs(10) };
+        Files::new(spec, Seed(7).stream("files"))
+    }
+
+    /// Means and variances of the laws; five standard errors.
+    #[test]
+    fn sizes_and_pauses_have_their_means() {
+        const DRAWS: usize = 100_000;
+        // Pareto with shape 3: variance = mean² / (shape (shape - 2)).
+        let cases = [
+            (SizeLaw::Constant, 0.0),
+            (SizeLaw::Exponential, 1.0),
+            (SizeLaw::Pareto(3.0), 1.0 / 3.0),
+        ];
+        for (law, variance) in cases {
+            let mut files = files(law, 1).unwrap();
+            let mean = (0..DRAWS).map(|_| files.next_bytes() as f64).sum::<f64>() / DRAWS as f64;
+            // Rounding up adds half a byte.
+            let error = (mean - 30_000.5).abs() / 30_000.0;
+            assert!(error <= 5.0 * f64::sqrt(variance / DRAWS as f64) + 2e-5, "{law:?} {mean}");
+            let pauses: f64 = (0..DRAWS).map(|_| files.next_pause().as_secs_f64()).sum();
+            let error = (pauses / DRAWS as f64 / 10.0 - 1.0).abs();
+            assert!(error < 5.0 / f64::sqrt(DRAWS as f64), "{pauses}");
+        }
+    }
+
+    /// The survival function of Pareto's law at twice its smallest value.
+    #[test]
+    fn paretos_tail_is_a_power() {
+        const DRAWS: usize = 40_000;
+        let mut files = files(SizeLaw::Pareto(1.5), 1).unwrap();
+        let above = (0..DRAWS).filter(|_| files.next_bytes() > 20_000).count() as f64;
+        let expected = f64::powf(0.5, 1.5);
+        let error = f64::sqrt(expected * (1.0 - expected) / DRAWS as f64);
+        assert!((above / DRAWS as f64 - expected).abs() < 5.0 * error);
+    }
+
+    #[test]
+    fn sizes_are_multiples_of_the_unit() {
+        let mut files = files(SizeLaw::Exponential, 1000).unwrap();
+        assert!((0..1000).all(|_| files.next_bytes().is_multiple_of(1000)));
+    }
+
+    #[test]
+    fn impossible_files_are_refused() {
+        assert!(matches!(files(SizeLaw::Pareto(1.0), 1), Err(FilesError::Shape(_))));
+        assert!(matches!(files(SizeLaw::Pareto(f64::NAN), 1), Err(FilesError::Shape(_))));
+        assert!(matches!(files(SizeLaw::Constant, 0), Err(FilesError::Unit)));
+    }
+}
