@@ -7,16 +7,18 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from .compare import CELLS, as_json, compare, table
 from .install import PEERS, UnavailableError, install
 from .ours import run_ours
-from .references import BUDGET_S, TABLE, make_references
+from .references import BUDGET_S, TABLE, Table, make_references
 from .references_ampdu import TABLE as AMPDU_TABLE
+from .references_tcp import TABLE as TCP_TABLE
 from .run import run
 from .scenario import SCHEMES, Cell, Edca, Radio
 
-TABLES = {"mac": TABLE, "ampdu": AMPDU_TABLE}
+TABLES: dict[str, Table[Any, Any]] = {"mac": TABLE, "ampdu": AMPDU_TABLE, "tcp": TCP_TABLE}
 
 
 def main() -> int:

@@ -1,6 +1,7 @@
 """Reference values of saturated cells from ns-2 and ns-3: validation/references_mac.csv.
 
-How they are made is here for references_ampdu.csv too, whose cells are in references_ampdu.py.
+How they are made is here for references_ampdu.csv and references_tcp.csv too, whose points are in
+references_ampdu.py and references_tcp.py.
 
 Each point is run with seeds 1, 2, ... until the standard error of each of its quantities is a third
 of the tolerance with which models and engine are compared with it, or the point has had its share of
@@ -18,6 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from .install import ROOT
 from .run import run
@@ -36,36 +38,61 @@ VALUE_COLUMNS = ("quantity", "value", "standard_error", "unit", "runs", "seconds
 SIMULATORS = {"ns2": "ns-2.35", "ns3-wheel": "ns-3.44"}
 
 
+class Timed(Protocol):
+    """A scenario, or what is common to all."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
+class Costed(Protocol):
+    """A result, or what is common to all."""
+
+    @property
+    def cpu_s(self) -> float: ...
+
+
+S = TypeVar("S", bound=Timed)
+R = TypeVar("R", bound=Costed)
+
+
 @dataclass(frozen=True)
-class Quantity:
-    """A ratio of two sums over runs; its error is to be at most ``tolerance`` / 3 of its value."""
+class Quantity(Generic[R]):
+    """A ratio of two sums over runs."""
 
     name: str
     unit: str
-    above: Callable[[Result], float]
-    below: Callable[[Result], float]
+    above: Callable[[R], float]
+    below: Callable[[R], float]
+    tolerance: float | None = None
+    """Its error is to be at most a third of this times its value; ``None``: of its point's."""
 
-    def estimate(self, results: Sequence[Result]) -> tuple[float, float]:
+    def estimate(self, results: Sequence[R]) -> tuple[float, float]:
         """Value and standard error."""
         above = [self.above(r) for r in results]
         below = [self.below(r) for r in results]
-        total = sum(below)
-        value = sum(above) / total if total else math.nan
-        squares = sum((a - value * b) ** 2 for a, b in zip(above, below, strict=True))
-        runs = len(results)
-        return value, math.sqrt(squares * runs / (runs - 1)) / total if total else math.nan
+        return ratio(above, below)
 
 
-THROUGHPUT = Quantity(
+def ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
+    """Of two sums over runs, with its standard error."""
+    total = sum(below)
+    value = sum(above) / total if total else math.nan
+    squares = sum((a - value * b) ** 2 for a, b in zip(above, below, strict=True))
+    runs = len(above)
+    return value, math.sqrt(squares * runs / (runs - 1)) / total if total else math.nan
+
+
+THROUGHPUT = Quantity[Result](
     "aggregate IP throughput", "b/s", lambda r: r.ip_throughput_bps, lambda r: 1.0
 )
-FAILED = Quantity(
+FAILED = Quantity[Result](
     "collided fraction of attempts",
     "1",
     lambda r: float(r.failed_attempts or 0),
     lambda r: float(r.attempts or 0),
 )
-SHARE = Quantity(
+SHARE = Quantity[Result](
     "throughput ratio of the second station to the first",
     "1",
     lambda r: r.station_ip_bps[1],
@@ -74,39 +101,48 @@ SHARE = Quantity(
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Generic[S, R]):
     """One scenario in one simulator; ``cell.seconds`` is the length of each run."""
 
     peer: str
-    cell: Cell
-    quantities: tuple[Quantity, ...]
+    cell: S
+    quantities: tuple[Quantity[R], ...]
     tolerance: float
     cpu_limit_s: float
 
-    def settled(self, results: Sequence[Result]) -> bool:
+    def settled(self, results: Sequence[R]) -> bool:
         if len(results) < FEWEST_RUNS:
             return False
-        estimates = [quantity.estimate(results) for quantity in self.quantities]
-        return all(error <= value * self.tolerance / 3 for value, error in estimates)
+        for quantity in self.quantities:
+            tolerance = self.tolerance if quantity.tolerance is None else quantity.tolerance
+            value, error = quantity.estimate(results)
+            if not error <= value * tolerance / 3:
+                return False
+        return True
+
+
+MacPoint = Point[Cell, Result]
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Generic[S, R]):
     """A file of references: the scenario's columns, then `VALUE_COLUMNS`."""
 
     file: Path
     scenario_columns: tuple[str, ...]
-    key: Callable[[Point], tuple[str, ...]]
+    key: Callable[[Point[S, R]], tuple[str, ...]]
     """What stands in ``scenario_columns``."""
-    points: Callable[[], Iterable[Point]]
+    points: Callable[[], Iterable[Point[S, R]]]
     """The more important first."""
+    run: Callable[[Point[S, R], int], R]
+    """A point with a seed."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.scenario_columns, *VALUE_COLUMNS)
 
 
-def key(point: Point) -> tuple[str, ...]:
+def key(point: MacPoint) -> tuple[str, ...]:
     """What stands in `SCENARIO_COLUMNS`."""
     c = point.cell
     stations: list[str] = []
@@ -120,7 +156,9 @@ def key(point: Point) -> tuple[str, ...]:
     )
 
 
-def saturated_b(stations: Iterable[int], simulators: Iterable[str] = SIMULATORS) -> Iterator[Point]:
+def saturated_b(
+    stations: Iterable[int], simulators: Iterable[str] = SIMULATORS
+) -> Iterator[MacPoint]:
     for n in stations:
         # Collisions of many stations are frequent, so that little time settles them.
         seconds = {"ns2": 60.0, "ns3-wheel": 20.0} if n < 20 else {"ns2": 20.0, "ns3-wheel": 6.0}
@@ -132,7 +170,7 @@ def saturated_b(stations: Iterable[int], simulators: Iterable[str] = SIMULATORS)
                         yield dcf_point(peer, cell, 0.015, 50.0)
 
 
-def saturated_ofdm() -> Iterator[Point]:
+def saturated_ofdm() -> Iterator[MacPoint]:
     for n in (1, 10, 2, 5, 20):
         for standard, rates in (("a", (54.0, 24.0, 6.0)), ("g", (54.0, 24.0))):
             for rate in rates:
@@ -142,7 +180,7 @@ def saturated_ofdm() -> Iterator[Point]:
                 yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
 
 
-def saturated_at_one_point() -> Iterator[Point]:
+def saturated_at_one_point() -> Iterator[MacPoint]:
     """Where no bystander detects the preamble of a collision."""
     for n in (10, 50, 20, 5):
         cell = Cell(stations=n, layout="point", seconds=20.0 if n < 20 else 6.0)
@@ -152,11 +190,11 @@ def saturated_at_one_point() -> Iterator[Point]:
         yield dcf_point("ns3-wheel", cell, 0.02, 40.0)
 
 
-def dcf_point(peer: str, cell: Cell, tolerance: float, cpu_limit_s: float) -> Point:
+def dcf_point(peer: str, cell: Cell, tolerance: float, cpu_limit_s: float) -> MacPoint:
     return Point(peer, cell, (THROUGHPUT, FAILED), tolerance, cpu_limit_s)
 
 
-def two_stations() -> Iterator[Point]:
+def two_stations() -> Iterator[MacPoint]:
     """1400 bytes of UDP payload in 802.11b; the first station has AIFSN 2, CW 31..1023, no TXOP."""
     seconds = [Edca(aifsn=2 + offset) for offset in range(0, 21, 2)]
     seconds += [Edca(cw_min=cw) for cw in (3, 7, 15, 63, 127, 255, 511, 1023)]
@@ -178,7 +216,7 @@ def txop_us(packets: int) -> int:
     return math.ceil((packets * step - sifs) / 32) * 32
 
 
-def points() -> Iterator[Point]:
+def points() -> Iterator[MacPoint]:
     """The more important first."""
     yield from saturated_b((1, 10))
     yield from saturated_b((50,), ["ns2"])
@@ -190,10 +228,17 @@ def points() -> Iterator[Point]:
     yield from saturated_b((5, 20, 2), ["ns3-wheel"])
 
 
-TABLE = Table(ROOT / "validation" / "references_mac.csv", SCENARIO_COLUMNS, key, points)
+def run_counting(point: MacPoint, seed: int) -> Result:
+    """With ns-2's attempts."""
+    return run(point.peer, replace(point.cell, seed=seed), attempts=True)
 
 
-def make_references(budget_s: float, table: Table = TABLE) -> None:
+TABLE = Table(
+    ROOT / "validation" / "references_mac.csv", SCENARIO_COLUMNS, key, points, run_counting
+)
+
+
+def make_references(budget_s: float, table: Table[S, R]) -> None:
     """Appends what the table does not have yet, point by point, while CPU time lasts."""
     have: set[tuple[str, ...]] = set()
     if table.file.exists():
@@ -208,7 +253,7 @@ def make_references(budget_s: float, table: Table = TABLE) -> None:
         if spent >= budget_s:
             print(f"{budget_s:g} CPU seconds are used up; call again to go on")
             return
-        results = run_point(point)
+        results = run_point(point, table.run)
         spent += sum(r.cpu_s for r in results)
         with table.file.open("a", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
@@ -216,19 +261,18 @@ def make_references(budget_s: float, table: Table = TABLE) -> None:
         print(f"{spent:7.0f} s  {point.peer} {point.cell}", flush=True)
 
 
-def run_point(point: Point) -> list[Result]:
-    results: list[Result] = []
+def run_point(point: Point[S, R], run_seed: Callable[[Point[S, R], int], R]) -> list[R]:
+    results: list[R] = []
     spent = 0.0
     while not point.settled(results):
         if len(results) >= FEWEST_RUNS and spent >= point.cpu_limit_s:
             break
-        cell = replace(point.cell, seed=len(results) + 1)
-        results.append(run(point.peer, cell, attempts=True))
+        results.append(run_seed(point, len(results) + 1))
         spent += results[-1].cpu_s
     return results
 
 
-def rows(point: Point, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+def rows(point: Point[S, R], results: Sequence[R]) -> Iterator[tuple[str, ...]]:
     for quantity in point.quantities:
         value, error = quantity.estimate(results)
         counts = (str(len(results)), f"{point.cell.seconds:g}")

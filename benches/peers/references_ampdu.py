@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from .install import ROOT
-from .references import FAILED, SIMULATORS, THROUGHPUT, Point, Quantity, Table
+from .references import FAILED, SIMULATORS, THROUGHPUT, MacPoint, Quantity, Table, run_counting
 from .scenario import RESPONSE_MBPS, Cell, Radio, Result
 
 PEER = "ns3-wheel"
@@ -37,21 +37,21 @@ def old_share(result: Result, old: int) -> float:
     return sum(result.station_ip_bps[:old])
 
 
-def point(cell: Cell, cpu_limit_s: float = 100.0) -> Point:
+def point(cell: Cell, cpu_limit_s: float = 100.0) -> MacPoint:
     quantities = [THROUGHPUT, FAILED]
     if old := cell.old_stations:
         quantities.append(
-            Quantity(
+            Quantity[Result](
                 OLD_SHARE,
                 "1",
                 lambda r: old_share(r, old),
                 lambda r: r.ip_throughput_bps,
             )
         )
-    return Point(PEER, cell, tuple(quantities), TOLERANCE, cpu_limit_s)
+    return MacPoint(PEER, cell, tuple(quantities), TOLERANCE, cpu_limit_s)
 
 
-def key(point: Point) -> tuple[str, ...]:
+def key(point: MacPoint) -> tuple[str, ...]:
     """What stands in `COLUMNS`."""
     cell, radio = point.cell, point.cell.radio
     assert radio is not None
@@ -80,7 +80,7 @@ def variants(cell: Cell) -> Iterator[Cell]:
     yield replace(ten, mpdu_loss=0.1)
 
 
-def points() -> Iterator[Point]:
+def points() -> Iterator[MacPoint]:
     """The more important first."""
     for cell in BASIC:
         yield point(lone(cell), 20.0)
@@ -99,4 +99,4 @@ def points() -> Iterator[Point]:
             yield point(replace(cell, stations=n, seconds=min(cell.seconds, 60.0 / n)), 60.0)
 
 
-TABLE = Table(ROOT / "validation" / "references_ampdu.csv", COLUMNS, key, points)
+TABLE = Table(ROOT / "validation" / "references_ampdu.csv", COLUMNS, key, points, run_counting)

@@ -11,34 +11,14 @@ foreach {name index} {
 } { set $name [lindex $argv $index] }
 ns-random $seed
 
-# Preamble and header are always sent at PLCPDataRate_. The short preamble's header is 48 bits at
-# 2 Mb/s (802.11-2020, 16.2.2.3), which is as long as 24 bits at 1 Mb/s.
-if {$preamble eq "long"} { set plcp {144 48} } else { set plcp {72 24} }
-foreach {parameter value} [list \
-    CWMin_ 31 CWMax_ 1023 SlotTime_ 0.000020 SIFS_ 0.000010 PLCPDataRate_ 1.0e6 \
-    PreambleLength_ [lindex $plcp 0] PLCPHeaderLength_ [lindex $plcp 1] \
-    RTSThreshold_ [expr {$rts ? 0 : 3000}] ShortRetryLimit_ 7 LongRetryLimit_ 4 \
-    dataRate_ ${data_mbps}Mb basicRate_ ${control_mbps}Mb \
-] { Mac/802_11 set $parameter $value }
-
+source [file join [file dirname [info script]] wireless.tcl]
+set plcp [set_layer $data_mbps $control_mbps $preamble $rts]
 set ns [new Simulator]
-set field [new Topography]
-$field load_flatgrid 500 500
-create-god [expr $stations + 1]
-$ns trace-all [expr {$trace ? "stderr" : [open /dev/null w]}]
-$ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail \
-    -ifqLen 100000 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
-    -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $field \
-    -agentTrace OFF -routerTrace OFF -macTrace [expr {$trace ? "ON" : "OFF"}] -movementTrace OFF
+set_field $ns [expr $stations + 1] 100000 $trace
 
-proc place {node x y} { $node set X_ $x; $node set Y_ $y; $node set Z_ 0; $node random-motion 0 }
-
-set receiver [$ns node]
-place $receiver 250 250
+set receiver [centre $ns]
 for {set i 0} {$i < $stations} {incr i} {
-    set angle [expr 2 * acos(-1) * $i / $stations]
-    set station [$ns node]
-    place $station [expr 250 + 10 * cos($angle)] [expr 250 + 10 * sin($angle)]
+    set station [around $ns $i $stations]
     set source($i) [new Agent/UDP]
     $source($i) set packetSize_ $ip_bytes
     set sink($i) [new Agent/LossMonitor]
@@ -75,14 +55,6 @@ proc delivered {} {
     set counts {}
     for {set i 0} {$i < $stations} {incr i} { lappend counts [expr int([$sink($i) set npkts_])] }
     return $counts
-}
-
-# CPU time of this process in seconds, user and system, from the scheduler's own account.
-proc cpu_s {} {
-    set file [open /proc/self/schedstat]
-    set spent [lindex [gets $file] 0]
-    close $file
-    return [expr $spent * 1e-9]
 }
 
 proc report {} {
