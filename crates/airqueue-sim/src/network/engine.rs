@@ -23,9 +23,7 @@ pub enum Event {
     /// A packet is at the end of a wire.
     Arrived(u32),
     /// A packet has come from inside a station to its queue.
-    Down,
-    /// A packet has come from a station's receiver to what is behind it.
-    Up,
+    Queued,
     /// A source makes a packet.
     Made(u32),
     /// A timer of a TCP connection goes off.
@@ -43,8 +41,9 @@ pub struct Network {
     /// The first leg of each flow.
     pub(super) flows: Vec<u32>,
     wires: Vec<Wire>,
-    /// Inside the stations; none where packets take no time there.
-    inside: Option<Inside>,
+    /// Inside the stations, on the way to their queues; none where packets take no time there.
+    inside: Option<Line>,
+    queued: Alarm<Event>,
     /// The sources in front of wires, each with its leg.
     sources: Vec<(u32, Source)>,
     pub(super) connections: Vec<Connection>,
@@ -60,26 +59,6 @@ pub struct Network {
     next_packet: u64,
 }
 
-/// The way between what is behind a station and its queues.
-#[derive(Debug)]
-struct Inside {
-    down: Line,
-    up: Line,
-    down_alarm: Alarm<Event>,
-    up_alarm: Alarm<Event>,
-}
-
-impl Inside {
-    fn new(delay: Span) -> Inside {
-        Inside {
-            down: Line::new(None, delay),
-            up: Line::new(None, delay),
-            down_alarm: Alarm::new(Event::Down, Phase(0)),
-            up_alarm: Alarm::new(Event::Up, Phase(0)),
-        }
-    }
-}
-
 impl Network {
     /// A silent network at time zero. Its streams of chance are those of [`Wlan::new`], `wire/WIRE`,
     /// `source/FLOW` and `files/CONNECTION`.
@@ -93,7 +72,8 @@ impl Network {
             legs,
             flows: Vec::with_capacity(spec.flows.len()),
             wires: wires.map(|(at, wire)| Wire::new(wire, at as u32, seed)).collect(),
-            inside: (spec.station_delay > Span::ZERO).then(|| Inside::new(spec.station_delay)),
+            inside: (spec.station_delay > Span::ZERO).then(|| Line::new(None, spec.station_delay)),
+            queued: Alarm::new(Event::Queued, Phase(0)),
             sources: Vec::new(),
             connections: Vec::new(),
             ways: Vec::new(),
@@ -207,10 +187,9 @@ impl Network {
         self.outcomes.drain(..)
     }
 
-    /// The packets that are between a queue and what is behind it.
+    /// The packets that have not yet come to a queue.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
-        let inside = self.inside.iter();
-        inside.flat_map(|inside| inside.down.packets().chain(inside.up.packets()))
+        self.inside.iter().flat_map(Line::packets)
     }
 
     fn on_event(&mut self, event: Event, now: Time) {
@@ -220,8 +199,7 @@ impl Network {
                 self.collect_drops(wire as usize);
             }
             Event::Arrived(wire) => self.on_arrived(wire as usize, now),
-            Event::Down => self.on_down(now),
-            Event::Up => self.on_up(now),
+            Event::Queued => self.on_queued(now),
             Event::Made(source) => {
                 let (leg, of) = &mut self.sources[source as usize];
                 let (leg, size) = (*leg, of.size_bytes());
@@ -258,8 +236,8 @@ impl Network {
     fn enter(&mut self, packet: Packet, now: Time) {
         match (self.legs.steps[packet.flow as usize].hop, &mut self.inside) {
             (Hop::Radio(_), Some(inside)) => {
-                inside.down.send(packet, now);
-                inside.down_alarm.set(inside.down.next_at(), &mut self.queue);
+                inside.send(packet, now);
+                self.queued.set(inside.next_at(), &mut self.queue);
             }
             (Hop::Radio(flow), None) => self.offer_to_radio(flow, packet),
             (Hop::Wire(wire), _) => {
@@ -274,24 +252,13 @@ impl Network {
         self.radio.model.offer(flow as u32, packet, &mut self.radio.queue);
     }
 
-    fn on_down(&mut self, now: Time) {
-        while let Some(packet) = self.inside.as_mut().and_then(|inside| inside.down.take_due(now)) {
+    fn on_queued(&mut self, now: Time) {
+        while let Some(packet) = self.inside.as_mut().and_then(|inside| inside.take_due(now)) {
             if let Hop::Radio(flow) = self.legs.steps[packet.flow as usize].hop {
                 self.offer_to_radio(flow, packet);
             }
         }
-        if let Some(inside) = &mut self.inside {
-            inside.down_alarm.set(inside.down.next_at(), &mut self.queue);
-        }
-    }
-
-    fn on_up(&mut self, now: Time) {
-        while let Some(packet) = self.inside.as_mut().and_then(|inside| inside.up.take_due(now)) {
-            self.leave(packet, now);
-        }
-        if let Some(inside) = &mut self.inside {
-            inside.up_alarm.set(inside.up.next_at(), &mut self.queue);
-        }
+        self.queued.set(self.inside.as_ref().and_then(Line::next_at), &mut self.queue);
     }
 
     fn on_arrived(&mut self, wire: usize, now: Time) {
@@ -335,13 +302,7 @@ impl Network {
         match outcome {
             Outcome::Delivered(packet) => {
                 let packet = step_of(packet);
-                match &mut self.inside {
-                    None => self.leave(packet, now),
-                    Some(inside) => {
-                        inside.up.send(packet, now);
-                        inside.up_alarm.set(inside.up.next_at(), &mut self.queue);
-                    }
-                }
+                self.leave(packet, now);
             }
             Outcome::Dropped(packet, reason) => {
                 let packet = step_of(packet);

@@ -120,8 +120,8 @@ pub struct NetworkSpec {
     /// carries, because it makes them, because they have further to go or because it wants to know what becomes
     /// of them, are collected; all but the first hops of [`Traffic::Radio`] have their packets from outside.
     pub wlan: WlanSpec,
-    /// How long a packet takes inside a station before its queue and behind its receiver: ns-2's link
-    /// layer takes 25 µs.
+    /// How long a packet takes inside the stations of each of its hops over the air, counted before the queue of the one
+    /// that sends it.
     pub station_delay: Span,
     /// Cables, each direction its own.
     pub wires: Vec<WireSpec>,

@@ -57,10 +57,10 @@ pub struct Scenario {
 /// The longest that can be simulated: thirty years, far from the end of the clock.
 const LONGEST: Span = Span::from_secs(1_000_000_000);
 
-/// How long a packet takes inside a station. ns-2: the default `delay_` of its link layer.
+/// How long a packet takes inside stations. ns-2: the default `delay_` of its link layer, 25 µs, at both.
 fn station_delay(behaviour: BehaviourName) -> Span {
     match behaviour {
-        BehaviourName::Ns2 => Span::from_micros(25),
+        BehaviourName::Ns2 => Span::from_micros(50),
         BehaviourName::Standard | BehaviourName::Ns3 => Span::ZERO,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, BehaviourName, CongestionName, File, FlowTable, RttName, SizeLawName,
-    SourceName, TcpName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, BehaviourName, CongestionName, File, FlowTable,
+    RttName, SizeLawName, SourceName, TcpName, TcpTable,
 };
 use super::layers::Layers;
 use super::quantity::{Duration, Packets, Quantity};
@@ -11,7 +11,7 @@ use super::source::times;
 use crate::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_core::Span;
 use airqueue_transport::tcp::{
-    AckEvery, Algorithm, HeaderSize, InitialWindow, Opening, Pacing, TcpSpec,
+    AckEvery, AckTimer, Algorithm, HeaderSize, InitialWindow, Opening, Pacing, TcpSpec,
 };
 use airqueue_transport::traffic::{FilesSpec, SizeLaw};
 
@@ -130,6 +130,10 @@ fn spec(
         AckEveryValue::Named(AckScheme::Dynamic) => AckEvery::Dynamic(DYNAMIC),
     });
     take!(tcp.receiver.delay, layers.ack_delay, |delay: &Quantity<Duration>| delay.value);
+    take!(tcp.receiver.timer, layers.ack_timer, |name: &AckTimerName| match name {
+        AckTimerName::Segment => AckTimer::Segment,
+        AckTimerName::Ticks => AckTimer::Ticks,
+    });
     take!(tcp.opening, layers.handshake, |&shakes: &bool| {
         if shakes { Opening::BySender } else { Opening::Open }
     });

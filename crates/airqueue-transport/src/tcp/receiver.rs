@@ -4,7 +4,7 @@ use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
 use super::rto::smooth;
 use super::segment::{SackBlocks, Segment};
-use super::spec::{AckEvery, Opening, SpecError, TcpSpec, clock_value};
+use super::spec::{AckEvery, AckTimer, Opening, SpecError, TcpSpec, clock_value};
 use airqueue_core::{Ecn, Span, Time};
 
 /// Takes segments in, delivers their bytes in order, and acknowledges them. It has room for all that a
@@ -28,6 +28,8 @@ pub struct Receiver {
     due: bool,
     /// The one that waits is due then.
     deadline: Time,
+    /// When the first segment of data came, from which [`AckTimer::Ticks`] counts.
+    began: Option<Time>,
     /// What the last acknowledgement asked for: Last.ACK.sent of RFC 7323.
     last_ack: u64,
     /// The timestamp to echo: TS.Recent of RFC 7323.
@@ -88,6 +90,7 @@ impl Receiver {
             held: 0,
             due: false,
             deadline: Time::MAX,
+            began: None,
             last_ack: 1,
             recent: None,
             echo_congestion: false,
@@ -164,6 +167,7 @@ impl Receiver {
 
     fn on_data(&mut self, segment: &Segment, now: Time) {
         self.tallies.segments += 1;
+        self.began = self.began.or(Some(now));
         let (start, end) = (segment.seq, segment.end());
         if segment.fin {
             self.fin = Some(end - 1);
@@ -190,8 +194,20 @@ impl Receiver {
             if at_once || self.held >= self.segments_per_ack() {
                 self.due = true;
             } else if self.deadline == Time::MAX {
-                self.deadline = now + self.spec.receiver.delay;
+                self.deadline = self.ack_deadline(now);
             }
+        }
+    }
+
+    /// When the acknowledgement of a segment that came `now` goes out at the latest.
+    fn ack_deadline(&self, now: Time) -> Time {
+        let delay = self.spec.receiver.delay;
+        match (self.spec.receiver.timer, self.began) {
+            (AckTimer::Ticks, Some(began)) => {
+                let since = (now - began).as_nanos() % delay.as_nanos();
+                now + Span::from_nanos(delay.as_nanos() - since)
+            }
+            _ => now + delay,
         }
     }
 

@@ -95,8 +95,20 @@ pub struct ReceiverSpec {
     pub acknowledge: AckEvery,
     /// The longest that an acknowledgement waits for them; RFC 1122, section 4.2.3.2: below 0.5 s.
     pub delay: Span,
+    /// What measures that.
+    pub timer: AckTimer,
     /// The first segment of data is acknowledged at once, as ns-2's sinks do.
     pub first_at_once: bool,
+}
+
+/// What measures how long acknowledgements wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckTimer {
+    /// A timer that starts with the first segment that waits.
+    Segment,
+    /// A clock that ticks whatever arrives, from the first segment of the connection on: those that wait go out with its
+    /// next tick, as in 4.4BSD's fast timer and ns-2's `FullTcp`.
+    Ticks,
 }
 
 /// How many segments one acknowledgement answers.
@@ -158,6 +170,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 acknowledge: AckEvery::Fixed(2),
                 delay: Span::from_millis(200),
+                timer: AckTimer::Segment,
                 first_at_once: false,
             },
         }
@@ -185,6 +198,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 acknowledge: AckEvery::Fixed(1),
                 delay: Span::from_millis(100),
+                timer: AckTimer::Segment,
                 first_at_once: true,
             },
             ..standard

@@ -2,7 +2,7 @@
 
 use crate::script::{MSS, at, bare, data, octet, plain, selective, stamped};
 use airqueue_core::{Ecn, Time};
-use airqueue_transport::tcp::{AckEvery, Range, Receiver, Segment, TcpSpec};
+use airqueue_transport::tcp::{AckEvery, AckTimer, Range, Receiver, Segment, TcpSpec};
 
 /// A receiver under test; times in milliseconds.
 struct Script {
@@ -80,6 +80,28 @@ fn the_timer_counts_from_the_first() {
 }
 
 /// ns-2's sinks answer the first segment at once.
+/// The clock of 4.4BSD: it ticks every 200 ms from the first segment on, and what waits does not wait longer.
+#[test]
+fn a_clock_that_ticks_whatever_arrives() {
+    let mut spec = plain(1);
+    spec.receiver.acknowledge = AckEvery::Fixed(3);
+    spec.receiver.timer = AckTimer::Ticks;
+    let mut s = Script::new(&spec);
+    s.now = at(30);
+    assert_eq!(s.data(1), None);
+    assert_eq!(s.receiver.next_timer(), at(230));
+    assert_eq!(s.timer().unwrap().ack, Some(octet(2)));
+    s.now = at(610);
+    assert_eq!(s.data(2), None);
+    assert_eq!(s.receiver.next_timer(), at(630));
+    s.now = at(620);
+    assert_eq!((s.data(3), s.data(4)), (None, Some(4)));
+    // The tick that found nothing changes nothing; on a tick the next one is meant.
+    s.now = at(630);
+    assert_eq!(s.data(5), None);
+    assert_eq!(s.receiver.next_timer(), at(830));
+}
+
 #[test]
 fn the_first_segment_may_be_answered_at_once() {
     let mut spec = plain(1);

@@ -61,6 +61,8 @@ pub(in crate::scenario) struct TcpTable {
     /// The longest that an acknowledgement waits for more segments. The default is 200 ms; for TCP like Linux's 40 ms, like
     /// ns2's 100 ms.
     pub(in crate::scenario) ack_delay: Option<Quantity<Duration>>,
+    /// What measures that. The default is segment.
+    pub(in crate::scenario) ack_timer: Option<AckTimerName>,
     /// Connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
     pub(in crate::scenario) handshake: Option<bool>,
     /// Selective acknowledgements (RFC 2018, RFC 6675). The default is true; false for TCP like ns2's.
@@ -98,6 +100,16 @@ pub(in crate::scenario) enum CongestionName {
     Newreno,
     /// RFC 9438.
     Cubic,
+}
+
+/// What measures how long acknowledgements wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum AckTimerName {
+    /// A timer that starts with the first segment that waits.
+    Segment,
+    /// A clock that ticks whatever arrives: those that wait go out with its next tick.
+    Ticks,
 }
 
 /// How many segments an acknowledgement answers.
