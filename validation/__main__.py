@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from validation import ampdu, cells, dcf, edca, page, picture, radio, web
+from validation import ampdu, cells, dcf, edca, page, picture, radio, tcp, web
 from validation.claim import Claim
 from validation.linux import claims as disciplines
 
@@ -25,6 +25,7 @@ def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:
         "EDCA": edca.claims(transmissions),
         "TCP and the web": web.claims(),
         "The engine": cells.claims(SECONDS) + ampdu.claims(SECONDS / 2),
+        "The engine with TCP": tcp.claims(),
         "Queue disciplines": disciplines.claims(),
     }
 

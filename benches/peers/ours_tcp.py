@@ -1,0 +1,95 @@
+"""The TCP networks of `tcp.py` as scenarios of ours, with behaviour ns2, and what comes out."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from airqueue import _native
+
+from .ours import CIRCLE, MEDIUM
+from .tcp import LOSSLESS, Run, Scenario, Sessions, Transfers
+
+AP = "ap"
+
+
+def described(scenario: Transfers | Sessions) -> dict[str, Any]:
+    """The scenario; flows are called 1, 2, ... in their order."""
+    network = cell(scenario)
+    if isinstance(scenario, Sessions):
+        add_users(network, scenario)
+    else:
+        add_transfers(network, scenario)
+    return network
+
+
+def cell(scenario: Scenario) -> dict[str, Any]:
+    """The access point, the layer, queues and TCP."""
+    # ns-2 counts the frame that the MAC holds.
+    waiting = LOSSLESS if scenario.queue_frames == LOSSLESS else scenario.queue_frames - 1
+    return {
+        "behaviour": "ns2",
+        "duration": f"{scenario.seconds:g} s",
+        "warm_up": f"{scenario.warm_up_s:g} s",
+        "phy": {
+            "standard": "802.11b",
+            "rate": "11 Mb/s",
+            "control_rate": f"{scenario.control_mbps:g} Mb/s",
+        },
+        "mac": {"rts_threshold": "0 B"} if scenario.rts else {},
+        "medium": MEDIUM["ns2"],
+        "queue": {"limit": f"{waiting} packets"},
+        "tcp": {
+            "mss": f"{scenario.segment_bytes} B",
+            "window": f"{scenario.window} packets",
+            "ack_every": scenario.ack_every,
+            "ack_delay": f"{scenario.ack_delay_s:g} s",
+            "ack_timer": "ticks" if scenario.agents == "full" else "segment",
+            "handshake": True,
+        },
+        "stations": [{"name": AP, "position": ["0 m", "0 m"]}],
+        "hosts": [],
+        "flows": [],
+    }
+
+
+def add_users(network: dict[str, Any], scenario: Sessions) -> None:
+    """Stations that fetch files."""
+    place = {"position": ["0 m", "0 m"], "circle": CIRCLE["ns2"]}
+    network["stations"].append({"name": "user", "count": scenario.stations, **place})
+    web = {
+        "file_size": f"{scenario.mean_bytes:g} B",
+        "law": scenario.law,
+        "think_time": f"{scenario.think_s:g} s",
+        "whole_segments": True,
+    }
+    flow = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
+    network["flows"].append(flow)
+
+
+def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
+    """A station for each flow, on the circle, and a server where the flow has one."""
+    # Each rate has a group of its own; the members of all stand at the same distance from the middle.
+    for number, flow in enumerate(scenario.flows, 1):
+        station = {"name": f"sta{number}", "count": 1, "rate": f"{flow.mbps:g} Mb/s"}
+        place = {"position": ["0 m", "0 m"], "circle": CIRCLE["ns2"]}
+        network["stations"].append(station | place)
+        far = AP
+        if flow.delay_ms is not None:
+            far = f"server{number}"
+            cable = {"link": AP, "rate": "100 Mb/s", "delay": f"{flow.delay_ms:g} ms"}
+            network["hosts"].append({"name": far, **cable})
+        ends = (far, f"sta{number}") if flow.direction == "down" else (f"sta{number}", far)
+        tcp = {"name": str(number), "from": ends[0], "to": ends[1], "source": "tcp"}
+        network["flows"].append(tcp)
+
+
+def run(scenario: Transfers | Sessions) -> Run:
+    """A run, for its CPU time: of the event loop, warm-up included."""
+    replication = _native.Scenario(json.dumps(described(scenario))).start(scenario.seed)
+    begun = time.process_time()
+    replication.advance(scenario.warm_up_s + scenario.seconds)
+    spent = time.process_time() - begun
+    simulated_s = scenario.warm_up_s + scenario.seconds
+    return Run(simulator="airqueue", cpu_s=spent, simulated_s=simulated_s)

@@ -1,0 +1,157 @@
+"""The engine's networks with TCP: against ns-2."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from airqueue.simulate import Results, Scenario
+from benches.peers.ours_tcp import described
+from benches.peers.references_tcp import DELAY_AT_MEAN, QUEUE, SUM, TABLE
+from benches.peers.tcp import Sessions, Transfers, parse_flows
+from validation.cells import beside, mean_and_error
+from validation.claim import Claim, Point
+
+_SEEDS = 5
+_SECONDS = {"persistent": 40.0, "delays": 570.0, "rates": 570.0}
+_SESSIONS = 20_000
+"""Of each user's cell, in each replication; about."""
+
+_HTTP = (
+    "Files on the access point, 1000-byte segments, RTS and CTS, 802.11b with control frames at "
+    "2 Mb/s, lossless queues: the cell of the HTTP paper. "
+)
+_AP = (
+    "Servers behind cables of 5, 30, 50, 80, 100 and 120 ms send to six stations through the "
+    "drop-tail queue of an access point, 1460-byte segments, 802.11b with control frames at 1 Mb/s: "
+    "the cell of the RDQM paper. Limits of the queue in frames, the one that the MAC holds included. "
+)
+
+_RATES = _AP + "Three of the stations have 11, two 5.5 and one 1 Mb/s."
+
+
+def claims() -> list[Claim]:
+    """Return the claims."""
+    per_flow = [f"throughput of flow {number}" for number in range(1, 7)]
+    return [
+        _claim(
+            "persistent",
+            [SUM],
+            "one connection and many",
+            _HTTP + "The sum of n_c connections with data without end, d segments for an "
+            "acknowledgement and a window of W*; acknowledgements wait for a clock that ticks every "
+            "40 ms, as those of `FullTcp` do.",
+            0.02,
+        ),
+        _claim(
+            "sessions",
+            [DELAY_AT_MEAN],
+            "sessions",
+            _HTTP
+            + "Users that think for 10 s and fetch files of 30 000 bytes in the mean: mean time "
+            "from SYN to the last acknowledgement, corrected on both sides to files' mean size.",
+            0.03,
+        ),
+        _claim("delays", per_flow, "six distances, each flow", _AP, 0.1),
+        _claim("delays", [SUM], "six distances, all flows", _AP, 0.01),
+        _claim("delays", [QUEUE], "six distances, the queue", _AP, 0.1),
+        _claim("rates", per_flow, "three rates, each flow", _RATES, 0.1),
+        _claim("rates", [SUM], "three rates, all flows", _RATES, 0.01),
+    ]
+
+
+@cache
+def _rows() -> list[dict[str, str]]:
+    """Acknowledgements of FullTcp where both kinds of agents were run: the papers' runs had it."""
+    with TABLE.file.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row for row in rows if row["kind"] != "persistent" or row["agents"] == "full"]
+
+
+def scenario(row: Mapping[str, str]) -> Transfers | Sessions:
+    """What was simulated for a row of the references; ours runs for a time of its own."""
+    common: dict[str, Any] = {
+        "kind": row["kind"],
+        "agents": row["agents"],
+        "window": int(row["window"]),
+        "ack_every": int(row["ack_every"]),
+        "segment_bytes": int(row["segment_bytes"]),
+        "control_mbps": float(row["control_mbps"]),
+        "rts": row["rts"] == "on",
+        "queue_frames": int(row["queue_frames"]),
+        "warm_up_s": float(row["warm_up_s"]),
+    }
+    if row["kind"] != "sessions":
+        flows = parse_flows(row["flows"])
+        return Transfers(flows=flows, seconds=_SECONDS[row["kind"]], **common)
+    stations = int(row["stations"])
+    of = Sessions(stations=stations, law=row["law"], **common)
+    return replace(of, seconds=_SESSIONS * of.think_s / stations)
+
+
+@cache
+def _simulated(of: Transfers | Sessions) -> Results:
+    return Scenario(described(of)).simulate(seed=1, replications=_SEEDS)
+
+
+def figure(of: Transfers | Sessions, quantity: str) -> tuple[float, float]:
+    """Mean of a quantity and its standard error."""
+
+    def value(run: Mapping[str, Any]) -> float:
+        if quantity == SUM:
+            return float(run["medium"]["goodput_bps"])
+        if quantity == QUEUE:
+            return float(run["queues"]["ap"]["length_mean_packets"])
+        if isinstance(of, Sessions):
+            # The time is all but proportional to the size.
+            segments = run["medium"]["goodput_bps"] * of.seconds / 8 / of.segment_bytes
+            mean = segments / run["medium"]["sessions"]
+            return float(run["medium"]["session_mean_s"] * of.mean_segments / mean)
+        return float(run["connections"][quantity.rpartition(" ")[2]]["goodput_bps"])
+
+    return mean_and_error([value(run) for run in _simulated(of).runs.values()])
+
+
+def setting(row: Mapping[str, str]) -> str:
+    """What tells a row from its neighbours."""
+    if row["kind"] == "persistent":
+        count = len(parse_flows(row["flows"]))
+        return f"n_c = {count}, d = {row['ack_every']}, W* = {row['window']}"
+    if row["kind"] == "sessions":
+        return f"{int(row['stations']) + 1} nodes, {row['law']}, W* = {row['window']}"
+    words = row["quantity"].rpartition(" ")[2] if "flow" in row["quantity"] else ""
+    return f"{row['queue_frames']} frames" + (f", flow {words}" if words else "")
+
+
+def _order(row: Mapping[str, str]) -> tuple[Any, ...]:
+    """Small cells and queues first."""
+    connections = len(parse_flows(row["flows"]))
+    return (
+        *(connections, int(row["stations"] or 0), row["law"], int(row["queue_frames"])),
+        *(int(row["ack_every"]), int(row["window"]), row["quantity"]),
+    )
+
+
+def _claim(
+    kind: str, quantities: Sequence[str], what: str, statement: str, tolerance: float
+) -> Claim:
+    points: list[Point] = []
+    for row in sorted(_rows(), key=_order):
+        if row["kind"] == kind and row["quantity"] in quantities:
+            ours = figure(scenario(row), row["quantity"])
+            reference = float(row["value"])
+            points.append(beside(setting(row), len(points), ours, reference, row["standard_error"]))
+    unit = {DELAY_AT_MEAN: "s", QUEUE: "frames"}.get(quantities[0], "b/s")
+    return Claim(
+        name=f"engine-tcp-{what.replace(',', '').replace(' ', '-')}",
+        title=f"Engine, behaviour ns2, TCP: {what}",
+        statement=statement,
+        quantity=f"{quantities[0] if len(quantities) == 1 else 'throughput'}, {unit}",
+        reference="ns-2.35",
+        tolerance=tolerance,
+        axis="setting",
+        points=points,
+    )
