@@ -240,7 +240,8 @@ def test_every_packet_is_accounted_for(path):
     ends = ("delivered", "queue_drops", "given_up", "under_way")
     accounted = sum(flows[f"{end}_packets"] for end in ends)
     assert (flows["offered_packets"] == accounted).all()
-    assert (flows["offered_packets"] > 0).all()
+    # Somebody who thinks may offer nothing in a second.
+    assert (flows.groupby("replication")["offered_packets"].sum() > 0).all()
 
 
 def test_frames_have_a_row_for_each_replication_and_name():
