@@ -4,7 +4,7 @@ mod cells;
 
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_sim::network::series::{Series, SeriesError};
-use airqueue_sim::network::{Network, NetworkSpec};
+use airqueue_sim::network::{Network, NetworkSpec, QueueId};
 use airqueue_sim::wlan::tap::{Aired, Recording};
 use airqueue_sim::wlan::{Wlan, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -26,7 +26,7 @@ fn cell() -> WlanSpec {
 }
 
 fn series(end: Time) -> Series {
-    Series::new(INTERVAL, end, &[0, 2], &[(1, 0), (2, 0)]).unwrap()
+    Series::new(INTERVAL, end, &[0, 2], &[QueueId::Station(1, 0), QueueId::Station(2, 0)]).unwrap()
 }
 
 /// In pieces that have nothing to do with the interval.

@@ -1,7 +1,6 @@
 //! A server that serialises packets: a link, or a radio whose transmissions carry several.
 
 use crate::stages::Framing;
-use crate::stages::Stages;
 use airqueue_core::rate::work_for;
 use airqueue_core::{DataRate, Packet, Span, Stream, Time};
 
@@ -88,8 +87,8 @@ impl Link {
         }
     }
 
-    /// Begins the next transmission if the link is free, works, and something waits.
-    pub fn begin(&mut self, now: Time, stages: &mut Stages) {
+    /// Begins the next transmission if the link is free, works, and `take` gives it something.
+    pub fn begin(&mut self, now: Time, mut take: impl FnMut() -> Option<Packet>) {
         if !self.wants_packets() {
             return;
         }
@@ -99,7 +98,7 @@ impl Link {
         }
         let mut work = 0;
         while self.in_service.len() < self.spec.aggregate
-            && let Some(packet) = stages.take(now)
+            && let Some(packet) = take()
         {
             work += work_for(self.framing.charged(&packet));
             self.in_service.push(packet);

@@ -151,7 +151,7 @@ impl Bottleneck {
         self.head_ready = None;
         match &mut self.server {
             Server::Link(link) => {
-                link.begin(now, &mut self.stages);
+                link.begin(now, || self.stages.take(now));
                 if link.wants_packets() {
                     self.head_ready = self.stages.next_wakeup(now);
                 }

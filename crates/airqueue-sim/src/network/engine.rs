@@ -40,7 +40,7 @@ pub struct Network {
     pub(super) legs: Legs,
     /// The first leg of each flow.
     pub(super) flows: Vec<u32>,
-    wires: Vec<Wire>,
+    pub(super) wires: Vec<Wire>,
     /// Inside the stations, on the way to their queues; none where packets take no time there.
     inside: Option<Line>,
     queued: Alarm<Event>,
@@ -213,12 +213,15 @@ impl Network {
                 self.connections[number as usize].on_alarm(now);
                 self.pump(number, now);
             }
-            Event::WarmedUp => self.start_counting(),
+            Event::WarmedUp => self.start_counting(now),
         }
     }
 
-    fn start_counting(&mut self) {
+    fn start_counting(&mut self, now: Time) {
         self.legs.start_counting();
+        for wire in &mut self.wires {
+            wire.start_counting(now);
+        }
         for connection in &mut self.connections {
             connection.start_counting();
         }

@@ -24,5 +24,6 @@ mod wire;
 pub use connection::{SessionTally, TcpTally};
 pub use engine::{Event, Network};
 pub use spec::{
-    FlowSpec, Hop, NetworkError, NetworkSpec, Node, RttKind, TcpFlowSpec, Traffic, WireSpec, Work,
+    FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec, Traffic,
+    WireSpec, Work,
 };

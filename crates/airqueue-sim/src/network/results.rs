@@ -3,8 +3,9 @@
 use super::connection::TcpTally;
 use super::engine::Network;
 use super::legs::Leg;
-use super::spec::Hop;
-use crate::wlan::{Delivered, FlowTally};
+use super::spec::{Hop, QueueId};
+use crate::wlan::{Delivered, FlowTally, QueueTally};
+use airqueue_core::Time;
 use airqueue_qdisc::Tally;
 
 impl Network {
@@ -30,6 +31,30 @@ impl Network {
         match self.legs.steps[last as usize].hop {
             Hop::Radio(radio) => self.wlan().delivered_ever(radio),
             Hop::Wire(_) => self.legs.books(last).delivered_ever(),
+        }
+    }
+
+    /// What happened in a queue up to `now`.
+    pub fn queue(&mut self, queue: QueueId, now: Time) -> QueueTally {
+        match queue {
+            QueueId::Station(station, queue) => self.wlan_mut().queue(station, queue, now),
+            QueueId::Wire(wire) => self.wires[wire].queue_tally(now),
+        }
+    }
+
+    /// Packets waiting in a queue, summed over time in nanoseconds from time zero to `now`, whenever counting began.
+    pub fn packet_time_ever(&mut self, queue: QueueId, now: Time) -> i128 {
+        match queue {
+            QueueId::Station(station, at) => self.wlan_mut().packet_time_ever(station, at, now),
+            QueueId::Wire(wire) => self.wires[wire].packet_time_ever(now),
+        }
+    }
+
+    /// Packets and bytes (link layer included) that wait in a queue.
+    pub fn waiting(&self, queue: QueueId) -> (u64, u64) {
+        match queue {
+            QueueId::Station(station, queue) => self.wlan().waiting(station, queue),
+            QueueId::Wire(wire) => self.wires[wire].waiting(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! How a network changes over time: throughputs, delays and queue lengths of one interval after another.
 
 use super::engine::Network;
+use super::spec::QueueId;
 use crate::wlan::Delivered;
 use airqueue_core::{Span, Time};
 use thiserror::Error;
@@ -35,10 +36,8 @@ pub struct FlowSeries {
 /// The packets that waited in a queue, driver ring included.
 #[derive(Clone, Debug)]
 pub struct QueueSeries {
-    /// Whose queue.
-    pub station: usize,
-    /// Which of the station's.
-    pub queue: usize,
+    /// Which queue.
+    pub queue: QueueId,
     /// Mean over the interval.
     pub length_mean_packets: Vec<f64>,
     /// At its end.
@@ -64,13 +63,13 @@ impl Series {
     /// The most values of all columns together: 1 GiB.
     pub const MOST_VALUES: i64 = 1 << 27;
 
-    /// Empty columns for some flows and queues (station and queue) of a network at time zero, which will
+    /// Empty columns for some flows and queues of a network at time zero, which will
     /// run to `end`.
     pub fn new(
         interval: Span,
         end: Time,
         flows: &[usize],
-        queues: &[(usize, usize)],
+        queues: &[QueueId],
     ) -> Result<Series, SeriesError> {
         if interval <= Span::ZERO {
             return Err(SeriesError::Interval(interval));
@@ -86,8 +85,7 @@ impl Series {
             delay_mean_s: Vec::new(),
             before: Delivered::default(),
         };
-        let queue = |&(station, queue): &(usize, usize)| QueueSeries {
-            station,
+        let queue = |&queue: &QueueId| QueueSeries {
             queue,
             length_mean_packets: Vec::new(),
             length_packets: Vec::new(),
@@ -130,11 +128,10 @@ impl Series {
             of.delay_mean_s.push(1e-9 * delay_ns as f64 / packets as f64);
             of.before = after;
         }
-        let wlan = network.wlan_mut();
         for of in &mut self.queues {
-            let packet_time = wlan.packet_time_ever(of.station, of.queue, now);
+            let packet_time = network.packet_time_ever(of.queue, now);
             of.length_mean_packets.push(1e-9 * (packet_time - of.before) as f64 / seconds);
-            of.length_packets.push(wlan.waiting(of.station, of.queue).0 as f64);
+            of.length_packets.push(network.waiting(of.queue).0 as f64);
             of.before = packet_time;
         }
     }

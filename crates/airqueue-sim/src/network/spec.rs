@@ -30,6 +30,15 @@ pub enum Hop {
     Wire(usize),
 }
 
+/// A queue of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueId {
+    /// Of a station, by its place and that of the access category.
+    Station(usize, usize),
+    /// In front of a wire, by its place.
+    Wire(usize),
+}
+
 /// What a TCP connection has to carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {

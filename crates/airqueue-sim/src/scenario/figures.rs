@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::error::{ScenarioError, error};
 use crate::network::series::Series;
-use crate::network::{Network, NetworkSpec, TcpTally};
+use crate::network::{Network, NetworkSpec, QueueId, TcpTally};
 use crate::wlan::histogram::Histogram;
 use crate::wlan::{Durations, FlowTally, QueueTally};
 use airqueue_core::{Seed, Span, Time};
@@ -28,8 +28,8 @@ pub struct Run {
 pub(super) struct Names {
     pub(super) flows: Vec<String>,
     pub(super) stations: Vec<String>,
-    /// The queues that a flow feeds: station, queue, and name.
-    pub(super) queues: Vec<(usize, usize, String)>,
+    /// The queues that a flow feeds, and those in front of cables.
+    pub(super) queues: Vec<(QueueId, String)>,
 }
 
 /// Figures by the name of what they are of, in the scenario's order.
@@ -168,12 +168,15 @@ impl Names {
                 1 => of.name.clone(),
                 _ => format!("{}.{}", of.name, category(AccessCategory::ALL[queue])),
             };
-            (station, queue, name)
+            (QueueId::Station(station, queue), name)
         };
+        let wires = spec.wires.iter().enumerate();
+        let wires = wires.filter(|(_, wire)| wire.queue.is_some());
+        let wires = wires.map(|(at, wire)| (QueueId::Wire(at), wire.name.clone()));
         Names {
             flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
             stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
-            queues: fed.into_iter().map(queue).collect(),
+            queues: fed.into_iter().map(queue).chain(wires).collect(),
         }
     }
 }
@@ -239,7 +242,7 @@ impl Count<'_> {
         let stations = names.stations.iter().enumerate();
         let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
         let queues = names.queues.iter();
-        let queues = queues.map(|&(id, at, ref name)| (&**name, self.queue(id, at))).collect();
+        let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
         let flows = names.flows.iter().enumerate();
         let flows = flows.zip(self.network.under_way());
         let flows: Vec<_> =
@@ -354,8 +357,8 @@ impl Count<'_> {
         }
     }
 
-    fn queue(&mut self, station: usize, queue: usize) -> QueueFigures {
-        let tally: QueueTally = self.network.wlan_mut().queue(station, queue, self.now);
+    fn queue(&mut self, queue: QueueId) -> QueueFigures {
+        let tally: QueueTally = self.network.queue(queue, self.now);
         let waited = tally.waited;
         QueueFigures {
             offered_packets: tally.offered.packets,

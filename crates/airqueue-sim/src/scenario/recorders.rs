@@ -60,7 +60,7 @@ impl Run {
     pub fn record_series(&mut self, interval: Span) -> Result<(), SeriesError> {
         assert!(self.now() == Time::ZERO, "series begin with the run");
         let flows: Vec<usize> = (0..self.names.flows.len()).collect();
-        let queues: Vec<_> = self.names.queues.iter().map(|&(id, at, _)| (id, at)).collect();
+        let queues: Vec<_> = self.names.queues.iter().map(|&(queue, _)| queue).collect();
         self.series = Some(Series::new(interval, self.end(), &flows, &queues)?);
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Run {
     /// The time series so far, if they are recorded.
     pub fn series(&self) -> Option<NamedSeries<'_>> {
         let series = self.series.as_ref()?;
-        let queues = self.names.queues.iter().map(|(_, _, name)| name.as_str());
+        let queues = self.names.queues.iter().map(|(_, name)| name.as_str());
         Some(NamedSeries {
             ends: &series.ends,
             flows: self.names.flows.iter().map(String::as_str).zip(&series.flows).collect(),

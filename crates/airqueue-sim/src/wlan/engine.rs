@@ -230,7 +230,7 @@ impl Wlan {
         let rate = self.net.phy.rate(rate);
         let feedback = if acknowledged { flow.feedback(&packet, rate, now) } else { None };
         let sent = Sent { packet, acknowledged, airtime, feedback };
-        self.interfaces[interface].stages.on_sent(&sent, now);
+        self.interfaces[interface].queue.stages.on_sent(&sent, now);
         self.account_rate(packet.flow, rate, acknowledged);
         let flow = &mut self.flows[packet.flow as usize];
         if fate == (Fate::GivenUp { received: false }) {

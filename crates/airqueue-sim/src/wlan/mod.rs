@@ -24,6 +24,7 @@
 mod air;
 mod cohorts;
 mod company;
+pub(crate) mod counted;
 mod engine;
 mod errors;
 mod flow;

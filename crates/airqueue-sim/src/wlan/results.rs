@@ -59,9 +59,7 @@ impl Wlan {
             self.flows[flow].tally.clear();
         }
         for (at, interface) in self.interfaces.iter_mut().enumerate() {
-            interface.pass(now);
-            self.warm.packet_time[at] += interface.tally.packet_time;
-            interface.tally = QueueTally::default();
+            self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
         }
         self.stations.fill(StationTally::default());
         self.warm.since = now;
@@ -83,9 +81,7 @@ impl Wlan {
 
     /// What happened in a station's queue up to `now`.
     pub fn queue(&mut self, station: usize, queue: usize, now: Time) -> QueueTally {
-        let interface = &mut self.interfaces[self.first_queue[station] + queue];
-        interface.pass(now);
-        interface.tally
+        self.interfaces[self.first_queue[station] + queue].queue.tally_at(now)
     }
 
     /// What has reached a flow's destination since time zero, whenever counting began.
@@ -97,15 +93,13 @@ impl Wlan {
     /// whenever counting began.
     pub fn packet_time_ever(&mut self, station: usize, queue: usize, now: Time) -> i128 {
         let at = self.first_queue[station] + queue;
-        let interface = &mut self.interfaces[at];
-        interface.pass(now);
-        self.warm.packet_time[at] + interface.tally.packet_time
+        self.warm.packet_time[at] + self.interfaces[at].queue.tally_at(now).packet_time
     }
 
     /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet
     /// that the MAC is busy with is not among them.
     pub fn waiting(&self, station: usize, queue: usize) -> (u64, u64) {
-        self.interfaces[self.first_queue[station] + queue].stages.waiting()
+        self.interfaces[self.first_queue[station] + queue].queue.stages.waiting()
     }
 
     /// What a station sent.

@@ -47,24 +47,21 @@ impl Wlan {
         flow.tally.offered.add(&packet);
         flow.waiting += 1;
         let interface = flow.interface;
-        self.interfaces[interface].enqueue(packet, now);
+        self.interfaces[interface].queue.enqueue(packet, now);
         self.account_drops(interface);
     }
 
     /// True if there were any.
     fn account_drops(&mut self, interface: usize) -> bool {
-        let Interface { stages, tally, .. } = &mut self.interfaces[interface];
-        let any = !stages.drops().as_slice().is_empty();
-        for drop in stages.drops().drain() {
-            tally.dropped.add(&drop.packet);
-            let flow = &mut self.flows[drop.packet.flow as usize];
+        let Wlan { interfaces, flows, outcomes, .. } = self;
+        interfaces[interface].queue.take_drops(|drop| {
+            let flow = &mut flows[drop.packet.flow as usize];
             flow.tally.dropped.add(&drop.packet);
             flow.waiting -= 1;
             if flow.collected {
-                self.outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
+                outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
             }
-        }
-        any
+        })
     }
 
     /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
@@ -76,19 +73,19 @@ impl Wlan {
         queue: &mut EventQueue<Event>,
     ) -> Option<Msdu> {
         let mut msdu = self.take_out_of(interface, now);
-        if msdu.is_none() && self.interfaces[interface].stages.waiting().0 > 0 {
+        if msdu.is_none() && self.interfaces[interface].queue.stages.waiting().0 > 0 {
             // All that had waited was dropped on its way out, and there are others now.
             msdu = self.take_out_of(interface, now);
         }
         if msdu.is_none() {
-            let at = self.interfaces[interface].stages.next_wakeup(now);
+            let at = self.interfaces[interface].queue.stages.next_wakeup(now);
             self.wakeups[interface].set(at, queue);
         }
         msdu
     }
 
     fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface].take(now);
+        let packet = self.interfaces[interface].queue.take(now);
         self.on_taken(interface, packet, now)
     }
 
@@ -110,7 +107,7 @@ impl Wlan {
         let Interface { station, category, .. } = self.interfaces[interface];
         self.hops.clear();
         self.hops.extend(self.macs[station].hops_in_hand(category));
-        let other = self.interfaces[interface].next_hop_beside(&self.hops, now);
+        let other = self.interfaces[interface].queue.next_hop_beside(&self.hops, now);
         self.account_drops(interface);
         if self.macs[station].takes_turns(category, other.is_some()) {
             return None;
@@ -120,7 +117,7 @@ impl Wlan {
 
     /// Takes out the next packet for a hop, out of turn.
     fn take_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface].take_along(hop, now);
+        let packet = self.interfaces[interface].queue.take_along(hop, now);
         self.on_taken(interface, packet, now)
     }
 
@@ -149,13 +146,13 @@ impl Wlan {
     }
 
     fn peek_along(&mut self, interface: usize, hop: u16, now: Time) -> Option<Packet> {
-        let packet = self.interfaces[interface].peek_along(hop, now);
+        let packet = self.interfaces[interface].queue.peek_along(hop, now);
         if !self.account_drops(interface) || packet.is_some() {
             return packet;
         }
         // All that had waited for it was dropped, and there may be others now.
         self.top_up(interface, now);
-        let packet = self.interfaces[interface].peek_along(hop, now);
+        let packet = self.interfaces[interface].queue.peek_along(hop, now);
         self.account_drops(interface);
         packet
     }
