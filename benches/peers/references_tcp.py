@@ -6,7 +6,7 @@ Besides what the network does, each point has the CPU time that a simulated seco
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .install import ROOT
@@ -202,16 +202,13 @@ def key(point: TcpPoint) -> tuple[str, ...]:
     )
 
 
+FIRST = ((1, 1, 1), (10, 1, 1), (1, 1000, 1), (1, 1000, 2), (1, 1000, 5), (10, 3, 3))
+"""Connections, windows and d: the corners."""
+
+
 def points() -> Iterator[TcpPoint]:
     """The more important first."""
-    for connections, window, every in (
-        (1, 1, 1),
-        (10, 1, 1),
-        (1, 1000, 1),
-        (1, 1000, 2),
-        (1, 1000, 5),
-        (10, 3, 3),
-    ):
+    for connections, window, every in FIRST:
         yield persistent(connections, window, every)
     for queue_frames in (100, 300):
         yield delays(queue_frames)
@@ -219,33 +216,29 @@ def points() -> Iterator[TcpPoint]:
         yield sessions(11, "exponential", window)
     yield delays(100, RATES_MBPS)
     yield sessions(21, "exponential", 1000)
-    yield uploads(3, 0)
-    yield uploads(6, 0)
-    yield uploads(3, 3)
-    yield from more_persistent()
-    for nodes in (2, 6, 16, 21):
-        for window in (1, 1000):
-            if (nodes, window) != (21, 1000):
-                yield sessions(nodes, "exponential", window)
-    for nodes in (2, 6, 11, 16, 21):
-        for window in (1, 1000):
-            yield sessions(nodes, "pareto", window)
-    for queue_frames in (50, 200, 500):
+    yield from (uploads(3, 0), uploads(6, 0), uploads(3, 3))
+    yield from more_persistent((1, 2, 3, 5, 10))
+    for nodes, window in ((2, 1), (2, 1000), (6, 1), (6, 1000), (16, 1), (16, 1000), (21, 1)):
+        yield sessions(nodes, "exponential", window)
+    for queue_frames in (50, 500, 200):
         yield delays(queue_frames)
-
-
-def more_persistent() -> Iterator[TcpPoint]:
-    """Those that are none of the first; one-way agents where their timer differs from the others'."""
-    seen = {(1, 1, 1), (10, 1, 1), (1, 1000, 1), (1, 1000, 2), (1, 1000, 5), (10, 3, 3)}
-    for connections in (1, 2, 3, 5, 10, 20, 30):
-        for every in (1, 2, 3, 5):
-            for window in sorted({1, every, 1000}):
-                if (connections, window, every) not in seen:
-                    yield persistent(connections, window, every)
+    for nodes in (2, 11, 21, 6, 16):
+        for window in (1, 1000):
+            yield sessions(nodes, "pareto", window, 40.0)
+    yield from more_persistent((30, 20))
     for connections in (1, 10):
         for every in (1, 2, 3, 5):
             for window in sorted({every, 1000}):
                 yield persistent(connections, window, every, "one-way")
+
+
+def more_persistent(counts: Iterable[int]) -> Iterator[TcpPoint]:
+    """Those that are none of the first."""
+    for connections in counts:
+        for every in (1, 2, 3, 5):
+            for window in sorted({1, every, 1000}):
+                if (connections, window, every) not in FIRST:
+                    yield persistent(connections, window, every)
 
 
 def run(point: TcpPoint, seed: int) -> Run:
