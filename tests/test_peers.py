@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benches.peers import references, references_ampdu, references_tcp
-from benches.peers.compare import compare
+from benches.peers.compare import Case, compare
 from benches.peers.ours import run_ours
 from benches.peers.references import FAILED, THROUGHPUT, Table, txop_us
 from benches.peers.references_ampdu import HE80, HT20
@@ -165,7 +165,7 @@ def test_the_ratio_is_cpu_of_the_peer_by_ours(monkeypatch: pytest.MonkeyPatch) -
         # Counting costs time, which is not to be in the ratio.
         return replace(RESULT, simulator=name, cpu_s=RESULT.cpu_s * (2 if attempts else 1))
 
-    def engine(cell: Cell, behaviour: str) -> Result:
+    def engine(cell: Case, behaviour: str) -> Result:
         return replace(RESULT, simulator=behaviour, cpu_s=RESULT.cpu_s / 50)
 
     monkeypatch.setattr("benches.peers.compare.run", peer)

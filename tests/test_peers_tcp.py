@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benches.peers.compare import compare, table
 from benches.peers.references_tcp import HTTP, SIX, WEB, AtMeanSize, jain
 from benches.peers.tcp import (
     Browsed,
@@ -139,3 +140,18 @@ def test_sessions_take_what_their_segments_take() -> None:
     )
     # Two exchanges: 2815 us on the air, DIFS twice, two backoffs that overlap in part.
     assert 2815e-6 + 100e-6 < each < 2815e-6 + 100e-6 + 600e-6
+
+
+@ns2
+def test_networks_are_compared_with_ours() -> None:
+    """Nobody but ns-2 has them; what comes out agrees to what so short a time allows."""
+    cases = (
+        replace(HTTP, window=1, warm_up_s=5.0, seconds=20.0),
+        replace(WEB, stations=3, window=1, seconds=600.0),
+    )
+    entries = compare(cases, ["ns3-wheel", "ns2", "ns3-debian"])
+    assert [e.simulator for e in entries] == ["airqueue ns2", "ns-2.35"] * 2
+    for ours, theirs, tolerance in zip(entries[::2], entries[1::2], (0.02, 0.3), strict=True):
+        assert ours.figures == pytest.approx(theirs.figures, rel=tolerance)
+        assert ours.simulated_s == theirs.simulated_s
+    assert "goodput_bps" in table(entries)

@@ -9,9 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .compare import CELLS, as_json, compare, table
+from .compare import CASES, as_json, compare, table
 from .install import PEERS, UnavailableError, install
-from .ours import run_ours
 from .references import BUDGET_S, TABLE, Table, make_references
 from .references_ampdu import TABLE as AMPDU_TABLE
 from .references_tcp import TABLE as TCP_TABLE
@@ -107,7 +106,7 @@ def install_command(args: argparse.Namespace) -> int:
 
 def compare_command(args: argparse.Namespace) -> int:
     peers = list(available(args.peers))
-    entries = compare(CELLS, peers, run_ours, runs=args.runs)
+    entries = compare(CASES, peers, runs=args.runs)
     print(table(entries))
     if args.json:
         args.json.write_text(json.dumps(as_json(entries), indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The same cells in every simulator: what comes out, and CPU seconds per simulated second."""
+"""The same scenarios in every simulator: what comes out, and CPU seconds per simulated second."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
 
+from . import tcp
+from .ours import run_ours as run_our_cell
+from .ours_tcp import run_ours as run_our_network
 from .references_ampdu import HE80_LONG
+from .references_tcp import SIX, WEB
 from .run import run
 from .scenario import Cell, NotModelledError, Result
+from .tcp import Browsed, Run, Sessions, Transferred, Transfers
 
-# Runs a cell in our engine, with the behaviour named.
-Engine = Callable[[Cell, str], Result]
+Case = Cell | Transfers | Sessions
+# Runs a case in our engine, with the behaviour named.
+Engine = Callable[[Case, str], Result | Run]
 # Which behaviour of ours is held against which peer.
 BEHAVIOURS = {"ns2": "ns2", "ns3-wheel": "ns3", "ns3-debian": "ns3"}
 
-CELLS = (
+CASES: tuple[Case, ...] = (
     *(Cell(stations=n, control_mbps=control) for n in (10, 50) for control in (1.0, 2.0)),
     replace(HE80_LONG, stations=10, seconds=5.0),
+    replace(SIX, seconds=170.0),
+    replace(WEB, stations=20, window=1000, seconds=500.0),
 )
 
 
@@ -30,21 +38,28 @@ class Entry:
     cpu_s_per_sim_s: float
     ratio: float
     """Times the CPU of our engine, behaving like this simulator."""
-    ip_throughput_bps: float
-    failed_fraction: float
+    figures: dict[str, float]
+    """What came out, under names with their units."""
     simulated_s: float
 
 
+def run_ours(case: Case, behaviour: str) -> Result | Run:
+    """In our engine."""
+    if isinstance(case, Cell):
+        return run_our_cell(case, behaviour)
+    return run_our_network(case)
+
+
 def compare(
-    cells: Iterable[Cell], peers: Sequence[str], engine: Engine, runs: int = 1
+    cases: Iterable[Case], peers: Sequence[str], engine: Engine = run_ours, runs: int = 1
 ) -> list[Entry]:
     """One after the other, so that none disturbs the other's CPU time; seeds count from 1.
 
-    A simulator that does not model a cell has no entry for it.
+    A simulator that does not model a case has no entry for it.
     """
     entries: list[Entry] = []
-    for cell in cells:
-        seeds = [replace(cell, seed=seed) for seed in range(1, runs + 1)]
+    for case in cases:
+        seeds = [replace(case, seed=seed) for seed in range(1, runs + 1)]
         own: dict[str, float] = {}
         for peer in peers:
             try:
@@ -55,47 +70,62 @@ def compare(
             if behaviour not in own:
                 ours = [engine(seed, behaviour) for seed in seeds]
                 own[behaviour] = cost(ours)
-                entries.append(entry(cell, ours, 1.0))
-            entries.append(entry(cell, theirs, cost(theirs) / own[behaviour]))
+                entries.append(entry(case, ours, 1.0))
+            entries.append(entry(case, theirs, cost(theirs) / own[behaviour]))
     return entries
 
 
-def timed(peer: str, cell: Cell) -> Result:
+def timed(peer: str, case: Case) -> Result | Run:
     """A run for the CPU time; if that did not count attempts, the figures of another that does."""
-    result = run(peer, cell)
+    if not isinstance(case, Cell):
+        if peer != "ns2":
+            raise NotModelledError(f"{peer} has saturated cells only")
+        return tcp.run(case, watch=False)
+    result = run(peer, case)
     if result.attempts is None:
-        result = replace(run(peer, cell, attempts=True), cpu_s=result.cpu_s)
+        result = replace(run(peer, case, attempts=True), cpu_s=result.cpu_s)
     return result
 
 
-def cost(results: Sequence[Result]) -> float:
+def cost(results: Sequence[Result | Run]) -> float:
     """CPU seconds for a simulated second."""
     return sum(r.cpu_s for r in results) / sum(r.simulated_s for r in results)
 
 
-def entry(cell: Cell, results: Sequence[Result], ratio: float) -> Entry:
+def entry(case: Case, results: Sequence[Result | Run], ratio: float) -> Entry:
     return Entry(
-        scenario=str(cell),
+        scenario=str(case),
         simulator=results[0].simulator,
         cpu_s_per_sim_s=cost(results),
         ratio=ratio,
-        ip_throughput_bps=mean(r.ip_throughput_bps for r in results),
-        failed_fraction=mean(r.failed_fraction or 0.0 for r in results),
+        figures=figures(results),
         simulated_s=sum(r.simulated_s for r in results),
     )
+
+
+def figures(results: Sequence[Result | Run]) -> dict[str, float]:
+    """Means over runs; of sessions, over all of them."""
+    cells = [r for r in results if isinstance(r, Result)]
+    transfers = [r for r in results if isinstance(r, Transferred)]
+    browsed = [r for r in results if isinstance(r, Browsed)]
+    if cells:
+        return {
+            "ip_throughput_bps": mean(r.ip_throughput_bps for r in cells),
+            "failed_fraction": mean(r.failed_fraction or 0.0 for r in cells),
+        }
+    if transfers:
+        return {"goodput_bps": mean(sum(r.flow_bps) for r in transfers)}
+    return {"session_mean_s": sum(r.delay_s for r in browsed) / sum(r.sessions for r in browsed)}
 
 
 def table(entries: Iterable[Entry]) -> str:
     entries = list(entries)
     width = max([8, *(len(e.scenario) for e in entries)])
-    lines = [
-        f"{'scenario':{width}} {'simulator':12} "
-        f"{'CPU s/s':>9} {'ratio':>8} {'IP Mb/s':>8} {'failed':>7}"
-    ]
+    lines = [f"{'scenario':{width}} {'simulator':12} {'CPU s/s':>9} {'ratio':>8} figures"]
     for e in entries:
+        said = ", ".join(f"{name} {value:.5g}" for name, value in e.figures.items())
         lines.append(
-            f"{e.scenario:{width}} {e.simulator:12} {e.cpu_s_per_sim_s:9.5f} {e.ratio:8.1f} "
-            f"{e.ip_throughput_bps / 1e6:8.4f} {e.failed_fraction:7.4f}"
+            f"{e.scenario:{width}} {e.simulator:12} {e.cpu_s_per_sim_s:9.5f} {e.ratio:8.1f} {said}"
         )
     return "\n".join(lines)
 

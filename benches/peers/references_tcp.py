@@ -15,13 +15,11 @@ from .tcp import (
     Browsed,
     Flow,
     Run,
-    Scenario,
     Sessions,
     Transferred,
     Transfers,
     counted,
-    run_sessions,
-    run_transfers,
+    run,
 )
 
 COLUMNS = (
@@ -38,7 +36,7 @@ DELAY_AT_MEAN = "mean session delay, at the mean size of files"
 SEGMENTS = "mean segments of a session"
 JAIN = "Jain's index"
 
-TcpPoint = Point[Scenario, Run]
+TcpPoint = Point[Transfers | Sessions, Run]
 
 # The paper's cell: the access point has the files; control frames at 2 Mb/s, RTS, 1000-byte segments.
 HTTP = Transfers(
@@ -241,12 +239,8 @@ def more_persistent(counts: Iterable[int]) -> Iterator[TcpPoint]:
                     yield persistent(connections, window, every)
 
 
-def run(point: TcpPoint, seed: int) -> Run:
-    scenario = replace(point.cell, seed=seed)
-    if isinstance(scenario, Transfers):
-        return run_transfers(scenario)
-    assert isinstance(scenario, Sessions)
-    return run_sessions(scenario)
+def run_seed(point: TcpPoint, seed: int) -> Run:
+    return run(replace(point.cell, seed=seed))
 
 
-TABLE = Table(ROOT / "validation" / "references_tcp.csv", COLUMNS, key, points, run)
+TABLE = Table(ROOT / "validation" / "references_tcp.csv", COLUMNS, key, points, run_seed)

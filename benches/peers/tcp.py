@@ -148,7 +148,9 @@ class Transfers(Scenario):
             raise ValueError("one flow or more is needed")
 
     def __str__(self) -> str:
-        return f"{self.kind} {counted(self.flows)} W={self.window} d={self.ack_every} {self.agents}"
+        words = [self.kind, counted(self.flows), f"W={self.window} d={self.ack_every}", self.agents]
+        words += [f"{self.queue_frames} frames"] * (self.queue_frames < LOSSLESS)
+        return " ".join(words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,12 +235,19 @@ class Browsed(Run):
     sessions: float
     delay_s: float
     segments: float
-    segments_squared: float
-    delay_s_times_segments: float
+    # Who does not know each session does not know these.
+    segments_squared: float = math.nan
+    delay_s_times_segments: float = math.nan
+
+
+def run(scenario: Transfers | Sessions, *, watch: bool = True) -> Transferred | Browsed:
+    """In ns-2; without ``watch`` at no cost that the simulation would not have."""
+    if isinstance(scenario, Transfers):
+        return run_transfers(scenario, watch=watch)
+    return run_sessions(scenario)
 
 
 def run_transfers(scenario: Transfers, *, watch: bool = True) -> Transferred:
-    """In ns-2; without ``watch`` at no cost that the simulation would not have."""
     options = scenario.options() | {
         "flows": " ".join(map(str, scenario.flows)),
         "watch": str(int(watch)),
@@ -247,7 +256,6 @@ def run_transfers(scenario: Transfers, *, watch: bool = True) -> Transferred:
 
 
 def run_sessions(scenario: Sessions) -> Browsed:
-    """In ns-2."""
     options = scenario.options() | {
         "stations": str(scenario.stations),
         "law": scenario.law,
