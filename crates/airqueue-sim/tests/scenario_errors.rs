@@ -134,6 +134,7 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     refused("mac.edca.vo.cw_max", json!(1), "mac.edca.vo.cw_max: ", "cw_min is 3");
     refused("mac.edca.vo.txop", json!("2098 ms"), "mac.edca.vo.txop: ", "2097120 us");
     refused("mac.edca.vo.txop", json!("0 packets"), "mac.edca.vo.txop: ", "at least 1");
+    refused("mac.edca.vo.txop", json!("flow"), "mac.edca.vo.txop: ", "\"3.008 ms\", or \"flows\"");
     refused("mac.long_retry_limit", json!(0), "mac.long_retry_limit: ", "at least 1");
     // The largest values of windows, not their numbers of values.
     refused(

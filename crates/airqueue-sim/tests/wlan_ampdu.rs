@@ -272,6 +272,20 @@ fn packets_of_a_txop_are_counted_across_its_frames() {
     }
 }
 
+/// One for each flow of the queue: a frame to one receiver may use up those of all.
+#[test]
+fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
+    let mut spec = with_txop(Txop::Flows, u32::MAX);
+    let flow = spec.flows[0].clone();
+    spec.flows = vec![flow; 5];
+    let (_, frames) = recorded(&spec, 1);
+    let all = opportunities(&frames, spec.network.phy.sifs());
+    for frames in &all[1..] {
+        let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
+        assert_eq!(packets, 5);
+    }
+}
+
 /// An access point with packets for four stations by turns: it finds those for one behind those for others.
 #[test]
 fn packets_for_one_receiver_are_found_among_others() {

@@ -110,6 +110,82 @@ fn a_repetition_must_fit_too() {
     assert_eq!(station.data(), [FIRST, SECOND, again]);
 }
 
+/// A queue with six packets, and by when how many more than the first may follow in its TXOP.
+fn by_flows(txop: Txop, extensions: &[(i64, u32)]) -> Station {
+    let mut station = Station::new(
+        Behaviour::Standard,
+        MacConfig::new(vec![CategoryConfig { txop, ..edca(2, 32) }]),
+    );
+    station.packets(0, 1000, 6);
+    for &(at, count) in extensions {
+        station.extends(0, at, count);
+    }
+    station.run(100_000);
+    station
+}
+
+/// When its first `count` packets begin, if they are sent in TXOPs of so many.
+fn in_txops(of: &[usize]) -> Vec<i64> {
+    let (mut draws, mut begins, mut all) = (draws(), FIRST, Vec::new());
+    for &packets in of {
+        all.extend((0..packets as i64).map(|at| begins + at * (EXCHANGE_US + SIFS_US)));
+        let end = all[all.len() - 1] + EXCHANGE_US;
+        begins = end + DIFS_US + slots(&mut draws, 32) * SLOT_US;
+    }
+    all
+}
+
+#[test]
+fn a_txop_by_flows_has_a_packet_for_each() {
+    for (others, of) in [(0, vec![1; 6]), (2, vec![3, 1, 1, 1]), (u32::MAX, vec![6])] {
+        let station = by_flows(Txop::Flows, &[(FIRST, others)]);
+        assert_eq!(station.data(), in_txops(&of), "{others} others");
+    }
+}
+
+/// Up to the end of the last exchange; after that the TXOP is over, and the next counts anew.
+#[test]
+fn a_flow_that_comes_during_a_txop_by_flows_has_its_packet_too() {
+    let end = SECOND + EXCHANGE_US;
+    for (at, of) in [
+        (FIRST + 1, vec![3, 1, 1, 1]),
+        (SECOND - 1, vec![3, 1, 1, 1]),
+        (end - 1, vec![3, 1, 1, 1]),
+        (end + 1, vec![2, 1, 1, 1, 1]),
+    ] {
+        let station = by_flows(Txop::Flows, &[(FIRST, 1), (at, 1)]);
+        assert_eq!(station.data(), in_txops(&of), "from {at} us on");
+    }
+}
+
+#[test]
+fn other_txops_do_not_ask_for_flows() {
+    let exchange = EXCHANGE_US;
+    let time = Txop::Time(Span::from_micros(2 * exchange + SIFS_US));
+    for (txop, of) in
+        [(Txop::One, vec![1; 6]), (Txop::Packets(2), vec![2, 2, 2]), (time, vec![2, 2, 2])]
+    {
+        let station = by_flows(txop, &[(FIRST, 3), (FIRST + 1, 3)]);
+        assert_eq!(station.data(), in_txops(&of), "{txop:?}");
+    }
+}
+
+/// What a failure leaves of it is void.
+#[test]
+fn a_failure_ends_a_txop_by_flows() {
+    let mut station = Station::new(
+        Behaviour::Standard,
+        MacConfig::new(vec![CategoryConfig { txop: Txop::Flows, ..edca(2, 32) }]),
+    );
+    let answers = [Answer::Heard, Answer::None];
+    station.packets(0, 1000, 3).extends(0, FIRST, 2).answers(&answers).run(100_000);
+    let mut draws = draws();
+    let mut backoff = || DIFS_US + slots(&mut draws, 32) * SLOT_US;
+    let again = SECOND + DATA_US + TIMEOUT_US + backoff();
+    let last = again + EXCHANGE_US + backoff();
+    assert_eq!(station.data(), [FIRST, SECOND, again, last]);
+}
+
 #[test]
 fn who_hears_a_cf_end_may_contend_at_once() {
     for behaviour in [Behaviour::Ns3, Behaviour::Standard] {

@@ -100,9 +100,8 @@ impl Wlan {
             let mac = Mac::new(StationId(id as u32), station.mac.clone(), &net, seed);
             let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
             macs.push(mac.map_err(wrong)?);
-            let queues = station.queues.iter().enumerate();
-            interfaces
-                .extend(queues.map(|(category, spec)| Interface::new(spec, id, category, seed)));
+            let categories = 0..station.queues.len();
+            interfaces.extend(categories.map(|at| Interface::new(station, id, at, seed)));
             first_queue.push(interfaces.len());
         }
         let (stations, queues) = (macs.len(), interfaces.len());
@@ -233,6 +232,7 @@ impl Wlan {
         self.interfaces[interface].queue.stages.on_sent(&sent, now);
         self.account_rate(packet.flow, rate, acknowledged);
         let flow = &mut self.flows[packet.flow as usize];
+        self.interfaces[interface].backlog.remove(&mut flow.presence);
         if fate == (Fate::GivenUp { received: false }) {
             flow.tally.given_up.add(&packet);
             if flow.collected {
@@ -249,6 +249,7 @@ impl Wlan {
         while let Some(station) = actors.pop() {
             let station = station as usize;
             let category = self.macs[station].on_grant(now, &self.net);
+            self.open_txop(station, category);
             self.compose(station, category, now);
             self.beginning.push(self.macs[station].begin(now, &self.net));
             self.follow_up(station, now, queue);

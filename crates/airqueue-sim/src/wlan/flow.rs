@@ -1,5 +1,6 @@
 //! A flow at work.
 
+use super::backlog::Presence;
 use super::record::FlowTally;
 use super::spec::{FlowSpec, RttReport};
 use airqueue_core::{DataRate, Ecn, Feedback, Packet, Span, Time};
@@ -24,6 +25,8 @@ pub(super) struct Flow {
     pub(super) hop: u16,
     /// Its packets in that queue.
     pub(super) waiting: u64,
+    /// These, and those that the MAC has in hand.
+    pub(super) presence: Presence,
     pub(super) tally: FlowTally,
     pub(super) ecn: Ecn,
     pub(super) report: Option<RttReport>,
@@ -48,6 +51,7 @@ impl Flow {
             interface,
             hop,
             waiting: 0,
+            presence: Presence::default(),
             tally: FlowTally::default(),
             ecn: spec.ecn,
             report: spec.report,

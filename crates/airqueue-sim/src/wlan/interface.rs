@@ -1,8 +1,10 @@
 //! One queue of a station: where its packets wait for the MAC.
 
+use super::backlog::Backlog;
 use super::counted::CountedQueue;
-use super::spec::QueueSpec;
+use super::spec::StationSpec;
 use airqueue_core::Seed;
+use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::StationId;
 use std::collections::BTreeMap;
 
@@ -15,6 +17,7 @@ pub(super) struct Interface {
     pub(super) queue: CountedQueue,
     /// The saturated flows that feed it.
     pub(super) saturated: Vec<u32>,
+    pub(super) backlog: Backlog,
     /// Which rate control chose the rate of its last data frame.
     pub(super) control: Option<usize>,
 }
@@ -42,14 +45,21 @@ impl Hops {
 }
 
 impl Interface {
-    /// Its chance is a stream of `seed` of its own.
-    pub(super) fn new(spec: &QueueSpec, station: usize, category: usize, seed: Seed) -> Interface {
+    /// The one of a station's category. Its chance is a stream of `seed` of its own.
+    pub(super) fn new(
+        spec: &StationSpec,
+        station: usize,
+        category: usize,
+        seed: Seed,
+    ) -> Interface {
+        let by_flows = spec.mac.categories[category].txop == Txop::Flows;
         let chance = seed.stream(&format!("queue/{station}/{category}"));
         Interface {
             station,
             category,
-            queue: CountedQueue::new(spec, chance),
+            queue: CountedQueue::new(&spec.queues[category], chance),
             saturated: Vec::new(),
+            backlog: Backlog::new(by_flows),
             control: None,
         }
     }

@@ -22,6 +22,7 @@
 //! busy and idle again moves no event.
 
 mod air;
+mod backlog;
 mod cohorts;
 mod company;
 pub(crate) mod counted;

@@ -47,17 +47,23 @@ impl Wlan {
         flow.tally.offered.add(&packet);
         flow.waiting += 1;
         let interface = flow.interface;
+        let comes = self.interfaces[interface].backlog.add(&mut flow.presence);
         self.interfaces[interface].queue.enqueue(packet, now);
         self.account_drops(interface);
+        if comes {
+            self.extend_txop(packet.flow);
+        }
     }
 
     /// True if there were any.
     fn account_drops(&mut self, interface: usize) -> bool {
         let Wlan { interfaces, flows, outcomes, .. } = self;
-        interfaces[interface].queue.take_drops(|drop| {
+        let Interface { queue, backlog, .. } = &mut interfaces[interface];
+        queue.take_drops(|drop| {
             let flow = &mut flows[drop.packet.flow as usize];
             flow.tally.dropped.add(&drop.packet);
             flow.waiting -= 1;
+            backlog.remove(&mut flow.presence);
             if flow.collected {
                 outcomes.push(Outcome::Dropped(drop.packet, drop.reason));
             }

@@ -167,6 +167,7 @@ fn category() -> impl Strategy<Value = CategoryConfig> {
         2 => Just(Txop::One),
         1 => (32i64..8160).prop_map(|us| Txop::Time(Span::from_micros(us))),
         1 => (1u32..6).prop_map(Txop::Packets),
+        1 => Just(Txop::Flows),
     ];
     let rules = vec![CountdownRule::Freeze, CountdownRule::Edca];
     (1u32..=9, select(vec![1u32, 2, 4, 15, 16, 32]), 0u32..=5, txop, select(rules)).prop_map(

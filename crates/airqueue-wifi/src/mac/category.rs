@@ -111,6 +111,7 @@ impl Category {
             Txop::One => Opportunity::Last,
             Txop::Time(limit) => Opportunity::Until(now + limit),
             Txop::Packets(n) => Opportunity::Packets(n - 1),
+            Txop::Flows => Opportunity::Packets(0),
         };
     }
 

@@ -14,6 +14,9 @@ pub enum Txop {
     Time(Span),
     /// For so many packets, at least one.
     Packets(u32),
+    /// For a packet, and as many more as [`super::Mac::extend_txop`] adds: whoever has the queue knows of how many
+    /// flows there are packets in it (EDCA paper, Table 2: n_d packets for n_d downloads).
+    Flows,
 }
 
 /// Channel access of one queue.

@@ -1,6 +1,7 @@
 //! What a queue does with the time that it has won (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
 
 use super::category::Opportunity;
+use super::config::Txop;
 use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
@@ -41,6 +42,18 @@ impl Mac {
             self.timer = Time::MAX;
             self.state = State::Idle;
             self.draw(queue, Time::ZERO, net);
+        }
+    }
+
+    /// The TXOP of a queue is for so many packets more, if it is one by flows ([`Txop::Flows`]): to be called between
+    /// [`Self::on_grant`] and [`Self::compose`] for each flow but the first that has packets in the queue, and for
+    /// each that comes to have some later. Behind the end of a TXOP it says nothing: the next begins anew.
+    pub fn extend_txop(&mut self, queue: usize, packets: u32) {
+        let category = &mut self.categories[queue];
+        if category.config.txop == Txop::Flows
+            && let Opportunity::Packets(left) = &mut category.opportunity
+        {
+            *left = left.saturating_add(packets);
         }
     }
 

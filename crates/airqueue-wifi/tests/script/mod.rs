@@ -114,6 +114,7 @@ enum Happening {
     Begin { hopeful: bool },
     End { hopeful: bool, ending: Ending },
     Packet(usize),
+    Extension(usize, u32),
 }
 
 /// A frame that the station has sent.
@@ -185,6 +186,12 @@ impl Station {
     /// `count` packets come to a queue at `at` µs.
     pub fn packets(&mut self, queue: usize, at: i64, count: usize) -> &mut Station {
         self.script.extend((0..count).map(|_| (us(at), Happening::Packet(queue))));
+        self
+    }
+
+    /// The TXOP of a queue is for `count` packets more from `at` µs on.
+    pub fn extends(&mut self, queue: usize, at: i64, count: u32) -> &mut Station {
+        self.script.push((us(at), Happening::Extension(queue, count)));
         self
     }
 
@@ -280,10 +287,12 @@ impl Station {
         if self.mac.next_grant() == now {
             assert!(self.beginning.is_none(), "two frames at {now}");
             let queue = self.mac.on_grant(now, &self.net);
+            self.extend(now);
             self.compose(queue, now);
             self.beginning = Some(self.mac.begin(now, &self.net));
             self.follow_up(now);
         }
+        self.extend(now);
         if let Some(frame) = self.beginning.take() {
             assert!(self.on_air.is_none(), "{frame:?} during another at {now}");
             self.sent.push(Sent { at: now, frame });
@@ -319,6 +328,15 @@ impl Station {
             Ending::Noise => {}
         }
         self.follow_up(now);
+    }
+
+    /// After the grant, if there is one at that moment.
+    fn extend(&mut self, now: Time) {
+        while let Some(Happening::Extension(queue, packets)) =
+            self.take(now, |what| matches!(what, Happening::Extension(..)))
+        {
+            self.mac.extend_txop(queue, packets);
+        }
     }
 
     fn arrive(&mut self, queue: usize, now: Time) {

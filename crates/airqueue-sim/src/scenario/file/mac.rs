@@ -111,7 +111,7 @@ pub(in crate::scenario) struct CategoryTable {
     /// The largest value of any backoff, CWmax.
     pub(in crate::scenario) cw_max: Option<u32>,
     /// How long the queue may keep the medium that it has won: a time, or a number of packets. `0 us` is one
-    /// frame exchange.
+    /// frame exchange; `flows` is as many packets as there are flows with packets in the queue at the time.
     pub(in crate::scenario) txop: Option<Quantity<TxopLimit>>,
     /// When a counter that has not run out moves. The default is edca.
     pub(in crate::scenario) countdown: Option<CountdownName>,

@@ -33,6 +33,8 @@ pub(in crate::scenario) trait Dimension: Clone {
     const SIGNED: bool = false;
     /// Its units.
     const UNITS: &'static [Unit<Self::Value>];
+    /// What is said without a number.
+    const WORDS: &'static [(&'static str, Self::Value)] = &[];
 }
 
 /// A number with its unit.
@@ -46,10 +48,14 @@ pub(in crate::scenario) struct Quantity<D: Dimension> {
 impl<D: Dimension> Quantity<D> {
     /// What `text` says.
     pub(in crate::scenario) fn parse(text: &str) -> Result<Quantity<D>, String> {
+        if let Some(&(_, value)) = D::WORDS.iter().find(|(word, _)| *word == text) {
+            return Ok(Quantity { value, text: text.to_owned() });
+        }
         let (number, unit) = split(text);
         let example = D::EXAMPLE;
         let Some(number) = number.filter(|n| D::SIGNED || !n.is_sign_negative()) else {
-            return Err(format!("{text:?} is not {}, such as {example:?}", D::WHAT));
+            let words: String = D::WORDS.iter().map(|(word, _)| format!(", or {word:?}")).collect();
+            return Err(format!("{text:?} is not {}, such as {example:?}{words}", D::WHAT));
         };
         let Some((_, make)) = D::UNITS.iter().find(|(name, _)| *name == unit) else {
             let problem = match unit {
@@ -165,10 +171,11 @@ impl<D: Dimension> JsonSchema for Quantity<D> {
         let sign = if D::SIGNED { "[+-]?" } else { "[+]?" };
         let names: Vec<&str> = D::UNITS.iter().map(|(name, _)| *name).collect();
         let number = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?";
+        let words: String = D::WORDS.iter().map(|(word, _)| format!("{word}|")).collect();
         json_schema!({
             "type": "string",
             "description": format!("{}{}, with its unit", D::WHAT[..1].to_uppercase(), &D::WHAT[1..]),
-            "pattern": format!("^{sign}{number} *({})$", names.join("|")),
+            "pattern": format!("^({words}{sign}{number} *({}))$", names.join("|")),
             "examples": [D::EXAMPLE],
         })
     }

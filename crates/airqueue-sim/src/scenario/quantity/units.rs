@@ -158,7 +158,7 @@ impl Dimension for Packets {
     const UNITS: &'static [Unit<u32>] = &[("packets", packets), ("packet", packets)];
 }
 
-/// A transmission opportunity: a time or packets. No time at all means one frame exchange, as in the
+/// A transmission opportunity: a time, packets, or one of each flow. No time at all means one frame exchange, as in the
 /// EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
 #[derive(Clone)]
 pub(in crate::scenario) struct TxopLimit;
@@ -190,6 +190,7 @@ impl Dimension for TxopLimit {
         ("packets", txop_packets),
         ("packet", txop_packets),
     ];
+    const WORDS: &'static [(&'static str, Txop)] = &[("flows", Txop::Flows)];
 }
 
 /// A length, or a coordinate.
