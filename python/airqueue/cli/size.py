@@ -27,15 +27,20 @@ from airqueue.sizing.mesh_advice import mesh_advice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-TARGETS = ("hostapd", "openwrt", "tc", "all")
+TARGETS = ("hostapd", "openwrt", "tc")
 
-for_option = click.option(
-    "--for",
-    "targets",
-    type=click.Choice(TARGETS),
-    multiple=True,
-    help="Print the settings for these programs too; nothing is applied.",
-)
+
+def _for(*targets: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--for",
+        "targets",
+        type=click.Choice([*targets, "all"]),
+        multiple=True,
+        help="Print the settings for these programs too; nothing is applied.",
+    )
+
+
+for_option = _for(*TARGETS)
 phy_option = click.option(
     "--phy",
     metavar="NAME",
@@ -313,7 +318,7 @@ def mesh(
 )
 @device_option
 @_device("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
-@for_option
+@_for(*TARGETS, "scenario")
 @json_option
 def edca(
     *,
@@ -339,6 +344,7 @@ def edca(
       airqueue size edca --uploads 6 --downloads 6
       airqueue size edca --uploads 6 --downloads 6 --phy g --rate 54mbit --for hostapd
       airqueue size edca --uploads 3 --downloads 9 --for openwrt --mark priority
+      airqueue size edca --uploads 3 --downloads 9 --for scenario
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)

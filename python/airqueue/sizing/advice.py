@@ -67,7 +67,7 @@ class Settings:
     """Lines for one program on one machine; printed, never applied."""
 
     target: str
-    """hostapd, openwrt or tc."""
+    """hostapd, openwrt, tc, or scenario, which is for `airqueue simulate`."""
     place: str
     """The machine, and the file or the shell that the lines are for."""
     lines: tuple[str, ...]

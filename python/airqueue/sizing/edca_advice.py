@@ -17,7 +17,7 @@ from airqueue.sizing.edca_values import (
     TXOP_UNIT_S,
     EdcaValues,
 )
-from airqueue.sizing.settings import hostapd, linux, openwrt
+from airqueue.sizing.settings import hostapd, linux, openwrt, scenario
 from airqueue.sizing.settings.acks import Mark
 from airqueue.sizing.settings.hostapd import Category
 from airqueue.text import percent, plural, rate, seconds
@@ -68,6 +68,7 @@ def edca_advice(
             openwrt.edca(radio, sized.stations, sized.access_point),
             openwrt.ack_rules(device, ack_bytes, mark),
             *linux.ack_rules(device, ack_bytes, mark),
+            scenario.edca(ACK_CATEGORY, sized.stations, sized.access_point),
         ),
     )
 
