@@ -282,7 +282,11 @@ impl Batch {
     }
 
     /// How many of these packets that are.
+    #[inline]
     pub(super) fn decoded(&self) -> u32 {
+        if self.ppdu.mpdus == 1 {
+            return self.first_open().map_or(0, |first| self.slots[first].decoded.into());
+        }
         self.sent().filter(|&(_, decoded)| decoded).count() as u32
     }
 

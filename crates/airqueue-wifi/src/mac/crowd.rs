@@ -36,10 +36,10 @@ struct Ladder {
     /// For each member the value of `passed` at which its counter ends, with [`NOT_READY`] if
     /// nothing waits for that.
     ends: Vec<u64>,
-    /// The least of these.
-    least: u64,
-    /// The least has left.
-    stale: bool,
+    /// The least of these, if it is known.
+    least: Option<u64>,
+    /// The least of the others, if it is known: when the first goes it is the least.
+    second: Option<u64>,
 }
 
 /// Above all values of a counter.
@@ -48,7 +48,8 @@ const NOT_READY: u64 = 1 << 63;
 impl Ladder {
     fn new(like: &Backoff, members: usize) -> Ladder {
         let ends = Vec::with_capacity(members);
-        Ladder { aifs: like.aifs, rule: like.rule, passed: 0, ends, least: u64::MAX, stale: false }
+        let (least, second) = (Some(u64::MAX), Some(u64::MAX));
+        Ladder { aifs: like.aifs, rule: like.rule, passed: 0, ends, least, second }
     }
 
     /// What is left of a counter.
@@ -60,42 +61,70 @@ impl Ladder {
     fn push(&mut self, backoff: &Backoff) {
         let end = self.passed + u64::from(backoff.slots);
         let end = if backoff.ready { end } else { end | NOT_READY };
+        self.put(end);
+    }
+
+    #[inline]
+    fn put(&mut self, end: u64) {
         self.ends.push(end);
-        self.least = self.least.min(end);
+        match self.least {
+            Some(least) if end < least => (self.least, self.second) = (Some(end), Some(least)),
+            Some(_) => self.second = self.second.map(|second| second.min(end)),
+            None => {}
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, seat: usize) -> u64 {
+        let end = self.ends.swap_remove(seat);
+        if self.least.is_none_or(|least| end == least) {
+            (self.least, self.second) = (self.second, None);
+        } else if self.second == Some(end) {
+            self.second = None;
+        }
+        end
     }
 
     fn take(&mut self, seat: usize, backoff: &mut Backoff) {
-        let end = self.ends.swap_remove(seat);
-        self.stale |= end == self.least;
+        let end = self.pick(seat);
         backoff.slots = self.left(end);
     }
 
     #[inline]
     fn hand_over(&mut self, seat: usize, to: &mut Ladder) {
-        let end = self.ends.swap_remove(seat);
-        self.stale |= end == self.least;
+        let end = self.pick(seat);
         let left = u64::from(self.left(end));
-        let end = end & NOT_READY | (to.passed + left);
-        to.ends.push(end);
-        to.least = to.least.min(end);
+        to.put(end & NOT_READY | (to.passed + left));
     }
 
+    /// The least, which is looked for if it is not known.
     #[inline]
-    fn reckon(&mut self) {
-        if self.stale {
-            self.least = self.ends.iter().fold(u64::MAX, |least, &end| least.min(end));
-            self.stale = false;
+    fn least(&mut self) -> u64 {
+        self.least.unwrap_or_else(|| self.look_for_least())
+    }
+
+    #[inline(never)]
+    fn look_for_least(&mut self) -> u64 {
+        let (mut least, mut second) = (u64::MAX, u64::MAX);
+        for &end in &self.ends {
+            if end < least {
+                (least, second) = (end, least);
+            } else if end < second {
+                second = end;
+            }
         }
+        (self.least, self.second) = (Some(least), Some(second));
+        least
     }
 
     /// When the first counter ends; `base` is when SIFS and AIFSN slots begin.
     #[inline]
     fn grant(&mut self, base: Time, slot: Span) -> Time {
-        self.reckon();
-        if self.least >= NOT_READY {
+        let least = self.least();
+        if least >= NOT_READY {
             return Time::MAX;
         }
-        after(base + self.aifs, self.left(self.least), slot)
+        after(base + self.aifs, self.left(least), slot)
     }
 
     #[inline]

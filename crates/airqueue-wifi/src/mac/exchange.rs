@@ -159,6 +159,12 @@ impl Mac {
         self.done |= 1 << queue;
     }
 
+    /// Whether there is something to be asked for by [`Self::poll_done`].
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.done != 0
+    }
+
     /// A queue of which packets may be finished ([`Self::poll_finished`]) and that is to go on with
     /// [`Self::on_next`].
     #[inline]
@@ -235,8 +241,7 @@ impl Mac {
         let frame = subject.frame(step, self.id, &net.phy);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(queue);
-        let airtime = net.phy.airtime(frame.rate, frame.bytes);
-        let nav = self.announce(queue, frame.nav, airtime, now, net);
+        let nav = self.announce(queue, &frame, now, net);
         let category = &mut self.categories[queue];
         category.batch.charge(subject.time(step, &net.phy));
         let mut retry = category.short_retries + category.long_retries > 0;

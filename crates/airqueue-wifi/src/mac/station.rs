@@ -193,6 +193,12 @@ impl Mac {
         self.reckon(net);
     }
 
+    /// Whether its counters stand still and are to go on doing so: [`Self::settle`] would change nothing.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.view.frozen && (self.view.is_busy() || self.in_exchange())
+    }
+
     /// Finds out when the first of its counters ends.
     pub(super) fn reckon(&mut self, net: &Network) {
         let base = self.view.base();

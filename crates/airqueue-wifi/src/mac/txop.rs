@@ -86,21 +86,22 @@ impl Mac {
         Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame }
     }
 
-    /// What a frame of `airtime` that begins at `now` announces, and no less than `nav`, its own exchange.
+    /// What a frame that begins at `now` and announces its own exchange is to announce.
+    #[inline]
     pub(super) fn announce(
         &mut self,
         queue: usize,
-        nav: Span,
-        airtime: Span,
+        frame: &Frame,
         now: Time,
         net: &Network,
     ) -> Span {
         let category = &mut self.categories[queue];
+        let nav = frame.nav;
         let Opportunity::Until(limit) = category.opportunity else { return nav };
         if !net.rules.announces_txop {
             return nav;
         }
-        let end = now + airtime;
+        let end = now + net.phy.airtime(frame.rate, frame.bytes);
         let nav = if limit > end { nav.max(net.phy.nav(limit - end)) } else { nav };
         category.announced = category.announced.max(end + nav);
         nav

@@ -246,10 +246,8 @@ impl View {
     /// a NAV that is over, an EIFS that ends before counting begins, an RTS that nothing has confirmed.
     #[inline]
     pub(super) fn agrees(&self, other: &View, now: Time) -> bool {
-        let pending = |view: &View| {
-            let live = view.nav_if_confirmed > view.nav_until && view.confirm_by >= now;
-            live.then_some((view.nav_if_confirmed, view.confirm_by))
-        };
+        let live = |view: &View| view.nav_if_confirmed > view.nav_until && view.confirm_by >= now;
+        let pending = |view: &View| (view.nav_if_confirmed, view.confirm_by);
         let base = self.base();
         self.is_idle()
             && other.is_idle()
@@ -257,6 +255,7 @@ impl View {
             && (self.nav_until == other.nav_until || self.nav_until.max(other.nav_until) <= now)
             && (self.hold_until == other.hold_until
                 || self.hold_until.max(other.hold_until) <= base)
-            && pending(self) == pending(other)
+            && live(self) == live(other)
+            && (!live(self) || pending(self) == pending(other))
     }
 }

@@ -359,16 +359,19 @@ impl Reception {
             Rule::Sinr { window, .. } => window,
         };
         // A receiver that hears nothing remembers nothing.
-        if self.airing.is_empty() || new.air.begins > self.since + window {
+        let group = if self.airing.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
             self.overlaps_before = self.overlaps.len();
-        }
-        self.overlaps.truncate(self.overlaps_before);
-        let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
-        self.airing.insert(at, new);
-        let group = self.airing.partition_point(|a| a.air.begins < self.since);
-        self.hold = self.before;
+            self.airing.push(new);
+            self.airing.len() - 1
+        } else {
+            self.hold = self.before;
+            self.overlaps.truncate(self.overlaps_before);
+            let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
+            self.airing.insert(at, new);
+            self.airing.partition_point(|a| a.air.begins < self.since)
+        };
         match self.rule {
             Rule::First { ratio } => self.meet_first(group, ratio),
             Rule::Sinr { ratio, noise_w, .. } => self.meet_all(group, ratio, noise_w),
