@@ -9,31 +9,43 @@ pub struct Alarm<E> {
     event: E,
     phase: Phase,
     pending: Option<EventId>,
+    /// What it is set to, whether that has come or not; [`Time::MAX`]: to nothing.
+    at: Time,
 }
 
 impl<E: Copy> Alarm<E> {
     /// An alarm that is not set; when it goes off, `event` happens in `phase`.
     pub fn new(event: E, phase: Phase) -> Alarm<E> {
-        Alarm { event, phase, pending: None }
+        Alarm { event, phase, pending: None, at: Time::MAX }
     }
 
-    /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`:
-    /// not at all. Setting it to what it is set to changes nothing, its place among ties included.
+    /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`, or
+    /// [`Time::MAX`]: not at all. Setting it to what it is set to changes nothing, its place among ties included.
+    #[inline]
     pub fn set(&mut self, at: Option<Time>, queue: &mut EventQueue<E>) {
-        let Some(at) = at else {
+        let at = at.unwrap_or(Time::MAX);
+        // What still lies ahead cannot have happened: the queue need not be asked.
+        if at != self.at || at <= queue.now() {
+            self.change(at, queue);
+        }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, at: Time, queue: &mut EventQueue<E>) {
+        self.at = at.max(queue.now());
+        if at == Time::MAX {
             if let Some(id) = self.pending.take() {
                 queue.cancel(id);
             }
             return;
-        };
-        let at = at.max(queue.now());
+        }
         let is = self.pending.and_then(|id| Some((id, queue.scheduled_at(id)?)));
         match is {
-            Some((_, is)) if is == at => {}
+            Some((_, is)) if is == self.at => {}
             Some((id, _)) => {
-                queue.reschedule(id, at, self.phase);
+                queue.reschedule(id, self.at, self.phase);
             }
-            None => self.pending = Some(queue.schedule(at, self.phase, self.event)),
+            None => self.pending = Some(queue.schedule(self.at, self.phase, self.event)),
         }
     }
 }

@@ -32,7 +32,11 @@ pub struct EventQueue<E> {
     /// The slots of pending events.
     heap: Heap<Key>,
     slots: Vec<Slot<E>>,
-    free: Vec<u32>,
+    /// The first free slot, or [`NONE`].
+    free: u32,
+    /// When the closing event happens; [`Time::MAX`]: not at all.
+    closing_at: Time,
+    closing: Option<E>,
 }
 
 /// What pending events are sorted by.
@@ -48,7 +52,12 @@ struct Key {
 struct Slot<E> {
     event: Option<E>,
     generation: u32,
+    /// Of a free slot, the next one.
+    next_free: u32,
 }
+
+/// No slot.
+const NONE: u32 = u32::MAX;
 
 const PHASE_SHIFT: u32 = 56;
 
@@ -82,7 +91,9 @@ impl<E> EventQueue<E> {
             sequence: 0,
             heap: Heap::new(0),
             slots: Vec::new(),
-            free: Vec::new(),
+            free: NONE,
+            closing_at: Time::MAX,
+            closing: None,
         }
     }
 
@@ -93,17 +104,30 @@ impl<E> EventQueue<E> {
 
     /// Number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + usize::from(self.closing_at < Time::MAX)
     }
 
     /// Whether nothing is pending.
     pub fn is_empty(&self) -> bool {
-        self.heap.len() == 0
+        self.len() == 0
     }
 
     /// When the next event happens.
+    #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        self.heap.first().map(|entry| entry.key.at)
+        match self.heap.first() {
+            Some(entry) => Some(entry.key.at.min(self.closing_at)),
+            None => (self.closing_at < Time::MAX).then_some(self.closing_at),
+        }
+    }
+
+    /// There is one event that happens when nothing else is left to happen at its instant: `event`, at `at` (at once
+    /// if that has passed) and at no other time; [`Time::MAX`]: not at all. It lies outside the heap, so that moving
+    /// it costs nothing.
+    #[inline]
+    pub fn set_closing(&mut self, at: Time, event: E) {
+        self.closing_at = at.max(self.now);
+        self.closing = Some(event);
     }
 
     /// Schedules `event`. An event for the present, in whatever phase, happens before time goes on.
@@ -114,13 +138,18 @@ impl<E> EventQueue<E> {
     /// the order of everything after it.
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
         let key = self.next_key(at, phase);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { event: None, generation: 0 });
-            self.heap.grow()
-        });
-        self.slots[slot as usize].event = Some(event);
-        self.heap.set(slot, key);
-        EventId { slot, generation: self.slots[slot as usize].generation }
+        let slot = if self.free == NONE { self.add_slot() } else { self.free };
+        self.heap.insert(slot, key);
+        let Slot { event: free, generation, next_free } = &mut self.slots[slot as usize];
+        *free = Some(event);
+        self.free = *next_free;
+        EventId { slot, generation: *generation }
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> u32 {
+        self.slots.push(Slot { event: None, generation: 0, next_free: NONE });
+        self.heap.grow()
     }
 
     /// Takes the event back; `None` if it is no longer pending.
@@ -154,9 +183,20 @@ impl<E> EventQueue<E> {
 
     /// Takes out the next event and makes its time the present.
     pub fn pop(&mut self) -> Option<(Time, E)> {
+        if self.heap.first().is_none_or(|entry| self.closing_at < entry.key.at) {
+            return self.pop_closing();
+        }
         let Entry { key, item } = self.heap.pop()?;
         self.now = key.at;
         self.vacate(item).map(|event| (key.at, event))
+    }
+
+    #[inline]
+    fn pop_closing(&mut self) -> Option<(Time, E)> {
+        let at = std::mem::replace(&mut self.closing_at, Time::MAX);
+        let event = self.closing.take().filter(|_| at < Time::MAX)?;
+        self.now = at;
+        Some((at, event))
     }
 
     /// Takes out the next event if it happens at or before `limit`.
@@ -186,10 +226,12 @@ impl<E> EventQueue<E> {
         slot.is_some_and(|slot| slot.generation == id.generation && slot.event.is_some())
     }
 
+    #[inline]
     fn vacate(&mut self, slot: u32) -> Option<E> {
-        self.free.push(slot);
+        let next_free = std::mem::replace(&mut self.free, slot);
         let slot = &mut self.slots[slot as usize];
         slot.generation = slot.generation.wrapping_add(1);
+        slot.next_free = next_free;
         slot.event.take()
     }
 }

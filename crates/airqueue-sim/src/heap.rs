@@ -62,20 +62,31 @@ impl<K: Copy + Ord> Heap<K> {
         let entry = Entry { key, item };
         let place = self.places[item as usize] as usize;
         match self.entries.get(place).map(|old| key.cmp(&old.key)) {
-            None => {
-                self.entries.push(entry);
-                self.rise(self.entries.len() - 1, entry);
-            }
+            None => self.insert(item, key),
             Some(Ordering::Less) => self.rise(place, entry),
             Some(Ordering::Greater) => self.sink(place, entry),
             Some(Ordering::Equal) => {}
         }
     }
 
+    /// Puts an item in that is not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, item: u32, key: K) {
+        debug_assert_eq!(self.places[item as usize], NONE, "it is there already");
+        let entry = Entry { key, item };
+        self.entries.push(entry);
+        self.rise(self.entries.len() - 1, entry);
+    }
+
     /// Takes an item out; false if it is not in.
     #[inline]
     pub(crate) fn remove(&mut self, item: u32) -> bool {
-        let place = std::mem::replace(&mut self.places[item as usize], NONE) as usize;
+        let place = self.places[item as usize];
+        place != NONE && self.remove_at(place as usize, item)
+    }
+
+    fn remove_at(&mut self, place: usize, item: u32) -> bool {
+        self.places[item as usize] = NONE;
         let Some(&Entry { key, .. }) = self.entries.get(place) else { return false };
         if let Some(last) = self.entries.pop().filter(|last| last.item != item) {
             if last.key < key {
@@ -100,15 +111,17 @@ impl<K: Copy + Ord> Heap<K> {
 
     /// Calls `found` for all items with keys up to `key`.
     pub(crate) fn up_to(&self, key: K, found: &mut impl FnMut(u32)) {
-        self.below(0, key, found);
+        if let Some(first) = self.entries.first().filter(|first| first.key <= key) {
+            found(first.item);
+            self.below(0, key, found);
+        }
     }
 
     fn below(&self, place: usize, key: K, found: &mut impl FnMut(u32)) {
-        match self.entries.get(place) {
-            Some(entry) if entry.key <= key => found(entry.item),
-            _ => return,
-        }
-        for child in place * ARITY + 1..=place * ARITY + ARITY {
+        let first = place * ARITY + 1;
+        let children = self.entries.iter().enumerate().skip(first).take(ARITY);
+        for (child, entry) in children.filter(|(_, entry)| entry.key <= key) {
+            found(entry.item);
             self.below(child, key, found);
         }
     }

@@ -19,8 +19,16 @@ enum Call {
         after: i64,
         phase: u8,
     },
+    /// The closing event is moved.
+    Close {
+        after: Option<i64>,
+    },
     Pop,
 }
+
+/// What the closing event is called, and the phase in which it happens, behind all others.
+const CLOSING: usize = usize::MAX;
+const LAST: u16 = u16::MAX;
 
 fn call() -> impl Strategy<Value = Call> {
     // Few distinct times and phases, so that ties are the rule.
@@ -29,6 +37,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => any::<usize>().prop_map(|which| Call::Cancel { which }),
         2 => (any::<usize>(), 0i64..6, 0u8..3)
             .prop_map(|(which, after, phase)| Call::Reschedule { which, after, phase }),
+        2 => proptest::option::of(0i64..6).prop_map(|after| Call::Close { after }),
         3 => Just(Call::Pop),
     ]
 }
@@ -36,14 +45,14 @@ fn call() -> impl Strategy<Value = Call> {
 /// Pending events as (time, phase, sequence, name), unsorted.
 #[derive(Default)]
 struct Plain {
-    pending: Vec<(Time, u8, u64, usize)>,
+    pending: Vec<(Time, u16, u64, usize)>,
     sequence: u64,
 }
 
 impl Plain {
-    fn schedule(&mut self, at: Time, phase: u8, name: usize) {
+    fn schedule(&mut self, at: Time, phase: impl Into<u16>, name: usize) {
         self.sequence += 1;
-        self.pending.push((at, phase, self.sequence, name));
+        self.pending.push((at, phase.into(), self.sequence, name));
     }
 
     fn cancel(&mut self, name: usize) -> bool {
@@ -86,6 +95,14 @@ proptest! {
                     }
                     prop_assert_eq!(queue.reschedule(ids[name], at, Phase(phase)), pending);
                     prop_assert_eq!(queue.scheduled_at(ids[name]), pending.then_some(at));
+                }
+                Call::Close { after } => {
+                    plain.cancel(CLOSING);
+                    let at = after.map(|after| now + Span::from_nanos(after));
+                    if let Some(at) = at {
+                        plain.schedule(at, LAST, CLOSING);
+                    }
+                    queue.set_closing(at.unwrap_or(Time::MAX), CLOSING);
                 }
                 Call::Cancel { .. } | Call::Reschedule { .. } => {}
                 Call::Pop => prop_assert_eq!(queue.pop(), plain.pop()),

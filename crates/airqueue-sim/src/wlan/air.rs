@@ -43,8 +43,7 @@ impl Airings {
     }
 
     /// It has ended.
-    pub(super) fn end(&mut self, place: u32) -> OnAir {
+    pub(super) fn end(&mut self, place: u32) {
         self.free.push(place);
-        self.places[place as usize]
     }
 }

@@ -22,6 +22,10 @@ pub(super) struct Cohort {
     /// How many of them have members, and how many there are.
     founded: usize,
     most: usize,
+    /// The one that others began an exchange with last.
+    asked: u32,
+    /// The same, if it was so twice in a row: it is probably the next, too.
+    pub(super) sought: u32,
 }
 
 /// Where a station is.
@@ -67,7 +71,15 @@ impl Cohorts {
             let like = &macs[stations[0] as usize];
             let most = MOST_CROWDS.min(stations.len());
             crowds.extend((0..most).map(|_| Crowd::new(like, stations.len())));
-            all.push(Cohort { uniform: true, apart: stations, crowds: numbers, founded: 0, most });
+            all.push(Cohort {
+                uniform: true,
+                apart: stations,
+                crowds: numbers,
+                founded: 0,
+                most,
+                asked: NONE,
+                sought: NONE,
+            });
         }
         let mut cohorts = Cohorts { all, crowds, seats };
         cohorts.compare_powers(reach);
@@ -97,6 +109,16 @@ impl Cohorts {
     pub(super) fn crowd_of(&self, station: usize) -> Option<usize> {
         let crowd = self.seats[station].crowd;
         (crowd != NONE).then_some(crowd as usize)
+    }
+
+    /// A frame begins an exchange with a station.
+    #[inline]
+    pub(super) fn on_asked(&mut self, station: usize) {
+        if let Some(cohort) = self.all.get_mut(self.seats[station].cohort as usize) {
+            let station = station as u32;
+            cohort.sought = if cohort.asked == station { station } else { NONE };
+            cohort.asked = station;
+        }
     }
 
     /// A crowd without members, if the cohort may have another.

@@ -4,7 +4,7 @@
 //! and nothing else: whatever happens to one station alone sets it apart first, and when the end
 //! of a frame leaves it knowing what others know it joins them.
 
-use super::cohorts::Seat;
+use super::cohorts::{Cohort, Seat};
 use super::engine::Wlan;
 use airqueue_core::{Span, Time};
 
@@ -54,15 +54,25 @@ impl Wlan {
         for at in (1..self.cohorts.all[cohort].crowds().len()).rev() {
             self.unite(cohort, at, now);
         }
-        for at in (0..self.cohorts.all[cohort].apart.len()).rev() {
-            let station = self.cohorts.all[cohort].apart[at] as usize;
-            if self.macs[station].may_join(now) && self.hearing.is_silent(station) {
-                self.join(cohort, station, now);
-            }
+        let mut apart = self.cohorts.all[cohort].apart.len();
+        while let Some(at) = self.last_to_join(cohort, apart, now) {
+            self.join(cohort, self.cohorts.all[cohort].apart[at] as usize, now);
+            apart = at;
         }
         for at in 0..self.cohorts.all[cohort].crowds().len() {
             self.recount(self.cohorts.all[cohort].crowds()[at] as usize);
         }
+    }
+
+    /// The last of the first so many stations on their own that may join a crowd: its place among them.
+    #[inline]
+    fn last_to_join(&self, cohort: usize, of: usize, now: Time) -> Option<usize> {
+        let Cohort { apart, sought, .. } = &self.cohorts.all[cohort];
+        apart[..of].iter().rposition(|station| {
+            let at = *station as usize;
+            // Whoever is sought all the time would only come and go.
+            station != sought && self.macs[at].may_join(now) && self.hearing.is_silent(at)
+        })
     }
 
     /// A crowd that knows what one before it in the list knows dissolves in that.

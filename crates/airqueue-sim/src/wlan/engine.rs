@@ -17,7 +17,7 @@ use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
-use airqueue_core::{Seed, Sent, Time};
+use airqueue_core::{Packet, Seed, Sent, Time};
 use airqueue_transport::traffic::Source;
 use airqueue_wifi::mac::{Fate, Finished, Frame, Mac, Msdu, Network};
 use airqueue_wifi::medium::{Reception, StationId};
@@ -26,8 +26,8 @@ use airqueue_wifi::medium::{Reception, StationId};
 pub(super) const END: Phase = Phase(0);
 /// Timers go off, packets arrive.
 const INPUT: Phase = Phase(1);
-/// Stations whose backoff ends say what they send.
-const GRANT: Phase = Phase(2);
+/// What was counted before the end of the warm-up is forgotten.
+const COUNTING: Phase = Phase(2);
 
 /// What happens in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Event {
     Start(u32),
     /// A queue wants to be asked again.
     Wakeup(u32),
-    /// A backoff ends.
+    /// Backoffs end: the closing event of an instant.
     Grant,
     /// Counting begins anew.
     WarmedUp,
@@ -66,9 +66,6 @@ pub struct Wlan {
     pub(super) airings: Airings,
     /// Of the stations, then of the crowds.
     pub(super) grants: Grants,
-    grant_alarm: Alarm<Event>,
-    /// When that alarm is set to go off.
-    armed: Time,
     timers: Vec<Alarm<Event>>,
     pub(super) wakeups: Vec<Alarm<Event>>,
     /// Frames that begin when nothing else is left to happen at this instant.
@@ -130,8 +127,6 @@ impl Wlan {
             controls: Vec::new(),
             airings: Airings::default(),
             grants: Grants::new(stations + crowds),
-            grant_alarm: Alarm::new(Event::Grant, GRANT),
-            armed: Time::MAX,
             timers: (0..stations).map(timer).collect(),
             beginning: Vec::new(),
             touched: Vec::with_capacity(stations),
@@ -148,7 +143,7 @@ impl Wlan {
         };
         let mut queue = EventQueue::new();
         if spec.warm_up > Time::ZERO {
-            queue.schedule(spec.warm_up, GRANT, Event::WarmedUp);
+            queue.schedule(spec.warm_up, COUNTING, Event::WarmedUp);
         }
         wlan.add_flows(spec, seed, &mut queue)?;
         Ok(Simulation::new(wlan, queue))
@@ -191,8 +186,16 @@ impl Wlan {
         self.tap.unplug()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle(&mut self, station: usize, now: Time) {
+        if self.macs[station].is_settled() {
+            self.grants.set(station, Time::MAX);
+        } else {
+            self.settle_counters(station, now);
+        }
+    }
+
+    fn settle_counters(&mut self, station: usize, now: Time) {
         let mac = &mut self.macs[station];
         mac.settle(now, &self.net);
         self.grants.set(station, mac.next_grant());
@@ -201,6 +204,17 @@ impl Wlan {
     /// Follows up on whatever changed a station's own state.
     pub(super) fn follow_up(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
         self.report_rate(station, now);
+        if self.macs[station].is_done() {
+            self.go_on(station, now, queue);
+        }
+        self.settle(station, now);
+        let at = self.macs[station].next_timer();
+        self.timers[station].set(Some(at), queue);
+    }
+
+    /// Queues of a station go on with their next packets.
+    #[inline(never)]
+    fn go_on(&mut self, station: usize, now: Time, queue: &mut EventQueue<Event>) {
         while let Some(category) = self.macs[station].poll_done() {
             let interface = self.first_queue[station] + category;
             self.deliver(station, category, now);
@@ -217,9 +231,6 @@ impl Wlan {
             self.choose_rate(station, category);
             self.macs[station].on_next(category, next, now, &self.net);
         }
-        self.settle(station, now);
-        let at = self.macs[station].next_timer();
-        self.timers[station].set((at < Time::MAX).then_some(at), queue);
     }
 
     fn account_finished(&mut self, finished: &Finished, interface: usize, now: Time) {
@@ -242,7 +253,6 @@ impl Wlan {
     }
 
     fn on_grants(&mut self, now: Time, queue: &mut EventQueue<Event>) {
-        self.armed = Time::MAX;
         let mut actors = std::mem::take(&mut self.called);
         self.grants.due(now, &mut actors);
         self.call_out(&mut actors, now);
@@ -264,43 +274,46 @@ impl Wlan {
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
         let receiving = self.hearing.receiving(station, now, &on);
         let frame = self.macs[station].on_timer(now, receiving, &self.net);
-        self.beginning.extend(frame);
+        if let Some(frame) = frame {
+            self.beginning.push(frame);
+        }
         self.follow_up(station, now, queue);
     }
 
     /// The receiver of a station's queue passes up what it has.
+    #[inline]
     pub(super) fn deliver(&mut self, from: usize, category: usize, now: Time) {
         while let Some(packet) = self.macs[from].poll_passed_up(category) {
-            let flow = &mut self.flows[packet.flow as usize];
-            flow.tally.on_delivery(&packet, now);
-            if flow.collected {
-                self.outcomes.push(Outcome::Delivered(packet));
-            }
+            self.on_delivered(packet, now);
         }
     }
 
-    /// Closes an event: if nothing is left to happen at this instant its frames begin, and the alarm of the
-    /// grants is brought forward if it must be.
+    #[inline(never)]
+    fn on_delivered(&mut self, packet: Packet, now: Time) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.tally.on_delivery(&packet, now);
+        if flow.collected {
+            self.outcomes.push(Outcome::Delivered(packet));
+        }
+    }
+
+    /// Closes an event: if nothing is left to happen at this instant its frames begin.
     #[inline]
     pub(super) fn conclude(&mut self, queue: &mut EventQueue<Event>) {
+        queue.set_closing(self.grants.first(), Event::Grant);
         let now = queue.now();
-        if !self.beginning.is_empty() && queue.next_at() != Some(now) && self.grants.first() > now {
+        if !self.beginning.is_empty() && queue.next_at() != Some(now) {
             self.begin_all(now, queue);
-        }
-        // A grant that has been put off leaves its alarm as it is: it will find nobody, and be set anew.
-        let first = self.grants.first();
-        if first < self.armed {
-            self.armed = first;
-            self.grant_alarm.set(Some(first), queue);
+            queue.set_closing(self.grants.first(), Event::Grant);
         }
     }
 
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<Event>) {
-        let mut beginning = std::mem::take(&mut self.beginning);
-        for frame in beginning.drain(..) {
-            self.begin(frame, now, queue);
+        // Nothing that begins makes another begin.
+        for at in 0..self.beginning.len() {
+            self.begin(self.beginning[at], now, queue);
         }
-        self.beginning = beginning;
+        self.beginning.clear();
     }
 }
 

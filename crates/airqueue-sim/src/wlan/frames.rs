@@ -64,11 +64,14 @@ impl Meaning {
 
     /// That of most.
     fn of_most(meanings: &Meanings) -> Meaning {
-        let mut count = [0u32; 3];
         let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
+        let mut count = [0u32; 3];
         for (_, meaning) in meanings {
-            for (count, kind) in count.iter_mut().zip(&kinds) {
-                *count += u32::from(kind.is_like(meaning));
+            match meaning {
+                Meaning::Overheard => count[0] += 1,
+                Meaning::Misheard(_) => count[1] += 1,
+                Meaning::Ignored => count[2] += 1,
+                Meaning::ForIt | Meaning::Nothing => {}
             }
         }
         let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
@@ -88,19 +91,9 @@ impl Wlan {
         self.hearing.transmit(frame.from, air, &on);
         self.macs[from].on_transmit(now);
         self.settle(from, now);
-        let (single, cohorts) = self.ears.of(frame.from);
-        for at in single {
+        self.begin_at_apart(frame.from, place, now);
+        for at in self.ears.of(frame.from).1 {
             let ear = self.ears.at(at);
-            self.begin_at(ear.to(), ear.alone, place, now);
-        }
-        for at in cohorts {
-            let ear = self.ears.at(at);
-            for member in 0..self.cohorts.all[ear.to()].apart.len() {
-                let station = self.cohorts.all[ear.to()].apart[member] as usize;
-                if station != from {
-                    self.begin_at(station, ear.alone, place, now);
-                }
-            }
             for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
                 let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
                 self.begin_at_crowd(crowd, ear.to(), ear.alone, place, now);
@@ -108,19 +101,27 @@ impl Wlan {
         }
     }
 
-    /// A frame begins where a station on its own hears it.
+    /// A frame begins where stations on their own hear it.
     #[inline]
-    fn begin_at(&mut self, station: usize, alone: Alone, place: u32, now: Time) {
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
-        self.hearing.begin(station, place, now, &on);
-        self.sense(station, alone, now);
-    }
-
-    #[inline]
-    fn sense(&mut self, station: usize, alone: Alone, now: Time) {
-        let mac = &mut self.macs[station];
-        if alone.sensed && mac.on_sensed_begin(now, &self.net) {
-            self.grants.set(station, mac.next_grant());
+    fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
+        let Wlan { ears, airings, hearing, cohorts, macs, grants, net, .. } = self;
+        let on = OnAirNow { ears, airings };
+        let mut begin_at = |station: usize, alone: Alone| {
+            hearing.begin(station, place, now, &on);
+            let mac = &mut macs[station];
+            if alone.sensed && mac.on_sensed_begin(now, net) {
+                grants.set(station, mac.next_grant());
+            }
+        };
+        let (single, many) = ears.of(from);
+        for ear in single.map(|at| ears.at(at)) {
+            begin_at(ear.to(), ear.alone);
+        }
+        for ear in many.map(|at| ears.at(at)) {
+            let apart = cohorts.all[ear.to()].apart.iter().map(|&station| station as usize);
+            for station in apart.filter(|&station| station != from.index()) {
+                begin_at(station, ear.alone);
+            }
         }
     }
 
@@ -134,7 +135,7 @@ impl Wlan {
             return;
         }
         if self.cohorts.crowds[crowd].is_surprised(now, &self.net) {
-            self.surprise(crowd, alone, now);
+            self.surprise(crowd, now);
         }
         self.cohorts.crowds[crowd].on_sensed_begin(now, &self.net);
         self.grants.set(self.grant_of(crowd), Time::MAX);
@@ -142,7 +143,7 @@ impl Wlan {
 
     /// Members that will transmit before they notice a frame that begins.
     #[cold]
-    fn surprise(&mut self, crowd: usize, alone: Alone, now: Time) {
+    fn surprise(&mut self, crowd: usize, now: Time) {
         let mut stations = std::mem::take(&mut self.called);
         let noticed = now + self.net.rules.sense_delay;
         self.cohorts.crowds[crowd].due(noticed, &self.net, &mut stations);
@@ -150,8 +151,9 @@ impl Wlan {
         stations.dedup();
         self.set_all_apart(crowd, &stations);
         for station in stations.drain(..) {
-            self.grants.set(station as usize, self.macs[station as usize].next_grant());
-            self.sense(station as usize, alone, now);
+            let mac = &mut self.macs[station as usize];
+            mac.on_sensed_begin(now, &self.net);
+            self.grants.set(station as usize, mac.next_grant());
         }
         self.called = stations;
     }
@@ -163,11 +165,12 @@ impl Wlan {
         now: Time,
         queue: &mut EventQueue<Event>,
     ) {
-        let OnAir { id, frame, air } = self.airings.end(place);
+        let &OnAir { id, ref frame, air } = self.airings.at(place);
         let (from, begins, time) = (frame.from.index(), air.begins, air.ends - air.begins);
-        self.macs[from].on_transmitted(&frame, now, &self.net);
+        self.macs[from].on_transmitted(frame, now, &self.net);
         self.stations[from].on_sent(frame.kind, time);
-        let overheard = self.net.overheard(&frame, now);
+        let (overheard, frame) = (self.net.overheard(frame, now), *frame);
+        self.airings.end(place);
         let mut ending = Ending { place, id, frame, begins, now, time, overheard, received: false };
         let (single, cohorts) = self.ears.of(frame.from);
         for at in single {
@@ -331,7 +334,12 @@ impl Wlan {
         let (mac, net, now) = (&mut self.macs[station], &self.net, ending.now);
         let idle = alone.sensed && mac.on_sensed_end(now);
         let reaction = match meaning {
-            Meaning::ForIt => mac.on_frame(&ending.frame, now, net),
+            Meaning::ForIt => {
+                if ending.frame.opens {
+                    self.cohorts.on_asked(station);
+                }
+                mac.on_frame(&ending.frame, now, net)
+            }
             Meaning::Overheard => mac.overhear(ending.overheard, now, net),
             Meaning::Misheard(outcome) => mac.on_error(outcome, now, net),
             Meaning::Ignored => {

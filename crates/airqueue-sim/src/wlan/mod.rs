@@ -18,8 +18,8 @@
 //! frame begins and once when it ends; so is each station in range that is on its own, and nobody else. Members are
 //! looked at one by one where they may have heard different things: when frames overlap that are not
 //! equally strong at all of them, when frames are lost to noise, and when a tap wants to know.
-//! When the next backoff ends is found in [`grants::Grants`], not in the event queue: a medium that turns
-//! busy and idle again moves no event.
+//! When the next backoff ends is found in [`grants::Grants`]; in the event queue it is the closing event, outside the
+//! heap: a medium that turns busy and idle again moves no other.
 
 mod air;
 mod backlog;

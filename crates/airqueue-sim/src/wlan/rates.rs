@@ -118,9 +118,13 @@ impl Wlan {
     /// Tells rate controls what became of a data frame of a station, if that has become known.
     #[inline]
     pub(super) fn report_rate(&mut self, station: usize, now: Time) {
-        if self.controls.is_empty() {
-            return;
+        if !self.controls.is_empty() {
+            self.report_rate_of(station, now);
         }
+    }
+
+    #[inline(never)]
+    fn report_rate_of(&mut self, station: usize, now: Time) {
         let Some(sent) = self.macs[station].poll_transmission() else { return };
         let interface = &self.interfaces[self.first_queue[station] + sent.queue];
         let Some(control) = interface.control else { return };
