@@ -33,9 +33,10 @@ impl Line {
             }
         }
         if let Some(serializer) = &mut self.serializer {
-            self.free_at += serializer.send(packet.size);
+            // A slow line may have more to do than the clock has time.
+            self.free_at = self.free_at.saturating_add(serializer.send(packet.size));
         }
-        self.under_way.push_back((self.free_at + self.delay, packet));
+        self.under_way.push_back((self.free_at.saturating_add(self.delay), packet));
     }
 
     /// When the next packet leaves.

@@ -5,33 +5,12 @@ mod scenarios;
 use airqueue_core::Span;
 use airqueue_sim::scenario::Scenario;
 use airqueue_sim::wlan::Discipline;
-use scenarios::full;
+use scenarios::{full, refusal_of, set};
 use serde_json::{Value, json};
-
-/// `scenario` with `value` at `key`, such as `flows[0].size`; `null` takes the key out.
-fn set(mut scenario: Value, key: &str, value: Value) -> Value {
-    let pointer = format!("/{}", key.replace(['.', '['], "/").replace(']', ""));
-    let (parent, last) = pointer.rsplit_once('/').unwrap();
-    let parent = scenario.pointer_mut(parent).unwrap_or_else(|| panic!("{key} has no parent"));
-    match (parent, value) {
-        (Value::Object(map), Value::Null) => drop(map.remove(last)),
-        (Value::Object(map), value) => drop(map.insert(last.to_owned(), value)),
-        (Value::Array(list), value) => list[last.parse::<usize>().unwrap()] = value,
-        (other, _) => panic!("{key} is in {other}"),
-    }
-    scenario
-}
 
 /// The refusal of a scenario that passed before `value` was put at `key`.
 fn refusal(key: &str, value: Value) -> String {
     refusal_of(set(full(), key, value))
-}
-
-fn refusal_of(scenario: Value) -> String {
-    match Scenario::from_json(&scenario.to_string()) {
-        Ok(_) => panic!("not refused: {scenario}"),
-        Err(error) => error.to_string(),
-    }
 }
 
 /// The refusal begins with `start` and has `part` in it.

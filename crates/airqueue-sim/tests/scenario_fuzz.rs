@@ -5,10 +5,10 @@ mod scenarios;
 use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
 use proptest::prelude::*;
-use scenarios::full;
+use scenarios::{full, networked};
 use serde_json::{Map, Value, json};
 
-const WORDS: [&str; 60] = [
+const WORDS: [&str; 72] = [
     "",
     " ",
     "0",
@@ -63,6 +63,18 @@ const WORDS: [&str; 60] = [
     "cbr",
     "saturated",
     "poisson",
+    "tcp",
+    "web",
+    "external",
+    "server",
+    "far2",
+    "near",
+    "lost",
+    "mac80211",
+    "fq_codel",
+    "cubic",
+    "pareto",
+    "dynamic",
     "vo",
     "rts_cts",
     "µs",
@@ -185,6 +197,13 @@ proptest! {
     }
 
     #[test]
+    fn a_changed_network_runs_or_is_refused(changes in prop::collection::vec(change(), 1..4)) {
+        let mut scenario = networked();
+        changes.into_iter().for_each(|change| apply(&mut scenario, change));
+        judge(&scenario.to_string());
+    }
+
+    #[test]
     fn any_text_is_refused_or_runs(text in "\\PC{0,80}") {
         judge(&text);
     }
@@ -202,4 +221,8 @@ fn the_scenario_that_is_changed_runs() {
     assert_eq!(scenario.radio().stations.len(), 7);
     assert_eq!(scenario.radio().flows.len(), 8);
     judge(&full().to_string());
+    let scenario = Scenario::from_json(&networked().to_string()).unwrap();
+    assert_eq!(scenario.spec().wires.len(), 8);
+    assert_eq!(scenario.spec().flows.len(), 9);
+    judge(&networked().to_string());
 }

@@ -151,18 +151,18 @@ impl Connection {
     /// Nothing happens before the next transfer; a user looks at what there is first.
     fn pause(&mut self, now: Time) {
         let pause = self.files.as_mut().map_or(Span::ZERO, Files::next_pause);
-        self.state = State::Waiting(now + pause);
+        self.state = State::Waiting(now.saturating_add(pause));
     }
 
     /// The alarm has gone off.
     pub(super) fn on_alarm(&mut self, now: Time) {
         self.armed = Time::MAX;
-        if now >= self.spec.stop {
-            self.account();
-            self.state = State::Over;
-            return;
-        }
         match self.state {
+            State::Open(_) if now >= self.spec.stop => {
+                self.account();
+                self.state = State::Over;
+            }
+            State::Waiting(_) if now >= self.spec.stop => self.state = State::Over,
             State::Waiting(at) if at <= now => self.begin(now),
             State::Open(_) => {
                 self.sender.on_timer(now);

@@ -187,9 +187,18 @@ impl Network {
         self.outcomes.drain(..)
     }
 
-    /// The packets that have not yet come to a queue.
+    /// The packets that have come from a step and not yet to the queue of the next. Those that set out are not
+    /// among them: no queue has been offered them yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
-        self.inside.iter().flat_map(Line::packets)
+        let legs = &self.legs;
+        let is_first =
+            move |of: &Packet| legs.all[legs.steps[of.flow as usize].leg as usize].first == of.flow;
+        self.inside.iter().flat_map(Line::packets).filter(move |of| !is_first(of))
+    }
+
+    /// How many segments of TCP are kept for packets that are on their way.
+    pub fn segments_kept(&self) -> usize {
+        self.store.kept()
     }
 
     fn on_event(&mut self, event: Event, now: Time) {

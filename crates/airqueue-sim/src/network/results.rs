@@ -60,6 +60,20 @@ impl Network {
 
     /// Packets of each flow that are on their way, without acknowledgements.
     pub fn under_way(&self) -> Vec<u64> {
+        let packets = self.under_way_of_legs();
+        self.flows.iter().map(|&leg| packets[leg as usize]).collect()
+    }
+
+    /// The acknowledgements that are on their way back, of each flow: none where TCP does not govern it.
+    pub fn acknowledgements_under_way(&self) -> Vec<u64> {
+        let packets = self.under_way_of_legs();
+        let back = |(flow, &leg): (usize, &u32)| {
+            self.connection_of(flow).map_or(0, |_| packets[leg as usize + 1])
+        };
+        self.flows.iter().enumerate().map(back).collect()
+    }
+
+    fn under_way_of_legs(&self) -> Vec<u64> {
         let on_air = self.wlan().under_way();
         let mut packets = vec![0; self.legs.steps.len()];
         for (at, step) in self.legs.steps.iter().enumerate() {
@@ -71,11 +85,10 @@ impl Network {
         for packet in self.inside_stations() {
             packets[packet.flow as usize] += 1;
         }
-        let of = |&leg: &u32| {
-            let Leg { first, steps, .. } = self.legs.all[leg as usize];
+        let of = |&Leg { first, steps, .. }: &Leg| {
             packets[first as usize..][..steps as usize].iter().sum()
         };
-        self.flows.iter().map(of).collect()
+        self.legs.all.iter().map(of).collect()
     }
 
     fn connection_of(&self, flow: usize) -> Option<usize> {

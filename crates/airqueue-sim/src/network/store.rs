@@ -29,6 +29,11 @@ impl Store {
         Payload(self.places.len() as u32 - 1)
     }
 
+    /// How many have been put in and not taken.
+    pub(super) fn kept(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
     /// Takes a segment out. A packet carries each handle once.
     pub(super) fn take(&mut self, payload: Payload) -> Stored {
         self.free.push(payload.0);

@@ -1,6 +1,6 @@
 //! The hops of flows over the air.
 
-use super::error::{Result, error, wrong};
+use super::error::{Result, wrong};
 use super::file::{BehaviourName, CategoryName, File, FlowTable};
 use super::mac::is_qos;
 use super::phy::rate_index;
@@ -8,7 +8,7 @@ use super::rates::RateControls;
 use super::stations::Stations;
 use crate::wlan::{FlowSpec, RttReport};
 use airqueue_core::Ecn;
-use airqueue_transport::traffic::{Source, SourceSpec};
+use airqueue_transport::traffic::SourceSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{Reach, StationId};
 use airqueue_wifi::phy::frames::{
@@ -46,7 +46,7 @@ impl Air<'_> {
     /// The hop of a flow.
     pub(super) fn hop(&self, key: &str, table: &FlowTable, wish: Wish) -> Result<FlowSpec> {
         let Wish { from, to, .. } = wish;
-        self.check_pair(key, from, to)?;
+        self.check_pair(key, table, from, to)?;
         let phy_rate = table.phy_rate.as_ref();
         let phy_rate = phy_rate
             .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate))
@@ -59,7 +59,7 @@ impl Air<'_> {
         };
         self.check_rate(key, rate, from, to)?;
         let flow = FlowSpec {
-            queue: self.queue(key, wish.category, from)?,
+            queue: self.queue(wish.category, from),
             name: wish.name,
             from: StationId(from as u32),
             to: StationId(to as u32),
@@ -76,21 +76,16 @@ impl Air<'_> {
     }
 
     /// Which of the sender's queues.
-    fn queue(&self, key: &str, category: Option<CategoryName>, from: usize) -> Result<usize> {
-        match (is_qos(&self.stations.specs[from].mac), category) {
-            (true, category) => {
-                Ok(category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize)
-            }
-            (false, None) => Ok(0),
-            (false, Some(_)) => {
-                let name = self.stations.name(from);
-                let problem = format_args!(
-                    "{name:?} has DCF and no access categories; leave the key out, or give it access \
-                     = \"edca\""
-                );
-                wrong(format_args!("{key}.category"), problem)
-            }
+    fn queue(&self, category: Option<CategoryName>, from: usize) -> usize {
+        if !self.has_categories(from) {
+            return 0;
         }
+        category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize
+    }
+
+    /// Whether a station has a queue for each access category.
+    pub(super) fn has_categories(&self, station: usize) -> bool {
+        is_qos(&self.stations.specs[station].mac)
     }
 
     /// What one station's rates, the other's, and those of all say.
@@ -131,13 +126,11 @@ impl Air<'_> {
         }
     }
 
-    fn check_pair(&self, key: &str, from: usize, to: usize) -> Result<()> {
+    fn check_pair(&self, key: &str, table: &FlowTable, from: usize, to: usize) -> Result<()> {
+        let key = format!("{key}.{}", if table.via.is_empty() { "to" } else { "via" });
         let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
         if from == to {
-            return wrong(
-                format_args!("{key}.to"),
-                format_args!("{sender:?} would send to itself"),
-            );
+            return wrong(key, format_args!("{sender:?} would send to itself"));
         }
         let decodes = |from: usize, to: usize| {
             let signal = self.reach.signal(StationId(from as u32), StationId(to as u32));
@@ -150,7 +143,7 @@ impl Air<'_> {
                     "{sender:?} and {receiver:?} are out of reach: {to:?} cannot decode the frames \
                      of {from:?}"
                 );
-                return wrong(format_args!("{key}.to"), problem);
+                return wrong(key, problem);
             }
         }
         Ok(())
@@ -169,7 +162,6 @@ impl Air<'_> {
             );
             return wrong(format_args!("{key}.size"), problem);
         }
-        let chance = airqueue_core::Seed(0).stream("");
-        Source::new(flow.source, chance).map(drop).map_err(|problem| error(key, problem))
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use super::nodes::{Nodes, Part, back};
 use super::queue::limits;
 use super::source::{check_tcp_keys, offset, report, source};
 use super::tcp::{packet_bytes, tcp_flow};
+use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
 use crate::wlan::{self, Discipline};
 use airqueue_core::{Ecn, Limit, Time};
@@ -32,12 +33,12 @@ pub(super) struct Made {
 }
 
 /// A flow, while its hops are made.
-struct Draft<'a> {
-    key: &'a str,
-    table: &'a FlowTable,
+pub(super) struct Draft<'a> {
+    pub(super) key: &'a str,
+    pub(super) table: &'a FlowTable,
     name: String,
-    from: usize,
-    to: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
 }
 
 /// What goes a way.
@@ -122,6 +123,7 @@ impl Flows<'_> {
         let mut source = source(key, table)?;
         source.start += offset(&source, at, count);
         let way = self.way(draft)?;
+        check_air_keys(self, draft, &way)?;
         let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
         let external = source.arrivals == Arrivals::External;
         let over_air = matches!(way[0], Part::Air(..));
@@ -134,6 +136,7 @@ impl Flows<'_> {
             return wrong(format_args!("{key}.source"), problem);
         }
         let route = self.route(draft, &way, Carries { source, ecn, role: Role::Own }, made)?;
+        check_source(key, source)?;
         let traffic = match (external, over_air) {
             (true, _) => Traffic::External { ecn },
             (false, true) => Traffic::Radio,
@@ -148,11 +151,8 @@ impl Flows<'_> {
         let mut tcp = tcp_flow(key, table, self.air.file)?;
         let (data, bare) = packet_bytes(&tcp.tcp);
         let there = self.way(draft)?;
-        if table.rdqm == Some(true) && !matches!(there.last(), Some(Part::Air(..))) {
-            let to = self.nodes.name(draft.to);
-            let problem = format_args!("{to:?} has no radio to tell anybody; leave it out");
-            return wrong(format_args!("{key}.rdqm"), problem);
-        }
+        check_air_keys(self, draft, &there)?;
+        check_pace(self, draft, &there, &tcp.tcp)?;
         let carries =
             |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
         let route = self.route(draft, &there, carries(data, Role::Data), made)?;
@@ -205,6 +205,7 @@ impl Flows<'_> {
         for (at, &part) in way.iter().enumerate() {
             let (from, to) = match part {
                 Part::Wire(wire) => {
+                    check_cable(key, &self.nodes.wires[wire], source.size_bytes)?;
                     route.push(Hop::Wire(wire));
                     continue;
                 }

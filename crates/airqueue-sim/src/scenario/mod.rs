@@ -24,6 +24,7 @@ mod source;
 mod stations;
 mod table;
 mod tcp;
+mod ways;
 
 pub use error::ScenarioError;
 pub use figures::Run;

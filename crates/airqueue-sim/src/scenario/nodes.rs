@@ -1,10 +1,10 @@
 //! Stations and hosts by their names, the cables of hosts, and the ways between all of them.
 
-use super::error::{Result, wrong};
-use super::file::{Delays, File, HostTable};
+use super::error::{Result, error, wrong};
+use super::file::{Delays, DisciplineName, File, HostTable};
 use super::layers::Layers;
 use super::queue::{self, queue};
-use super::stations::{MOST_STATIONS, Named, Stations, check_name};
+use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use crate::network::{Node, WireSpec};
 use airqueue_core::Span;
 use airqueue_wifi::medium::StationId;
@@ -39,8 +39,13 @@ impl Nodes<'_> {
     pub(super) fn new<'a>(file: &File, stations: &'a Stations) -> Result<Nodes<'a>> {
         let mut nodes =
             Nodes { stations, hosts: Vec::new(), by_name: HashMap::new(), wires: Vec::new() };
+        let mut memory = Memory::default();
         for (at, table) in file.hosts.iter().enumerate() {
+            let first = nodes.wires.len();
             nodes.add(&format!("hosts[{at}]"), table)?;
+            for queue in nodes.wires[first..].iter().filter_map(|wire| wire.queue.as_ref()) {
+                memory.add(format_args!("hosts[{at}].queue"), queue)?;
+            }
         }
         Ok(nodes)
     }
@@ -56,7 +61,13 @@ impl Nodes<'_> {
             let problem = format_args!("with it there are {all} hosts, more than {MOST_STATIONS}");
             return wrong(format_args!("{key}.count"), problem);
         }
-        let link = self.find(format_args!("{key}.link"), &table.link)?;
+        let link = self.get(&table.link).ok_or_else(|| {
+            let shown: String = table.link.chars().take(64).collect();
+            let problem = format_args!(
+                "there is no station {shown:?}, and no host of that name before this one"
+            );
+            error(format_args!("{key}.link"), problem)
+        })?;
         if link.group {
             let problem = format_args!("{:?} is a group; name one of its members", table.link);
             return wrong(format_args!("{key}.link"), problem);
@@ -97,6 +108,12 @@ impl Nodes<'_> {
                 let layers = Layers::new(vec![(format!("{key}.queue"), &**own)]);
                 let discipline = queue::discipline(&layers);
                 queue::check_used(format_args!("{key}.queue"), own, &[discipline])?;
+                if discipline == DisciplineName::Mac80211 {
+                    // It would wait for reports for ever.
+                    let problem =
+                        "\"mac80211\" shares airtime, and a cable has none; choose another";
+                    return wrong(format_args!("{key}.queue.discipline"), problem);
+                }
                 Some(queue(&layers, false)?)
             }
         };
@@ -124,10 +141,14 @@ impl Nodes<'_> {
 
     /// The station, host or group that a key names.
     pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
-        if let Some(named) = self.by_name.get(name) {
-            return Ok(named.clone());
-        }
-        self.stations.find(key, name)
+        self.get(name).ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no station, host or group {shown:?}"))
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<Named> {
+        self.by_name.get(name).or_else(|| self.stations.get(name)).cloned()
     }
 
     fn host(&self, node: usize) -> Option<&Host> {

@@ -6,17 +6,18 @@ use super::layers::Layers;
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use super::queue::{self, queue};
-use crate::wlan::{Discipline, StationSpec};
+use crate::wlan::{Discipline, QueueSpec, StationSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::ops::Range;
 
 /// The most stations.
 pub(super) const MOST_STATIONS: usize = 100_000;
-/// The most packets that all driver rings can hold together: memory is set aside for them.
+/// The most packets that all driver rings of stations, or of cables, can hold together: memory is set aside for them.
 const MOST_RING_PACKETS: usize = 1 << 22;
-/// The most queues that FQ-CoDel can hash flows to in all stations together: some 100 bytes each.
+/// The most queues that FQ-CoDel can hash flows to in all stations, or on all cables, together: some 100 bytes each.
 const MOST_FLOW_QUEUES: usize = 1 << 22;
 
 /// All stations.
@@ -39,6 +40,38 @@ pub(super) struct Stations {
 pub(super) struct Named {
     pub(super) ids: Range<usize>,
     pub(super) group: bool,
+}
+
+/// What queues set aside.
+#[derive(Default)]
+pub(super) struct Memory {
+    ring_packets: usize,
+    flow_queues: usize,
+}
+
+impl Memory {
+    /// Adds what a queue needs, whose table is called `key`.
+    pub(super) fn add(&mut self, key: impl Display, queue: &QueueSpec) -> Result<()> {
+        let (flows, name) = match queue.discipline {
+            Discipline::FqCodel(params) => (params.flows, "fq_codel"),
+            Discipline::Mac80211(params) => (params.flows, "mac80211"),
+            _ => (0, ""),
+        };
+        self.ring_packets += queue.ring_packets;
+        self.flow_queues += flows as usize;
+        if self.ring_packets > MOST_RING_PACKETS {
+            let problem =
+                format_args!("all rings together hold more than {MOST_RING_PACKETS} packets");
+            return wrong(format_args!("{key}.ring"), problem);
+        }
+        if self.flow_queues > MOST_FLOW_QUEUES {
+            let problem = format_args!(
+                "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
+            );
+            return wrong(format_args!("{key}.{name}.flows"), problem);
+        }
+        Ok(())
+    }
 }
 
 /// A name of a station: of flows, queues and columns too.
@@ -167,7 +200,7 @@ impl Stations {
     }
 
     /// The station or group that a key names.
-    pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
+    pub(super) fn find(&self, key: impl Display, name: &str) -> Result<Named> {
         let found = self.get(name).cloned();
         found.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
@@ -189,28 +222,10 @@ impl Stations {
 
     /// Memory is set aside for rings and for flow queues.
     fn check_memory(&self) -> Result<()> {
-        let (mut rings, mut flows) = (0usize, 0usize);
+        let mut memory = Memory::default();
         for (at, members) in self.members.iter().enumerate() {
             for queue in self.specs[members.clone()].iter().flat_map(|spec| &spec.queues) {
-                rings += queue.ring_packets;
-                let (of, name) = match queue.discipline {
-                    Discipline::FqCodel(params) => (params.flows, "fq_codel"),
-                    Discipline::Mac80211(params) => (params.flows, "mac80211"),
-                    _ => (0, ""),
-                };
-                flows += of as usize;
-                if rings > MOST_RING_PACKETS {
-                    let problem = format_args!(
-                        "all rings together hold more than {MOST_RING_PACKETS} packets"
-                    );
-                    return wrong(format_args!("stations[{at}].queue.ring"), problem);
-                }
-                if flows > MOST_FLOW_QUEUES {
-                    let problem = format_args!(
-                        "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
-                    );
-                    return wrong(format_args!("stations[{at}].queue.{name}.flows"), problem);
-                }
+                memory.add(format_args!("stations[{at}].queue"), queue)?;
             }
         }
         Ok(())

@@ -24,6 +24,8 @@ const TIMESTAMPS_BYTES: u32 = 12;
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// ns-2's default.
 const NS2_MSS_BYTES: u32 = 1000;
+/// The largest IPv4 packet.
+const MOST_BYTES: u32 = 65_535;
 /// As much as an IPv4 packet without data can have.
 const MOST_ACK_BYTES: u32 = 100;
 
@@ -33,6 +35,9 @@ const DYNAMIC: [u64; 3] = [2, 5, 9];
 const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
 /// β of the files of the HTTP paper.
 const PARETO_SHAPE: f64 = 1.5;
+/// Up to 1 there is no mean, and far above 2 all files are of one size.
+const LEAST_SHAPE: f64 = 1.001;
+const MOST_SHAPE: f64 = 50.0;
 
 /// A setting, if there is one.
 macro_rules! take {
@@ -41,6 +46,33 @@ macro_rules! take {
             $into = $from(given.value);
         }
     };
+}
+
+/// The same, where not every value can be.
+macro_rules! take_checked {
+    ($into:expr, $layers:ident.$key:ident, $check:expr) => {
+        if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
+            $into = given.check($check)?;
+        }
+    };
+}
+
+/// A number of packets above zero.
+fn some(packets: &Quantity<Packets>) -> std::result::Result<u32, &'static str> {
+    if packets.value == 0 {
+        Err("found none, expected at least 1 packet")
+    } else {
+        Ok(packets.value)
+    }
+}
+
+/// A length of time above zero.
+fn positive(span: &Quantity<Duration>) -> std::result::Result<Span, &'static str> {
+    if span.value == Span::ZERO {
+        Err("found no time at all, expected more")
+    } else {
+        Ok(span.value)
+    }
 }
 
 /// A flow of TCP without its ways.
@@ -56,7 +88,7 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
     let tcp = spec(key, table, &layers, like)?;
     let (start, stop) = times(key, table)?;
     let work = match table.source {
-        SourceName::Web => Work::Files(files(table, like, &tcp)),
+        SourceName::Web => Work::Files(files(key, table, like, &tcp)?),
         _ => Work::Transfer(table.volume.as_ref().map(|volume| volume.value)),
     };
     let flow = TcpFlowSpec {
@@ -121,15 +153,16 @@ fn spec(
         CongestionName::Newreno => Algorithm::NewReno,
         CongestionName::Cubic => Algorithm::Cubic,
     });
-    take!(tcp.sender.window_segments, layers.window, |window: &Quantity<Packets>| window.value);
-    take!(tcp.sender.initial_window, layers.initial_window, |window: &Quantity<Packets>| {
-        InitialWindow::Segments(window.value)
+    take_checked!(tcp.sender.window_segments, layers.window, some);
+    take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
+        some(window).map(InitialWindow::Segments)
     });
-    take!(tcp.receiver.acknowledge, layers.ack_every, |every: &AckEveryValue| match *every {
-        AckEveryValue::Fixed(n) => AckEvery::Fixed(n),
-        AckEveryValue::Named(AckScheme::Dynamic) => AckEvery::Dynamic(DYNAMIC),
+    take_checked!(tcp.receiver.acknowledge, layers.ack_every, |every| match *every {
+        AckEveryValue::Fixed(0) => Err("found 0, expected at least 1"),
+        AckEveryValue::Fixed(n) => Ok(AckEvery::Fixed(n)),
+        AckEveryValue::Named(AckScheme::Dynamic) => Ok(AckEvery::Dynamic(DYNAMIC)),
     });
-    take!(tcp.receiver.delay, layers.ack_delay, |delay: &Quantity<Duration>| delay.value);
+    take_checked!(tcp.receiver.delay, layers.ack_delay, positive);
     take!(tcp.receiver.timer, layers.ack_timer, |name: &AckTimerName| match name {
         AckTimerName::Segment => AckTimer::Segment,
         AckTimerName::Ticks => AckTimer::Ticks,
@@ -141,7 +174,15 @@ fn spec(
     take!(tcp.timestamps, layers.timestamps, |&given: &bool| given.then_some(TIMESTAMP_CLOCK));
     take!(tcp.sender.limited_transmit, layers.limited_transmit, |&limited: &bool| limited);
     take!(tcp.sender.nagle, layers.nagle, |&nagle: &bool| nagle);
-    take!(tcp.sender.rto.shortest, layers.min_rto, |least: &Quantity<Duration>| least.value);
+    let longest = tcp.sender.rto.longest;
+    take_checked!(tcp.sender.rto.shortest, layers.min_rto, |least: &Quantity<Duration>| {
+        match positive(least) {
+            Ok(least) if least > longest => {
+                Err(format!("expected no more than the longest, {}", longest.as_secs_f64()) + " s")
+            }
+            other => other.map_err(str::to_owned),
+        }
+    });
     take!(tcp.sender.pacing, layers.pacing, |&paced: &bool| if paced {
         LINUX
     } else {
@@ -165,39 +206,59 @@ fn mss_bytes(
             let problem = "the size of packets is given too; leave one of them out";
             return wrong(given.key, problem);
         }
-        (None, Some(given)) => return Ok(given.value.value),
+        (None, Some(given)) => {
+            let most = MOST_BYTES - headers;
+            return given.check(|mss| match mss.value {
+                bytes if (1..=most).contains(&bytes) => Ok(bytes),
+                _ => Err(format!("found {:?}, expected 1 B to {most} B", mss.text)),
+            });
+        }
         (Some(size), None) => size.value,
         (None, None) if like == TcpName::Ns2 => NS2_MSS_BYTES + headers,
         (None, None) => SIZE_BYTES,
     };
     match size.checked_sub(headers) {
-        Some(bytes) if bytes > 0 => Ok(bytes),
+        Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),
         _ => {
-            let problem =
-                format_args!("found {size} B, expected more than {headers} B, the headers of TCP");
+            let problem = format_args!(
+                "found {size} B, expected more than {headers} B, the headers of TCP, and at most \
+                 {MOST_BYTES} B"
+            );
             wrong(format_args!("{key}.size"), problem)
         }
     }
 }
 
 /// What a user of the web asks for.
-fn files(table: &FlowTable, like: TcpName, tcp: &TcpSpec) -> FilesSpec {
+fn files(key: &str, table: &FlowTable, like: TcpName, tcp: &TcpSpec) -> Result<FilesSpec> {
     let web = table.web.as_ref();
-    let shape = web.and_then(|web| web.shape).unwrap_or(PARETO_SHAPE);
+    let shape = web.and_then(|web| web.shape);
     let law = match web.and_then(|web| web.law).unwrap_or(SizeLawName::Exponential) {
         SizeLawName::Constant => SizeLaw::Constant,
         SizeLawName::Exponential => SizeLaw::Exponential,
-        SizeLawName::Pareto => SizeLaw::Pareto(shape),
+        SizeLawName::Pareto => SizeLaw::Pareto(shape.unwrap_or(PARETO_SHAPE)),
     };
+    let problem = match (shape, law) {
+        (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
+            Some("only law = \"pareto\" has a shape; leave it out".to_owned())
+        }
+        (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
+            Some(format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"))
+        }
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return wrong(format_args!("{key}.web.shape"), problem);
+    }
     let whole = web.and_then(|web| web.whole_segments).unwrap_or(like == TcpName::Ns2);
-    FilesSpec {
+    Ok(FilesSpec {
         mean_bytes: web.and_then(|web| web.file_size.as_ref()).map_or(30_000, |size| size.value),
         law,
         unit_bytes: if whole { tcp.mss_bytes } else { 1 },
         think: web
             .and_then(|web| web.think_time.as_ref())
             .map_or(Span::from_secs(10), |think| think.value),
-    }
+    })
 }
 
 /// What the receiver tells of, in link-layer acknowledgements.

@@ -181,7 +181,8 @@ fn category() -> impl Strategy<Value = CategoryConfig> {
     )
 }
 
-fn queue() -> impl Strategy<Value = QueueSpec> {
+/// A queue, now and then one without room.
+pub fn queue() -> impl Strategy<Value = QueueSpec> {
     let limit = select(vec![
         Limit::Packets(1),
         Limit::Packets(2),

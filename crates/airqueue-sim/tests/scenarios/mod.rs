@@ -1,6 +1,35 @@
 //! Scenarios for tests.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use airqueue_sim::scenario::Scenario;
 use serde_json::{Value, json};
+
+/// `scenario` with `value` at `key`, such as `flows[0].size`; `null` takes the key out.
+pub fn set(mut scenario: Value, key: &str, value: Value) -> Value {
+    let pointer = format!("/{}", key.replace(['.', '['], "/").replace(']', ""));
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    let parent = scenario.pointer_mut(parent).unwrap_or_else(|| panic!("{key} has no parent"));
+    match (parent, value) {
+        (Value::Object(map), Value::Null) => drop(map.remove(last)),
+        (Value::Object(map), value) => drop(map.insert(last.to_owned(), value)),
+        (Value::Array(list), value) => list[last.parse::<usize>().unwrap()] = value,
+        (other, _) => panic!("{key} is in {other}"),
+    }
+    scenario
+}
+
+/// The refusal of a scenario.
+///
+/// # Panics
+///
+/// If it passes.
+pub fn refusal_of(scenario: Value) -> String {
+    match Scenario::from_json(&scenario.to_string()) {
+        Ok(_) => panic!("not refused: {scenario}"),
+        Err(error) => error.to_string(),
+    }
+}
 
 /// A scenario with most of the keys that there are.
 pub fn full() -> Value {
@@ -48,6 +77,45 @@ pub fn full() -> Value {
              "phy_rate": "12 Mb/s", "start": "1 ms", "stop": "1.5 s"},
             {"name": "legacy", "from": "old", "to": "ap", "source": "cbr", "packet_rate": "50 packets/s"},
             {"name": "there", "from": "far1", "to": "far2"}
+        ]
+    })
+}
+
+/// A scenario with hosts on cables, flows over several hops and TCP, with most of the keys of these.
+pub fn networked() -> Value {
+    json!({
+        "duration": "1 s",
+        "warm_up": "10 ms",
+        "phy": {"standard": "802.11g", "rate": "54 Mb/s"},
+        "mac": {"access": "edca"},
+        "medium": {"ranges": {"decode": "250 m", "sense": "550 m"}},
+        "stations": [
+            {"name": "ap", "position": ["0 m", "0 m"], "queue": {"limit": "75 kB"}},
+            {"name": "sta", "count": 2, "circle": "10 m", "queue": {"discipline": "rdqm"}},
+            {"name": "lost", "position": ["400 m", "0 m"]},
+            {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf"}}
+        ],
+        "hosts": [
+            {"name": "server", "link": "ap", "rate": "100 Mb/s", "delay": "5 ms",
+             "queue": {"limit": "100 packets", "ring": "2 packets"}},
+            {"name": "far", "count": 2, "link": "server", "delay": ["10 ms", "20 ms"]},
+            {"name": "near", "link": "ap", "delay": "1 ms"}
+        ],
+        "tcp": {"window": "40 packets", "ack_every": 2, "min_rto": "300 ms", "ack_delay": "100 ms"},
+        "flows": [
+            {"name": "down", "from": "server", "to": "sta", "source": "tcp", "ack_category": "vi",
+             "rdqm": true, "rdqm_rtt_kind": "smoothed", "tcp": {"congestion": "cubic", "pacing": true}},
+            {"name": "page", "from": "far1", "to": "sta1", "source": "web", "start": "1 ms",
+             "stop": "900 ms", "tcp": {"like": "ns2", "initial_window": "4 packets", "mss": "500 B"},
+             "web": {"file_size": "20 kB", "law": "pareto", "shape": 1.5, "think_time": "10 ms"}},
+            {"name": "up", "from": "sta2", "to": "far2", "source": "tcp", "volume": "100 kB",
+             "size": "1000 B", "ecn": true, "tcp": {"like": "linux", "ack_every": "dynamic"}},
+            {"name": "relayed", "from": "sta1", "to": "sta2", "via": ["ap"], "source": "poisson",
+             "rate": "200 kb/s", "size": "200 B", "category": "vo"},
+            {"name": "wired", "from": "far1", "to": "near", "source": "tcp", "volume": "1 MB"},
+            {"name": "stream", "from": "near", "to": "server", "source": "cbr", "rate": "1 Mb/s"},
+            {"name": "probe", "from": "server", "to": "old", "source": "external"},
+            {"name": "legacy", "from": "old", "to": "near", "size": "500 B"}
         ]
     })
 }

@@ -4,7 +4,10 @@ use super::RttName;
 use crate::scenario::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
 use crate::scenario::table::Table;
 use schemars::JsonSchema;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 use super::QueueTable;
 
@@ -30,13 +33,35 @@ pub(in crate::scenario) struct HostTable {
 }
 
 /// A delay, or one for each member of a group.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a duration, such as \"120 ms\", or a list of them")]
+#[derive(Clone, Debug, JsonSchema)]
+#[serde(untagged)]
 pub(in crate::scenario) enum Delays {
     /// The same for all.
     All(Quantity<Duration>),
     /// One for each, in their order.
     Each(Vec<Quantity<Duration>>),
+}
+
+struct DelaysVisitor;
+
+/// Other than derived code this says what is wrong with a delay.
+impl<'de> Visitor<'de> for DelaysVisitor {
+    type Value = Delays;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a length of time, such as \"120 ms\", or a list of them")
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Delays, E> {
+        Quantity::parse(text).map(Delays::All).map_err(E::custom)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Delays, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Delays::Each)
+    }
+}
+
+impl<'de> Deserialize<'de> for Delays {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Delays, D::Error> {
+        deserializer.deserialize_any(DelaysVisitor)
+    }
 }
 
 /// A TCP connection, both ends. A key that is left out of a flow's table is taken from the table of all flows.
@@ -114,7 +139,7 @@ pub(in crate::scenario) enum AckTimerName {
 
 /// How many segments an acknowledgement answers.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a whole number, at least 1, or \"dynamic\"")]
+#[serde(untagged, expecting = "expected a whole number, at least 1, or \"dynamic\"")]
 pub(in crate::scenario) enum AckEveryValue {
     /// Always so many.
     Fixed(#[schemars(range(min = 1))] u32),

@@ -1,0 +1,270 @@
+//! What is true of every network of stations, cables and TCP, whatever is in it.
+
+mod cells;
+mod random_networks;
+mod random_ways;
+
+use airqueue_core::{Payload, Seed, Span, Time};
+use airqueue_sim::network::{
+    FlowSpec, Hop, Network, NetworkSpec, Node, QueueId, TcpFlowSpec, Traffic, WireSpec, Work,
+};
+use airqueue_sim::outcome::Outcome;
+use airqueue_sim::wlan::FlowTally;
+use proptest::prelude::*;
+use random_networks::{STOP, drained};
+use random_ways::{wired_networks, wired_transfers};
+
+/// How far the books of each way are from what is on it, there and back: nothing, if counting began with the
+/// first packet.
+fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
+    let of = |tally: &FlowTally, under_way: u64| {
+        let FlowTally { offered, dropped, given_up, delivered, .. } = tally;
+        let out =
+            [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
+        i128::from(under_way) - (i128::from(offered.packets) - out)
+    };
+    let ways = network.under_way().into_iter().zip(network.acknowledgements_under_way());
+    ways.enumerate()
+        .map(|(flow, (there, back))| {
+            let acks = network.acknowledgements(flow).unwrap_or_default();
+            assert!(matches!(spec.flows[flow].traffic, Traffic::Tcp(_)) || back == 0);
+            [of(&network.flow(flow), there), of(&acks, back)]
+        })
+        .collect()
+}
+
+/// What became of packets from outside: how many of each flow have been offered, and the numbers of those that
+/// met their fate, those that arrived among them.
+#[derive(Default)]
+struct Fates {
+    offered: Vec<u32>,
+    met: Vec<Vec<u32>>,
+    last_delivered: Vec<Option<u32>>,
+}
+
+impl Fates {
+    fn new(flows: usize) -> Fates {
+        Fates {
+            offered: vec![0; flows],
+            met: vec![Vec::new(); flows],
+            last_delivered: vec![None; flows],
+        }
+    }
+
+    /// Two packets more for each flow that gets its packets from outside.
+    fn offer(&mut self, network: &mut Network, spec: &NetworkSpec) {
+        for (flow, of) in spec.flows.iter().enumerate() {
+            if matches!(of.traffic, Traffic::External { .. }) {
+                for size in [300, 1500] {
+                    network.offer(flow, size, Payload(self.offered[flow]));
+                    self.offered[flow] += 1;
+                }
+            }
+        }
+    }
+
+    /// Each is told of once, and packets arrive in the order in which they were offered.
+    fn listen(&mut self, network: &mut Network) -> Result<(), TestCaseError> {
+        for outcome in network.outcomes() {
+            let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
+                outcome;
+            let (flow, number) = (packet.flow as usize, packet.payload.0);
+            self.met[flow].push(number);
+            if let Outcome::Delivered(_) = outcome {
+                prop_assert!(Some(number) > self.last_delivered[flow], "the order of packets");
+                self.last_delivered[flow] = Some(number);
+            }
+        }
+        Ok(())
+    }
+
+    fn all_met(mut self) -> Result<(), TestCaseError> {
+        for (offered, met) in self.offered.into_iter().zip(&mut self.met) {
+            met.sort_unstable();
+            prop_assert_eq!(&*met, &(0..offered).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+}
+
+/// A kept segment for each packet of TCP on its way, if no packet is inside a station.
+fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+    if spec.station_delay > Span::ZERO {
+        return Ok(());
+    }
+    let ways = network.under_way().into_iter().zip(network.acknowledgements_under_way());
+    let of_tcp = ways.zip(&spec.flows).filter(|(_, of)| matches!(of.traffic, Traffic::Tcp(_)));
+    let packets: u64 = of_tcp.map(|((there, back), _)| there + back).sum();
+    prop_assert_eq!(network.segments_kept() as u64, packets);
+    Ok(())
+}
+
+/// No TCP delivers more than its application has written, or than was sent.
+fn tcp_books(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+    for (flow, of) in spec.flows.iter().enumerate() {
+        let (Traffic::Tcp(tcp), Some(tally)) = (&of.traffic, network.tcp(flow)) else { continue };
+        prop_assert!(tally.retransmitted <= tally.segments);
+        if spec.wlan.warm_up > Time::ZERO {
+            continue;
+        }
+        let most = tally.segments * u64::from(tcp.tcp.mss_bytes);
+        prop_assert!(tally.delivered_bytes <= most);
+        if let Work::Transfer(Some(bytes)) = tcp.work {
+            prop_assert!(tally.delivered_bytes <= bytes);
+            let ended = tally.sessions.took.count;
+            prop_assert!(ended == 0 || (ended, tally.delivered_bytes) == (1, bytes));
+        }
+        let sent = network.flow(flow).offered.packets;
+        prop_assert!(tally.segments <= sent, "{} segments in {sent} packets", tally.segments);
+    }
+    Ok(())
+}
+
+/// The books of the queues in front of wires at the end.
+fn wire_books(network: &mut Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+    for wire in 0..spec.wires.len() {
+        let tally = network.queue(QueueId::Wire(wire), network.now());
+        prop_assert_eq!(network.waiting(QueueId::Wire(wire)), (0, 0));
+        prop_assert_eq!(tally.waited.count, tally.taken.packets);
+        if spec.wlan.warm_up == Time::ZERO {
+            let out = tally.dropped.packets + tally.taken.packets;
+            prop_assert_eq!(tally.offered.packets, out);
+        }
+    }
+    Ok(())
+}
+
+/// Runs a network to its end, and looks at its books on the way.
+fn run(spec: &NetworkSpec, seed: Seed) -> Result<Network, TestCaseError> {
+    let mut network = Network::new(spec, seed).expect("what is drawn can be built");
+    let mut fates = Fates::new(spec.flows.len());
+    let mut known = vec![[0; 2]; spec.flows.len()];
+    for step in 0..=30 {
+        let at = Time::ZERO + Span::from_millis(step * 5);
+        network.run_until(at);
+        if at == spec.wlan.warm_up {
+            known = missing(&network, spec);
+        }
+        prop_assert_eq!(missing(&network, spec), known.clone(), "at {}", at);
+        segments_fit(&network, spec)?;
+        if at < STOP {
+            fates.offer(&mut network, spec);
+        }
+        fates.listen(&mut network)?;
+    }
+    network.run_until(drained());
+    fates.listen(&mut network)?;
+    fates.all_met()?;
+    prop_assert_eq!(missing(&network, spec), known);
+    tcp_books(&network, spec)?;
+    wire_books(&mut network, spec)?;
+    Ok(network)
+}
+
+/// All that a network shows of its first flows.
+fn seen(network: &Network, flows: usize) -> String {
+    let of = |flow: usize| {
+        let acks = network.acknowledgements(flow);
+        (network.flow(flow), acks, network.tcp(flow), network.delivered_ever(flow))
+    };
+    let under_way = &network.under_way()[..flows];
+    format!("{under_way:?} {:?}", (0..flows).map(of).collect::<Vec<_>>())
+}
+
+/// Runs a network, in one go or stopping on the way.
+fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
+    let mut network = Network::new(spec, Seed(seed)).expect("what is drawn can be built");
+    for piece in 1..=pieces {
+        network.run_until(Time::from_nanos(200_000_000 * piece / pieces));
+    }
+    network
+}
+
+/// The network, and on a cable of their own two flows more.
+fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
+    let mut more = spec.clone();
+    let wire = Hop::Wire(more.wires.len());
+    more.wires.push(WireSpec {
+        name: "elsewhere".into(),
+        rate: airqueue_core::DataRate::from_bps(3_000_000),
+        delay: Span::from_millis(1),
+        queue: None,
+    });
+    let mut flow = |name: &str, traffic: Traffic| {
+        let (from, to) = (Node::Host(2), Node::Host(3));
+        more.flows.push(FlowSpec { name: name.into(), from, to, route: vec![wire], traffic });
+    };
+    let source = airqueue_transport::traffic::SourceSpec {
+        arrivals: airqueue_transport::traffic::Arrivals::Poisson(
+            airqueue_core::DataRate::from_bps(1_000_000).unwrap(),
+        ),
+        size_bytes: 500,
+        start: Time::ZERO,
+        stop: STOP,
+    };
+    flow("packets", Traffic::Source { source, ecn: airqueue_core::Ecn::NotEct });
+    flow("segments", Traffic::Tcp(Box::new(TcpFlowSpec { back: vec![wire], ..tcp.clone() })));
+    more
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn a_random_network_keeps_every_rule(spec in wired_networks(), seed: u64) {
+        let network = run(&spec, Seed(seed))?;
+        prop_assert_eq!(network.next_at(), None, "events are pending");
+        prop_assert_eq!(network.under_way(), vec![0; spec.flows.len()]);
+        prop_assert_eq!(network.acknowledgements_under_way(), vec![0; spec.flows.len()]);
+        prop_assert_eq!(network.segments_kept(), 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn stopping_on_the_way_changes_nothing(
+        spec in wired_networks(), seed: u64, pieces in 2i64..500,
+    ) {
+        let flows = spec.flows.len();
+        let at_once = seen(&run_in_pieces(&spec, seed, 1), flows);
+        prop_assert_eq!(seen(&run_in_pieces(&spec, seed, pieces), flows), at_once);
+    }
+
+    #[test]
+    fn flows_elsewhere_change_nothing(
+        spec in wired_networks(), (_, others) in wired_transfers(), seed: u64,
+    ) {
+        let flows = spec.flows.len();
+        let alone = seen(&run_in_pieces(&spec, seed, 1), flows);
+        let both = run_in_pieces(&with_others(&spec, &others[0]), seed, 1);
+        prop_assert_eq!(seen(&both, flows), alone);
+    }
+
+    /// Whatever queues drop, what was written arrives, all of it and once.
+    #[test]
+    fn transfers_arrive_whole((wires, transfers) in wired_transfers(), seed: u64) {
+        let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);
+        let mut spec = NetworkSpec::radio(nobody);
+        let route: Vec<Hop> = (0..wires.len()).map(Hop::Wire).collect();
+        let flow = |tcp: &TcpFlowSpec| FlowSpec {
+            name: "transfer".into(),
+            from: Node::Host(0),
+            to: Node::Host(1),
+            route: route.clone(),
+            traffic: Traffic::Tcp(Box::new(tcp.clone())),
+        };
+        spec.flows.extend(transfers.iter().map(flow));
+        spec.wires = wires;
+        let mut network = Network::new(&spec, Seed(seed)).unwrap();
+        network.run_until(cells::at(100_000));
+        for (flow, tcp) in transfers.iter().enumerate() {
+            let tally = network.tcp(flow).unwrap();
+            prop_assert_eq!(Work::Transfer(Some(tally.delivered_bytes)), tcp.work);
+            prop_assert_eq!(tally.sessions.took.count, 1);
+        }
+        prop_assert_eq!(network.segments_kept(), 0);
+        prop_assert_eq!(network.next_at(), None, "events are pending");
+    }
+}

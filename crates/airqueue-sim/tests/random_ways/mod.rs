@@ -1,0 +1,184 @@
+//! Ways drawn at random, over the air of a random network and through cables, and what takes them.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use super::random_networks::{STOP, networks, queue};
+use airqueue_core::{DataRate, Ecn, Span, Time};
+use airqueue_qdisc::DropFrom;
+use airqueue_sim::network::{
+    FlowSpec, Hop, NetworkSpec, Node, RttKind, TcpFlowSpec, Traffic, WireSpec, Work,
+};
+use airqueue_sim::wlan::{self, Discipline, QueueSpec, WlanSpec};
+use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
+use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// The radio of a random network with more to do: cables, and flows over several hops, TCP's among them.
+/// What makes packets stops at [`STOP`].
+pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
+    let wires = prop::collection::vec(wire(), 1..=6);
+    let flows = prop::collection::vec(flow(), 1..=8);
+    let delay = select(vec![Span::ZERO, Span::ZERO, Span::from_micros(25)]);
+    (networks(), wires, flows, delay).prop_map(|(wlan, wires, flows, station_delay)| {
+        let mut network = NetworkSpec::radio(wlan.clone());
+        network.station_delay = station_delay;
+        network.wires.extend(wires.into_iter().enumerate().map(|(at, wire)| WireSpec {
+            name: format!("wire {at}"),
+            // The first makes all ways take time.
+            rate: wire.rate.or((at == 0).then_some(rate(2000))),
+            ..wire
+        }));
+        for (at, flow) in flows.iter().enumerate() {
+            add(&mut network, &wlan, at, flow);
+        }
+        network
+    })
+}
+
+/// Cables in a row, and a transfer through them and back.
+pub fn wired_transfers() -> impl Strategy<Value = (Vec<WireSpec>, Vec<TcpFlowSpec>)> {
+    let wires = prop::collection::vec(wire(), 2..=5);
+    (wires, prop::collection::vec((tcp(), 1u64..200_000), 1..=4)).prop_map(|(mut wires, flows)| {
+        wires[0].rate.get_or_insert(rate(2000));
+        // Whatever comes first, something gets through.
+        for queue in wires.iter_mut().filter_map(|wire| wire.queue.as_mut()) {
+            *queue = QueueSpec::new(airqueue_core::Limit::Packets(3));
+        }
+        let (first, last) = (Hop::Wire(0), Hop::Wire(wires.len() - 1));
+        let flow = |(tcp, bytes)| TcpFlowSpec {
+            back: vec![last, first],
+            work: Work::Transfer(Some(bytes)),
+            stop: Time::MAX,
+            ..tcp
+        };
+        (wires, flows.into_iter().map(flow).collect())
+    })
+}
+
+fn rate(kbps: u64) -> DataRate {
+    DataRate::from_bps(kbps * 1000).unwrap()
+}
+
+fn wire() -> impl Strategy<Value = WireSpec> {
+    let rates = prop::option::of((200u64..50_000).prop_map(rate));
+    let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
+    (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
+        let kept = |queue: QueueSpec| match queue.discipline {
+            // Nobody would tell it of airtime.
+            Discipline::Mac80211(_) => {
+                QueueSpec { discipline: Discipline::DropTail(DropFrom::Head), ..queue }
+            }
+            _ => queue,
+        };
+        let queue = queue.filter(|_| rate.is_some()).map(kept);
+        WireSpec { name: String::new(), rate, delay, queue }
+    })
+}
+
+/// A flow whose hops are still to be found: `false` is a cable.
+#[derive(Clone, Debug)]
+struct Flow {
+    there: Vec<(bool, Index)>,
+    back: Vec<(bool, Index)>,
+    source: SourceSpec,
+    tcp: Option<TcpFlowSpec>,
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    let hops = || prop::collection::vec(any::<(bool, Index)>(), 1..=4);
+    let arrivals = prop_oneof![
+        Just(Arrivals::External),
+        (50u64..5000).prop_map(|kbps| Arrivals::Constant(rate(kbps))),
+        (50u64..5000).prop_map(|kbps| Arrivals::Poisson(rate(kbps))),
+    ];
+    let size = select(vec![40u32, 250, 1000]);
+    (hops(), hops(), arrivals, size, 0i64..60, prop::option::of(tcp())).prop_map(
+        |(there, back, arrivals, size_bytes, start_ms, tcp)| {
+            let start = Time::ZERO + Span::from_millis(start_ms);
+            let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
+            Flow { there, back, source, tcp }
+        },
+    )
+}
+
+fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
+    let kinds = select(vec![TcpSpec::standard(900), TcpSpec::linux(500), TcpSpec::ns2(1000)]);
+    let timer = select(vec![AckTimer::Segment, AckTimer::Ticks]);
+    let every = select(vec![AckEvery::Fixed(1), AckEvery::Fixed(3), AckEvery::Dynamic([2, 5, 9])]);
+    let algorithm = select(vec![Algorithm::NewReno, Algorithm::Cubic]);
+    let opening = select(vec![Opening::BySender, Opening::ByReceiver, Opening::Open]);
+    let files = FilesSpec {
+        mean_bytes: 8000,
+        law: SizeLaw::Exponential,
+        unit_bytes: 1,
+        think: Span::from_millis(3),
+    };
+    let work = select(vec![
+        Work::Transfer(None),
+        Work::Transfer(Some(1)),
+        Work::Transfer(Some(30_000)),
+        Work::Files(files),
+        Work::Files(FilesSpec { think: Span::ZERO, ..files }),
+    ]);
+    let reports = select(vec![None, Some(RttKind::Base), Some(RttKind::Smoothed)]);
+    let all = (kinds, (every, timer), algorithm, opening, any::<[bool; 3]>(), 1u32..40);
+    (all, work, reports, 0i64..60).prop_map(|(all, work, reports, start_ms)| {
+        let (mut tcp, (every, timer), algorithm, opening, [sack, ecn, closes], window) = all;
+        (tcp.receiver.acknowledge, tcp.receiver.timer) = (every, timer);
+        tcp.sender.congestion = algorithm;
+        tcp.sender.window_segments = window;
+        tcp.sender.rto.shortest = Span::from_millis(20);
+        (tcp.opening, tcp.sack, tcp.ecn) = (opening, sack, ecn);
+        TcpFlowSpec {
+            tcp,
+            back: Vec::new(),
+            work,
+            closes: closes && opening != Opening::Open,
+            start: Time::ZERO + Span::from_millis(start_ms),
+            stop: STOP,
+            reports,
+        }
+    })
+}
+
+/// Adds a flow, with a hop of its own for each time that it is on the air.
+fn add(network: &mut NetworkSpec, radio: &WlanSpec, at: usize, flow: &Flow) {
+    let fed = |source: SourceSpec| SourceSpec { arrivals: Arrivals::External, ..source };
+    let mut hops = |way: &[(bool, Index)]| -> Vec<Hop> {
+        let hop = |&(air, index): &(bool, Index)| {
+            if !air || radio.flows.is_empty() {
+                return Hop::Wire(index.index(network.wires.len()));
+            }
+            let like = index.get(&radio.flows);
+            let source = SourceSpec { size_bytes: 1500, ..fed(like.source) };
+            let name = format!("hop of {at}");
+            network.wlan.flows.push(wlan::FlowSpec {
+                name,
+                source,
+                collected: true,
+                ..like.clone()
+            });
+            Hop::Radio(network.wlan.flows.len() - 1)
+        };
+        way.iter().map(hop).collect()
+    };
+    let mut route = hops(&flow.there);
+    let ecn = if flow.source.size_bytes == 250 { Ecn::Ect } else { Ecn::NotEct };
+    let traffic = match &flow.tcp {
+        Some(tcp) => {
+            route.push(Hop::Wire(0));
+            Traffic::Tcp(Box::new(TcpFlowSpec { back: hops(&flow.back), ..tcp.clone() }))
+        }
+        None if flow.source.arrivals == Arrivals::External => Traffic::External { ecn },
+        None => match route[0] {
+            Hop::Wire(_) => Traffic::Source { source: flow.source, ecn },
+            Hop::Radio(first) => {
+                network.wlan.flows[first].source = flow.source;
+                Traffic::Radio
+            }
+        },
+    };
+    let (from, to) = (Node::Host(0), Node::Host(1));
+    network.flows.push(FlowSpec { name: format!("way {at}"), from, to, route, traffic });
+}
