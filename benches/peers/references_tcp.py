@@ -216,10 +216,10 @@ def points() -> Iterator[TcpPoint]:
     yield sessions(21, "exponential", 1000)
     yield from (uploads(3, 0), uploads(6, 0), uploads(3, 3))
     yield from more_persistent((1, 2, 3, 5, 10))
-    for nodes, window in ((2, 1), (2, 1000), (6, 1), (6, 1000), (16, 1), (16, 1000), (21, 1)):
-        yield sessions(nodes, "exponential", window)
     for queue_frames in (50, 500, 200):
         yield delays(queue_frames)
+    for nodes, window in ((2, 1), (2, 1000), (6, 1), (6, 1000), (16, 1), (16, 1000), (21, 1)):
+        yield sessions(nodes, "exponential", window)
     for nodes in (2, 11, 21, 6, 16):
         for window in (1, 1000):
             yield sessions(nodes, "pareto", window, 40.0)
