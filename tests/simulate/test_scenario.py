@@ -97,7 +97,7 @@ to = "ap"
         (GOOD.replace("count = 2", "count = 0"), "stations[1].count: found 0, expected at least 1"),
         (
             GOOD.replace('to = "ap"', 'to = "app"'),
-            'flows[0].to: there is no station or group "app"',
+            'flows[0].to: there is no station, host or group "app"',
         ),
         ("duration = 3\n" + GOOD, "duration: 3 has no unit"),
         ("duration = 1979-05-27\n" + GOOD, "duration: datetime.date(1979, 5, 27); expected text"),
