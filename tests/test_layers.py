@@ -33,6 +33,7 @@ MAY_USE = {
         "airqueue-qdisc",
         "airqueue-probe",
         "airqueue-wifi",
+        "airqueue-transport",
         "airqueue-sim",
         "airqueue-host",
     },

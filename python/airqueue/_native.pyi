@@ -172,6 +172,27 @@ def serve(
     Equal lengths, times that do not decrease. What is wrong with the table is a `ValueError`.
     """
 
+class CodecDict(TypedDict):
+    ie: float
+    bpl: float
+    frame_s: float
+    lookahead_s: float
+    frames_per_packet: int
+    rate_bps: float
+
+Floats = npt.NDArray[np.float64]
+
+def voice_codecs() -> dict[str, CodecDict]:
+    """Codecs of calls by their names, of which the functions below take one."""
+
+def voice_coding_delay(name: str, frames: Floats) -> Floats: ...
+def voice_delay_impairment(mouth_to_ear_s: Floats) -> Floats: ...
+def voice_loss_impairment(name: str, loss: Floats, burst_ratio: Floats) -> Floats: ...
+def voice_r_factor(name: str, mouth_to_ear_s: Floats, loss: Floats, burst_ratio: Floats) -> Floats:
+    """R of calls; the arrays of these functions have equal shapes, and what is in them is checked."""
+
+def voice_mos(r: Floats, as_printed: bool) -> Floats: ...
+
 class SimulatedPath:
     """The same endpoints over a simulated bottleneck or access point, on a virtual clock."""
 

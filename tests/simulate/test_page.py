@@ -47,8 +47,10 @@ def test_every_word_is_explained():
 
 
 def test_every_figure_is_explained():
-    tcp = cell(stations=2, duration="50 ms", overrides={"flows.0.source": "tcp"})
-    run = next(iter(tcp.simulate(replications=1).runs.values()))
+    call = {"from": "ap", "to": "sta", "source": "voice"}
+    flows = {"flows.up.source": "tcp", "flows.down": call}
+    network = cell(stations=2, direction="both", duration="50 ms", overrides=flows)
+    run = next(iter(network.simulate(replications=1).runs.values()))
     figures = {*run["medium"]}
     for kind in KINDS:
         figures |= {*next(iter(run[kind].values()))}

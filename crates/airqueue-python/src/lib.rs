@@ -8,6 +8,7 @@ mod path;
 mod scenario;
 mod server;
 mod shaped;
+mod voice;
 
 use pyo3::prelude::*;
 
@@ -41,4 +42,9 @@ mod _native {
     use super::server::PyServer;
     #[pymodule_export]
     use super::shaped::serve;
+    #[pymodule_export]
+    use super::voice::{
+        voice_codecs, voice_coding_delay, voice_delay_impairment, voice_loss_impairment, voice_mos,
+        voice_r_factor,
+    };
 }

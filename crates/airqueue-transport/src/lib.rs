@@ -1,4 +1,5 @@
-//! What end systems do: where packets come from, and TCP, as state machines without a clock.
+//! What end systems do: where packets come from, TCP and calls, as state machines without a clock.
 
 pub mod tcp;
 pub mod traffic;
+pub mod voice;

@@ -23,6 +23,7 @@ SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
         "timeouts",
         "session_mean_s",
     ),
+    "calls": ("mos", "r_factor", "mouth_to_ear_s", "late_ratio"),
     "queues": (
         "length_mean_packets",
         "length_max_packets",

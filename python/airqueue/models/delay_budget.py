@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from airqueue import _native
 from airqueue.felt import CALL_GOOD_S, CALL_LIMIT_S, GAME_ROUND_TRIP_S
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
@@ -71,8 +72,7 @@ def codec_delay_s(
     kind = codec_of(codec)
     n = kind.frames_per_packet if frames_per_packet is None else frames_per_packet
     count = numbers("frames_per_packet", n, at_least=1, whole=True)
-    with np.errstate(over="ignore"):
-        return finished("codec delay", (count + 1.0) * kind.frame_s + kind.lookahead_s)
+    return finished("codec delay", _native.voice_coding_delay(codec, count))
 
 
 def mouth_to_ear_s(

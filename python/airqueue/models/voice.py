@@ -6,13 +6,15 @@
     Ie,eff  = Ie + (95 - Ie) Ppl/(Ppl/BurstR + Bpl)             Ppl in percent
     MOS     = 1 + 0.035 R + 7·10⁻⁶ R (R - 60)(100 - R)          1 below R = 0, 4.5 above 100
 
-All else is at the defaults of G.107, at which R is 93.2 (`R_DEFAULT`) and the delay sensitivity is
+All else is at the defaults of G.107, at which R is 93.2 and the delay sensitivity is
 sT = 1, mT = 100 ms, and the echo is cancelled: Idd is the only term of the delay. Ta, from mouth to
 ear, may be at most 500 ms in G.107; beyond that the formula still answers, without a listening test
 behind it.
 
 Cole and Rosenbluth, *Voice over IP performance monitoring* (CCR 2001), approximate the same by
 straight lines in the delay and a logarithm in the loss.
+
+The equations themselves are the engine's, which rates simulated calls by them.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from airqueue import _native
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import (
     FORMS,
@@ -36,8 +39,6 @@ from airqueue.models.checks import (
 from airqueue.models.errors import ParameterError
 from airqueue.models.roots import increasing_root
 
-R_DEFAULT = 93.2062
-"""What the whole of G.107 gives at its default values, without delay and loss; it prints 93.2."""
 LONGEST_DELAY_S = 0.5
 """Largest Ta that G.107 permits."""
 LARGEST_DELAY_IMPAIRMENT = 50.0
@@ -60,11 +61,7 @@ class Codec:
     rate_bps: float
 
 
-CODECS = {
-    "g711-plc": Codec(0.0, 25.1, 0.01, 0.00375, 2, 64e3),
-    "g729": Codec(10.0, 19.0, 0.01, 0.005, 2, 8e3),
-    "g729a-vad": Codec(11.0, 19.0, 0.01, 0.005, 2, 8e3),
-}
+CODECS = {name: Codec(**values) for name, values in _native.voice_codecs().items()}
 """G.711 with the concealment of its appendix I (10 ms, 3.75 ms of overlap); G.729; G.729A with voice
 activity detection."""
 DEFAULT_CODEC = "g729a-vad"
@@ -84,9 +81,7 @@ def delay_impairment(mouth_to_ear_s: Numbers) -> FloatArray:
     (0.0, 14.8)
     """
     delay = numbers("mouth_to_ear_s", mouth_to_ear_s, at_least=0)
-    x = np.log2(np.maximum(delay, 0.1)) - np.log2(0.1)
-    bracket = _sixth(x) - 3.0 * _sixth(x / 3.0) + 2.0
-    return finished("Idd", np.maximum(0.0, 25.0 * bracket))
+    return finished("Idd", _native.voice_delay_impairment(delay))
 
 
 def loss_impairment(
@@ -102,11 +97,8 @@ def loss_impairment(
     22.45
     """
     lost, burst = _loss_and_burst(loss, burst_ratio)
-    kind = codec_of(codec)
-    percent = 100.0 * lost
-    with np.errstate(over="ignore"):
-        share = percent / (percent / burst + kind.bpl)
-    return finished("Ie,eff", kind.ie + (95.0 - kind.ie) * share)
+    codec_of(codec)
+    return finished("Ie,eff", _native.voice_loss_impairment(codec, lost, burst))
 
 
 def burst_ratio_of(loss_after_success: Numbers, success_after_loss: Numbers) -> FloatArray:
@@ -148,8 +140,8 @@ def r_factor(
         burst_ratio=numbers("burst_ratio", burst_ratio, above=0),
         advantage=numbers("advantage", advantage, at_least=0, at_most=20),
     )
-    impaired = delay_impairment(delay) + loss_impairment(lost, codec, burst)
-    return finished("R", R_DEFAULT - impaired + bonus)
+    codec_of(codec)
+    return finished("R", _native.voice_r_factor(codec, delay, lost, burst) + bonus)
 
 
 def cole_rosenbluth(
@@ -187,9 +179,7 @@ def mos(r: Numbers, form: str = "corrected") -> FloatArray:
     """
     rating = numbers("r", r)
     choice("form", form, FORMS)
-    inside = np.clip(rating, 0.0, 100.0)
-    score = 1.0 + 0.035 * inside + 7e-6 * inside * (inside - 60.0) * (100.0 - inside)
-    return finished("MOS", np.maximum(1.0, score) if form == "corrected" else score)
+    return finished("MOS", _native.voice_mos(rating, form == "printed"))
 
 
 def r_of_mos(score: Numbers) -> FloatArray:
@@ -268,11 +258,6 @@ def largest_loss(
         # Where there is no room left even the loss of everything costs less than what is to spare.
         percent = np.divide(spare * kind.bpl, room, out=np.full_like(spare, 100.0), where=room > 0)
     return finished("loss", np.minimum(100.0, percent) / 100.0)
-
-
-def _sixth(x: FloatArray) -> FloatArray:
-    root: FloatArray = (1.0 + x**6) ** (1.0 / 6.0)
-    return root
 
 
 def _loss_and_burst(loss: Numbers, burst_ratio: Numbers) -> tuple[FloatArray, ...]:

@@ -65,6 +65,11 @@ class Results:
         return self.frame("connections")
 
     @functools.cached_property
+    def calls(self) -> pd.DataFrame:
+        """How good each call is."""
+        return self.frame("calls")
+
+    @functools.cached_property
     def stations(self) -> pd.DataFrame:
         """What each station sent."""
         return self.frame("stations")

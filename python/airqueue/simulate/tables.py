@@ -15,7 +15,13 @@ from airqueue.simulate.errors import ResultsError
 if TYPE_CHECKING:
     from airqueue._native import SeriesDict
 
-KINDS: Final = {"flows": "flow", "connections": "flow", "stations": "station", "queues": "queue"}
+KINDS: Final = {
+    "flows": "flow",
+    "connections": "flow",
+    "calls": "flow",
+    "stations": "station",
+    "queues": "queue",
+}
 """What has names -> what a column of names is called."""
 TABLES: Final = (*KINDS, "medium")
 SERIES: Final = {"flow_series": "flows", "queue_series": "queues"}
@@ -54,7 +60,7 @@ def columns(kind: str, runs: Mapping[int, Run]) -> dict[str, Any]:
 
 
 def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:
-    """Return the replications that the medium's table has, from the rows of all four."""
+    """Return the replications that the medium's table has, from the rows of all."""
     runs: dict[int, dict[str, Any]] = {}
     for row in tables["medium"]:
         figures = dict(row)

@@ -1,6 +1,7 @@
 //! A replication, and what is reported of it.
 
 use super::Scenario;
+use super::calls::{Call, CallFigures};
 use super::error::{ScenarioError, error};
 use crate::network::series::Series;
 use crate::network::{Network, NetworkSpec, QueueId, TcpTally};
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub struct Run {
     pub(super) network: Network,
     pub(super) names: Arc<Names>,
+    calls: Arc<[(usize, Call)]>,
     end: Time,
     pub(super) series: Option<Series>,
 }
@@ -50,6 +52,7 @@ struct Figures<'a> {
     duration_s: f64,
     flows: Named<'a, FlowFigures>,
     connections: Named<'a, ConnectionFigures>,
+    calls: Named<'a, CallFigures>,
     stations: Named<'a, StationFigures>,
     queues: Named<'a, QueueFigures>,
     medium: MediumFigures,
@@ -74,6 +77,8 @@ struct FlowFigures {
     delay_p95_s: Option<f64>,
     delay_p99_s: Option<f64>,
     delay_max_s: Option<f64>,
+    /// As RFC 3550 has it.
+    jitter_s: Option<f64>,
 }
 
 /// What TCP did for a flow.
@@ -195,7 +200,8 @@ impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
         let network = Network::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
-        Ok(Run { network, names: scenario.names.clone(), end, series: None })
+        let (names, calls) = (scenario.names.clone(), scenario.calls.clone());
+        Ok(Run { network, names, calls, end, series: None })
     }
 
     /// The simulated time, from the beginning of the warm-up.
@@ -221,11 +227,11 @@ impl Run {
     /// The figures of the time since counting began, as JSON: `null` where there is nothing to divide by,
     /// and a unit in every name.
     pub fn results(&mut self) -> String {
-        let names = self.names.clone();
+        let (names, calls) = (self.names.clone(), self.calls.clone());
         let now = self.now();
         let seconds = (now - self.network.wlan().counting_since()).as_secs_f64();
         let mut count = Count { network: &mut self.network, now, seconds };
-        let figures = count.figures(&names);
+        let figures = count.figures(&names, &calls);
         serde_json::to_string(&figures).expect("figures are JSON")
     }
 }
@@ -238,7 +244,7 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    fn figures<'n>(&mut self, names: &'n Names) -> Figures<'n> {
+    fn figures<'n>(&mut self, names: &'n Names, calls: &[(usize, Call)]) -> Figures<'n> {
         let stations = names.stations.iter().enumerate();
         let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
         let queues = names.queues.iter();
@@ -248,11 +254,16 @@ impl Count<'_> {
         let flows: Vec<_> =
             flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
         let (connections, all) = self.connections(names);
+        let calls = calls.iter();
+        let calls = calls
+            .map(|&(flow, call)| (&*names.flows[flow], call.figures(&self.network.flow(flow))));
+        let calls = calls.collect();
         let medium = self.medium(names.stations.len(), &flows, &all);
         Figures {
             duration_s: self.seconds,
             flows: Named(flows),
             connections: Named(connections),
+            calls: Named(calls),
             stations: Named(stations),
             queues: Named(queues),
             medium,
@@ -289,6 +300,7 @@ impl Count<'_> {
             delay_p95_s: quantile(0.95),
             delay_p99_s: quantile(0.99),
             delay_max_s: greatest_s(&tally.delay),
+            jitter_s: tally.jitter.mean_s(),
         }
     }
 

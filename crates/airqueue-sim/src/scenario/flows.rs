@@ -1,6 +1,7 @@
 //! The flows of a scenario: those of groups become one for each member.
 
 use super::air::{Air, Wish};
+use super::calls::Call;
 use super::error::{Result, error, wrong};
 use super::file::{FlowTable, SourceName};
 use super::nodes::{Nodes, Part, back};
@@ -25,11 +26,12 @@ pub(super) struct Flows<'a> {
     pub(super) nodes: &'a Nodes<'a>,
 }
 
-/// The flows of a network, and their hops over the air.
+/// The flows of a network, their hops over the air, and which of them are calls.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) flows: Vec<FlowSpec>,
     pub(super) hops: Vec<wlan::FlowSpec>,
+    pub(super) calls: Vec<(usize, Call)>,
 }
 
 /// A flow, while its hops are made.
@@ -98,6 +100,11 @@ impl Flows<'_> {
                 format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
             );
         }
+        let call = Call::new(key, table)?;
+        let first = made.flows.len();
+        made.calls.extend(
+            call.iter().flat_map(|&call| (first..first + count).map(move |flow| (flow, call))),
+        );
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
             let draft = Draft { key, table, name, from, to };

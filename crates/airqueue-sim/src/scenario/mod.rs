@@ -4,6 +4,7 @@
 //! whatever passes can be simulated. [`schema`] describes the same keys to editors.
 
 mod air;
+mod calls;
 mod error;
 mod figures;
 mod file;
@@ -36,6 +37,7 @@ use crate::network::NetworkSpec;
 use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
+use calls::Call;
 use error::error;
 use figures::Names;
 use file::{BehaviourName, File};
@@ -53,6 +55,8 @@ pub struct Scenario {
     duration: Span,
     warm_up: Span,
     names: Arc<Names>,
+    /// The flows that are calls.
+    calls: Arc<[(usize, Call)]>,
 }
 
 /// The longest that can be simulated: thirty years, far from the end of the clock.
@@ -93,7 +97,7 @@ impl Scenario {
         let controls = RateControls::new(file, &stations, &network.phy)?;
         let air =
             Air { file, stations: &stations, phy: &network.phy, rate, reach: &reach, controls };
-        let Made { flows, hops } = Flows { air, nodes: &nodes }.all()?;
+        let Made { flows, hops, calls } = Flows { air, nodes: &nodes }.all()?;
         let wires = nodes.wires;
         let wlan = WlanSpec {
             network,
@@ -107,7 +111,7 @@ impl Scenario {
         };
         let spec = NetworkSpec { wlan, station_delay: station_delay(file.behaviour), wires, flows };
         let names = Arc::new(Names::new(&spec));
-        Ok(Scenario { spec, duration, warm_up, names })
+        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into() })
     }
 
     /// What the engine runs.

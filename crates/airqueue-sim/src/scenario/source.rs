@@ -1,5 +1,6 @@
 //! What makes the packets of a flow that TCP does not govern.
 
+use super::calls::Call;
 use super::error::{Result, error, wrong};
 use super::file::{FlowTable, RttName, SourceName};
 use crate::wlan::RttReport;
@@ -17,6 +18,11 @@ fn size_bytes(table: &FlowTable) -> u32 {
 /// Its source.
 pub(super) fn source(key: &str, table: &FlowTable) -> Result<SourceSpec> {
     let (start, stop) = times(key, table)?;
+    if let Some(call) = Call::new(key, table)? {
+        check_call_keys(key, table)?;
+        let (arrivals, size_bytes) = (call.arrivals(), call.size_bytes());
+        return Ok(SourceSpec { arrivals, size_bytes, start, stop });
+    }
     let size_bytes = size_bytes(table);
     let arrivals = match (table.source, mean_rate(key, table)?) {
         (SourceName::Saturated, None) => Arrivals::Saturated,
@@ -34,7 +40,9 @@ pub(super) fn source(key: &str, table: &FlowTable) -> Result<SourceSpec> {
         (SourceName::Cbr | SourceName::Poisson, None) => {
             return wrong(key, "missing key `rate`, or `packet_rate`");
         }
-        (SourceName::Tcp | SourceName::Web, _) => unreachable!("TCP has no source"),
+        (SourceName::Tcp | SourceName::Web | SourceName::Voice, _) => {
+            unreachable!("neither TCP nor a call gets here")
+        }
     };
     Ok(SourceSpec { arrivals, size_bytes, start, stop })
 }
@@ -97,9 +105,28 @@ fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
 /// By how much the `at`th of `count` flows of a group begins later: flows at a constant rate would else
 /// all send at the same instants.
 pub(super) fn offset(source: &SourceSpec, at: usize, count: usize) -> Span {
-    let Arrivals::Constant(rate) = source.arrivals else { return Span::ZERO };
-    let interval = i128::from(rate.time_for(source.size_bytes).as_nanos());
-    Span::from_nanos((interval * at as i128 / count as i128) as i64)
+    let interval = match source.arrivals {
+        Arrivals::Constant(rate) => rate.time_for(source.size_bytes),
+        Arrivals::Periodic { every, .. } => every,
+        _ => return Span::ZERO,
+    };
+    Span::from_nanos((i128::from(interval.as_nanos()) * at as i128 / count as i128) as i64)
+}
+
+/// Keys of what the codec decides.
+fn check_call_keys(key: &str, table: &FlowTable) -> Result<()> {
+    let given = [
+        ("rate", table.rate.is_some()),
+        ("packet_rate", table.packet_rate.is_some()),
+        ("size", table.size.is_some()),
+    ];
+    match given.into_iter().find(|&(_, is_given)| is_given) {
+        Some((name, _)) => {
+            let problem = "the packets of a call are what its codec makes of it; leave the key out, or give source = \"cbr\"";
+            wrong(format_args!("{key}.{name}"), problem)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Keys that only mean something for TCP.

@@ -32,9 +32,19 @@ fn bucket(span: Span) -> usize {
 
 /// The middle of a bucket, in nanoseconds.
 fn middle(bucket: usize) -> f64 {
+    place(bucket, 0.5)
+}
+
+/// Where it ends.
+fn end(bucket: usize) -> f64 {
+    place(bucket, 1.0)
+}
+
+/// A place in it: 0 is its beginning.
+fn place(bucket: usize, share: f64) -> f64 {
     let octave = (bucket >> BITS) as u32 + LOWEST;
     let within = (bucket & ((1 << BITS) - 1)) as f64;
-    libm::exp2(f64::from(octave)) * (1.0 + (within + 0.5) / f64::from(1u32 << BITS))
+    libm::exp2(f64::from(octave)) * (1.0 + (within + share) / f64::from(1u32 << BITS))
 }
 
 impl Histogram {
@@ -57,6 +67,12 @@ impl Histogram {
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.total = 0;
+    }
+
+    /// Buckets with any in them, from the lowest: the end of each in seconds, and how many it has.
+    pub fn steps(&self) -> impl Iterator<Item = (f64, u64)> {
+        let steps = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
+        steps.map(|(bucket, &count)| (end(bucket) * 1e-9, count))
     }
 
     /// How many were counted.
@@ -94,6 +110,19 @@ mod tests {
             let exact = ns[rank - 1] as f64 * 1e-9;
             let got = histogram.quantile_s(q).unwrap();
             prop_assert!((got / exact - 1.0).abs() <= 1.0 / 64.0 + 1e-12, "{got} for {exact}");
+        }
+    }
+
+    #[test]
+    fn steps_count_all_and_end_behind_them() {
+        let mut histogram = Histogram::default();
+        for ms in [7, 7, 300] {
+            histogram.add(Span::from_millis(ms));
+        }
+        let steps: Vec<_> = histogram.steps().collect();
+        assert_eq!(steps.iter().map(|&(_, count)| count).collect::<Vec<_>>(), [2, 1]);
+        for (&(end_s, _), s) in steps.iter().zip([0.007, 0.3]) {
+            assert!(end_s > s && end_s < s * 33.0 / 32.0 + 1e-9, "{end_s} for {s}");
         }
     }
 

@@ -45,6 +45,6 @@ pub mod tap;
 
 pub use engine::{Event, Wlan};
 pub use rates::{Algorithm, RateControlSpec};
-pub use record::{AirTally, DataRates, Durations, FlowTally, QueueTally, StationTally};
+pub use record::{AirTally, DataRates, Durations, FlowTally, Jitter, QueueTally, StationTally};
 pub use results::Delivered;
 pub use spec::{Discipline, FlowSpec, QueueSpec, RttReport, StationSpec, WlanError, WlanSpec};

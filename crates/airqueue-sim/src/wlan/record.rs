@@ -39,6 +39,48 @@ impl Durations {
     }
 }
 
+/// How much delays vary: the interarrival jitter of RFC 3550, section 6.4.1, in the whole numbers of its appendix A.8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// Delay of the packet before, whenever counting began.
+    before: Option<Span>,
+    /// J, in 16ths of a nanosecond.
+    now: i64,
+    /// The sum of all values of J, and how many there were.
+    sum: i128,
+    count: u64,
+}
+
+impl Jitter {
+    /// A packet has arrived that was so long on its way: `J += (|D| - J)/16`.
+    #[inline]
+    fn add(&mut self, delay: Span) {
+        if let Some(before) = self.before {
+            let change = (delay - before).as_nanos().abs();
+            self.now += change - ((self.now + 8) >> 4);
+            self.sum += i128::from(self.now);
+            self.count += 1;
+        }
+        self.before = Some(delay);
+    }
+
+    /// Counting begins anew, and J goes on.
+    fn restarted(self) -> Jitter {
+        Jitter { sum: 0, count: 0, ..self }
+    }
+
+    /// The mean of J over all packets but the very first, in seconds.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 * 1e-9 / 16.0 / self.count as f64)
+    }
+
+    /// J after the last packet, in seconds.
+    #[cfg(test)]
+    fn last_s(&self) -> f64 {
+        self.now as f64 * 1e-9 / 16.0
+    }
+}
+
 /// Rates of data frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataRates {
@@ -80,6 +122,8 @@ pub struct FlowTally {
     pub delay: Durations,
     /// The same, for quantiles.
     pub delays: Histogram,
+    /// How much it varies from packet to packet.
+    pub jitter: Jitter,
 }
 
 /// What happened in a queue: discipline and ring.
@@ -134,12 +178,14 @@ impl FlowTally {
         self.marked += u64::from(packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.delays.add(delay);
+        self.jitter.add(delay);
     }
 
     pub(crate) fn clear(&mut self) {
         let mut delays = std::mem::take(&mut self.delays);
         delays.clear();
-        *self = FlowTally { delays, ..FlowTally::default() };
+        let jitter = self.jitter.restarted();
+        *self = FlowTally { delays, jitter, ..FlowTally::default() };
     }
 }
 
@@ -188,5 +234,31 @@ impl StationTally {
     /// Frames of a kind.
     pub fn sent_of(&self, kind: FrameKind) -> AirTally {
         self.sent[place(kind)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes it.
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut jitter = Jitter::default();
+        let mut after = Vec::new();
+        for (n, received_ms) in [50, 72, 88, 120, 131].into_iter().enumerate() {
+            jitter.add(Span::from_millis(received_ms - 20 * n as i64));
+            after.push(jitter.last_s() * 1e3);
+        }
+        // |D| is 2, 4, 12 and 9 ms.
+        let exact = [0.0, 0.125, 0.367_187_5, 1.094_238_281_25, 1.588_348_388_671_875];
+        for (got, exact) in after.iter().zip(exact) {
+            // Half of a 16th of a nanosecond is rounded at each packet.
+            assert!((got - exact).abs() < 1e-6, "{after:?}");
+        }
+        let mean = jitter.mean_s().unwrap() * 1e3;
+        assert!((mean - exact[1..].iter().sum::<f64>() / 4.0).abs() < 1e-6, "{mean}");
+        let again = jitter.restarted();
+        assert_eq!((again.mean_s(), again.last_s()), (None, jitter.last_s()));
     }
 }

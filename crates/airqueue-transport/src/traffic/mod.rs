@@ -21,8 +21,24 @@ pub enum Arrivals {
     Constant(DataRate),
     /// Poisson, at this mean IP bit rate.
     Poisson(DataRate),
+    /// One every so often, without drift, in all the time or in spurts.
+    Periodic {
+        /// From one to the next.
+        every: Span,
+        /// When there are any.
+        spurts: Option<Spurts>,
+    },
     /// From outside the simulation.
     External,
+}
+
+/// Times with packets and times without, by turns, exponentially distributed. The first is one with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spurts {
+    /// Mean of those with.
+    pub talk: Span,
+    /// Mean of those without.
+    pub silence: Span,
 }
 
 /// A source of packets of one size.
@@ -48,6 +64,12 @@ pub enum SourceError {
     Times { start: Time, stop: Time },
     #[error("{0} with packets of {1} bytes is more than one packet a nanosecond")]
     TooFast(DataRate, u32),
+    #[error("a packet every {0} is more than one a nanosecond")]
+    TooOften(Span),
+    #[error(
+        "spurts of {talk} and pauses of {silence} in the mean; both must be longer than nothing"
+    )]
+    Spurts { talk: Span, silence: Span },
 }
 
 /// A source at work.
@@ -63,6 +85,38 @@ enum Pace {
     None,
     Constant(Serializer),
     Poisson { mean: Span, chance: Stream },
+    Periodic { every: Span, turns: Option<Turns> },
+}
+
+/// Spurts at work.
+#[derive(Clone, Debug)]
+struct Turns {
+    spurts: Spurts,
+    chance: Stream,
+    /// When the present spurt ends.
+    ends: Time,
+}
+
+impl Turns {
+    /// The first spurt begins at `start`.
+    fn new(spurts: Spurts, mut chance: Stream, start: Time) -> Result<Turns, SourceError> {
+        let Spurts { talk, silence } = spurts;
+        if talk <= Span::ZERO || silence <= Span::ZERO {
+            return Err(SourceError::Spurts { talk, silence });
+        }
+        let ends = start + chance.exponential(talk);
+        Ok(Turns { spurts, chance, ends })
+    }
+
+    /// When the packet comes that would come at `next` without pauses: with the next spurt, if this one is over.
+    fn put_off(&mut self, next: Time) -> Time {
+        if next < self.ends {
+            return next;
+        }
+        let begins = self.ends + self.chance.exponential(self.spurts.silence);
+        self.ends = begins + self.chance.exponential(self.spurts.talk);
+        begins
+    }
 }
 
 impl Source {
@@ -88,6 +142,13 @@ impl Source {
                 let mean = mean(rate)?;
                 let first = spec.start + chance.exponential(mean);
                 (Pace::Poisson { mean, chance }, Some(first))
+            }
+            Arrivals::Periodic { every, .. } if every <= Span::from_nanos(1) => {
+                return Err(SourceError::TooOften(every));
+            }
+            Arrivals::Periodic { every, spurts } => {
+                let turns = spurts.map(|spurts| Turns::new(spurts, chance, spec.start));
+                (Pace::Periodic { every, turns: turns.transpose()? }, Some(spec.start))
             }
         };
         Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
@@ -117,12 +178,14 @@ impl Source {
     /// Makes the packet that is due.
     pub fn on_emission(&mut self) {
         let Some(at) = self.next else { return };
-        let gap = match &mut self.pace {
+        let next = match &mut self.pace {
             Pace::None => return,
-            Pace::Constant(line) => line.send(self.spec.size_bytes),
-            Pace::Poisson { mean, chance } => chance.exponential(*mean),
+            Pace::Constant(line) => at + line.send(self.spec.size_bytes),
+            Pace::Poisson { mean, chance } => at + chance.exponential(*mean),
+            Pace::Periodic { every, turns: None } => at + *every,
+            Pace::Periodic { every, turns: Some(turns) } => turns.put_off(at + *every),
         };
-        self.next = Some(at + gap).filter(|&next| next < self.spec.stop);
+        self.next = Some(next).filter(|&next| next < self.spec.stop);
     }
 }
 
@@ -166,6 +229,38 @@ mod tests {
         assert!((n - 1e5).abs() < 5.0 * 1e5f64.sqrt(), "{n}");
     }
 
+    fn periodic(every_ms: i64, spurts: Option<(i64, i64)>) -> Arrivals {
+        let ms = Span::from_millis;
+        let spurts = spurts.map(|(talk, silence)| Spurts { talk: ms(talk), silence: ms(silence) });
+        Arrivals::Periodic { every: ms(every_ms), spurts }
+    }
+
+    #[test]
+    fn a_period_is_kept_to_the_nanosecond() {
+        let at = times(source(periodic(30, None), 5, 1000).unwrap());
+        let exact: Vec<Time> =
+            (0..34).map(|n| Time::ZERO + Span::from_millis(5 + 30 * n)).collect();
+        assert_eq!(at, exact);
+    }
+
+    /// A spurt of length L has a packet at its start and one after each period that fits: 1/(1 - exp(-T/talk)) in the mean.
+    /// Per mean cycle, talk + silence, the number varies by about 0.85 of itself: five standard errors.
+    #[test]
+    fn spurts_and_pauses_have_their_means() {
+        const SECONDS: f64 = 40_000.0;
+        let arrivals = periodic(20, Some((1000, 1500)));
+        let at = times(source(arrivals, 0, (SECONDS * 1e3) as i64).unwrap());
+        let cycles = SECONDS / 2.5;
+        let expected = cycles / (1.0 - f64::exp(-0.02));
+        let error = (at.len() as f64 / expected - 1.0).abs();
+        assert!(error < 5.0 * 0.85 / cycles.sqrt(), "{} for {expected}", at.len());
+        // All gaps inside a spurt are the period; there are as many others as pauses.
+        let pauses =
+            at.windows(2).filter(|pair| pair[1] - pair[0] != Span::from_millis(20)).count();
+        let error = (pauses as f64 / cycles - 1.0).abs();
+        assert!(error < 5.0 / cycles.sqrt(), "{pauses} for {cycles}");
+    }
+
     #[test]
     fn saturated_and_external_sources_have_no_schedule() {
         for arrivals in [Arrivals::Saturated, Arrivals::External] {
@@ -183,6 +278,9 @@ mod tests {
         assert!(matches!(source(Arrivals::Saturated, 2, 2), Err(SourceError::Times { .. })));
         let fast = Arrivals::Constant(rate(u64::MAX));
         assert!(matches!(source(fast, 0, 1), Err(SourceError::TooFast(..))));
+        assert!(matches!(source(periodic(0, None), 0, 1), Err(SourceError::TooOften(_))));
+        let silent = periodic(20, Some((0, 1000)));
+        assert!(matches!(source(silent, 0, 1), Err(SourceError::Spurts { .. })));
     }
 
     proptest! {

@@ -166,6 +166,8 @@ pub(super) struct FlowTable {
     pub(super) tcp: Option<Table<TcpTable>>,
     /// What a user of the web asks for.
     pub(super) web: Option<Table<WebTable>>,
+    /// What a call sends, and how its receiver plays it.
+    pub(super) voice: Option<Table<VoiceTable>>,
     /// Rate of its data frames. The default is that of its stations.
     pub(super) phy_rate: Option<FrameRate>,
     /// How that is found. The default is as the station `from` does it, or fixed where `phy_rate` is given.
@@ -183,7 +185,7 @@ pub(super) struct FlowTable {
     pub(super) rdqm: Option<bool>,
     /// Which round-trip time that is. The default is base.
     pub(super) rdqm_rtt_kind: Option<RttName>,
-    /// When its first packet comes, counted from the beginning of the warm-up. The cbr flows of a group
+    /// When its first packet comes, counted from the beginning of the warm-up. The cbr and voice flows of a group
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]
     pub(super) start: Quantity<Duration>,
@@ -206,6 +208,8 @@ pub(super) enum SourceName {
     Cbr,
     /// At random times that do not depend on each other.
     Poisson,
+    /// One direction of a call: a packet of speech every 20 ms, with the headers of RTP, UDP and IP.
+    Voice,
     /// A TCP connection, with data without end or `volume`.
     Tcp,
     /// A user of the web: files, each over a TCP connection of its own, with pauses between them.

@@ -172,6 +172,38 @@ pub(in crate::scenario) struct WebTable {
     pub(in crate::scenario) think_time: Option<Quantity<Duration>>,
 }
 
+/// One direction of a call.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct VoiceTable {
+    /// Which codec. The default is g711-plc.
+    pub(in crate::scenario) codec: CodecName,
+    /// How much speech is in a packet: a multiple of the codec's frame of 10 ms. The default is `20 ms`.
+    pub(in crate::scenario) packet_time: Option<Quantity<Duration>>,
+    /// For how long the receiver holds back the packets that have come fastest, so that slower ones are there in time. The
+    /// default is the time with which the call is best.
+    pub(in crate::scenario) playout: Option<Quantity<Duration>>,
+    /// Mean of the times of talk, which are exponentially distributed. The default is talk without pauses.
+    pub(in crate::scenario) talk: Option<Quantity<Duration>>,
+    /// Mean of the pauses between them, which are, too, and have no packets.
+    pub(in crate::scenario) silence: Option<Quantity<Duration>>,
+}
+
+/// A codec.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub(in crate::scenario) enum CodecName {
+    /// G.711, 64 kb/s, with the loss concealment of its appendix I.
+    #[default]
+    #[serde(rename = "g711-plc")]
+    G711Plc,
+    /// G.729, 8 kb/s.
+    #[serde(rename = "g729")]
+    G729,
+    /// G.729A, 8 kb/s, with voice activity detection.
+    #[serde(rename = "g729a-vad")]
+    G729aVad,
+}
+
 /// How sizes of files are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
