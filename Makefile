@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers bench-linux validation demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers bench-linux bench-linux-tcp validation demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -103,6 +103,9 @@ validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 
 bench-linux: $(VENV)/.installed  ## validation/linux/kernel.csv: the kernel's disciplines, measured anew
 	$(BIN)/python -m validation.linux
+
+bench-linux-tcp: $(VENV)/.installed  ## validation/linux/tcp: the kernel's TCP, measured anew
+	$(BIN)/python -m validation.linux.tcp
 
 demo: system-demo setup  ## build a Host AP, measure its queue, write demo/report.html
 	mkdir -p demo

@@ -8,24 +8,19 @@ queue here. On the virtual clock of clock.c a program takes no time, and the sen
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import socket
 import struct
 import subprocess
-import sys
 import time
-import traceback
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from validation.linux import scenarios
+from validation.linux import inside, scenarios
 from validation.linux.scenarios import Arrival, Scenario
 
 _MODULES = ("drivers/net/veth", "net/sched/sch_tbf")
 _SO_TIMESTAMPNS = 35
-_POWER_OFF = 0x4321FEDC
 _ETHERNET_IP = 0x0800
 _HEADERS = 28
 """IPv4 and UDP."""
@@ -35,39 +30,13 @@ _LATE_NS = 2000
 
 
 def main() -> None:
-    """Read what to do from the environment, do it, and switch the machine off."""
-    folder = Path("/tmp")
-    libc = ctypes.CDLL(None, use_errno=True)
-    try:
-        for kind, where in (("proc", "/proc"), ("sysfs", "/sys")):
-            _mount(libc, kind, where)
-        _mount(libc, "hostfs", str(folder), os.environ["AIRQUEUE_FOLDER"])
-        scenario = scenarios.scenario(os.environ["AIRQUEUE_SCENARIO"])
-        _build(libc, scenario, Path(os.environ["AIRQUEUE_MODULES"]))
-        Path("/proc/self/timerslack_ns").write_text("1", encoding="ascii")
-        _run(libc, scenario, int(os.environ["AIRQUEUE_RUN"]), folder)
-    except Exception:  # the console shows it; the machine must end
-        traceback.print_exc()
-    finally:
-        os.sync()
-        sys.stdout.flush()
-        libc.reboot(_POWER_OFF)
+    """Do what the environment says."""
+    scenario = scenarios.scenario(os.environ["AIRQUEUE_SCENARIO"])
+    modules = (*_MODULES, f"net/sched/sch_{scenario.discipline.name}")
+    inside.first_process(modules, lambda: _run(scenario, int(os.environ["AIRQUEUE_RUN"])))
 
 
-def _mount(libc: ctypes.CDLL, kind: str, where: str, options: str = "") -> None:
-    if libc.mount(b"none", where.encode(), kind.encode(), 0, options.encode()) != 0:
-        raise OSError(ctypes.get_errno(), f"mount {kind} on {where}")
-
-
-def _insert(libc: ctypes.CDLL, module: Path) -> None:
-    with module.open("rb") as file:
-        if libc.syscall(313, file.fileno(), b"", 0) != 0:  # finit_module
-            raise OSError(ctypes.get_errno(), f"insert {module}")
-
-
-def _build(libc: ctypes.CDLL, scenario: Scenario, modules: Path) -> None:
-    for module in (*_MODULES, f"net/sched/sch_{scenario.discipline.name}"):
-        _insert(libc, modules / "kernel" / f"{module}.ko")
+def _build(scenario: Scenario) -> None:
     for words in (
         "ip link add out type veth peer name in",
         "ip link set lo up",
@@ -82,7 +51,8 @@ def _build(libc: ctypes.CDLL, scenario: Scenario, modules: Path) -> None:
         subprocess.run(words.split(), check=True)
 
 
-def _run(libc: ctypes.CDLL, scenario: Scenario, run: int, folder: Path) -> None:
+def _run(scenario: Scenario, run: int) -> None:
+    _build(scenario)
     packets = scenario.arrivals(run)
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ETHERNET_IP))
     receiver.bind(("in", _ETHERNET_IP))
@@ -93,7 +63,7 @@ def _run(libc: ctypes.CDLL, scenario: Scenario, run: int, folder: Path) -> None:
     received = [(-1, 0)] * len(packets)
     start_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) + 1_000_000_000
     for number, packet in enumerate(packets):
-        _sleep_until(libc, start_ns + packet.at_ns)
+        _sleep_until(start_ns + packet.at_ns)
         payload = struct.pack("!I", number).ljust(packet.size_bytes - _HEADERS, b"\0")
         sockets[packet.flow, packet.ect].send(payload)
         if number % 200 == 0:
@@ -101,12 +71,12 @@ def _run(libc: ctypes.CDLL, scenario: Scenario, run: int, folder: Path) -> None:
             _receive(receiver, start_ns, received)
     time.sleep(_LET_DRAIN_S)
     _receive(receiver, start_ns, received)
-    _write(folder, received)
+    _write(received)
 
 
-def _sleep_until(libc: ctypes.CDLL, at_ns: int) -> None:
+def _sleep_until(at_ns: int) -> None:
     at = struct.pack("qq", *divmod(at_ns, 1_000_000_000))
-    libc.clock_nanosleep(time.CLOCK_REALTIME, _ABSOLUTE, at, None)
+    inside.LIBC.clock_nanosleep(time.CLOCK_REALTIME, _ABSOLUTE, at, None)
 
 
 def _check_time(at_ns: int) -> None:
@@ -148,10 +118,10 @@ def _statistics() -> object:
     return next(qdisc for qdisc in shown if qdisc["handle"] == f"{scenarios.HANDLE:x}:")
 
 
-def _write(folder: Path, received: Sequence[tuple[int, int]]) -> None:
+def _write(received: Sequence[tuple[int, int]]) -> None:
     lines = (f"{stamp_ns} {ce}" for stamp_ns, ce in received)
-    (folder / "packets").write_text("\n".join(lines), encoding="ascii")
-    (folder / "statistics.json").write_text(json.dumps(_statistics()), encoding="ascii")
+    (inside.FOLDER / "packets").write_text("\n".join(lines), encoding="ascii")
+    (inside.FOLDER / "statistics.json").write_text(json.dumps(_statistics()), encoding="ascii")
 
 
 if __name__ == "__main__":

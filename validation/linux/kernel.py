@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,20 +89,8 @@ def run(kernel: Kernel, scenario: Scenario, number: int) -> Measured:
     """Boot, do a run of the scenario and switch off. The same run gives the same results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        first = folder / "init"
-        first.write_text(_first_process(kernel, scenario, number, folder), encoding="utf-8")
-        first.chmod(0o755)
-        done = subprocess.run(
-            [kernel.program, *_KERNEL, f"uml_dir={folder}", f"init={first}"],
-            env={**os.environ, "LD_PRELOAD": str(kernel.clock), "AIRQUEUE_SEED": str(number)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_LONGEST_S,
-            check=False,
-        )
-        if not (folder / "statistics.json").exists():
-            raise UnavailableError(f"user-mode Linux did not do it: {_last(done)}")
+        settings = {"AIRQUEUE_SCENARIO": scenario.name, "AIRQUEUE_RUN": str(number)}
+        boot(kernel, "validation.linux.guest", settings, folder, seed=number)
         found = np.loadtxt(folder / "packets", dtype=np.int64, ndmin=2)
         statistics = json.loads((folder / "statistics.json").read_text("utf-8"))
     measured = Measured(found[:, 0], found[:, 1] == 1, statistics)
@@ -109,18 +98,40 @@ def run(kernel: Kernel, scenario: Scenario, number: int) -> Measured:
     return measured
 
 
-def _first_process(kernel: Kernel, scenario: Scenario, number: int, folder: Path) -> str:
+def boot(
+    kernel: Kernel, guest: str, settings: Mapping[str, str], folder: Path, *, seed: int
+) -> None:
+    """Boot, run a module as the first process, which writes results into the folder, switch off.
+
+    Raises UnavailableError when it has not come to its end.
+    """
+    first = folder / "init"
+    first.write_text(_first_process(kernel, guest, settings, folder), encoding="utf-8")
+    first.chmod(0o755)
+    done = subprocess.run(
+        [kernel.program, *_KERNEL, f"uml_dir={folder}", f"init={first}"],
+        env={**os.environ, "LD_PRELOAD": str(kernel.clock), "AIRQUEUE_SEED": str(seed)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_LONGEST_S,
+        check=False,
+    )
+    if not (folder / "done").exists():
+        raise UnavailableError(f"user-mode Linux did not do it: {_last(done)}")
+
+
+def _first_process(kernel: Kernel, guest: str, settings: Mapping[str, str], folder: Path) -> str:
     """The kernel's command line has no room for all of this."""
-    settings = {
+    environment = {
         "PATH": "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
         "AIRQUEUE_FOLDER": str(folder),
-        "AIRQUEUE_SCENARIO": scenario.name,
-        "AIRQUEUE_RUN": str(number),
         "AIRQUEUE_MODULES": str(kernel.modules),
+        **settings,
     }
-    exports = "".join(f"export {key}='{value}'\n" for key, value in settings.items())
-    return f"#!/bin/sh\n{exports}cd '{_ROOT}'\nexec '{sys.executable}' -m validation.linux.guest\n"
+    exports = "".join(f"export {key}='{value}'\n" for key, value in environment.items())
+    return f"#!/bin/sh\n{exports}cd '{_ROOT}'\nexec '{sys.executable}' -m {guest}\n"
 
 
 def _last(done: subprocess.CompletedProcess[str]) -> str:

@@ -42,10 +42,13 @@ impl Path {
 
 #[test]
 fn segments_allocate_nothing() {
-    for (congestion, sack) in
-        [Algorithm::NewReno, Algorithm::Cubic].into_iter().flat_map(|a| [(a, false), (a, true)])
+    let standard = TcpSpec::standard(1460);
+    let counting = TcpSpec { sack: false, ..standard };
+    for (congestion, spec) in [Algorithm::NewReno, Algorithm::Cubic]
+        .into_iter()
+        .flat_map(|a| [counting, standard, TcpSpec::linux(1460)].map(|spec| (a, spec)))
     {
-        let mut spec = TcpSpec { sack, ..TcpSpec::standard(1460) };
+        let mut spec = spec;
         spec.sender.congestion = congestion;
         let mut path = Path {
             sender: Sender::new(&spec).unwrap(),
@@ -59,7 +62,7 @@ fn segments_allocate_nothing() {
         let (before, acknowledged) = (allocations(), path.sender.tallies().acknowledged_bytes);
         assert!(before > 0, "the counter counts");
         (0..20_000).for_each(|_| path.step());
-        assert_eq!(allocations(), before, "{congestion:?} {sack}");
+        assert_eq!(allocations(), before, "{spec:?}");
         let tallies = path.sender.tallies();
         assert!(tallies.acknowledged_bytes - acknowledged > 10_000 * 1460, "{tallies:?}");
         assert!(tallies.retransmitted > 200, "{tallies:?}");

@@ -1,5 +1,5 @@
 //! TCP, both ends, as state machines without a clock: RFC 9293 as far as a connection that carries data
-//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168 and 9438.
+//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168, 8985, 9438 and 9937.
 //!
 //! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between
 //! them and calls them when they want to be called. A connection that carries data both ways is two.
@@ -16,10 +16,13 @@ mod sender;
 mod spec;
 mod tcp_ap;
 
-pub use congestion::{Acked, Algorithm, Controller, Cubic, Growth, NewReno};
+pub use congestion::{
+    Acked, Algorithm, Controller, Cubic, CubicBehaviour, Growth, LinuxCubic, NewReno,
+};
 pub use pacing::Pacing;
 pub use ranges::Range;
 pub use receiver::{Receiver, ReceiverTallies};
+pub use recovery::LossDetection;
 pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
 pub use sender::{Sender, SenderTallies};

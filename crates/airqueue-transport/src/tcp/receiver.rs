@@ -183,14 +183,13 @@ impl Receiver {
             self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
         } else {
             let fills = !self.ahead.is_empty();
-            let first = self.next == 1;
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
             self.held += 1;
             // At once when it fills a gap, all of it or a part: RFC 5681, section 4.2. After FIN nothing
             // comes that could be answered together with it.
-            let at_once =
-                fills || self.is_finished() || (first && self.spec.receiver.first_at_once);
+            let beginning = self.tallies.segments <= u64::from(self.spec.receiver.at_once_first);
+            let at_once = fills || self.is_finished() || beginning;
             if at_once || self.held >= self.segments_per_ack() {
                 self.due = true;
             } else if self.deadline == Time::MAX {

@@ -3,7 +3,7 @@
 use super::congestion::{Acked, Controller};
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
-use super::recovery::{Advance, Budget, Meaning, Piece, PieceKind, Recovery};
+use super::recovery::{Advance, Budget, Heard, News, Piece, PieceKind, Recovery};
 use super::rto::Rto;
 use super::segment::Segment;
 use super::spec::{Opening, SpecError, TcpSpec, clock_value};
@@ -57,6 +57,8 @@ pub struct SenderTallies {
     pub fast_recoveries: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
+    /// Probes for lost tails (RFC 8985, section 7).
+    pub probes: u64,
     /// Times that marks reduced the window.
     pub ecn_reductions: u64,
     /// Round trips measured.
@@ -89,8 +91,13 @@ impl Sender {
         Sender {
             spec: *spec,
             handshake: Handshake::new(active, open, end.rto, spec.ecn),
-            recovery: Recovery::new(spec.mss_bytes, spec.sack, end.limited_transmit),
-            controller: end.congestion.start(spec.mss_bytes, initial, end.growth),
+            recovery: Recovery::new(
+                end.loss_detection,
+                spec.mss_bytes,
+                spec.sack,
+                end.limited_transmit,
+            ),
+            controller: end.controller(spec.mss_bytes, initial),
             rto: Rto::new(end.rto),
             pacer: Pacer::new(end.pacing, spec.mss_bytes),
             written: 0,
@@ -186,22 +193,37 @@ impl Sender {
         self.pacer.on_ack();
         let bare = segment.end() == segment.seq;
         let marked = self.spec.ecn && segment.ece && !segment.syn;
-        match self.recovery.on_ack(ack, segment.sack.as_slice(), bare) {
-            Meaning::Other => {}
-            Meaning::Loss { flight } => {
-                self.tallies.fast_recoveries += 1;
-                self.pacer.on_loss(now);
-                self.on_congestion(flight);
-            }
-            Meaning::Advance(advance) => {
-                self.sample(ack, segment, now);
-                self.on_advance(advance, marked, now);
-            }
+        let srtt = self.rto.srtt();
+        let news = News { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
+        let heard = self.recovery.on_ack(&news);
+        if heard.advance.is_some() {
+            self.sample(ack, segment, now);
         }
+        self.on_heard(&heard, now);
+        if let Some(advance) = heard.advance {
+            self.on_advance(advance, heard.rtt, marked, now);
+        }
+        self.recovery.arm_probe(now, self.rto.srtt(), self.deadline);
         // Once per window of data: RFC 3168, section 6.1.2.
         if marked && ack > self.answered && !self.recovery.is_recovering() {
             self.tallies.ecn_reductions += 1;
             self.on_congestion(self.recovery.flight());
+        }
+    }
+
+    /// What was lost.
+    fn on_heard(&mut self, heard: &Heard, now: Time) {
+        if let Some(flight) = heard.loss {
+            self.tallies.fast_recoveries += 1;
+            self.pacer.on_loss(now);
+            self.on_congestion(flight);
+        } else if let Some(flight) = heard.repaired {
+            self.on_congestion(flight);
+        }
+        if heard.probe {
+            self.tallies.probes += 1;
+            // RFC 8985, section 7.3
+            self.deadline = now + self.rto.timeout();
         }
     }
 
@@ -244,7 +266,7 @@ impl Sender {
         self.tallies.round_trip_time = self.tallies.round_trip_time + (now - sent);
     }
 
-    fn on_advance(&mut self, advance: Advance, marked: bool, now: Time) {
+    fn on_advance(&mut self, advance: Advance, rtt: Option<Span>, marked: bool, now: Time) {
         let fin = u64::from(self.is_finished());
         self.tallies.acknowledged_bytes += advance.bytes - fin;
         // RFC 6298, (5.2) and (5.3)
@@ -260,20 +282,29 @@ impl Sender {
         // and a mark is no reason to grow (RFC 3168, section 6.1.2).
         let used = advance.flight.saturating_mul(2) >= self.controller.cwnd_bytes();
         if advance.countable > 0 && used && !marked {
-            let srtt = self.rto.srtt();
-            self.controller.on_ack(&Acked { bytes: advance.countable, now, srtt });
+            self.controller.on_ack(&Acked {
+                bytes: advance.countable,
+                now,
+                srtt: self.rto.srtt(),
+                rtt,
+                una: self.recovery.una(),
+                high: self.recovery.high(),
+            });
         }
     }
 
     /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`]: not by itself.
     pub fn next_timer(&self) -> Time {
-        self.deadline.min(self.handshake.next_timer()).min(self.pacer.next_timer())
+        let own = self.deadline.min(self.recovery.next_timer());
+        own.min(self.handshake.next_timer()).min(self.pacer.next_timer())
     }
 
     /// Does what is due; nothing if called early.
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
         self.pacer.on_timer(now);
+        let heard = self.recovery.on_timer(now, self.rto.srtt());
+        self.on_heard(&heard, now);
         if now >= self.deadline {
             self.deadline = Time::MAX;
             self.on_timeout(now);
@@ -286,7 +317,7 @@ impl Sender {
         let again = self.timed_out == Some(una);
         self.tallies.timeouts += 1;
         self.controller.on_timeout(self.recovery.flight(), again);
-        self.recovery.on_timeout();
+        self.recovery.on_timeout(now);
         if self.pacer.backs_off() {
             self.rto.back_off();
         }
@@ -319,7 +350,7 @@ impl Sender {
         self.restart_if_idle(now);
         let budget = self.budget();
         let piece = self.recovery.next_piece(&budget)?;
-        if piece.kind != PieceKind::AtOnce && self.pacer.holds(now) {
+        if !matches!(piece.kind, PieceKind::AtOnce | PieceKind::Probe) && self.pacer.holds(now) {
             return None;
         }
         Some(self.send(piece, &budget, now))
@@ -341,7 +372,10 @@ impl Sender {
 
     fn send(&mut self, piece: Piece, budget: &Budget, now: Time) -> Segment {
         let (start, end) = (piece.range.start, piece.range.end);
-        self.recovery.on_sent(piece);
+        if self.deadline == Time::MAX {
+            self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
+        }
+        self.recovery.on_sent(piece, now, self.rto.srtt(), self.deadline);
         let new = piece.kind == PieceKind::New;
         let fin = end > budget.data_end;
         let payload = end - start - u64::from(fin);
@@ -354,9 +388,6 @@ impl Sender {
             self.tallies.retransmitted += 1;
             // Karn: RFC 6298, section 3.
             self.timed = self.timed.filter(|&(timed, _)| start >= timed);
-        }
-        if self.deadline == Time::MAX {
-            self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
         }
         // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on one sent again.
         let ect = self.spec.ecn && new && payload > 0;

@@ -1,7 +1,8 @@
 //! What a connection is made of: one description that both of its ends are built from.
 
-use super::congestion::{Algorithm, Growth};
+use super::congestion::{Algorithm, CubicBehaviour, Growth};
 use super::pacing::Pacing;
+use super::recovery::LossDetection;
 use super::rto::{Estimator, RtoSpec};
 use super::segment::{HeaderSize, Segment, Timestamps};
 use airqueue_core::{Span, Time};
@@ -54,10 +55,14 @@ pub struct SenderSpec {
     pub initial_window: InitialWindow,
     /// What governs the congestion window.
     pub congestion: Algorithm,
-    /// How acknowledgements open the window.
+    /// Whose CUBIC it is, if it is CUBIC.
+    pub cubic: CubicBehaviour,
+    /// How acknowledgements open the window; Linux's CUBIC has a way of its own.
     pub growth: Growth,
     /// The retransmission timer.
     pub rto: RtoSpec,
+    /// How loss is noticed.
+    pub loss_detection: LossDetection,
     /// New segments for the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
     /// What the window shrinks to when nothing was sent for a timeout (RFC 5681, section 4.1).
@@ -97,8 +102,9 @@ pub struct ReceiverSpec {
     pub delay: Span,
     /// What measures that.
     pub timer: AckTimer,
-    /// The first segment of data is acknowledged at once, as ns-2's sinks do.
-    pub first_at_once: bool,
+    /// How many segments at the beginning are acknowledged at once: one by ns-2's sinks, sixteen by Linux,
+    /// where the sender's window is still small.
+    pub at_once_first: u32,
 }
 
 /// What measures how long acknowledgements wait.
@@ -160,8 +166,10 @@ impl TcpSpec {
                 window_segments: u32::MAX,
                 initial_window: InitialWindow::Rfc6928,
                 congestion: Algorithm::NewReno,
+                cubic: CubicBehaviour::Rfc9438,
                 growth: Growth::Bytes { segments_per_ack: 1 },
                 rto: RtoSpec::RFC_6298,
+                loss_detection: LossDetection::Counting,
                 limited_transmit: true,
                 idle_restart: IdleRestart::InitialWindow,
                 nagle: true,
@@ -171,7 +179,7 @@ impl TcpSpec {
                 acknowledge: AckEvery::Fixed(2),
                 delay: Span::from_millis(200),
                 timer: AckTimer::Segment,
-                first_at_once: false,
+                at_once_first: 0,
             },
         }
     }
@@ -199,26 +207,31 @@ impl TcpSpec {
                 acknowledge: AckEvery::Fixed(1),
                 delay: Span::from_millis(100),
                 timer: AckTimer::Segment,
-                first_at_once: true,
+                at_once_first: 1,
             },
             ..standard
         }
     }
 
-    /// As near to Linux with its defaults as this comes: CUBIC, slow start by all the bytes acknowledged,
-    /// its timeout, acknowledgements delayed by 40 ms. It has neither proportional rate reduction
-    /// (RFC 9937), RACK nor tail loss probes (RFC 8985), HyStart, quick acknowledgements at the start,
-    /// nor D-SACK.
+    /// Linux with its defaults: its CUBIC with HyStart, slow start by all the bytes acknowledged, its
+    /// timeout, loss noticed by time, sixteen segments acknowledged at once and then every second one
+    /// within 40 ms. What it has not of Linux, and how near it comes, is in `docs/linux-tcp.md`.
     pub fn linux(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
         TcpSpec {
             sender: SenderSpec {
                 congestion: Algorithm::Cubic,
+                cubic: CubicBehaviour::Linux,
                 growth: Growth::Bytes { segments_per_ack: u32::MAX },
                 rto: RtoSpec::LINUX,
+                loss_detection: LossDetection::Timing,
                 ..standard.sender
             },
-            receiver: ReceiverSpec { delay: Span::from_millis(40), ..standard.receiver },
+            receiver: ReceiverSpec {
+                delay: Span::from_millis(40),
+                at_once_first: 16,
+                ..standard.receiver
+            },
             ..standard
         }
     }

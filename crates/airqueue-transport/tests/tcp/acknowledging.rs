@@ -105,12 +105,24 @@ fn a_clock_that_ticks_whatever_arrives() {
 #[test]
 fn the_first_segment_may_be_answered_at_once() {
     let mut spec = plain(1);
-    spec.receiver.first_at_once = true;
+    spec.receiver.at_once_first = 1;
     let mut s = Script::new(&spec);
     assert_eq!(
         (1..=5).map(|n| s.data(n)).collect::<Vec<_>>(),
         [Some(1), None, Some(3), None, Some(5)]
     );
+}
+
+/// As many as Linux answers at once (`TCP_MAX_QUICKACKS`), then every second one.
+#[test]
+fn the_beginning_may_be_answered_at_once() {
+    let mut s = Script::new(&{
+        let mut spec = plain(1);
+        spec.receiver.at_once_first = 16;
+        spec
+    });
+    let acked: Vec<u64> = (1..=20).filter_map(|n| s.data(n)).collect();
+    assert_eq!(acked, (1..=16).chain([18, 20]).collect::<Vec<_>>());
 }
 
 /// Altman and Jiménez: the first alone, then two, three from segment 5 on, four from segment 9 on.

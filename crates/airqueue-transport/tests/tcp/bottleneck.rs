@@ -1,4 +1,4 @@
-//! One connection through a drop-tail queue.
+//! A drop-tail queue, and one connection through it.
 
 use crate::link::{Link, Network, To};
 use crate::script::{MSS, at};
@@ -10,30 +10,33 @@ use std::collections::VecDeque;
 pub const RTT_MS: i64 = 100;
 
 /// A link of one rate with room for `buffer` packets, the one being sent among them, in one direction.
-struct Bottleneck {
+pub struct Bottleneck {
     rate: DataRate,
     line: Serializer,
     buffer: usize,
+    /// Bytes that the line needs for a packet on top of its own.
+    overhead: u32,
     /// When those inside will have left.
     inside: VecDeque<Time>,
     free: Time,
     one_way: Span,
-    dropped: u64,
+    pub dropped: u64,
     /// Packets times seconds, up to `counted`.
-    area: f64,
+    pub area: f64,
     counted: Time,
 }
 
 impl Bottleneck {
-    fn new(bps: u64, buffer: usize) -> Bottleneck {
+    pub fn new(bps: u64, buffer: usize, one_way: Span, overhead: u32) -> Bottleneck {
         let rate = DataRate::from_bps(bps).unwrap();
         Bottleneck {
             rate,
             line: Serializer::new(rate),
             buffer,
+            overhead,
             inside: VecDeque::new(),
             free: Time::ZERO,
-            one_way: Span::from_millis(RTT_MS / 2),
+            one_way,
             dropped: 0,
             area: 0.0,
             counted: Time::ZERO,
@@ -41,7 +44,7 @@ impl Bottleneck {
     }
 
     /// Counts packets inside up to `now`.
-    fn count(&mut self, now: Time) {
+    pub fn count(&mut self, now: Time) {
         while let Some(&left) = self.inside.front().filter(|&&left| left <= now) {
             self.add(left);
             self.inside.pop_front();
@@ -69,7 +72,7 @@ impl Network for Bottleneck {
         if self.inside.is_empty() {
             self.line = Serializer::new(self.rate);
         }
-        self.free = self.free.max(now) + self.line.send(segment.size_bytes());
+        self.free = self.free.max(now) + self.line.send(segment.size_bytes() + self.overhead);
         self.inside.push_back(self.free);
         arrivals.push(self.free + self.one_way);
     }
@@ -90,7 +93,8 @@ pub struct Seen {
 }
 
 pub fn through_bottleneck(spec: &TcpSpec, bps: u64, buffer: usize) -> Seen {
-    let mut link = Link::new(spec, Bottleneck::new(bps, buffer));
+    let one_way = Span::from_millis(RTT_MS / 2);
+    let mut link = Link::new(spec, Bottleneck::new(bps, buffer, one_way, 0));
     link.sender.write(u64::MAX / 2);
     let mut mark = |ms| {
         link.run_until(at(ms));

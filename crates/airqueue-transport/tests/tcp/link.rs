@@ -86,6 +86,12 @@ impl<N: Network> Link<N> {
         self.wire.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
+    /// When something happens next, if both ends have sent what they have.
+    pub fn next_at(&self) -> Time {
+        let timer = self.sender.next_timer().min(self.receiver.next_timer());
+        self.next_arrival().min(timer)
+    }
+
     /// Goes to the next thing that happens; false if nothing ever does.
     pub fn step(&mut self) -> bool {
         self.flush();
@@ -118,9 +124,7 @@ impl<N: Network> Link<N> {
     pub fn run_until(&mut self, at: Time) {
         loop {
             self.flush();
-            let arrival = self.next_arrival();
-            let next = arrival.min(self.sender.next_timer()).min(self.receiver.next_timer());
-            if next > at || !self.step() {
+            if self.next_at() > at || !self.step() {
                 self.now = at;
                 return;
             }

@@ -4,8 +4,8 @@ use crate::link::{Link, Network, To};
 use crate::script::MSS;
 use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
 use airqueue_transport::tcp::{
-    AckEvery, Algorithm, Growth, IdleRestart, InitialWindow, Opening, Pacing, RtoSpec, Segment,
-    Spread, TcpApSpec, TcpSpec,
+    AckEvery, Algorithm, CubicBehaviour, Growth, IdleRestart, InitialWindow, LossDetection,
+    Opening, Pacing, RtoSpec, Segment, Spread, TcpApSpec, TcpSpec,
 };
 use proptest::prelude::*;
 
@@ -48,21 +48,28 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
     ];
     let acknowledge =
         prop_oneof![(1u32..6).prop_map(AckEvery::Fixed), Just(AckEvery::Dynamic([2, 5, 9]))];
-    let algorithm = prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Cubic)];
-    let rto = prop_oneof![Just(RtoSpec::RFC_6298), Just(RtoSpec::NS2)];
-    let switches = prop::array::uniform6(any::<bool>());
+    let algorithm = prop_oneof![
+        Just((Algorithm::NewReno, CubicBehaviour::Rfc9438)),
+        Just((Algorithm::Cubic, CubicBehaviour::Rfc9438)),
+        Just((Algorithm::Cubic, CubicBehaviour::Linux)),
+    ];
+    let rto = prop_oneof![Just(RtoSpec::RFC_6298), Just(RtoSpec::NS2), Just(RtoSpec::LINUX)];
+    let switches = prop::array::uniform8(any::<bool>());
     (opening, growth, pacing, acknowledge, algorithm, rto, switches, 1u32..40, 1u32..12).prop_map(
-        |(opening, growth, pacing, acknowledge, congestion, rto, on, window, initial)| {
+        |(opening, growth, pacing, acknowledge, (congestion, cubic), rto, on, window, initial)| {
             let mut spec = TcpSpec { opening, ecn: on[0], ..TcpSpec::standard(MSS as u32) };
             spec.sack = on[1];
             spec.timestamps = on[2].then_some(Span::from_millis(1));
             let sender = &mut spec.sender;
             (sender.growth, sender.pacing, sender.rto) = (growth, pacing, rto);
-            (sender.congestion, sender.window_segments) = (congestion, window);
+            (sender.congestion, sender.cubic, sender.window_segments) = (congestion, cubic, window);
+            sender.loss_detection =
+                if on[6] { LossDetection::Timing } else { LossDetection::Counting };
             sender.initial_window = InitialWindow::Segments(initial);
             (sender.limited_transmit, sender.nagle) = (on[3], on[5]);
             sender.idle_restart = if on[4] { IdleRestart::OneSegment } else { IdleRestart::Off };
             spec.receiver.acknowledge = acknowledge;
+            spec.receiver.at_once_first = if on[7] { initial } else { 0 };
             spec
         },
     )
@@ -115,7 +122,8 @@ proptest! {
     }
 
     /// A network that neither loses nor reorders sees nothing twice, whatever the settings, as long as
-    /// acknowledgements wait for less than the shortest timeout, which is 200 ms in ns-2.
+    /// acknowledgements wait for less than the shortest timeout, which is 200 ms in ns-2. A probe for a lost
+    /// tail waits for two round trips, and may be in vain where acknowledgements wait for longer.
     #[test]
     fn nothing_is_sent_twice_without_need(
         mut spec in specs(),
@@ -128,7 +136,9 @@ proptest! {
         link.sender.close();
         while link.step() {}
         prop_assert!(link.receiver.is_finished());
-        prop_assert_eq!(link.sender.tallies().retransmitted, 0);
+        let tallies = link.sender.tallies();
+        prop_assert!(tallies.retransmitted <= tallies.probes);
+        prop_assert_eq!(tallies.timeouts, 0);
         prop_assert_eq!(link.sender.tallies().ecn_reductions > 0, spec.ecn && marks && segments >= 7);
     }
 }

@@ -131,6 +131,7 @@ impl Controller for Cubic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::acked;
     use super::*;
     use airqueue_core::Span;
 
@@ -144,7 +145,7 @@ mod tests {
         while t < seconds {
             each(t, cubic.segments());
             let now = Time::ZERO + Span::from_secs_f64(t);
-            cubic.on_ack(&Acked { bytes: MSS, now, srtt: Some(rtt) });
+            cubic.on_ack(&Acked { srtt: Some(rtt), ..acked(MSS, now) });
             t += rtt.as_secs_f64() / cubic.segments();
         }
     }
@@ -201,7 +202,7 @@ mod tests {
         cubic.on_timeout(100 * MSS, false);
         assert_eq!((cubic.cwnd_bytes(), cubic.ssthresh_bytes()), (MSS, 70 * MSS));
         let at = |s| Time::ZERO + Span::from_secs(s);
-        (0..70).for_each(|_| cubic.on_ack(&Acked { bytes: MSS, now: at(1), srtt: None }));
+        (0..70).for_each(|_| cubic.on_ack(&acked(MSS, at(1))));
         let stage = cubic.stage.unwrap();
         assert_eq!((stage.k, stage.w_max), (0.0, 70.0));
     }

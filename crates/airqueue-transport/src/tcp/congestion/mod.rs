@@ -1,12 +1,17 @@
 //! Congestion control: how large the congestion window is. One algorithm, one file.
 
 mod cubic;
+mod hystart;
+mod linux_cubic;
 mod newreno;
 
+use super::pacing::Pacing;
+use super::spec::SenderSpec;
 use airqueue_core::{DataRate, Span, Time};
 use std::fmt::Debug;
 
 pub use cubic::Cubic;
+pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;
 
 /// Which algorithm governs the congestion window.
@@ -14,8 +19,19 @@ pub use newreno::NewReno;
 pub enum Algorithm {
     /// RFC 5681, with the recovery of RFC 6582 or RFC 6675.
     NewReno,
-    /// RFC 9438.
+    /// CUBIC, in the one or the other form.
     Cubic,
+}
+
+/// Whose CUBIC [`Algorithm::Cubic`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubicBehaviour {
+    /// That of RFC 9438, without HyStart.
+    Rfc9438,
+    /// Linux's, with HyStart if the sender keeps times of segments ([`LossDetection::Timing`]).
+    ///
+    /// [`LossDetection::Timing`]: super::LossDetection::Timing
+    Linux,
 }
 
 /// How acknowledgements open the window.
@@ -41,6 +57,13 @@ pub struct Acked {
     pub now: Time,
     /// The smoothed round trip time, once there is one.
     pub srtt: Option<Span>,
+    /// The round trip of the latest segment acknowledged, if it was sent once and the sender keeps times
+    /// of segments.
+    pub rtt: Option<Span>,
+    /// The first octet not acknowledged.
+    pub una: u64,
+    /// The octet after the highest ever sent.
+    pub high: u64,
 }
 
 /// Governs a congestion window. The sender tells it of acknowledgements outside of fast recovery, and
@@ -71,17 +94,19 @@ pub trait Controller: Debug + Send + Sync {
 
 const ONE: DataRate = DataRate::from_bps(1).expect("one is not zero");
 
-impl Algorithm {
+impl SenderSpec {
     /// A controller that begins with a window of `initial_bytes` and segments of `mss_bytes`.
-    pub(super) fn start(
-        self,
-        mss_bytes: u32,
-        initial_bytes: u64,
-        growth: Growth,
-    ) -> Box<dyn Controller> {
-        match self {
-            Algorithm::NewReno => Box::new(NewReno::new(mss_bytes, initial_bytes, growth)),
-            Algorithm::Cubic => Box::new(Cubic::new(mss_bytes, initial_bytes, growth)),
+    pub(super) fn controller(&self, mss_bytes: u32, initial_bytes: u64) -> Box<dyn Controller> {
+        let growth = self.growth;
+        match (self.congestion, self.cubic) {
+            (Algorithm::NewReno, _) => Box::new(NewReno::new(mss_bytes, initial_bytes, growth)),
+            (Algorithm::Cubic, CubicBehaviour::Rfc9438) => {
+                Box::new(Cubic::new(mss_bytes, initial_bytes, growth))
+            }
+            (Algorithm::Cubic, CubicBehaviour::Linux) => {
+                let paced = self.pacing != Pacing::Off;
+                Box::new(LinuxCubic::new(mss_bytes, initial_bytes, paced))
+            }
         }
     }
 }
@@ -137,4 +162,10 @@ impl Window {
     fn ssthresh_bytes(&self) -> u64 {
         self.ssthresh as u64
     }
+}
+
+/// That and nothing else, for tests.
+#[cfg(test)]
+fn acked(bytes: u64, now: Time) -> Acked {
+    Acked { bytes, now, srtt: None, rtt: None, una: 1, high: 1 }
 }

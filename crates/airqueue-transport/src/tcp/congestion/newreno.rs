@@ -73,7 +73,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn acked(controller: &mut NewReno, bytes: u64) -> u64 {
-        controller.on_ack(&Acked { bytes, now: Time::ZERO, srtt: None });
+        controller.on_ack(&super::super::acked(bytes, Time::ZERO));
         controller.cwnd_bytes()
     }
 

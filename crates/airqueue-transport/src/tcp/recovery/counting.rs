@@ -1,16 +1,17 @@
-//! What is outstanding, how its loss is noticed, and what goes out next: fast retransmit and fast
-//! recovery by RFC 6582, or with selective acknowledgements by RFC 6675, and what follows a timeout.
+//! Loss by counting what arrives beyond a hole: fast retransmit and fast recovery by RFC 6582, or with
+//! selective acknowledgements by RFC 6675, and what follows a timeout.
 //!
 //! Comparisons are with the octet after the last one meant, where the RFCs name the last one.
 
-use super::ranges::{Range, Ranges};
+use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
+use crate::tcp::ranges::{Range, Ranges};
 
 /// Duplicate acknowledgements that mean a loss: DupThresh of RFC 6675.
 const DUP_THRESH: u32 = 3;
 
 /// The sending end's view of the octets that it has sent.
 #[derive(Clone, Debug)]
-pub(super) struct Recovery {
+pub(super) struct Counting {
     mss: u64,
     sack: bool,
     limited_transmit: bool,
@@ -43,96 +44,9 @@ pub(super) struct Recovery {
     rescue: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// Fast recovery.
-    Fast,
-    /// After a timeout, until all that was sent before it is acknowledged.
-    Timeout,
-}
-
-/// What an acknowledgement means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// Nothing, or no more than that something arrived.
-    Other,
-    /// A loss: fast recovery begins, and this much was outstanding.
-    Loss { flight: u64 },
-    /// New data have arrived.
-    Advance(Advance),
-}
-
-/// New data have arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Advance {
-    /// How much.
-    pub(super) bytes: u64,
-    /// What was outstanding before.
-    pub(super) flight: u64,
-    /// What the window may grow by; nothing in fast recovery.
-    pub(super) countable: u64,
-    /// Fast recovery ends, and the window is to be no larger than this.
-    pub(super) cap: Option<u64>,
-    /// The retransmission timer starts anew.
-    pub(super) restarts_timer: bool,
-}
-
-/// What limits the next segment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
-    pub(super) cwnd: u64,
-    /// Bytes that the receiver takes beyond the last acknowledgement.
-    pub(super) window: u64,
-    /// The octet after the last byte that there is to send.
-    pub(super) data_end: u64,
-    /// FIN follows them.
-    pub(super) closed: bool,
-    /// A small segment waits while something is outstanding.
-    pub(super) nagle: bool,
-}
-
-/// Octets that go out together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) range: Range,
-    pub(super) kind: PieceKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PieceKind {
-    New,
-    /// In its turn after a timeout.
-    Again,
-    /// A hole, in fast recovery.
-    Hole,
-    /// The segment that an acknowledgement asks for.
-    AtOnce,
-    /// The last one, when nothing else can go (RFC 6675, NextSeg, rule 4).
-    Rescue,
-}
-
-impl Budget {
-    /// Where a segment that begins at `start` ends, of octets below `limit`; FIN goes with the last.
-    fn cut(&self, start: u64, limit: u64, mss: u64) -> u64 {
-        let end = (start + mss).min(self.data_end).min(limit);
-        end + u64::from(self.closed && end == self.data_end && limit > self.data_end)
-    }
-
-    /// The octet after everything there is to send.
-    fn end(&self) -> u64 {
-        self.data_end + u64::from(self.closed)
-    }
-
-    /// Bytes of data among the octets up to `end`.
-    fn data(&self, start: u64, end: u64) -> u64 {
-        end.min(self.data_end) - start.min(self.data_end)
-    }
-}
-
-impl Recovery {
-    pub(super) fn new(mss_bytes: u32, sack: bool, limited_transmit: bool) -> Recovery {
-        Recovery {
+impl Counting {
+    pub(super) fn new(mss_bytes: u32, sack: bool, limited_transmit: bool) -> Counting {
+        Counting {
             mss: u64::from(mss_bytes),
             sack,
             limited_transmit,
@@ -161,12 +75,8 @@ impl Recovery {
         self.high
     }
 
-    pub(super) fn is_idle(&self) -> bool {
-        self.una == self.high
-    }
-
-    pub(super) fn is_recovering(&self) -> bool {
-        self.phase != Phase::Open
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
     /// FlightSize: sent, and neither acknowledged nor given up by a timeout.
@@ -174,25 +84,22 @@ impl Recovery {
         self.nxt - self.una
     }
 
-    /// An acknowledgement of everything below `ack`, with these blocks; it is `bare` if the segment has
-    /// nothing else to say.
-    pub(super) fn on_ack(&mut self, ack: u64, blocks: &[Range], bare: bool) -> Meaning {
-        if ack > self.high || ack < self.una {
-            return Meaning::Other;
-        }
-        let mut news = 0;
+    /// An acknowledgement of something that was sent, and not of less than one before.
+    pub(super) fn on_ack(&mut self, news: &News<'_>) -> Heard {
+        let &News { ack, blocks, bare, .. } = news;
+        let mut new = 0;
         if self.sack {
             for block in blocks {
                 let start = block.start.max(ack);
-                news += self.sacked.insert(Range { start, end: block.end.min(self.high) });
+                new += self.sacked.insert(Range { start, end: block.end.min(self.high) });
             }
         }
         if ack > self.una {
-            return Meaning::Advance(self.advance(ack));
+            return Heard { advance: Some(self.advance(ack)), ..Heard::default() };
         }
         // A duplicate: RFC 5681, section 2, or RFC 6675, section 2.
-        let duplicate = if self.sack { news > 0 } else { bare && !self.is_idle() };
-        if duplicate { self.duplicate() } else { Meaning::Other }
+        let duplicate = if self.sack { new > 0 } else { bare && self.una < self.high };
+        if duplicate { self.duplicate() } else { Heard::default() }
     }
 
     fn advance(&mut self, ack: u64) -> Advance {
@@ -241,13 +148,13 @@ impl Recovery {
         }
     }
 
-    fn duplicate(&mut self) -> Meaning {
+    fn duplicate(&mut self) -> Heard {
         match self.phase {
-            Phase::Timeout => return Meaning::Other,
+            Phase::Timeout => return Heard::default(),
             Phase::Fast => {
                 // RFC 5681, section 3.2, step 4: a segment has left.
                 self.inflation += if self.sack { 0 } else { self.mss as i64 };
-                return Meaning::Other;
+                return Heard::default();
             }
             Phase::Open => {}
         }
@@ -264,10 +171,10 @@ impl Recovery {
         if self.limited_transmit && !self.sack {
             self.inflation = (u64::from(self.dup_acks.min(2)) * self.mss) as i64;
         }
-        Meaning::Other
+        Heard::default()
     }
 
-    fn begin_fast(&mut self) -> Meaning {
+    fn begin_fast(&mut self) -> Heard {
         self.phase = Phase::Fast;
         self.recover = self.high;
         self.partial = false;
@@ -275,7 +182,8 @@ impl Recovery {
         // RFC 6582, section 3.2, step 2: the segments that the duplicates say have left.
         self.inflation = if self.sack { 0 } else { i64::from(DUP_THRESH) * self.mss as i64 };
         self.high_rxt = self.una;
-        Meaning::Loss { flight: self.high_before_dups.max(self.una) - self.una }
+        let flight = self.high_before_dups.max(self.una) - self.una;
+        Heard { loss: Some(flight), ..Heard::default() }
     }
 
     /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has
@@ -339,7 +247,7 @@ impl Recovery {
                 }
             }
         }
-        self.new_data(budget, cwnd.saturating_sub(self.in_flight()))
+        budget.fresh(self.una, self.high, self.mss, cwnd.saturating_sub(self.in_flight()))
     }
 
     /// NextSeg of RFC 6675, section 4, while the window has room for a segment (section 5, step C).
@@ -353,7 +261,7 @@ impl Recovery {
             Some(self.again(PieceKind::Hole, gap.start, gap.end, budget))
         };
         hole(lost_edge)
-            .or_else(|| self.new_data(budget, self.mss))
+            .or_else(|| budget.fresh(self.una, self.high, self.mss, self.mss))
             .or_else(|| hole(self.sacked.highest().unwrap_or(self.una)))
             .or_else(|| self.rescue_piece(budget))
     }
@@ -381,22 +289,6 @@ impl Recovery {
         Piece { range: Range { start, end: budget.cut(start, limit, self.mss) }, kind }
     }
 
-    /// Data never sent before, if `room` has place for them and so has the receiver.
-    fn new_data(&self, budget: &Budget, room: u64) -> Option<Piece> {
-        let start = self.high;
-        if start >= budget.end() {
-            return None;
-        }
-        let end = budget.cut(start, u64::MAX, self.mss);
-        let data = budget.data(start, end);
-        let beyond = start + data > self.una.saturating_add(budget.window);
-        let small = data < self.mss && !budget.closed && !self.is_idle();
-        if data > room || beyond || (budget.nagle && small) {
-            return None;
-        }
-        Some(Piece { range: Range { start, end }, kind: PieceKind::New })
-    }
-
     /// That piece has gone out.
     pub(super) fn on_sent(&mut self, piece: Piece) {
         let end = piece.range.end;
@@ -409,7 +301,7 @@ impl Recovery {
                 // RFC 6675, section 5, step 4.3.
                 (self.high_rxt, self.rescue) = (end, end);
             }
-            PieceKind::Rescue => self.rescue = self.recover,
+            PieceKind::Rescue | PieceKind::Probe => self.rescue = self.recover,
         }
     }
 }

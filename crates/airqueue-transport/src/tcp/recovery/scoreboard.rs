@@ -1,0 +1,231 @@
+//! The segments that are outstanding, each with the time at which it was last sent.
+
+use crate::tcp::ranges::{Range, Ranges};
+use airqueue_core::Time;
+use std::collections::VecDeque;
+
+/// A segment as it was first cut: up to `end`, from where the one before it ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) end: u64,
+    /// When it was last sent.
+    pub(super) at: Time,
+    /// It was sent more than once.
+    pub(super) again: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    InFlight,
+    Lost,
+    Arrived,
+}
+
+/// Segments are numbered in the order of their octets; room once made is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Scoreboard {
+    list: VecDeque<Sent>,
+    /// The number of the first in the list.
+    base: u64,
+    /// The octet at which that one begins.
+    floor: u64,
+    sacked: Ranges,
+    in_flight: u64,
+    /// Segments that have arrived beyond a hole.
+    arrived: u32,
+    /// No segment before this one is lost.
+    hint: u64,
+    lost: u32,
+    /// All before this one that were sent once have been found lost or not.
+    judged: u64,
+    /// Those that were sent again, in the order in which they were.
+    again: VecDeque<(u64, Time)>,
+}
+
+impl Scoreboard {
+    pub(super) fn new() -> Scoreboard {
+        Scoreboard {
+            list: VecDeque::new(),
+            base: 0,
+            floor: 1,
+            sacked: Ranges::default(),
+            in_flight: 0,
+            arrived: 0,
+            hint: 0,
+            lost: 0,
+            judged: 0,
+            again: VecDeque::new(),
+        }
+    }
+
+    /// Bytes in the network, as far as is known.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Segments that have arrived beyond a hole.
+    pub(super) fn arrived(&self) -> u32 {
+        self.arrived
+    }
+
+    /// Bytes of them.
+    pub(super) fn arrived_bytes(&self, high: u64) -> u64 {
+        high - self.floor - self.sacked.missing(self.floor, high)
+    }
+
+    /// The octet after the highest that has arrived.
+    pub(super) fn highest_arrived(&self) -> u64 {
+        self.sacked.highest().unwrap_or(self.floor)
+    }
+
+    fn at(&self, number: u64) -> Sent {
+        self.list[(number - self.base) as usize]
+    }
+
+    fn end(&self) -> u64 {
+        self.base + self.list.len() as u64
+    }
+
+    fn range(&self, number: u64) -> Range {
+        let before = number.checked_sub(self.base + 1);
+        let start = before.map_or(self.floor, |at| self.list[at as usize].end);
+        Range { start, end: self.at(number).end }
+    }
+
+    /// Number of the segment with the last octet below `edge`.
+    fn number_of(&self, edge: u64) -> u64 {
+        self.base + self.list.partition_point(|sent| sent.end < edge) as u64
+    }
+
+    /// A segment goes out for the first time.
+    pub(super) fn push(&mut self, range: Range, at: Time) {
+        self.in_flight += range.bytes();
+        self.list.push_back(Sent { end: range.end, at, again: false, state: State::InFlight });
+    }
+
+    /// One that is there goes out again.
+    pub(super) fn send_again(&mut self, range: Range, at: Time) {
+        let number = self.number_of(range.end);
+        let sent = &mut self.list[(number - self.base) as usize];
+        if sent.state == State::Lost {
+            self.lost -= 1;
+            self.in_flight += range.bytes();
+        }
+        (sent.at, sent.again, sent.state) = (at, true, State::InFlight);
+        self.again.push_back((number, at));
+    }
+
+    /// Notes what an acknowledgement says has arrived; `each` gets every segment that is new.
+    pub(super) fn on_ack(&mut self, ack: u64, blocks: &[Range], mut each: impl FnMut(Range, Sent)) {
+        while let Some(&first) = self.list.front().filter(|first| first.end <= ack) {
+            if first.state != State::Arrived {
+                let range = self.range(self.base);
+                self.take(self.base);
+                each(range, first);
+            }
+            self.arrived -= 1;
+            self.list.pop_front();
+            self.base += 1;
+            self.floor = first.end;
+        }
+        self.sacked.remove_below(self.floor);
+        self.judged = self.judged.max(self.base);
+        for block in blocks {
+            let end = self.list.back().map_or(self.floor, |last| block.end.min(last.end));
+            while let Some(gap) = self.sacked.first_gap(block.start.max(self.floor), end) {
+                self.fill(gap, &mut each);
+                self.sacked.insert(gap);
+            }
+        }
+    }
+
+    /// The whole segments among these octets have arrived.
+    fn fill(&mut self, gap: Range, each: &mut impl FnMut(Range, Sent)) {
+        let mut number = self.number_of(gap.start + 1);
+        while number < self.end() && self.at(number).end <= gap.end {
+            let (range, sent) = (self.range(number), self.at(number));
+            if range.start >= gap.start && sent.state != State::Arrived {
+                self.take(number);
+                each(range, sent);
+            }
+            number += 1;
+        }
+    }
+
+    fn take(&mut self, number: u64) {
+        let bytes = self.range(number).bytes();
+        let sent = &mut self.list[(number - self.base) as usize];
+        match sent.state {
+            State::InFlight => self.in_flight -= bytes,
+            State::Lost => self.lost -= 1,
+            State::Arrived => {}
+        }
+        sent.state = State::Arrived;
+        self.arrived += 1;
+    }
+
+    fn lose(&mut self, number: u64) {
+        let bytes = self.range(number).bytes();
+        let sent = &mut self.list[(number - self.base) as usize];
+        if sent.state == State::InFlight {
+            sent.state = State::Lost;
+            self.in_flight -= bytes;
+            self.lost += 1;
+            self.hint = self.hint.min(number);
+        }
+    }
+
+    /// Those in flight for which `verdict` says so are lost. It is asked in the order in which they were
+    /// sent, until it says no: of those sent first for the first time, and of those sent again.
+    pub(super) fn judge(&mut self, mut verdict: impl FnMut(&Sent) -> bool) {
+        while self.judged < self.end() {
+            let sent = self.at(self.judged);
+            if sent.state == State::InFlight && !sent.again {
+                if !verdict(&sent) {
+                    break;
+                }
+                self.lose(self.judged);
+            }
+            self.judged += 1;
+        }
+        while let Some(&(number, at)) = self.again.front() {
+            if number >= self.base {
+                let sent = self.at(number);
+                if sent.state == State::InFlight && sent.at == at {
+                    if !verdict(&sent) {
+                        break;
+                    }
+                    self.lose(number);
+                }
+            }
+            self.again.pop_front();
+        }
+    }
+
+    /// The first one is lost, whatever speaks against it.
+    pub(super) fn lose_first(&mut self) {
+        if !self.list.is_empty() {
+            self.lose(self.base);
+        }
+    }
+
+    /// The first one that is lost.
+    pub(super) fn first_lost(&mut self) -> Option<Range> {
+        if self.lost == 0 {
+            self.hint = self.end();
+            return None;
+        }
+        self.hint = self.hint.max(self.base);
+        while self.at(self.hint).state != State::Lost {
+            self.hint += 1;
+        }
+        Some(self.range(self.hint))
+    }
+
+    /// The last one, unless it has arrived.
+    pub(super) fn last(&self) -> Option<Range> {
+        let last = self.end().checked_sub(1).filter(|&last| last >= self.base)?;
+        (self.at(last).state != State::Arrived).then(|| self.range(last))
+    }
+}

@@ -1,0 +1,308 @@
+//! Loss by time: RACK and tail loss probes, RFC 8985, with proportional rate reduction, RFC 9937.
+
+use super::prr::Prr;
+use super::scoreboard::{Scoreboard, Sent};
+use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
+use crate::tcp::ranges::Range;
+use airqueue_core::{Span, Time};
+
+/// Segments beyond a hole that leave no doubt (RFC 8985, section 6.2, step 4).
+const DUP_THRESH: u32 = 3;
+/// TLP.max_ack_delay (section 7.2).
+const LONGEST_ACK_DELAY: Span = Span::from_millis(200);
+/// The probe timeout before the first round trip (section 7.2).
+const FIRST_PROBE: Span = Span::from_secs(1);
+
+/// RACK's state for one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Timing {
+    mss: u64,
+    una: u64,
+    high: u64,
+    board: Scoreboard,
+    phase: Phase,
+    /// `high` when recovery began.
+    recover: u64,
+    /// The first lost segment goes out whatever the window says.
+    at_once: bool,
+    prr: Prr,
+    latest: Latest,
+    /// RACK.min_RTT
+    least_rtt: Option<Span>,
+    /// RACK.reordering_seen
+    reordering: bool,
+    /// When segments that seem late are lost.
+    deadline: Time,
+    probe: Probe,
+}
+
+/// The segment sent last among those that have arrived: RACK.xmit_ts, RACK.end_seq, RACK.rtt.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    at: Time,
+    end: u64,
+    rtt: Span,
+}
+
+/// Tail loss probes: section 7.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// When one is sent.
+    deadline: Time,
+    /// One goes out next.
+    due: bool,
+    /// TLP.end_seq: one is outstanding, and this is the octet after everything then.
+    end: Option<u64>,
+    /// TLP.is_retrans
+    again: bool,
+}
+
+/// What an acknowledgement has brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct Brought {
+    bytes: u64,
+    rtt: Option<Span>,
+}
+
+/// What was found lost at once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    any: bool,
+    /// Something that had been sent again.
+    again: bool,
+}
+
+impl Timing {
+    pub(super) fn new(mss_bytes: u32) -> Timing {
+        Timing {
+            mss: u64::from(mss_bytes),
+            una: 1,
+            high: 1,
+            board: Scoreboard::new(),
+            phase: Phase::Open,
+            recover: 0,
+            at_once: false,
+            prr: Prr::default(),
+            latest: Latest { at: Time::from_nanos(i64::MIN), end: 0, rtt: Span::ZERO },
+            least_rtt: None,
+            reordering: false,
+            deadline: Time::MAX,
+            probe: Probe { deadline: Time::MAX, due: false, end: None, again: false },
+        }
+    }
+
+    pub(super) fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(super) fn high(&self) -> u64 {
+        self.high
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(super) fn flight(&self) -> u64 {
+        self.high - self.una
+    }
+
+    pub(super) fn on_ack(&mut self, news: &News<'_>) -> Heard {
+        let flight = self.flight();
+        let arrived = self.board.arrived_bytes(self.high);
+        let brought = self.note_arrivals(news);
+        let acked = news.ack - self.una;
+        self.una = news.ack;
+        let repaired = self.end_probe(news, acked, brought.bytes).then_some(flight);
+        let lost = self.detect(news.now, news.srtt);
+        let loss = self.begin_fast_if(lost, flight - arrived).then_some(flight);
+        if loss.is_none() && self.phase != Phase::Open && self.una >= self.recover {
+            self.phase = Phase::Open;
+        }
+        // SafeACK of RFC 9937
+        self.prr.on_delivered(brought.bytes, acked > 0 && !lost.any);
+        let slow = self.phase == Phase::Fast || loss.is_some();
+        let advance = (acked > 0).then_some(Advance {
+            bytes: acked,
+            flight,
+            countable: if slow { 0 } else { brought.bytes },
+            cap: None,
+            restarts_timer: true,
+        });
+        Heard { advance, loss, repaired, rtt: brought.rtt, ..Heard::default() }
+    }
+
+    /// Sections 6.2, steps 1 to 3.
+    fn note_arrivals(&mut self, news: &News<'_>) -> Brought {
+        let Timing { board, latest, least_rtt, reordering, .. } = self;
+        let mut brought = Brought::default();
+        let mut highest = board.highest_arrived();
+        board.on_ack(news.ack, news.blocks, |range: Range, sent: Sent| {
+            brought.bytes += range.bytes();
+            let rtt = news.now - sent.at;
+            if sent.again {
+                // It may be the earlier one that has arrived.
+                if least_rtt.is_some_and(|least| rtt < least) {
+                    return;
+                }
+            } else {
+                *least_rtt = Some(least_rtt.map_or(rtt, |least| least.min(rtt)));
+                *reordering |= sent.end < highest;
+                brought.rtt = Some(rtt);
+            }
+            highest = highest.max(sent.end);
+            latest.rtt = rtt;
+            if (sent.at, sent.end) > (latest.at, latest.end) {
+                (latest.at, latest.end) = (sent.at, sent.end);
+            }
+        });
+        brought
+    }
+
+    /// How much later than one sent after it a segment may be: section 6.2, step 4. Without D-SACK its
+    /// multiplier stays at one.
+    fn reordering_window(&self, srtt: Option<Span>) -> Span {
+        let sure = self.phase != Phase::Open || self.board.arrived() >= DUP_THRESH;
+        match self.least_rtt {
+            Some(least) if self.reordering || !sure => {
+                let quarter = Span::from_nanos(least.as_nanos() / 4);
+                srtt.map_or(quarter, |srtt| quarter.min(srtt))
+            }
+            _ => Span::ZERO,
+        }
+    }
+
+    /// Section 6.2, step 5: what is lost that was not before.
+    fn detect(&mut self, now: Time, srtt: Option<Span>) -> Lost {
+        let Latest { at, end, rtt } = self.latest;
+        let allowed = rtt + self.reordering_window(srtt);
+        let (mut next, mut found) = (Time::MAX, Lost::default());
+        self.board.judge(|sent| {
+            if (sent.at, sent.end) >= (at, end) {
+                return false;
+            }
+            let due = sent.at + allowed;
+            let lost = due <= now;
+            found.any |= lost;
+            found.again |= lost && sent.again;
+            next = if lost { next } else { next.min(due) };
+            lost
+        });
+        self.deadline = next;
+        found
+    }
+
+    /// Fast recovery begins if something is lost that is not being recovered; with `flight` outstanding
+    /// of which nothing was known to have arrived.
+    fn begin_fast_if(&mut self, lost: Lost, flight: u64) -> bool {
+        let begins = match self.phase {
+            Phase::Open => lost.any,
+            Phase::Fast => false,
+            // What was sent before the timeout is no new congestion.
+            Phase::Timeout => lost.again,
+        };
+        if begins {
+            self.phase = Phase::Fast;
+            self.recover = self.high;
+            self.prr = Prr::begin(flight);
+            self.probe.deadline = Time::MAX;
+            self.probe.end = None;
+        }
+        begins
+    }
+
+    /// Section 7.4.2: the probe's acknowledgement; says whether the probe has repaired a loss.
+    fn end_probe(&mut self, news: &News<'_>, acked: u64, brought: u64) -> bool {
+        let Some(end) = self.probe.end.filter(|&end| news.ack >= end) else { return false };
+        let duplicate = news.bare && acked == 0 && brought == 0;
+        let beyond = news.ack > end;
+        if !self.probe.again || beyond || duplicate {
+            self.probe.end = None;
+        }
+        self.probe.again && beyond && self.phase == Phase::Open
+    }
+
+    pub(super) fn next_timer(&self) -> Time {
+        self.deadline.min(self.probe.deadline)
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> Heard {
+        if now >= self.probe.deadline {
+            self.probe.deadline = Time::MAX;
+            self.probe.due = true;
+            return Heard { probe: true, ..Heard::default() };
+        }
+        if now < self.deadline {
+            return Heard::default();
+        }
+        let flight = self.flight();
+        let outstanding = flight - self.board.arrived_bytes(self.high);
+        let lost = self.detect(now, srtt);
+        let loss = self.begin_fast_if(lost, outstanding).then_some(flight);
+        self.prr.on_delivered(self.mss, false);
+        Heard { loss, ..Heard::default() }
+    }
+
+    /// Section 6.3: the first segment is lost, and those that should have arrived by now.
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        self.phase = Phase::Timeout;
+        self.recover = self.high;
+        let Timing { latest, board, .. } = self;
+        board.judge(|sent| sent.at + latest.rtt <= now);
+        board.lose_first();
+        self.at_once = true;
+        self.deadline = Time::MAX;
+        self.probe = Probe { deadline: Time::MAX, due: false, end: None, again: false };
+    }
+
+    pub(super) fn next_piece(&mut self, budget: &Budget) -> Option<Piece> {
+        let in_flight = self.board.in_flight();
+        if self.probe.due {
+            return budget.fresh(self.una, self.high, self.mss, u64::MAX).or_else(|| {
+                let range = self.board.last()?;
+                Some(Piece { range, kind: PieceKind::Probe })
+            });
+        }
+        let cwnd = match self.phase {
+            Phase::Fast => self.prr.cwnd(in_flight, budget.cwnd, self.mss),
+            Phase::Open | Phase::Timeout => budget.cwnd,
+        };
+        if let Some(range) = self.board.first_lost() {
+            let kind = if self.at_once { PieceKind::AtOnce } else { PieceKind::Hole };
+            let fits = self.at_once || in_flight + range.bytes() <= cwnd;
+            return fits.then_some(Piece { range, kind });
+        }
+        budget.fresh(self.una, self.high, self.mss, cwnd.saturating_sub(in_flight))
+    }
+
+    pub(super) fn on_sent(&mut self, piece: Piece, now: Time, srtt: Option<Span>, timeout: Time) {
+        self.prr.on_sent(piece.range.bytes());
+        if piece.kind == PieceKind::New {
+            self.high = piece.range.end;
+            self.board.push(piece.range, now);
+        } else {
+            self.board.send_again(piece.range, now);
+            self.at_once = false;
+        }
+        if std::mem::take(&mut self.probe.due) {
+            self.probe.end = Some(self.high);
+            self.probe.again = piece.kind == PieceKind::Probe;
+        } else {
+            self.arm_probe(now, srtt, timeout);
+        }
+    }
+
+    /// Section 7.2: when something is outstanding, nothing seems to be missing, and there was no probe yet.
+    pub(super) fn arm_probe(&mut self, now: Time, srtt: Option<Span>, timeout: Time) {
+        let calm = self.phase == Phase::Open && self.board.arrived() == 0;
+        if !calm || self.una == self.high || self.probe.end.is_some() {
+            self.probe.deadline = Time::MAX;
+            return;
+        }
+        let alone = self.flight() <= self.mss;
+        let wait = srtt.map_or(FIRST_PROBE, |srtt| {
+            srtt + srtt + if alone { LONGEST_ACK_DELAY } else { Span::ZERO }
+        });
+        self.probe.deadline = (now + wait).min(timeout);
+    }
+}

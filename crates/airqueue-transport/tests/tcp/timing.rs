@@ -1,0 +1,182 @@
+//! Loss by time: RFC 8985, and RFC 9937 for how fast the window shrinks.
+
+use crate::script::{MSS, Script, at, selective};
+use airqueue_transport::tcp::{LossDetection, TcpSpec};
+
+fn timed(initial: u32) -> TcpSpec {
+    let mut spec = selective(initial);
+    spec.sender.loss_detection = LossDetection::Timing;
+    spec
+}
+
+/// Ten segments sent at time zero, and one a millisecond acknowledged from 100 ms on: the first is lost.
+fn with_a_hole() -> Script {
+    let mut s = Script::backlogged(&timed(10));
+    assert_eq!(s.sent().len(), 10);
+    for (ms, last, sent) in [(100, 2, 11), (101, 3, 12)] {
+        s.now = at(ms);
+        assert_eq!(s.on_sack(0, &[(2, last)]), [sent]);
+    }
+    s
+}
+
+/// RFC 8985, section 6.2, step 4: three segments beyond it make a hole a loss at once. RFC 9937: of the
+/// ten outstanding every second one that arrives lets one out, down to the threshold of five.
+#[test]
+fn a_window_shrinks_in_proportion() {
+    let mut s = with_a_hole();
+    let steps: [(u64, &[u64]); 9] = [
+        (4, &[1]),
+        (5, &[]),
+        (6, &[]),
+        (7, &[13]),
+        (8, &[]),
+        (9, &[]), // five are outstanding
+        (10, &[14]),
+        (11, &[15]),
+        (12, &[16]),
+    ];
+    for (ms, (last, sent)) in (102..).zip(steps) {
+        s.now = at(ms);
+        assert_eq!(s.on_sack(0, &[(2, last)]), sent, "up to {last}");
+    }
+    assert_eq!((s.cwnd(), s.ssthresh()), (5.0, 5.0));
+    s.now = at(201);
+    assert_eq!(s.on_ack(12), [17]);
+    assert_eq!((s.cwnd(), s.sender.tallies().fast_recoveries), (5.0, 1));
+}
+
+/// Step 5: a single segment beyond the hole may have overtaken; a quarter of the round trip later the
+/// hole is a loss.
+#[test]
+fn a_late_segment_is_lost_after_a_while() {
+    let mut s = Script::backlogged(&timed(10));
+    s.sent();
+    s.now = at(100);
+    assert_eq!(s.on_sack(0, &[(2, 2)]), [11]);
+    s.quiet_until(124);
+    assert_eq!(s.timer_at(125), [1]);
+    assert_eq!((s.ssthresh(), s.sender.tallies().fast_recoveries), (5.0, 1));
+}
+
+/// Step 3: where segments have been seen to overtake each other, three beyond a hole are no proof.
+#[test]
+fn reordering_gives_late_segments_time() {
+    let mut s = Script::backlogged(&timed(10));
+    s.sent();
+    s.now = at(100);
+    assert_eq!(s.on_sack(0, &[(2, 3)]), [11, 12]);
+    s.now = at(101);
+    assert_eq!(s.on_ack(3), [13, 14]); // the first has come after the third
+    s.now = at(102);
+    assert_eq!(s.on_sack(3, &[(5, 9)]).len(), 5);
+    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    s.quiet_until(126);
+    // Sent at 0, a round trip of 102 ms, a quarter of 100 ms.
+    assert_eq!(s.timer_at(127)[0], 4);
+    assert_eq!(s.sender.tallies().fast_recoveries, 1);
+}
+
+/// A segment sent again is lost again when one sent later has arrived: no timeout, and no second
+/// reduction.
+#[test]
+fn a_lost_retransmission_is_noticed() {
+    let mut s = with_a_hole();
+    for (ms, last) in [(102, 4), (103, 5), (104, 6), (105, 7), (106, 8)] {
+        s.now = at(ms);
+        s.on_sack(0, &[(2, last)]);
+    }
+    s.now = at(201);
+    assert_eq!(s.on_sack(0, &[(2, 11)]), [14, 15]);
+    // The thirteenth was sent at 105 ms, the first for the second time at 102 ms.
+    s.now = at(205);
+    assert_eq!(s.on_sack(0, &[(2, 13)]), [1, 16, 17]);
+    let tallies = s.sender.tallies();
+    assert_eq!((tallies.timeouts, tallies.fast_recoveries, tallies.retransmitted), (0, 1, 2));
+    assert_eq!(s.ssthresh(), 5.0);
+}
+
+/// Section 7: after two round trips of silence the last segment is sent again, and its acknowledgement
+/// shows the hole before it.
+#[test]
+fn a_probe_finds_a_lost_tail() {
+    let mut s = Script::new(&timed(3));
+    s.sender.write(3 * MSS);
+    s.sent();
+    s.now = at(50);
+    assert_eq!(s.on_ack(1), []);
+    s.quiet_until(149);
+    assert_eq!(s.timer_at(150), [3]);
+    s.now = at(200);
+    assert_eq!(s.on_sack(1, &[(3, 3)]), [2]);
+    s.now = at(250);
+    assert_eq!(s.on_ack(3), []);
+    let tallies = s.sender.tallies();
+    assert_eq!((tallies.probes, tallies.timeouts, tallies.retransmitted), (1, 0, 2));
+    assert_eq!(s.sender.backlog_bytes(), 0);
+}
+
+/// Section 7.3: a probe is new data where there are any, whatever the window says; one only, and then
+/// the timeout.
+#[test]
+fn a_probe_may_be_new_data() {
+    let mut s = Script::backlogged(&timed(2));
+    s.sent();
+    s.now = at(50);
+    assert_eq!(s.on_ack(1), [3, 4]);
+    assert_eq!(s.timer_at(150), [5]);
+    assert_eq!(s.timer_at(1150), [2]);
+    let tallies = s.sender.tallies();
+    assert_eq!((tallies.probes, tallies.timeouts), (1, 1));
+}
+
+/// Section 7.4: when a probe has taken the place of a lost segment the window is reduced all the same; a
+/// duplicate acknowledgement says that both have arrived.
+#[test]
+fn a_repaired_loss_is_congestion() {
+    for (duplicate, reduced) in [(false, true), (true, false)] {
+        let mut s = Script::new(&timed(8));
+        s.sender.write(3 * MSS);
+        s.sent();
+        s.now = at(50);
+        s.on_ack(2);
+        // Alone, its acknowledgement may be delayed by 200 ms.
+        assert_eq!(s.timer_at(350), [3]);
+        s.now = at(400);
+        s.on_ack(3);
+        if duplicate {
+            s.on_ack(3);
+        }
+        s.sender.write(2 * MSS);
+        assert_eq!(s.sent(), [4, 5]);
+        s.now = at(450);
+        s.on_ack(5);
+        assert_eq!(s.sender.ssthresh_bytes() < u64::MAX, reduced);
+        assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    }
+}
+
+/// Section 6.3: after a timeout the first segment goes at once, and the window of one opens for those
+/// that should have arrived.
+#[test]
+fn a_timeout_sends_again_what_is_overdue() {
+    let mut s = Script::backlogged(&timed(4));
+    s.sent();
+    assert_eq!(s.timer_at(1000), [5]); // the probe comes first
+    assert_eq!(s.timer_at(2000), [1]);
+    assert_eq!((s.cwnd(), s.ssthresh()), (1.0, 2.0));
+    s.now = at(2100);
+    assert_eq!(s.on_ack(1), [2, 3]);
+    assert_eq!(s.on_sack(1, &[(3, 5)]).first(), Some(&6));
+    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+}
+
+/// Without SACK there is nothing to know of single segments: it counts duplicates.
+#[test]
+fn without_sack_it_counts() {
+    let mut spec = timed(8);
+    (spec.sack, spec.sender.limited_transmit) = (false, false);
+    let mut s = Script::backlogged(&spec);
+    s.sent();
+    assert_eq!((s.on_ack(0), s.on_ack(0), s.on_ack(0)), (vec![], vec![], vec![1]));
+}

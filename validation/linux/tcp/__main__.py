@@ -1,0 +1,41 @@
+"""Measure the kernel's TCP anew: `python -m validation.linux.tcp`."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from validation.linux import kernel
+from validation.linux.tcp import paths, results
+
+
+def main() -> None:
+    """Read the arguments, measure, and replace the rows of what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="paths whose names contain this")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        machine = kernel.install(Path(folder))
+        for path in paths.PATHS:
+            if arguments.only in path.name:
+                print(path.name, flush=True)
+                samples, looks = measure(machine, path)
+                rows = list(results.figures(path, samples, machine.release))
+                results.store(results.FIGURES, path, rows)
+                results.store(results.WINDOWS, path, list(results.windows(path, looks)))
+
+
+def measure(machine: kernel.Kernel, path: paths.Path) -> tuple[results.Table, results.Table]:
+    """Return what was seen of the queue, and what of the windows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = {"AIRQUEUE_PATH": path.name}
+        kernel.boot(machine, "validation.linux.tcp.guest", settings, folder, seed=1)
+        return np.loadtxt(folder / "samples"), np.loadtxt(folder / "windows", ndmin=2)
+
+
+if __name__ == "__main__":
+    main()

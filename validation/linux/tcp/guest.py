@@ -1,0 +1,242 @@
+"""Inside user-mode Linux, as its first process: transfers through a bottleneck.
+
+Each sender, the router and the receiver have a network namespace of their own, joined by veth
+pairs: a router's packets no longer belong to a socket, whose limits they would else obey. On its
+way to the receiver the router has the bottleneck, on its way to each sender that flow's round trip
+as a constant delay. Programs take no time on the virtual clock of clock.c, so that the
+applications never hold TCP up.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from validation.linux import inside
+from validation.linux.tcp import paths
+
+MODULES = ("drivers/net/veth", "net/sched/sch_netem")
+SAMPLE_S = 0.023
+WINDOWS_EVERY = 5
+"""A look at the windows comes with every so many looks at the queue."""
+
+_LEAD_S = 1.0
+
+_CHUNK = bytes(1 << 18)
+_BUFFER_BYTES = 4 << 20
+_PORT = 5001
+_NEW_NETWORK = 0x40000000
+_GET_QDISC = 38
+_REQUEST_DUMP = 0x301
+_DONE = 3
+_SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
+
+
+def main() -> None:
+    """Do what the environment says."""
+    path = paths.path(os.environ["AIRQUEUE_PATH"])
+    inside.first_process(MODULES, lambda: _run(path))
+
+
+def _words(text: str) -> None:
+    subprocess.run(text.split(), check=True)
+
+
+def _build(path: paths.Path) -> None:
+    inside.mount("tmpfs", "/run")
+    for name in ("router", "receiver"):
+        _words(f"ip netns add {name}")
+    _pair("router", "receiver", 0)
+    _words(
+        f"ip netns exec router tc qdisc add dev to0 root handle 1: netem rate {path.rate_bps}bit"
+        f" limit {path.queue_packets}"
+    )
+    for number, flow in enumerate(path.flows, start=1):
+        name = f"sender{number}"
+        _words(f"ip netns add {name}")
+        _pair("router", name, number)
+        _words(
+            f"ip netns exec router tc qdisc add dev to{number} root netem"
+            f" delay {round(flow.rtt_s * 1e6)}us limit 1000000"
+        )
+    _enter("router")
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")
+
+
+def _pair(router: str, other: str, number: int) -> None:
+    """Join two namespaces: 10.9.NUMBER.1 is the router, 10.9.NUMBER.2 the other."""
+    _words(f"ip link add to{number} netns {router} type veth peer name hop netns {other}")
+    _end(router, f"to{number}", number, own=1, peer=2)
+    _end(other, "hop", number, own=2, peer=1)
+    _words(f"ip -n {other} route add default via 10.9.{number}.1")
+
+
+def _end(space: str, device: str, number: int, own: int, peer: int) -> None:
+    for words in (
+        "link set lo up",
+        # A segment is a packet: nothing is to be cut, or joined, on the way.
+        f"link set dev {device} address {_hardware(number, own)} gso_max_segs 1",
+        f"link set dev {device} up",
+        f"address add 10.9.{number}.{own}/24 dev {device}",
+        f"neighbour add 10.9.{number}.{peer} lladdr {_hardware(number, peer)} dev {device}",
+    ):
+        _words(f"ip -n {space} {words}")
+
+
+def _hardware(number: int, end: int) -> str:
+    return f"02:00:00:00:{number:02x}:{end:02x}"
+
+
+def _enter(space: str) -> None:
+    """Let what this process does from now on be in that network namespace."""
+    with Path("/run/netns", space).open("rb") as file:
+        if inside.LIBC.setns(file.fileno(), _NEW_NETWORK) != 0:
+            raise OSError(f"cannot enter {space}")
+
+
+class _Queue:
+    """Asks the kernel how long the bottleneck's queue is."""
+
+    def __init__(self) -> None:
+        _enter("router")
+        self._device = socket.if_nametoindex("to0")
+        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        self._answer = bytearray(1 << 16)
+
+    def look(self) -> tuple[int, int]:
+        """Return how many packets are in it, and how many it has dropped."""
+        message = struct.pack("BxxxiIII", 0, self._device, 0, 0, 0)
+        header = struct.pack("IHHII", 16 + len(message), _GET_QDISC, _REQUEST_DUMP, 1, 0)
+        self._netlink.send(header + message)
+        found = None
+        while True:
+            size = self._netlink.recv_into(self._answer)
+            at = 0
+            while at < size:
+                length, kind = struct.unpack_from("IH", self._answer, at)
+                if kind == _DONE:
+                    if found is None:
+                        raise RuntimeError("the router has no bottleneck")
+                    return found
+                if struct.unpack_from("i", self._answer, at + 20)[0] == self._device:
+                    found = _queue_statistics(self._answer[at + 36 : at + length])
+                at += length + 3 & ~3
+
+
+def _queue_statistics(attributes: bytearray) -> tuple[int, int]:
+    """Find qlen and drops of gnet_stats_queue, in TCA_STATS2."""
+    nested = _attribute(_attribute(attributes, 7), 3)
+    length, _, drops = struct.unpack_from("III", nested)
+    return length, drops
+
+
+def _attribute(attributes: bytearray, wanted: int) -> bytearray:
+    at = 0
+    while at < len(attributes):
+        length, kind = struct.unpack_from("HH", attributes, at)
+        if kind & 0x3FFF == wanted:
+            return attributes[at + 4 : at + length]
+        at += length + 3 & ~3
+    raise RuntimeError(f"the kernel's answer has no attribute {wanted}")
+
+
+class _Transfers:
+    """Flows under way, and what is noted of them."""
+
+    def __init__(self, path: paths.Path) -> None:
+        self._path = path
+        self._queue = _Queue()
+        self._poll = select.epoll()
+        self._ready: dict[int, Callable[[], object]] = {}
+        self._senders: list[socket.socket] = []
+        self._received = [0] * len(path.flows)
+        self._sink = bytearray(_CHUNK)
+        _enter("receiver")
+        self._listener = _socket()
+        self._listener.bind(("10.9.0.2", _PORT))
+        self._listener.listen()
+        self._when(self._listener, select.EPOLLIN, self._accept)
+        self._start_s = time.clock_gettime(time.CLOCK_MONOTONIC) + _LEAD_S
+
+    def _now_s(self) -> float:
+        return time.clock_gettime(time.CLOCK_MONOTONIC) - self._start_s
+
+    def _when(self, one: socket.socket, event: int, do: Callable[[], object]) -> None:
+        self._ready[one.fileno()] = do
+        self._poll.register(one, event)
+
+    def run(self) -> None:
+        """Let them send until the time is over, and write down what was seen."""
+        samples: list[str] = []
+        windows: list[str] = []
+        for number in range(1 + round(self._path.seconds / SAMPLE_S)):
+            self._until(number * SAMPLE_S)
+            samples.append(
+                " ".join(map(str, (self._now_s(), *self._queue.look(), *self._received)))
+            )
+            if number % WINDOWS_EVERY == 0:
+                windows.extend(self._windows())
+        for name, lines in (("windows", windows), ("samples", samples)):
+            (inside.FOLDER / name).write_text("\n".join(lines), encoding="ascii")
+
+    def _until(self, at_s: float) -> None:
+        """Write and read whatever can be, and begin what is to begin, until that time."""
+        while (left_s := at_s - self._now_s()) > 0.0:
+            for file, _ in self._poll.poll(left_s):
+                self._ready[file]()
+        begun = len(self._senders)
+        if begun < len(self._path.flows) and self._path.flows[begun].start_s <= self._now_s():
+            self._begin(begun)
+
+    def _begin(self, flow: int) -> None:
+        _enter(f"sender{flow + 1}")
+        sender = _socket()
+        congestion = self._path.congestion.encode("ascii")
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion)
+        sender.bind(("", _PORT + 1 + flow))
+        sender.connect_ex(("10.9.0.2", _PORT))
+        self._senders.append(sender)
+        self._when(sender, select.EPOLLOUT, lambda: sender.send(_CHUNK))
+
+    def _accept(self) -> None:
+        receiver, (_, port) = self._listener.accept()
+        receiver.setblocking(False)
+        self._when(receiver, select.EPOLLIN, lambda: self._read(receiver, port - _PORT - 1))
+
+    def _read(self, receiver: socket.socket, flow: int) -> None:
+        self._received[flow] += receiver.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
+
+    def _windows(self) -> Iterator[str]:
+        """What TCP_INFO tells of each sender."""
+        for flow, sender in enumerate(self._senders):
+            info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+            (rtt_us,) = struct.unpack_from("I", info, 68)
+            threshold, window = struct.unpack_from("II", info, 76)
+            (resent,) = struct.unpack_from("I", info, 100)
+            if any(held_us := struct.unpack_from("QQ", info, 176)):
+                raise RuntimeError(f"windows and buffers held flow {flow} up for {held_us} us")
+            yield f"{self._now_s()} {flow} {window} {threshold} {rtt_us} {resent} {info[1]}"
+
+
+def _run(path: paths.Path) -> None:
+    _build(path)
+    _Transfers(path).run()
+
+
+def _socket() -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _BUFFER_BYTES)
+    made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
+    made.setblocking(False)
+    return made
+
+
+if __name__ == "__main__":
+    main()

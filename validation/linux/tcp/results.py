@@ -1,0 +1,93 @@
+"""figures.csv and windows.csv: what the kernel's TCP did."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from validation.linux.tcp.paths import PATHS
+from validation.linux.tcp.paths import Path as Bottleneck
+
+FIGURES = Path(__file__).parent / "figures.csv"
+WINDOWS = Path(__file__).parent / "windows.csv"
+BEGINNING_S = 5.0
+"""The beginning, with its slow start, has figures of its own."""
+
+_TRACE_S = 0.5
+
+Row = Mapping[str, object]
+Table = npt.NDArray[np.float64]
+
+
+def figures(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
+    """Yield a row for each flow and window of time; samples are times, queue, drops, bytes."""
+    for from_s, to_s in ((0.0, BEGINNING_S), (BEGINNING_S, path.seconds)):
+        inside = samples[(samples[:, 0] >= from_s) & (samples[:, 0] <= to_s)]
+        gained = inside[-1] - inside[0]
+        for flow in range(len(path.flows)):
+            yield {
+                **_key(path, flow),
+                "kernel": kernel,
+                "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
+                "from_s": from_s,
+                "to_s": to_s,
+                "goodput_bps": round(8 * gained[3 + flow] / gained[0]),
+                "mean_queue_packets": round(float(inside[:, 1].mean()), 3),
+                "drops": int(gained[2]),
+            }
+
+
+def windows(path: Bottleneck, looks: Table) -> Iterator[Row]:
+    """Yield a row for each look at a flow: time, flow, window, threshold, round trip in us."""
+    due = [0.0] * len(path.flows)
+    for at_s, number, window, threshold, rtt_us, *_ in looks if path.trace else ():
+        flow = int(number)
+        if at_s >= due[flow]:
+            due[flow] += _TRACE_S
+            yield {
+                **_key(path, flow),
+                "at_s": round(at_s, 4),
+                "cwnd_segments": int(window),
+                "ssthresh_segments": int(threshold),
+                "srtt_ms": rtt_us / 1000,
+            }
+
+
+def _key(path: Bottleneck, flow: int) -> Row:
+    return {
+        "path": path.name,
+        "congestion": path.congestion,
+        "rate_bps": path.rate_bps,
+        "queue_packets": path.queue_packets,
+        "flow": flow,
+        "rtt_ms": round(1000 * path.flows[flow].rtt_s),
+        "start_s": path.flows[flow].start_s,
+    }
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a file, none if there is no file."""
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def store(file: Path, path: Bottleneck, new: Sequence[Row]) -> None:
+    """Replace the rows of a bottleneck."""
+    order = [one.name for one in PATHS]
+    rows: list[Row] = [
+        row for row in read(file) if row["path"] != path.name and row["path"] in order
+    ]
+    rows.extend(new)
+    if not rows:
+        return
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=lambda row: order.index(str(row["path"]))))
