@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -69,11 +70,12 @@ def add_users(network: dict[str, Any], scenario: Sessions) -> None:
 
 def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
     """A station for each flow, on the circle, and a server where the flow has one."""
-    # Each rate has a group of its own; the members of all stand at the same distance from the middle.
+    radius_m = float(CIRCLE["ns2"].split()[0])
     for number, flow in enumerate(scenario.flows, 1):
-        station = {"name": f"sta{number}", "count": 1, "rate": f"{flow.mbps:g} Mb/s"}
-        place = {"position": ["0 m", "0 m"], "circle": CIRCLE["ns2"]}
-        network["stations"].append(station | place)
+        angle = 2 * math.pi * (number - 1) / len(scenario.flows)
+        place = [f"{radius_m * math.cos(angle):.9f} m", f"{radius_m * math.sin(angle):.9f} m"]
+        station = {"name": f"sta{number}", "position": place, "rate": f"{flow.mbps:g} Mb/s"}
+        network["stations"].append(station)
         far = AP
         if flow.delay_ms is not None:
             far = f"server{number}"

@@ -28,8 +28,6 @@ pub struct Receiver {
     due: bool,
     /// The one that waits is due then.
     deadline: Time,
-    /// When the first segment of data came, from which [`AckTimer::Ticks`] counts.
-    began: Option<Time>,
     /// What the last acknowledgement asked for: Last.ACK.sent of RFC 7323.
     last_ack: u64,
     /// The timestamp to echo: TS.Recent of RFC 7323.
@@ -90,7 +88,6 @@ impl Receiver {
             held: 0,
             due: false,
             deadline: Time::MAX,
-            began: None,
             last_ack: 1,
             recent: None,
             echo_congestion: false,
@@ -167,7 +164,6 @@ impl Receiver {
 
     fn on_data(&mut self, segment: &Segment, now: Time) {
         self.tallies.segments += 1;
-        self.began = self.began.or(Some(now));
         let (start, end) = (segment.seq, segment.end());
         if segment.fin {
             self.fin = Some(end - 1);
@@ -201,12 +197,12 @@ impl Receiver {
     /// When the acknowledgement of a segment that came `now` goes out at the latest.
     fn ack_deadline(&self, now: Time) -> Time {
         let delay = self.spec.receiver.delay;
-        match (self.spec.receiver.timer, self.began) {
-            (AckTimer::Ticks, Some(began)) => {
-                let since = (now - began).as_nanos() % delay.as_nanos();
+        match self.spec.receiver.timer {
+            AckTimer::Segment => now + delay,
+            AckTimer::Ticks => {
+                let since = now.as_nanos().rem_euclid(delay.as_nanos());
                 now + Span::from_nanos(delay.as_nanos() - since)
             }
-            _ => now + delay,
         }
     }
 

@@ -112,8 +112,8 @@ pub struct ReceiverSpec {
 pub enum AckTimer {
     /// A timer that starts with the first segment that waits.
     Segment,
-    /// A clock that ticks whatever arrives, from the first segment of the connection on: those that wait go out with its
-    /// next tick, as in 4.4BSD's fast timer and ns-2's `FullTcp`.
+    /// A clock that ticks whatever arrives, at multiples of the delay from time zero on: those that wait go out with its
+    /// next tick, as in 4.4BSD's fast timer, and in ns-2's `FullTcp`, where all connections have the same clock too.
     Ticks,
 }
 

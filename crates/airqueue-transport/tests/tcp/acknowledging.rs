@@ -80,7 +80,7 @@ fn the_timer_counts_from_the_first() {
 }
 
 /// ns-2's sinks answer the first segment at once.
-/// The clock of 4.4BSD: it ticks every 200 ms from the first segment on, and what waits does not wait longer.
+/// The clock of 4.4BSD: it ticks every 200 ms, and what waits does not wait longer.
 #[test]
 fn a_clock_that_ticks_whatever_arrives() {
     let mut spec = plain(1);
@@ -89,17 +89,17 @@ fn a_clock_that_ticks_whatever_arrives() {
     let mut s = Script::new(&spec);
     s.now = at(30);
     assert_eq!(s.data(1), None);
-    assert_eq!(s.receiver.next_timer(), at(230));
+    assert_eq!(s.receiver.next_timer(), at(200));
     assert_eq!(s.timer().unwrap().ack, Some(octet(2)));
-    s.now = at(610);
+    s.now = at(590);
     assert_eq!(s.data(2), None);
-    assert_eq!(s.receiver.next_timer(), at(630));
-    s.now = at(620);
+    assert_eq!(s.receiver.next_timer(), at(600));
+    s.now = at(595);
     assert_eq!((s.data(3), s.data(4)), (None, Some(4)));
     // The tick that found nothing changes nothing; on a tick the next one is meant.
-    s.now = at(630);
+    s.now = at(600);
     assert_eq!(s.data(5), None);
-    assert_eq!(s.receiver.next_timer(), at(830));
+    assert_eq!(s.receiver.next_timer(), at(800));
 }
 
 #[test]
