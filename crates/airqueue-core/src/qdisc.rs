@@ -75,8 +75,15 @@ pub trait QueueDisc {
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
     /// Changes the hard limit, as an operator would. Packets that exceed it stay until they leave;
-    /// arrivals are judged by the new limit.
+    /// arrivals are judged by the new limit. A discipline with several queues, each with the limit, gives it to all
+    /// of them, whatever [`Self::set_limit_of`] said before.
     fn set_limit(&mut self, limit: Limit);
+
+    /// Changes the limit of one queue only, by the same rule: that in which packets of this flow for this neighbour
+    /// wait, now or later. False, and nothing changes: packets have no queues with limits of their own here.
+    fn set_limit_of(&mut self, _flow: u32, _hop: u16, _limit: Limit) -> bool {
+        false
+    }
 }
 
 /// A discipline that was chosen at run time.
@@ -127,6 +134,10 @@ impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
 
     fn set_limit(&mut self, limit: Limit) {
         (**self).set_limit(limit);
+    }
+
+    fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
+        (**self).set_limit_of(flow, hop, limit)
     }
 }
 

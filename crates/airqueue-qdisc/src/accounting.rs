@@ -161,6 +161,10 @@ impl<Q: QueueDisc> QueueDisc for Accounted<Q> {
     fn set_limit(&mut self, limit: Limit) {
         self.inner.set_limit(limit);
     }
+
+    fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
+        self.inner.set_limit_of(flow, hop, limit)
+    }
 }
 
 #[cfg(test)]

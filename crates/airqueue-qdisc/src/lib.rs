@@ -35,7 +35,7 @@ pub use codel::{Codel, CodelParams};
 pub use droptail::{DropFrom, DropTail};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use mac80211::{AqlParams, Mac80211, Mac80211Params};
-pub use per_flow::PerFlow;
+pub use per_flow::{KeptApart, PerFlow};
 pub use pie::{Pie, PieParams};
 pub use rdqm::{Rdqm, RdqmParams, RdqmWeight};
 pub use red::{Red, RedParams};

@@ -1,14 +1,36 @@
-//! Flows kept apart: one queue per flow, served in turn.
+//! Flows, or links, kept apart: one queue for each, served in turn.
 
 use airqueue_core::{Drops, Limit, Packet, QueueDisc, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// One child discipline per flow, served round robin: packet by packet (Nagle, RFC 970), or by bytes with
+/// What packets have in common that wait in the same queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum KeptApart {
+    /// They are of one flow.
+    #[default]
+    Flow,
+    /// They are for one neighbour.
+    Link,
+}
+
+impl KeptApart {
+    fn key(self, flow: u32, hop: u16) -> u32 {
+        match self {
+            KeptApart::Flow => flow,
+            KeptApart::Link => u32::from(hop),
+        }
+    }
+}
+
+/// One child discipline per flow, or per link, served round robin: packet by packet (Nagle, RFC 970), or by bytes with
 /// a quantum (deficit round robin, Shreedhar and Varghese, SIGCOMM 1995). The limit is each child's
-/// own. A flow's child is made when its first packet arrives.
+/// own, and one may have another than the rest. A child is made when its first packet arrives.
 pub struct PerFlow<Q, F> {
     make: F,
+    by: KeptApart,
     limit: Option<Limit>,
+    /// Those of single children, which may not be there yet.
+    limits: BTreeMap<u32, Limit>,
     /// IP bytes for each turn; `None`: a packet.
     quantum: Option<u32>,
     index: BTreeMap<u32, usize>,
@@ -29,11 +51,14 @@ struct Child<Q> {
 }
 
 impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
-    /// No flows yet; `make` makes the queue of a flow. Turns are of one packet.
+    /// No flows yet; `make` makes the queue of a flow, or of the link that a neighbour stands for. Turns are of
+    /// one packet.
     pub fn new(make: F) -> PerFlow<Q, F> {
         PerFlow {
             make,
+            by: KeptApart::Flow,
             limit: None,
+            limits: BTreeMap::new(),
             quantum: None,
             index: BTreeMap::new(),
             children: Vec::new(),
@@ -51,10 +76,17 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         self
     }
 
-    fn child_of(&mut self, flow: u32) -> usize {
-        *self.index.entry(flow).or_insert_with(|| {
-            let mut queue = (self.make)(flow);
-            if let Some(limit) = self.limit {
+    /// The same with queues for what this says. Only for one that is empty and has no limits yet.
+    pub fn by(mut self, what: KeptApart) -> PerFlow<Q, F> {
+        self.by = what;
+        self
+    }
+
+    fn child_of(&mut self, packet: &Packet) -> usize {
+        let key = self.by.key(packet.flow, packet.hop);
+        *self.index.entry(key).or_insert_with(|| {
+            let mut queue = (self.make)(key);
+            if let Some(limit) = self.limits.get(&key).copied().or(self.limit) {
                 queue.set_limit(limit);
             }
             self.children.push(Child { queue, listed: false, deficit: 0 });
@@ -120,7 +152,7 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
 
 impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
-        let at = self.child_of(packet.flow);
+        let at = self.child_of(&packet);
         self.on_child(at, |queue| queue.enqueue(packet, now, drops));
         if !self.children[at].listed {
             self.relist(at);
@@ -157,9 +189,19 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = Some(limit);
+        self.limits.clear();
         for child in &mut self.children {
             child.queue.set_limit(limit);
         }
+    }
+
+    fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
+        let key = self.by.key(flow, hop);
+        self.limits.insert(key, limit);
+        if let Some(&at) = self.index.get(&key) {
+            self.children[at].queue.set_limit(limit);
+        }
+        true
     }
 }
 
@@ -197,6 +239,46 @@ mod tests {
             q.enqueue(packet(id, 7), Time::ZERO, &mut drops);
         }
         assert_eq!(q.len_packets(), 1);
+    }
+
+    /// Offers each flow, for the neighbour with the flow's number halved, ten packets; how many of each then wait.
+    fn kept(q: &mut impl QueueDisc, flows: &[u32]) -> Vec<usize> {
+        let mut drops = Drops::new();
+        let mut kept = |&flow: &u32| {
+            let before = q.len_packets();
+            for id in 0..10 {
+                let packet = Packet { hop: flow as u16 / 2, ..packet(id, flow) };
+                q.enqueue(packet, Time::ZERO, &mut drops);
+            }
+            q.len_packets() - before
+        };
+        flows.iter().map(&mut kept).collect()
+    }
+
+    /// A limit of one flow is that of no other, of flows that are there as of those that come.
+    #[test]
+    fn each_flow_has_the_limit_that_was_given_to_it() {
+        let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3)));
+        assert!(q.set_limit_of(2, 1, Limit::Packets(5)));
+        assert_eq!(kept(&mut q, &[1, 2, 3]), [3, 5, 3]);
+        assert!(q.set_limit_of(3, 1, Limit::Packets(7)));
+        assert!(q.set_limit_of(2, 1, Limit::Packets(1)));
+        assert_eq!(q.len_packets(), 11, "a lower limit evicts nobody");
+        assert_eq!(kept(&mut q, &[1, 2, 3]), [0, 0, 4], "and a higher one holds at once");
+        q.set_limit(Limit::Packets(6));
+        assert_eq!(kept(&mut q, &[1, 2, 3, 4]), [3, 1, 0, 6], "one for all is for all");
+    }
+
+    /// By link the flows for a neighbour share a queue and its limit, and take one turn together.
+    #[test]
+    fn links_are_kept_apart_as_flows_are() {
+        let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3))).by(KeptApart::Link);
+        assert!(q.set_limit_of(3, 1, Limit::Packets(5)));
+        assert_eq!(kept(&mut q, &[0, 1, 2, 3]), [3, 0, 5, 0]);
+        let mut drops = Drops::new();
+        let hops: Vec<u16> =
+            std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.hop).collect();
+        assert_eq!(hops, [0, 1, 0, 1, 0, 1, 1, 1]);
     }
 
     fn order(quantum: u32, offered: &[(u32, u32)]) -> Vec<u32> {

@@ -2,12 +2,13 @@
 //! joins with one line at the end of this file.
 
 use airqueue_core::{
-    DataRate, Drops, Ecn, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
+    DataRate, DropReason, Dropped, Drops, Ecn, Feedback, Limit, Packet, QueueDisc, Seed, Sent,
+    Span, Stream, Time,
 };
 use airqueue_qdisc::{
     Accounted, Adaptive, AdaptiveParams, AqlParams, Behaviour, Codel, CodelParams, DropFrom,
-    DropTail, FqCodel, FqCodelParams, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm,
-    RdqmParams, RdqmWeight, Red, RedParams,
+    DropTail, FqCodel, FqCodelParams, KeptApart, Mac80211, Mac80211Params, PerFlow, Pie, PieParams,
+    Rdqm, RdqmParams, RdqmWeight, Red, RedParams,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,6 +44,27 @@ enum Call {
         after: i64,
         limit: Limit,
     },
+    /// The limit of the queue of one flow and neighbour.
+    LimitOf {
+        after: i64,
+        flow: u32,
+        limit: Limit,
+    },
+    /// A limit that nothing reaches, in packets and in bytes.
+    Raise {
+        after: i64,
+    },
+}
+
+/// What a discipline drops for want of room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Full {
+    /// The arriving packet, if the limit leaves no room for it.
+    Arrivals,
+    /// Packets that wait, as many as it takes.
+    Waiting,
+    /// The arriving packet, also by a limit of its own within the one that is set.
+    Own,
 }
 
 /// Mostly as on a busy link; now and then the clock leaps by days.
@@ -86,12 +108,18 @@ fn call() -> impl Strategy<Value = Call> {
         20 => sent(),
         10 => (after(), 0u16..4).prop_map(|(after, hop)| Call::Along { after, hop }),
         1 => (after(), limit()).prop_map(|(after, limit)| Call::Limit { after, limit }),
+        1 => (after(), 0u32..4, limit())
+            .prop_map(|(after, flow, limit)| Call::LimitOf { after, flow, limit }),
+        1 => after().prop_map(|after| Call::Raise { after }),
     ]
 }
 
 /// The queue under test, and beside it what must be in it.
 struct Trial<Q> {
     queue: Accounted<Q>,
+    full: Full,
+    /// The limit is one that nothing reaches.
+    raised: bool,
     now: Time,
     drops: Drops,
     inside: BTreeMap<u64, (Packet, Time)>,
@@ -105,9 +133,11 @@ struct Trial<Q> {
 }
 
 impl<Q: QueueDisc> Trial<Q> {
-    fn new(queue: Q) -> Trial<Q> {
+    fn new(queue: Q, full: Full) -> Trial<Q> {
         Trial {
             queue: Accounted::new(queue),
+            full,
+            raised: false,
             now: Time::ZERO,
             drops: Drops::new(),
             inside: BTreeMap::new(),
@@ -125,7 +155,9 @@ impl<Q: QueueDisc> Trial<Q> {
         | Call::Peek { after }
         | Call::Along { after, .. }
         | Call::Sent { after, .. }
-        | Call::Limit { after, .. }) = *call;
+        | Call::Limit { after, .. }
+        | Call::LimitOf { after, .. }
+        | Call::Raise { after }) = *call;
         self.now += Span::from_micros(after);
         match *call {
             Call::Enqueue { flow, size, ecn, .. } => self.enqueue(flow, size, ecn),
@@ -140,13 +172,25 @@ impl<Q: QueueDisc> Trial<Q> {
                     self.queue.on_sent(&sent, self.now);
                 }
             }
-            Call::Limit { limit, .. } => self.queue.set_limit(limit),
+            Call::Limit { limit, .. } => {
+                self.queue.set_limit(limit);
+                self.raised = false;
+            }
+            Call::LimitOf { flow, limit, .. } => {
+                self.raised &= !self.queue.set_limit_of(flow, hop_of(flow), limit);
+            }
+            Call::Raise { .. } => {
+                // Some have limits of both kinds.
+                self.queue.set_limit(Limit::Packets(u32::MAX));
+                self.queue.set_limit(Limit::Bytes(u64::MAX));
+                self.raised = true;
+            }
         }
         self.check_books();
     }
 
     fn enqueue(&mut self, flow: u32, size: u32, ecn: Ecn) {
-        let hop = (flow % 3) as u16;
+        let hop = hop_of(flow);
         let packet = Packet { ecn, hop, ..Packet::new(self.next_id, flow, size, self.now) };
         self.next_id += 1;
         self.inside.insert(packet.id, (packet, self.now));
@@ -209,8 +253,21 @@ impl<Q: QueueDisc> Trial<Q> {
             let known = self.inside.remove(&drop.packet.id);
             let (offered, _) = known.expect("a dropped packet was offered and not gone");
             self.check_mark(&offered, &drop.packet);
+            self.check_reason(&drop);
             self.log.push((drop.packet.id, false));
         }
+    }
+
+    /// A limit that was lowered takes nothing that waits from a discipline that refuses arrivals, and one that was
+    /// raised holds from the next arrival on.
+    fn check_reason(&self, drop: &Dropped) {
+        let arrives = drop.packet.id + 1 == self.next_id;
+        match drop.reason {
+            DropReason::Tail => assert!(arrives, "a packet that waited is no tail"),
+            DropReason::Head => assert_eq!(self.full, Full::Waiting),
+            _ => return,
+        }
+        assert!(!self.raised || self.full == Full::Own, "there was room");
     }
 
     fn check_books(&self) {
@@ -246,9 +303,14 @@ impl<Q: QueueDisc> Trial<Q> {
     }
 }
 
-fn conform<Q: QueueDisc>(make: impl Fn() -> Q, calls: &[Call]) {
+/// The neighbour that a flow's packets are for.
+fn hop_of(flow: u32) -> u16 {
+    (flow % 3) as u16
+}
+
+fn conform<Q: QueueDisc>(make: impl Fn() -> Q, full: Full, calls: &[Call]) {
     let run = || {
-        let mut trial = Trial::new(make());
+        let mut trial = Trial::new(make(), full);
         calls.iter().for_each(|call| trial.step(call));
         trial.drain();
         (trial.log, *trial.queue.account())
@@ -309,29 +371,25 @@ fn hasty_adaptive() -> AdaptiveParams {
 }
 
 macro_rules! conforms {
-    ($($name:ident: $make:expr;)*) => {
+    ($full:expr; $($name:ident: $make:expr;)*) => {
         proptest! { $(
             #[test]
             fn $name(calls in prop::collection::vec(call(), 0..300)) {
-                conform(|| $make, &calls);
+                conform(|| $make, $full, &calls);
             }
         )* }
     };
 }
 
 conforms! {
+    Full::Arrivals;
     pfifo: DropTail::new(Limit::Packets(9));
     pfifo_of_nothing: DropTail::new(Limit::Packets(0));
-    pfifo_head_drop: DropTail::new(Limit::Packets(9)).dropping_from(DropFrom::Head);
     bfifo: DropTail::new(Limit::Bytes(6000)).with_link_layer(14);
-    bfifo_head_drop: DropTail::new(Limit::Bytes(6000)).dropping_from(DropFrom::Head);
     per_flow_pfifo: PerFlow::new(|_| DropTail::new(Limit::Packets(5)));
-    per_flow_head_drop: PerFlow::new(|_| DropTail::new(Limit::Bytes(3000)).dropping_from(DropFrom::Head));
     codel: Codel::new(hasty_codel(), Limit::Packets(20)).with_link_layer(14);
     codel_of_nothing: Codel::new(hasty_codel(), Limit::Bytes(0));
     codel_as_in_linux: Codel::new(CodelParams { behaviour: Behaviour::Linux, ..hasty_codel() }, Limit::Packets(20));
-    fq_codel: FqCodel::new(FqCodelParams { codel: hasty_codel(), flows: 3, limit: 20, ..FqCodelParams::default() }, &mut chance());
-    fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut chance()).with_link_layer(14);
     red: Red::new(hasty_red(), Limit::Packets(20), chance()).with_link_layer(14);
     red_by_size: Red::new(RedParams { in_bytes: true, min: 500, max: 3000, gentle: true, by_size: true, hard_drop: true, ..hasty_red() }, Limit::Bytes(9000), chance());
     red_of_nothing: Red::new(RedParams { min: 0, max: 0, ..hasty_red() }, Limit::Packets(0), chance());
@@ -339,15 +397,29 @@ conforms! {
     pie_by_size: Pie::new(PieParams { by_size: true, derandomize: false, ..hasty_pie() }, Limit::Bytes(9000), chance()).with_link_layer(14);
     pie_as_in_linux: Pie::new(PieParams { behaviour: Behaviour::Linux, ..hasty_pie() }, Limit::Packets(20), chance());
     pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
-    adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
-    adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);
-    mac80211: Mac80211::new(hasty_mac80211(), &mut chance()).with_link_layer(14);
-    mac80211_by_turns: Mac80211::new(Mac80211Params { airtime: None, aql: None, ..hasty_mac80211() }, &mut chance());
-    mac80211_of_nothing: Mac80211::new(Mac80211Params { flows: 0, quantum: 0, limit: 0, airtime: Some(Span::ZERO), aql: Some(AqlParams { low: Span::ZERO, high: Span::ZERO, threshold: Span::ZERO }), ..hasty_mac80211() }, &mut chance());
-    rdqm: Rdqm::new(RdqmParams::default(), Limit::Packets(20)).with_link_layer(14);
-    rdqm_by_rtt: Rdqm::new(RdqmParams { weight: RdqmWeight::Rtt, beyond_limit: false, floor: false, expiry: Span::from_millis(5), expiry_rtts: 1 }, Limit::Bytes(9000));
-    rdqm_of_nothing: Rdqm::new(RdqmParams { expiry: Span::ZERO, ..RdqmParams::default() }, Limit::Packets(0));
     deficit_round_robin: PerFlow::new(|_| DropTail::new(Limit::Packets(5)).with_link_layer(14)).with_quantum(1500);
     deficit_round_robin_of_codel: PerFlow::new(|_| Codel::new(hasty_codel(), Limit::Packets(9))).with_quantum(1);
     boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;
+    per_link_pfifo: PerFlow::new(|_| DropTail::new(Limit::Packets(5))).by(KeptApart::Link);
+}
+
+conforms! {
+    Full::Waiting;
+    pfifo_head_drop: DropTail::new(Limit::Packets(9)).dropping_from(DropFrom::Head);
+    bfifo_head_drop: DropTail::new(Limit::Bytes(6000)).dropping_from(DropFrom::Head);
+    per_flow_head_drop: PerFlow::new(|_| DropTail::new(Limit::Bytes(3000)).dropping_from(DropFrom::Head));
+    fq_codel: FqCodel::new(FqCodelParams { codel: hasty_codel(), flows: 3, limit: 20, ..FqCodelParams::default() }, &mut chance());
+    fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut chance()).with_link_layer(14);
+    mac80211: Mac80211::new(hasty_mac80211(), &mut chance()).with_link_layer(14);
+    mac80211_by_turns: Mac80211::new(Mac80211Params { airtime: None, aql: None, ..hasty_mac80211() }, &mut chance());
+    mac80211_of_nothing: Mac80211::new(Mac80211Params { flows: 0, quantum: 0, limit: 0, airtime: Some(Span::ZERO), aql: Some(AqlParams { low: Span::ZERO, high: Span::ZERO, threshold: Span::ZERO }), ..hasty_mac80211() }, &mut chance());
+}
+
+conforms! {
+    Full::Own;
+    adaptive: Adaptive::new(hasty_adaptive(), Limit::Packets(20), &mut chance());
+    adaptive_of_nothing: Adaptive::new(AdaptiveParams { rtt: Span::ZERO, ..hasty_adaptive() }, Limit::Bytes(0), &mut chance()).with_link_layer(14);
+    rdqm: Rdqm::new(RdqmParams::default(), Limit::Packets(20)).with_link_layer(14);
+    rdqm_by_rtt: Rdqm::new(RdqmParams { weight: RdqmWeight::Rtt, beyond_limit: false, floor: false, expiry: Span::from_millis(5), expiry_rtts: 1 }, Limit::Bytes(9000));
+    rdqm_of_nothing: Rdqm::new(RdqmParams { expiry: Span::ZERO, ..RdqmParams::default() }, Limit::Packets(0));
 }

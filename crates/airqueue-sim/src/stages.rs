@@ -146,6 +146,12 @@ impl Stages {
         self.queue.set_limit(limit);
     }
 
+    /// The same of the queue in which packets of this flow for this neighbour wait, if there is one for them
+    /// ([`QueueDisc::set_limit_of`]).
+    pub fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
+        self.queue.set_limit_of(flow, hop, limit)
+    }
+
     /// Packets waiting in both stages.
     pub fn packets(&self) -> u64 {
         (self.queue.len_packets() + self.ring.len()) as u64

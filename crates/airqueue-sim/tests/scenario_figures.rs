@@ -7,6 +7,7 @@ use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
 use airqueue_wifi::medium::{Level, StationId};
 use figures::{close, figure, results};
+use scenarios::refusal_of;
 use serde_json::{Value, json};
 
 fn cell(standard: &str, rate: &str, control: &str, stations: u32) -> Value {
@@ -286,6 +287,35 @@ fn deficit_round_robin_shares_bytes() {
     let results = results(&scenario, 1);
     let bps = |flow| figure(&results, "flows", flow, "throughput_bps");
     close(bps("long"), bps("short"), 0.002);
+}
+
+/// Three flows that overload a station, two of them for the same neighbour. Whoever has a queue has the whole limit and an
+/// equal share of what the station sends.
+#[test]
+fn deficit_round_robin_is_by_flow_or_by_link() {
+    let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 2);
+    let flow = |name: &str, to: &str| json!({"name": name, "from": "ap", "to": to, "source": "cbr", "rate": "6 Mb/s"});
+    scenario["flows"] = json!([flow("a", "sta1"), flow("b", "sta1"), flow("c", "sta2")]);
+    for (by, queues) in [("flow", 3.0), ("link", 2.0)] {
+        let limit = "20 packets";
+        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"by": by}});
+        let results = results(&scenario, 1);
+        let most = figure(&results, "queues", "ap", "length_max_packets");
+        assert_eq!(most, 20.0 * queues, "{by}");
+        let bps = |flow| figure(&results, "flows", flow, "throughput_bps");
+        close(bps("c"), (bps("a") + bps("b") + bps("c")) / queues, 0.01);
+    }
+    let saturated = |by: &str| {
+        let queue = json!({"discipline": "drr", "limit": "1 packet", "drr": {"by": by}});
+        let flow = |to: &str, name: &str| json!({"name": name, "from": "ap", "to": to});
+        let mut scenario = scenario.clone();
+        scenario["queue"] = queue;
+        scenario["flows"] = json!([flow("sta1", "a"), flow("sta2", "b"), flow("sta2", "c")]);
+        scenario
+    };
+    results(&saturated("flow"), 1);
+    let refusal = refusal_of(saturated("link"));
+    assert!(refusal.starts_with("flows[2]") && refusal.contains("need room for 2"), "{refusal}");
 }
 
 /// CoDel drops at the head, and says why.

@@ -94,6 +94,9 @@ fn queues_of_cables_are_queues_for_a_rate() {
     // A packet that can never wait can never be sent: of 1500 B of the first flow, and 1400 of another.
     refused(limit, json!("1499 B"), "flows[0]", "needs room for 1500");
     passes(&[(limit, json!("1500 B"))]);
+    let by = |what: &str| json!({"discipline": "drr", "drr": {"by": what}});
+    refused(queue, by("link"), "hosts[0].queue.drr.by", "one link");
+    passes(&[(queue, by("flow"))]);
     let framed = json!({"limit": "1500 B", "link_layer": "14 B"});
     refused(queue, framed, "flows[0]", "needs room for 1514");
     let codel = json!({"codel": {}});

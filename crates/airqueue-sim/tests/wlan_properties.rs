@@ -4,40 +4,16 @@ mod cells;
 mod on_air;
 mod random_networks;
 
-use airqueue_core::{Limit, Packet, Seed, Span, Time};
+use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_qdisc::{DropFrom, Tally};
 use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording};
 use airqueue_sim::wlan::{AirTally, Discipline, FlowSpec, FlowTally, Wlan, WlanSpec};
-use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::phy::Protection;
 use proptest::prelude::*;
-use random_networks::{STOP, drained, is_aggregated, networks};
+use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
 use std::collections::HashMap;
-
-/// How far each flow's books are from what is under way: nothing, if counting began with the first packet.
-fn missing(sim: &Simulation<Wlan>, flows: usize) -> Vec<i128> {
-    let under_way = sim.model.under_way();
-    let missing = |flow: usize| {
-        let FlowTally { offered, dropped, given_up, delivered, .. } = sim.model.flow(flow);
-        let out =
-            [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
-        i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
-    };
-    (0..flows).map(missing).collect()
-}
-
-/// Packets from outside, now and then, for the flows that get theirs from there.
-fn offer(sim: &mut Simulation<Wlan>, spec: &WlanSpec) {
-    for (id, flow) in spec.flows.iter().enumerate() {
-        if flow.source.arrivals == Arrivals::External {
-            let Simulation { model, queue, .. } = sim;
-            let packet = Packet::new(0, id as u32, flow.source.size_bytes, queue.now());
-            model.offer(id as u32, Packet { ecn: flow.ecn, ..packet }, queue);
-        }
-    }
-}
 
 /// Runs a network to its end and returns it with its frames. Its books are looked at on the way.
 fn run(spec: &WlanSpec, seed: Seed) -> Result<(Simulation<Wlan>, Vec<Aired>), TestCaseError> {
@@ -60,13 +36,6 @@ fn run(spec: &WlanSpec, seed: Seed) -> Result<(Simulation<Wlan>, Vec<Aired>), Te
     prop_assert_eq!(missing(&sim, flows), known);
     let recording: Recording = sim.model.unplug().expect("it was plugged in");
     Ok((sim, recording.frames))
-}
-
-/// When the sources have stopped everything comes to an end: no station waits for what will never happen.
-fn nothing_is_left(sim: &Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
-    prop_assert!(sim.queue.is_empty(), "events are pending");
-    prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);
-    Ok(())
 }
 
 /// The books of queues and MACs of a network at its end, against each other and the flows'.

@@ -12,6 +12,7 @@ use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
 use crate::wlan::{self, Discipline};
 use airqueue_core::{Ecn, Limit, Time};
+use airqueue_qdisc::KeptApart;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use std::collections::{HashMap, HashSet};
@@ -273,11 +274,16 @@ impl Flows<'_> {
         let station = &self.air.stations.specs[flow.from.index()];
         let (name, queue) = (&station.name, &station.queues[flow.queue]);
         let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
-        let all = kept.entry((flow.from, flow.queue)).or_default();
+        // Where flows or links are kept apart each has the limit for itself.
+        let apart = match queue.discipline {
+            Discipline::DeficitRoundRobin { by, .. } => Some(by),
+            _ => None,
+        };
+        let to = apart.map(|_| flow.to);
+        let shared = kept.entry((flow.from, flow.queue, to)).or_default();
         let mut own = (0, 0);
-        // Where flows are kept apart each has the limit for itself.
-        let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
-        let (packets, bytes) = if apart { &mut own } else { all };
+        let by_flow = apart == Some(KeptApart::Flow);
+        let (packets, bytes) = if by_flow { &mut own } else { shared };
         if flow.source.arrivals == Arrivals::Saturated {
             if matches!(queue.discipline, Discipline::Red(_)) {
                 let problem = format_args!(
@@ -306,8 +312,8 @@ impl Flows<'_> {
     }
 }
 
-/// Packets and bytes that saturated flows keep in queues.
-type Kept = HashMap<(StationId, usize), (u64, u64)>;
+/// Packets and bytes that saturated flows keep in queues, or in those of links.
+type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
 
 /// A name goes into tables and files.
 fn check_name(key: &str, table: &FlowTable) -> Result<()> {

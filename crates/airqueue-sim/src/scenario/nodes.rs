@@ -6,7 +6,9 @@ use super::layers::Layers;
 use super::queue::{self, queue};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use crate::network::{Node, WireSpec};
+use crate::wlan::Discipline;
 use airqueue_core::Span;
+use airqueue_qdisc::KeptApart;
 use airqueue_wifi::medium::StationId;
 use std::collections::HashMap;
 
@@ -114,7 +116,13 @@ impl Nodes<'_> {
                         "\"mac80211\" shares airtime, and a cable has none; choose another";
                     return wrong(format_args!("{key}.queue.discipline"), problem);
                 }
-                Some(queue(&layers, false)?)
+                let spec = queue(&layers, false)?;
+                if let Discipline::DeficitRoundRobin { by: KeptApart::Link, .. } = spec.discipline {
+                    let problem =
+                        "a cable is one link; keep flows apart, or take another discipline";
+                    return wrong(format_args!("{key}.queue.drr.by"), problem);
+                }
+                Some(spec)
             }
         };
         let other = self.name(link).to_owned();

@@ -11,8 +11,8 @@ use crate::wlan::{Discipline, QueueSpec};
 use airqueue_core::{Limit, Span};
 use airqueue_qdisc::mac80211::LEAST_TURN;
 use airqueue_qdisc::{
-    AdaptiveParams, AqlParams, CodelParams, DropFrom, FqCodelParams, Mac80211Params, PieParams,
-    RdqmParams, RedParams, red,
+    AdaptiveParams, AqlParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params,
+    PieParams, RdqmParams, RedParams, red,
 };
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -68,10 +68,10 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         }
         DisciplineName::Red => Discipline::Red(red(&layers.within("red", |q| q.red.as_ref()))?),
         DisciplineName::Pie => Discipline::Pie(pie(&layers.within("pie", |q| q.pie.as_ref()))?),
-        DisciplineName::Drr => Discipline::DeficitRoundRobin {
-            quantum: drr(&layers.within("drr", |q| q.drr.as_ref()))?,
-            drop_from: drop_from(layers),
-        },
+        DisciplineName::Drr => {
+            let (by, quantum) = drr(&layers.within("drr", |q| q.drr.as_ref()))?;
+            Discipline::DeficitRoundRobin { by, quantum, drop_from: drop_from(layers) }
+        }
         DisciplineName::Adaptive => {
             Discipline::Adaptive(adaptive(&layers.within("adaptive", |q| q.adaptive.as_ref()))?)
         }
@@ -333,10 +333,11 @@ fn pie(layers: &Layers<'_, PieTable>) -> Result<PieParams> {
     Ok(params)
 }
 
-fn drr(layers: &Layers<'_, DrrTable>) -> Result<u32> {
-    let mut quantum = 1500;
+fn drr(layers: &Layers<'_, DrrTable>) -> Result<(KeptApart, u32)> {
+    let (mut by, mut quantum) = (KeptApart::Flow, 1500);
+    take!(by, layers.by, named);
     take!(quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
-    Ok(quantum)
+    Ok((by, quantum))
 }
 
 fn rdqm(layers: &Layers<'_, RdqmTable>) -> Result<RdqmParams> {

@@ -23,6 +23,7 @@
 
 mod air;
 mod backlog;
+mod changes;
 mod cohorts;
 mod company;
 pub(crate) mod counted;

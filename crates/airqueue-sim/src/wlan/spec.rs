@@ -3,7 +3,7 @@
 use airqueue_core::{Ecn, Limit, QueueDisc, Span, Stream, Time};
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
-    Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
+    KeptApart, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
 };
 use airqueue_transport::traffic::{SourceError, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -27,8 +27,11 @@ pub enum Discipline {
     Red(RedParams),
     /// [`Pie`].
     Pie(PieParams),
-    /// A drop-tail queue for each flow, with the limit; they take turns of so many IP bytes.
+    /// Drop-tail queues that flows or links have for themselves, each with the limit; they take turns of so many IP
+    /// bytes.
     DeficitRoundRobin {
+        /// Whose queue each is.
+        by: KeptApart,
         /// Bytes of a turn.
         quantum: u32,
         /// What a full one drops.
@@ -181,8 +184,9 @@ impl QueueSpec {
             Discipline::Pie(params) => {
                 Box::new(Pie::new(params, limit, chance).with_link_layer(link))
             }
-            Discipline::DeficitRoundRobin { quantum, drop_from } => {
-                Box::new(PerFlow::new(move |_| droptail(drop_from)).with_quantum(quantum))
+            Discipline::DeficitRoundRobin { by, quantum, drop_from } => {
+                let queues = PerFlow::new(move |_| droptail(drop_from)).by(by);
+                Box::new(queues.with_quantum(quantum))
             }
             Discipline::Mac80211(params) => {
                 let mut queue = Mac80211::new(params, &mut chance).with_link_layer(link);

@@ -4,13 +4,15 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use super::cells::at;
-use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, Packet, Span, Time};
 use airqueue_qdisc::{
-    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, Mac80211Params, PieParams, RdqmParams,
-    RedParams,
+    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params, PieParams,
+    RdqmParams, RedParams,
 };
+use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::{
-    Algorithm, Discipline, FlowSpec, QueueSpec, RateControlSpec, RttReport, StationSpec, WlanSpec,
+    Algorithm, Discipline, FlowSpec, FlowTally, QueueSpec, RateControlSpec, RttReport, StationSpec,
+    Wlan, WlanSpec,
 };
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
@@ -225,7 +227,8 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         Discipline::FqCodel(FqCodelParams { codel, flows: 4, ..FqCodelParams::default() }),
         Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
         Discipline::Pie(pie),
-        Discipline::DeficitRoundRobin { quantum: 500, drop_from },
+        Discipline::DeficitRoundRobin { by: KeptApart::Flow, quantum: 500, drop_from },
+        Discipline::DeficitRoundRobin { by: KeptApart::Link, quantum: 500, drop_from },
         Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),
         Discipline::Mac80211(Mac80211Params { codel, aql: None, ..Mac80211Params::default() }),
         Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),
@@ -331,4 +334,34 @@ fn understood(reach: &Reach) -> Vec<(StationId, StationId)> {
 /// Long after [`STOP`]: every retry is over.
 pub fn drained() -> Time {
     at(1_000)
+}
+
+/// How far each flow's books are from what is under way: nothing, if counting began with the first packet.
+pub fn missing(sim: &Simulation<Wlan>, flows: usize) -> Vec<i128> {
+    let under_way = sim.model.under_way();
+    let missing = |flow: usize| {
+        let FlowTally { offered, dropped, given_up, delivered, .. } = sim.model.flow(flow);
+        let out =
+            [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
+        i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
+    };
+    (0..flows).map(missing).collect()
+}
+
+/// Packets from outside, now and then, for the flows that get theirs from there.
+pub fn offer(sim: &mut Simulation<Wlan>, spec: &WlanSpec) {
+    for (id, flow) in spec.flows.iter().enumerate() {
+        if flow.source.arrivals == Arrivals::External {
+            let Simulation { model, queue, .. } = sim;
+            let packet = Packet::new(0, id as u32, flow.source.size_bytes, queue.now());
+            model.offer(id as u32, Packet { ecn: flow.ecn, ..packet }, queue);
+        }
+    }
+}
+
+/// When the sources have stopped everything comes to an end: no station waits for what will never happen.
+pub fn nothing_is_left(sim: &Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
+    prop_assert!(sim.queue.is_empty(), "events are pending");
+    prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::scenario::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
 use crate::scenario::table::Table;
-use airqueue_qdisc::{Behaviour, DropFrom, RdqmWeight};
+use airqueue_qdisc::{Behaviour, DropFrom, KeptApart, RdqmWeight};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub(in crate::scenario) struct QueueTable {
     /// What decides what is dropped and what leaves next. The default is droptail. The table of the same
     /// name has its parameters.
     pub(in crate::scenario) discipline: Option<DisciplineName>,
-    /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow. The
+    /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow or link. The
     /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, `8192 packets` for mac80211, and `1000 packets` for
     /// the others.
     pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
@@ -60,7 +60,7 @@ pub(in crate::scenario) enum DisciplineName {
     Red,
     /// PIE (RFC 8033): drops arrivals so that the delay stays at a target.
     Pie,
-    /// A queue for each flow, served by deficit round robin (Shreedhar and Varghese, 1995).
+    /// A queue for each flow, or for each link, served by deficit round robin (Shreedhar and Varghese, 1995).
     Drr,
     /// Drop-tail with a limit of rate · RTT / √n for the n flows that are active.
     Adaptive,
@@ -201,8 +201,21 @@ pub(in crate::scenario) struct PieTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::scenario) struct DrrTable {
+    /// Whose queues they are: of flows, each with a queue of its own, or of links, one for each station that is sent
+    /// to. The default is flow.
+    pub(in crate::scenario) by: Option<KeptApartName>,
     /// IP bytes of a turn. The default is `1500 B`.
     pub(in crate::scenario) quantum: Option<Quantity<Size>>,
+}
+
+/// What has a queue of its own.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::scenario) enum KeptApartName {
+    /// Each flow; what TCP acknowledges is another than its data.
+    Flow,
+    /// Each next station.
+    Link,
 }
 
 /// The adaptive limit.
@@ -285,6 +298,15 @@ impl From<WeightName> for RdqmWeight {
         match name {
             WeightName::Bdp => RdqmWeight::Bdp,
             WeightName::Rtt => RdqmWeight::Rtt,
+        }
+    }
+}
+
+impl From<KeptApartName> for KeptApart {
+    fn from(name: KeptApartName) -> KeptApart {
+        match name {
+            KeptApartName::Flow => KeptApart::Flow,
+            KeptApartName::Link => KeptApart::Link,
         }
     }
 }
