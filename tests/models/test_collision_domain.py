@@ -267,3 +267,59 @@ def test_the_commands_figures(shape: str) -> None:
     found = MODEL.evaluate(shape=shape, hops=6, flows=3, rate_bps=11e6)
     assert set(found) == {output.name for output in MODEL.outputs}
     assert len(found["transmitters"]) == (1 if shape == "chain" else 3)
+
+
+def test_a_busy_domain_is_taken_for_the_bottleneck() -> None:
+    domains = CollisionDomains(chain(8))
+    busy = [0.5] * 7 + [0.95]
+    (found,) = domains.busy_bottlenecks(busy)
+    assert (str(found.centre), found.saturated) == ("n7 -> n8", True)
+    assert found.utilisation == pytest.approx(0.95)
+    assert found.hops == (6, 7, 8)
+
+
+def test_what_measurement_cannot_tell_apart_the_model_does() -> None:
+    domains = CollisionDomains(chain(4))
+    (model,) = domains.bottlenecks()
+    # All full, or none and all alike: the most loaded in the model, whichever is busier by a little.
+    for busy in ([0.99, 0.92, 0.93, 0.95], [0.84, 0.81, 0.80, 0.83]):
+        (found,) = domains.busy_bottlenecks(busy)
+        assert (found.centre, found.hops) == (model.centre, model.hops)
+    assert not found.saturated
+    # Those that the model has for full are not busy here.
+    (found,) = domains.busy_bottlenecks([0.8, 0.5, 0.5, 0.5])
+    assert str(found.centre) == "n0 -> n1"
+    # What is full may be said instead of found.
+    (found,) = domains.busy_bottlenecks([0.8, 0.5, 0.5, 0.5], [False, False, False, True])
+    assert (str(found.centre), found.saturated) == ("n3 -> n4", True)
+
+
+@settings(deadline=None)
+@given(meshes(), st.data())
+def test_a_full_domain_of_the_flow_is_always_taken(mesh: Topology, data: st.DataObject) -> None:
+    domains = CollisionDomains(mesh)
+    busy = [data.draw(st.floats(0, 1)) for _ in domains.links]
+    for index, found in enumerate(domains.busy_bottlenecks(busy)):
+        crossed = [busy[domain] for domain in domains.domains(index)]
+        assert found.saturated == (max(crossed) >= collision_domain.SATURATED)
+        assert found.utilisation in crossed
+        if not found.saturated:
+            assert found.utilisation >= max(crossed) - collision_domain.ALIKE
+
+
+@settings(deadline=None)
+@given(meshes(), st.data())
+def test_the_air_in_use_is_the_flows_together(mesh: Topology, data: st.DataObject) -> None:
+    domains = CollisionDomains(mesh)
+    rates = [data.draw(st.floats(0, 1e6)) for _ in mesh.flows]
+    for domain, utilisation in enumerate(domains.utilisation(rates)):
+        used = domains.air_in_use(domain, rates)
+        assert set(used) == set(domains.flows(domain))
+        assert sum(used.values()) == pytest.approx(utilisation)
+
+
+@pytest.mark.parametrize("busy", [[0.5], [0.5] * 3 + [1.5], [-0.1] * 4])
+def test_busy_fractions_are_checked(busy: list[float]) -> None:
+    with pytest.raises(ParameterError) as raised:
+        CollisionDomains(chain(4)).busy_bottlenecks(busy)
+    assert raised.value.parameter == "busy"

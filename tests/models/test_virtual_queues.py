@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import MeshExchange, mesh_exchange
 from airqueue.models.mesh_file import read_topology
 from airqueue.models.mesh_topology import Flow, Link, Topology, chain, cross, parking_lot
-from airqueue.models.virtual_queues import MODEL, virtual_queues
+from airqueue.models.virtual_queues import MODEL, sized_queues, virtual_queues
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mesh"
 
@@ -152,6 +153,62 @@ def test_links_have_radios_of_their_own() -> None:
     assert float(mill.buffer.packet_rate) == pytest.approx(60e6 / 11680)
 
 
+def test_a_source_with_a_queue_of_its_own_is_not_sized() -> None:
+    """B is then the relays', in the order from the first of them."""
+    (flow,) = virtual_queues(chain(4), source="separate").flows
+    assert [(queue.hop, queue.packets) for queue in flow.queues] == [(2, 2), (3, 3), (4, 4)]
+    (whole,) = virtual_queues(chain(4)).flows
+    assert float(flow.buffer.packets) == float(whole.buffer.packets)
+    assert "holds 4 of its 4 hops" in flow.reason()
+    (direct,) = virtual_queues(chain(1), source="separate").flows
+    assert (direct.queues, direct.returned) == ((), None)
+
+
+def test_relays_outside_take_over_what_a_separate_source_alone_would_hold() -> None:
+    """Slow links of another flow, one of which the source hears: its first hop is the bottleneck."""
+    mesh = chain(6)
+    nodes = (*mesh.nodes, "x", "y", "z")
+    links = (*mesh.links, Link("z", "y", 1e6), Link("y", "x", 1e6), Link("x", "n0", 1e6))
+    flows = (mesh.flows[0], Flow("other", ("z", "y", "x")))
+    sized = virtual_queues(Topology(nodes, links, flows), source="separate").flows[0]
+    assert sized.bottleneck.hops == (1,)
+    total = round(float(sized.buffer.packets))
+    assert [queue.packets for queue in sized.queues] == [total] * 5
+
+
+def test_destinations_have_what_the_last_transmitting_node_has() -> None:
+    sized = virtual_queues(chain(4))
+    assert sized.flows[0].returned == ("n4", 3)
+    packets = sized.node_packets(with_ring=False, acknowledgements=True)
+    assert list(packets.values()) == [2, 2, 3, 3, 3]
+    assert "n4" not in sized.node_packets()
+
+
+def test_a_shared_fifo_is_the_sum_of_the_flows_or_the_largest() -> None:
+    sized = virtual_queues(parking_lot())
+    largest = sized.node_packets(with_ring=False, shared="largest")
+    for node, total in sized.node_packets(with_ring=False).items():
+        of_flows = [queue.packets for queue in sized.queues_at(node)]
+        assert total == sum(of_flows)
+        assert largest[node] == max(of_flows)
+    with pytest.raises(ParameterError, match="shared"):
+        sized.node_packets(shared="most")
+
+
+def test_a_measured_ceiling_lowers_the_rate_and_one_above_does_nothing() -> None:
+    domains = CollisionDomains(parking_lot())
+    bottlenecks = domains.bottlenecks()
+    free = sized_queues(domains, bottlenecks)
+    most = [5.5e6, 11e6, 100e6]
+    capped = sized_queues(domains, bottlenecks, most_bps=most)
+    for each, without, factor in zip(capped.flows, free.flows, (0.5, 1, 1), strict=True):
+        assert float(each.buffer.packets) == pytest.approx(factor * without.buffer.packets)
+    for wrong in ([1e6], [0.0] * 3):
+        with pytest.raises(ParameterError) as raised:
+            sized_queues(domains, bottlenecks, most_bps=wrong)
+        assert raised.value.parameter == "most_bps"
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [
@@ -164,6 +221,7 @@ def test_links_have_radios_of_their_own() -> None:
         ({"minimum_packets": -1}, "minimum_packets"),
         ({"carrying": "most"}, "carrying"),
         ({"tie": "no"}, "tie"),
+        ({"source": "last"}, "source"),
     ],
 )
 def test_bad_input_is_named(options: dict, names: str) -> None:
@@ -184,6 +242,7 @@ def test_the_commands_figures() -> None:
         "minimum_packets": 1,
         "ring_packets": 3,
         "carrying": "link",
+        "source": "first",
     }
     found = MODEL.evaluate(shape="parking-lot", **arguments)
     assert set(found) == {output.name for output in MODEL.outputs}

@@ -11,9 +11,9 @@ domains unless they are given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import scipy
@@ -33,11 +33,16 @@ from airqueue.models.mesh_topology import (
 
 SATURATED: Final = 0.9
 """Utilisation from which a domain counts as saturated at measured rates (MESH section 5.1)."""
+ALIKE: Final = 0.05
+"""Measured utilisations that differ by no more are not told apart."""
+TIES: Final = ("fewest", "most")
 MAX_INTERFERENCES: Final = 20_000_000
 """Pairs of interfering links, and of flows with domains, that are worked with at most."""
 MAX_FILLING: Final = 1_000_000_000
 """What finding the fair rates may take: it looks at all pairs again for each flow."""
 _TOLERANCE: Final = 1e-9
+_Domains: TypeAlias = NDArray[np.integer[Any]]
+"""Indices of domains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,17 @@ class CollisionDomains:
     def flows(self, domain: int) -> tuple[int, ...]:
         """Return which flows, as indices into ``topology.flows``, cross a domain."""
         return tuple(_columns(self._load, domain))
+
+    def air_in_use(self, domain: int, rates_bps: Sequence[float] | FloatArray) -> dict[int, float]:
+        """Return what each flow adds to a domain's `utilisation`, by index, at the given rates.
+
+        >>> CollisionDomains(parking_lot((2, 4))).air_in_use(1, [1.1e6, 0.55e6])
+        {0: 0.2, 1: 0.2}
+        """
+        rates = self._rates(rates_bps)
+        start, end = self._load.indptr[domain : domain + 2]
+        flows, air = self._load.indices[start:end], self._load.data[start:end]
+        return dict(zip(flows.tolist(), (air * rates[flows]).tolist(), strict=True))
 
     def domains(self, flow: int) -> tuple[int, ...]:
         """Return the domains that a flow crosses."""
@@ -161,36 +177,119 @@ class CollisionDomains:
         >>> [b.transmitters for b in CollisionDomains(cross()).bottlenecks()]
         [2, 2, 2, 2]
         """
-        choice("tie", tie, ("fewest", "most"))
-        rates = self.max_min_rates_bps() if rates_bps is None else self._rates(rates_bps)
-        utilisation = self._load @ rates
-        # The fastest flow of each domain.
+        choice("tie", tie, TIES)
+        if rates_bps is None:
+            rates = self.max_min_rates_bps()
+            utilisation = self._load @ rates
+            full = utilisation >= 1.0 - _TOLERANCE
+            chosen = self._fair(lambda crossed: crossed, rates, utilisation, tie)
+        else:
+            rates = self._rates(rates_bps)
+            utilisation = self._load @ rates
+            full = utilisation >= SATURATED
+            chosen = [
+                self._of_equals(_highest(self._crossed(flow), utilisation), flow, tie)
+                for flow in range(len(rates))
+            ]
+        return tuple(
+            self._bottleneck(domain, flow, utilisation, rates, full)
+            for flow, domain in enumerate(chosen)
+        )
+
+    def busy_bottlenecks(
+        self,
+        busy: Sequence[float] | FloatArray,
+        full: Sequence[bool] | NDArray[np.bool_] | None = None,
+        *,
+        tie: str = "fewest",
+    ) -> tuple[Bottleneck, ...]:
+        """Return the bottleneck of each flow, chosen by how busy the medium was measured to be.
+
+        busy: of each domain, the fraction of time in which its medium was busy. full: which domains
+        count as saturated; those busy for `SATURATED` of the time if not given (MESH section 5.1).
+        A flow's bottleneck is among the saturated domains that it crosses, else among those that are
+        no less busy than its busiest by more than `ALIKE`. A measurement does not tell these apart,
+        so the two-hop model does: the most utilised of them at max-min rates, and ``tie`` of those
+        that are equally so. The rates that are returned are max-min fair.
+
+        Raises ParameterError for fractions that are none, or not one per domain.
+
+        >>> domains = CollisionDomains(chain(4))
+        >>> [str(b.centre) for b in domains.busy_bottlenecks([0.95, 0.7, 0.7, 0.7])]
+        ['n0 -> n1']
+        """
+        choice("tie", tie, TIES)
+        fractions = numbers("busy", busy, at_least=0, at_most=1)
+        if fractions.shape != (len(self.links),):
+            raise ParameterError(
+                "busy",
+                f"busy has shape {fractions.shape}; it must be one per domain: {len(self.links)}",
+            )
+        saturated = fractions >= SATURATED if full is None else np.asarray(full, dtype=bool)
+        rates = self.max_min_rates_bps()
+
+        def likely(crossed: _Domains) -> _Domains:
+            among: _Domains = crossed[saturated[crossed]]
+            if not among.size:
+                among = crossed[fractions[crossed] >= fractions[crossed].max() - ALIKE]
+            return among
+
+        chosen = self._fair(likely, rates, self._load @ rates, tie)
+        return tuple(
+            self._bottleneck(domain, flow, fractions, rates, saturated)
+            for flow, domain in enumerate(chosen)
+        )
+
+    def _fair(
+        self,
+        likely: Callable[[_Domains], _Domains],
+        rates: FloatArray,
+        utilisation: FloatArray,
+        tie: str,
+    ) -> list[int]:
+        """Return which of the likely domains limits each flow at max-min fair rates.
+
+        One that is full and in which no flow is faster, else the most utilised.
+        """
+        full = utilisation >= 1.0 - _TOLERANCE
         fastest = _row_maximum(self._load, rates)
-        found = []
-        for index, flow in enumerate(self.topology.flows):
-            column = self._hops[:, [index]]
-            crossed, count = column.indices, column.data
-            limits = (utilisation[crossed] >= 1.0 - _TOLERANCE) & (
-                fastest[crossed] <= rates[index] * (1 + _TOLERANCE)
-            )
-            if rates_bps is not None or not limits.any():
-                most = utilisation[crossed].max()
-                limits = utilisation[crossed] >= most * (1 - _TOLERANCE)
-            candidates, weight = crossed[limits], count[limits]
-            order = np.lexsort((candidates, weight if tie == "fewest" else -weight))
-            domain = int(candidates[order[0]])
-            full = 1.0 - _TOLERANCE if rates_bps is None else SATURATED
-            found.append(
-                Bottleneck(
-                    flow=flow.name,
-                    centre=self.links[domain],
-                    hops=self.hops(domain, index),
-                    utilisation=float(utilisation[domain]),
-                    rate_bps=float(rates[index]),
-                    saturated=bool(utilisation[domain] >= full),
-                )
-            )
-        return tuple(found)
+        chosen = []
+        for flow, rate in enumerate(rates):
+            among = likely(self._crossed(flow))
+            limits = among[full[among] & (fastest[among] <= rate * (1 + _TOLERANCE))]
+            if not limits.size:
+                limits = _highest(among, utilisation)
+            chosen.append(self._of_equals(limits, flow, tie))
+        return chosen
+
+    def _crossed(self, flow: int) -> _Domains:
+        """Return the domains that a flow crosses, in the order in which `_hops` has them."""
+        domains: _Domains = self._hops[:, [flow]].indices
+        return domains
+
+    def _of_equals(self, domains: _Domains, flow: int, tie: str) -> int:
+        """Return the domain with the fewest or the most transmitters of a flow, the first of them."""
+        column = self._hops[:, [flow]]
+        transmitters = column.data[np.isin(column.indices, domains)]
+        order = np.lexsort((domains, transmitters if tie == "fewest" else -transmitters))
+        return int(domains[order[0]])
+
+    def _bottleneck(
+        self,
+        domain: int,
+        flow: int,
+        utilisation: FloatArray,
+        rates: FloatArray,
+        full: NDArray[np.bool_],
+    ) -> Bottleneck:
+        return Bottleneck(
+            flow=self.topology.flows[flow].name,
+            centre=self.links[domain],
+            hops=self.hops(domain, flow),
+            utilisation=float(utilisation[domain]),
+            rate_bps=float(rates[flow]),
+            saturated=bool(full[domain]),
+        )
 
     def _members(self, domain: int) -> list[int]:
         if not 0 <= domain < len(self.links):
@@ -265,6 +364,13 @@ def _interference(topology: Topology, links: tuple[Link, ...]) -> scipy.sparse.c
 def _columns(matrix: scipy.sparse.csr_array[Any], row: int) -> list[int]:
     columns: list[int] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
     return columns
+
+
+def _highest(domains: _Domains, utilisation: FloatArray) -> _Domains:
+    """Return those of some domains that are most utilised."""
+    of = utilisation[domains]
+    highest: _Domains = domains[of >= of.max() * (1 - _TOLERANCE)]
+    return highest
 
 
 def _row_maximum(load: scipy.sparse.csr_array[Any], rates: FloatArray) -> FloatArray:

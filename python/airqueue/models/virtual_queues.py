@@ -10,7 +10,12 @@ of the paper's outlook.
 
 Nodes of a flow outside its bottleneck are not sized by the paper. Those before it get what the first
 node in it got, those behind it what the last got: neither less than where a drop costs the same or
-less, nor more.
+less, nor more. The destination, whose queue has acknowledgements only, gets what the last node that
+transmits data has.
+
+There are two conventions for the source. As in ns-2 its queue is the first of the path and gets b_1
+("first"); or TCP waits in a queue that is not the mesh's to size, and B is divided among the relays
+("separate").
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ import numpy as np
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, choice, numbers
 from airqueue.models.collision_domain import SHAPES, Bottleneck, CollisionDomains, shaped
+from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES, Allocation, allocate
 from airqueue.models.mesh_buffer import NeighbourhoodBuffer, path_buffer
 from airqueue.models.mesh_exchange import (
@@ -39,6 +45,8 @@ from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 RING_PACKETS: Final = 3
 """What the driver's ring holds at each node below the queues, on the paper's testbed (5.2.3)."""
 CARRYING: Final = ("link", "share")
+SOURCES: Final = ("first", "separate")
+SHARED: Final = ("sum", "largest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,14 @@ class FlowBuffers:
     allocation: Allocation
     """Of the nodes in the bottleneck."""
     queues: tuple[Queue, ...]
-    """Of every transmitting node of the route, from the source."""
+    """Of every transmitting node of the route that is sized, from the source."""
+
+    @property
+    def returned(self) -> tuple[str, float] | None:
+        """The destination and what its queue of acknowledgements gets; None if nothing is sized."""
+        if not self.queues:
+            return None
+        return self.flow.route[-1], self.queues[-1].packets
 
     def reason(self) -> str:
         """Return why these limits, in a sentence."""
@@ -74,7 +89,7 @@ class FlowBuffers:
         return (
             f"{self.flow.name}: the collision domain around {self.bottleneck.centre} is {where} "
             f"({self.bottleneck.utilisation:.0%}) and holds {self.bottleneck.transmitters} of its "
-            f"{len(self.queues)} hops. {self.buffer.reason()} packets."
+            f"{len(self.flow.hops)} hops. {self.buffer.reason()} packets."
         )
 
 
@@ -90,18 +105,35 @@ class MeshBuffers:
         """Return the queues of a node, by flow."""
         return tuple(queue for each in self.flows for queue in each.queues if queue.node == node)
 
-    def node_packets(self, *, with_ring: bool = True) -> dict[str, float]:
+    def node_packets(
+        self, *, with_ring: bool = True, shared: str = "sum", acknowledgements: bool = False
+    ) -> dict[str, float]:
         """Return for every node that transmits what it may hold: its queues and the driver's ring.
 
         Where a node has one FIFO for all flows (a transmit queue), this is its size; ``with_ring``
-        says whether the packets in the ring below count.
+        says whether the packets in the ring below count. shared: the FIFO is the "sum" of the flows'
+        queues; or, as each flow is sized as if it had the air alone and they cannot all have it, the
+        "largest" of them, which is what they need together. acknowledgements: also count
+        destinations, `FlowBuffers.returned`.
+
+        >>> from airqueue.models.mesh_topology import cross
+        >>> sized = virtual_queues(cross(1))
+        >>> sized.node_packets(with_ring=False, acknowledgements=True)["gateway"]
+        12.0
+        >>> sized.node_packets(with_ring=False, shared="largest", acknowledgements=True)["gateway"]
+        3.0
         """
-        totals: dict[str, float] = {}
+        choice("shared", shared, SHARED)
+        held: dict[str, list[float]] = {}
         for each in self.flows:
             for queue in each.queues:
-                totals[queue.node] = totals.get(queue.node, 0.0) + queue.packets
+                held.setdefault(queue.node, []).append(queue.packets)
+            if acknowledgements and each.returned is not None:
+                node, packets = each.returned
+                held.setdefault(node, []).append(packets)
         ring = float(self.ring_packets) if with_ring else 0.0
-        return {node: total + ring for node, total in totals.items()}
+        together = sum if shared == "sum" else max
+        return {node: together(packets) + ring for node, packets in held.items()}
 
 
 def virtual_queues(
@@ -117,6 +149,7 @@ def virtual_queues(
     ring_packets: float = RING_PACKETS,
     tie: str = "fewest",
     carrying: str = "link",
+    source: str = "first",
 ) -> MeshBuffers:
     """Size the queue of every flow at every node of a mesh.
 
@@ -127,7 +160,8 @@ def virtual_queues(
     1 keeps every relay able to pass something on. tie: as in `CollisionDomains.bottlenecks`.
     carrying: what the flow can reach at most, λ: the rate of its slowest "link" in the bottleneck, as
     in the paper (or its demand if that is less), or its "share" of the domain, max-min fair or
-    measured.
+    measured. source: whether the source's queue is the "first" of the path, or "separate": then it is
+    not sized.
 
     Raises ParameterError, among others for a link rate that the radio has not.
 
@@ -138,45 +172,95 @@ def virtual_queues(
     >>> sized.node_packets()["n3"]
     6.0
     """
-    ring = int(numbers("ring_packets", ring_packets, at_least=0, at_most=1e6, whole=True))
     choice("carrying", carrying, CARRYING)
     domains = CollisionDomains(topology)
+    bottlenecks = domains.bottlenecks(rates_bps, tie=tie)
+    # Of an idle flow too: its queues get the minimum.
+    most = [max(1.0, each.rate_bps) for each in bottlenecks] if carrying == "share" else None
+    return sized_queues(
+        domains,
+        bottlenecks,
+        radio,
+        most_bps=most,
+        exchanges=exchanges,
+        segment_bytes=segment_bytes,
+        strategy=strategy,
+        rounding=rounding,
+        minimum_packets=minimum_packets,
+        ring_packets=ring_packets,
+        source=source,
+    )
+
+
+def sized_queues(
+    domains: CollisionDomains,
+    bottlenecks: Sequence[Bottleneck],
+    radio: str | None = None,
+    *,
+    most_bps: Sequence[float] | FloatArray | None = None,
+    exchanges: Mapping[Link, MeshExchange] | None = None,
+    segment_bytes: float = SEGMENT_BYTES,
+    strategy: str = "ratio",
+    rounding: str = "nearest",
+    minimum_packets: float = 1.0,
+    ring_packets: float = RING_PACKETS,
+    source: str = "first",
+) -> MeshBuffers:
+    """Size the queues of a mesh for bottlenecks that have been found already, one for each flow.
+
+    most_bps: what each flow can reach at most, measured or otherwise known; λ is that of the slowest
+    link in the bottleneck, of the flow's demand and of this. The rest as in `virtual_queues`.
+
+    Raises ParameterError.
+    """
+    ring = int(numbers("ring_packets", ring_packets, at_least=0, at_most=1e6, whole=True))
+    choice("source", source, SOURCES)
+    topology = domains.topology
+    ceilings = np.full(len(topology.flows), math.inf)
+    if most_bps is not None:
+        ceilings = numbers("most_bps", most_bps, above=0)
+        if ceilings.shape != (len(topology.flows),):
+            raise ParameterError(
+                "most_bps",
+                f"most_bps has shape {ceilings.shape}; it must be one per flow: "
+                f"{len(topology.flows)}",
+            )
     times = link_exchanges(topology, domains.links, radio, segment_bytes, exchanges)
     links = {(link.sender, link.receiver): link for link in domains.links}
     flows = []
-    for flow, bottleneck in zip(
-        topology.flows, domains.bottlenecks(rates_bps, tie=tie), strict=True
-    ):
+    for flow, bottleneck, most in zip(topology.flows, bottlenecks, ceilings, strict=True):
         route = [links[hop] for hop in flow.hops]
         inside = [route[hop - 1] for hop in bottleneck.hops]
+        ceiling = min(most, math.inf if flow.demand_bps is None else flow.demand_bps)
         buffer = path_buffer(
             [float(times[link].round_trip_s) for link in inside],
-            _carried_bps(flow, bottleneck, inside, carrying),
+            [min(link.rate_bps, ceiling) for link in inside],
             segment_bytes,
             flow.other_delay_s,
         )
+        sized = _sized_hops(bottleneck, source)
         allocation = allocate(
             float(buffer.packets),
-            len(inside),
+            len(sized),
             strategy,
             rounding,
             minimum_packets=minimum_packets,
-            airtimes_s=[float(times[link].data_s) for link in inside],
+            airtimes_s=[float(times[route[hop - 1]].data_s) for hop in sized],
         )
-        queues = _queues(flow, route, bottleneck, allocation)
-        flows.append(FlowBuffers(flow, bottleneck, buffer, allocation, queues))
+        queues = _queues(flow, route, bottleneck, dict(zip(sized, allocation.packets, strict=True)))
+        kept = queues if source == "first" else queues[1:]
+        flows.append(FlowBuffers(flow, bottleneck, buffer, allocation, kept))
     return MeshBuffers(topology, tuple(flows), ring)
 
 
-def _carried_bps(
-    flow: Flow, bottleneck: Bottleneck, inside: list[Link], carrying: str
-) -> list[float]:
-    """Return what each link can carry of the flow at most; the least of them makes λ."""
-    ceiling = flow.demand_bps if flow.demand_bps is not None else math.inf
-    if carrying == "share":
-        # Of an idle flow too: its queues get the minimum.
-        ceiling = max(1.0, bottleneck.rate_bps)
-    return [min(link.rate_bps, ceiling) for link in inside]
+def _sized_hops(bottleneck: Bottleneck, source: str) -> tuple[int, ...]:
+    """Return the hops among which B is divided.
+
+    Where the source keeps its own queue and no other hop is in the bottleneck, that is the source all
+    the same: its share is what the relays outside take over.
+    """
+    relays = tuple(hop for hop in bottleneck.hops if hop > 1)
+    return bottleneck.hops if source == "first" or not relays else relays
 
 
 def link_exchanges(
@@ -210,17 +294,16 @@ def link_exchanges(
 
 
 def _queues(
-    flow: Flow, route: list[Link], bottleneck: Bottleneck, allocation: Allocation
+    flow: Flow, route: list[Link], bottleneck: Bottleneck, limits: Mapping[int, float]
 ) -> tuple[Queue, ...]:
-    limits = dict(zip(bottleneck.hops, allocation.packets.tolist(), strict=True))
-    first = bottleneck.hops[0]
+    first = min(limits)
     queues = []
     for hop, link in enumerate(route, start=1):
         # Outside, and in a gap of a route that leaves the domain and comes back: the one before.
-        nearest = max((h for h in bottleneck.hops if h <= hop), default=first)
-        queues.append(
-            Queue(link.sender, link, flow.name, hop, limits[nearest], in_bottleneck=hop in limits)
-        )
+        nearest = max((h for h in limits if h <= hop), default=first)
+        inside = hop in bottleneck.hops
+        packets = float(limits[nearest])
+        queues.append(Queue(link.sender, link, flow.name, hop, packets, in_bottleneck=inside))
     return tuple(queues)
 
 
@@ -237,6 +320,7 @@ def _evaluate(
     minimum_packets: float,
     ring_packets: float,
     carrying: str,
+    source: str,
 ) -> dict[str, Any]:
     rate = preset(radio).rate_bps if rate_bps is None else rate_bps
     sized = virtual_queues(
@@ -248,12 +332,13 @@ def _evaluate(
         minimum_packets=minimum_packets,
         ring_packets=ring_packets,
         carrying=carrying,
+        source=source,
     )
     nodes = sized.node_packets()
     return {
         "flow_buffers_packets": [float(each.buffer.packets) for each in sized.flows],
         "first_flow_packets": [queue.packets for queue in sized.flows[0].queues],
-        "largest_node_packets": max(nodes.values()),
+        "largest_node_packets": max(nodes.values(), default=0.0),
         "reason": " ".join(each.reason() for each in sized.flows),
     }
 
@@ -277,12 +362,15 @@ MODEL = Model(
             "carrying", "λ: of the slowest link, or the flow's share", "link", Kind.CHOICE, CARRYING
         ),
         Parameter(
+            "source", "its queue: first of the path, or not sized", "first", Kind.CHOICE, SOURCES
+        ),
+        Parameter(
             "ring_packets", "what the driver's ring of each node holds", RING_PACKETS, Kind.WHOLE
         ),
     ),
     outputs=(
         Output("flow_buffers_packets", "B of each flow"),
-        Output("first_flow_packets", "the first flow's queues from its source"),
+        Output("first_flow_packets", "the first flow's sized queues from its source"),
         Output("largest_node_packets", "the most that a node holds, its ring included"),
         Output("reason", "why, flow by flow"),
     ),
