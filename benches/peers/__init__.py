@@ -6,6 +6,6 @@
     .venv/bin/python -m benches.peers references       # continues validation/references_mac.csv
 
 `scenario` says what can be run, `install` gets the simulators, `run` runs one scenario in one of
-them, `tcp` has networks above the cell in ns-2, `compare` makes the table, `references` the reference
-values of docs/validation. Nothing here is imported by the package.
+them, `tcp` and `mesh` have networks above the cell in ns-2, `compare` makes the table, `references`
+the reference values of docs/validation. Nothing here is imported by the package.
 """

@@ -13,11 +13,17 @@ from .compare import CASES, as_json, compare, table
 from .install import PEERS, UnavailableError, install
 from .references import BUDGET_S, TABLE, Table, make_references
 from .references_ampdu import TABLE as AMPDU_TABLE
+from .references_mesh import TABLE as MESH_TABLE
 from .references_tcp import TABLE as TCP_TABLE
 from .run import run
 from .scenario import SCHEMES, Cell, Edca, Radio
 
-TABLES: dict[str, Table[Any, Any]] = {"mac": TABLE, "ampdu": AMPDU_TABLE, "tcp": TCP_TABLE}
+TABLES: dict[str, Table[Any, Any]] = {
+    "mac": TABLE,
+    "ampdu": AMPDU_TABLE,
+    "tcp": TCP_TABLE,
+    "mesh": MESH_TABLE,
+}
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from airqueue.simulate import Scenario as Network
@@ -16,7 +17,8 @@ AP = "ap"
 
 def described(scenario: Transfers | Sessions) -> dict[str, Any]:
     """The scenario; flows are called 1, 2, ... in their order."""
-    network = cell(scenario)
+    network = base(scenario)
+    network["stations"].append({"name": AP, "position": ["0 m", "0 m"]})
     if isinstance(scenario, Sessions):
         add_users(network, scenario)
     else:
@@ -24,10 +26,8 @@ def described(scenario: Transfers | Sessions) -> dict[str, Any]:
     return network
 
 
-def cell(scenario: Scenario) -> dict[str, Any]:
-    """The access point, the layer, queues and TCP."""
-    # ns-2 counts the frame that the MAC holds.
-    waiting = LOSSLESS if scenario.queue_frames == LOSSLESS else scenario.queue_frames - 1
+def base(scenario: Scenario) -> dict[str, Any]:
+    """The layer, queues and TCP of a network without stations."""
     return {
         "behaviour": "ns2",
         "duration": f"{scenario.seconds:g} s",
@@ -39,7 +39,7 @@ def cell(scenario: Scenario) -> dict[str, Any]:
         },
         "mac": {"rts_threshold": "0 B"} if scenario.rts else {},
         "medium": MEDIUM["ns2"],
-        "queue": {"limit": f"{waiting} packets"},
+        "queue": limit(scenario.queue_frames),
         "tcp": {
             "mss": f"{scenario.segment_bytes} B",
             "window": f"{scenario.window} packets",
@@ -48,10 +48,15 @@ def cell(scenario: Scenario) -> dict[str, Any]:
             "ack_timer": "ticks" if scenario.agents == "full" else "segment",
             "handshake": True,
         },
-        "stations": [{"name": AP, "position": ["0 m", "0 m"]}],
+        "stations": [],
         "hosts": [],
         "flows": [],
     }
+
+
+def limit(frames: int) -> dict[str, str]:
+    """A queue with ns-2's limit, which counts the frame that the MAC holds."""
+    return {"limit": f"{frames if frames == LOSSLESS else frames - 1} packets"}
 
 
 def add_users(network: dict[str, Any], scenario: Sessions) -> None:
@@ -87,16 +92,8 @@ def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
 
 
 def run_ours(scenario: Transfers | Sessions) -> Transferred | Browsed:
-    """One replication in this process; CPU time is that of building the network and running it."""
-    network = Network(described(scenario))
-    before = time.process_time()
-    results = network.simulate(seed=scenario.seed, replications=1, workers=1)
-    cost: dict[str, Any] = {
-        "simulator": "airqueue ns2",
-        "cpu_s": time.process_time() - before,
-        "simulated_s": scenario.warm_up_s + scenario.seconds,
-    }
-    figures = results.runs[0]
+    """One replication in this process."""
+    figures, cost = timed(described(scenario), scenario)
     medium = figures["medium"]
     if isinstance(scenario, Transfers):
         rates = [connection["goodput_bps"] for connection in figures["connections"].values()]
@@ -108,3 +105,16 @@ def run_ours(scenario: Transfers | Sessions) -> Transferred | Browsed:
         segments=medium["goodput_bps"] * scenario.seconds / 8 / scenario.segment_bytes,
         **cost,
     )
+
+
+def timed(network: dict[str, Any], of: Scenario) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Figures of one replication, and its cost: building the network and running it."""
+    built = Network(network)
+    before = time.process_time()
+    results = built.simulate(seed=of.seed, replications=1, workers=1)
+    cost: dict[str, Any] = {
+        "simulator": "airqueue ns2",
+        "cpu_s": time.process_time() - before,
+        "simulated_s": of.warm_up_s + of.seconds,
+    }
+    return results.runs[0], cost

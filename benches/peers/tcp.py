@@ -272,10 +272,16 @@ def run_sessions(scenario: Sessions) -> Browsed:
 
 def run_script(name: str, options: dict[str, str]) -> dict[str, object]:
     """The line of JSON that a script of ns-2 prints."""
+    return run_traced(name, options)[0]
+
+
+def run_traced(name: str, options: dict[str, str]) -> tuple[dict[str, object], list[str]]:
+    """The line of JSON, and what a script of ns-2 prints besides."""
     words = [word for pair in options.items() for word in pair]
     answer = checked([str(install("ns2")), str(HERE / "ns2" / name), *words], f"{name} in ns-2")
-    lines = [line for line in answer.splitlines() if line.startswith("{")]
-    if len(lines) != 1:
+    lines = answer.splitlines()
+    figures = [line for line in lines if line.startswith("{")]
+    if len(figures) != 1:
         raise UnavailableError(f"{name} printed no figures: {answer.strip()[-400:]}")
-    parsed: dict[str, object] = json.loads(lines[0])
-    return parsed
+    parsed: dict[str, object] = json.loads(figures[0])
+    return parsed, lines

@@ -14,10 +14,10 @@ proc set_layer {data_mbps control_mbps preamble rts} {
     return $plcp
 }
 
-# Prepares `nodes` nodes in reach of each other; with `trace` the MAC's trace goes to standard error.
-proc set_field {ns nodes queue_limit trace} {
+# Prepares `nodes` nodes on a square field of so many metres; with `trace` the MAC's trace goes to standard error.
+proc set_field {ns nodes queue_limit trace {side_m 500}} {
     set field [new Topography]
-    $field load_flatgrid 500 500
+    $field load_flatgrid $side_m $side_m
     create-god $nodes
     $ns trace-all [expr {$trace ? "stderr" : [open /dev/null w]}]
     $ns node-config -adhocRouting DumbAgent -llType LL -macType Mac/802_11 -ifqType Queue/DropTail \
