@@ -35,7 +35,8 @@ fn passes(changes: &[(&str, Value)]) {
 
 /// Only the flow at a place is left.
 fn alone(flow: usize, changes: &[(&str, Value)]) -> Value {
-    let scenario = networked();
+    // Changes are of what the others do.
+    let scenario = set(networked(), "changes", json!([]));
     let mut flow = scenario["flows"][flow].clone();
     for (key, value) in changes {
         flow = set(flow, key, value.clone());
@@ -265,7 +266,7 @@ fn something_slows_tcp_down() {
 #[test]
 fn a_measurement_over_cables_only_is_refused() {
     let scenario = set(
-        networked(),
+        set(networked(), "changes", json!([])),
         "flows",
         json!([
             {"name": "there", "from": "far1", "to": "near", "source": "external"},

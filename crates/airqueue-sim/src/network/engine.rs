@@ -1,5 +1,6 @@
 //! The network at work.
 
+use super::changes::TimedChange;
 use super::connection::{Connection, Way};
 use super::legs::{End, Leg, Legs, Step};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
@@ -28,6 +29,8 @@ pub enum Event {
     Made(u32),
     /// A timer of a TCP connection goes off.
     Connection(u32),
+    /// Something changes, as described.
+    Changed(u32),
     /// Counting begins anew.
     WarmedUp,
 }
@@ -49,6 +52,7 @@ pub struct Network {
     pub(super) connections: Vec<Connection>,
     /// The legs of each: of data, and of acknowledgements.
     pub(super) ways: Vec<[u32; 2]>,
+    changes: Vec<TimedChange>,
     store: Store,
     /// What became of packets on the air, while it is looked at.
     inbox: Vec<Outcome>,
@@ -77,12 +81,16 @@ impl Network {
             sources: Vec::new(),
             connections: Vec::new(),
             ways: Vec::new(),
+            changes: spec.changes.clone(),
             store: Store::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
             outcomes: Vec::new(),
             next_packet: 0,
         };
+        for (at, change) in (0..).zip(&spec.changes) {
+            network.queue.schedule(change.at, Phase(0), Event::Changed(at));
+        }
         if spec.wlan.warm_up > Time::ZERO {
             network.queue.schedule(spec.wlan.warm_up, Phase(0), Event::WarmedUp);
         }
@@ -222,6 +230,7 @@ impl Network {
                 self.connections[number as usize].on_alarm(now);
                 self.pump(number, now);
             }
+            Event::Changed(at) => self.change(self.changes[at as usize].change),
             Event::WarmedUp => self.start_counting(now),
         }
     }

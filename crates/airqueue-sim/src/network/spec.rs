@@ -1,5 +1,6 @@
 //! What a network is made of, and what is checked before it runs.
 
+use super::changes::TimedChange;
 use super::connection::Connection;
 use crate::wlan::{QueueSpec, WlanError, WlanSpec};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
@@ -136,6 +137,8 @@ pub struct NetworkSpec {
     pub wires: Vec<WireSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
+    /// What changes on the way. Of changes at the same time the last one holds.
+    pub changes: Vec<TimedChange>,
 }
 
 /// What no network can be.
@@ -164,6 +167,8 @@ pub enum NetworkError {
     NotCarried { flow: String, hop: Hop },
     #[error("wire {wire}: packets wait for a rate, and it has none")]
     NoRate { wire: String },
+    #[error("there is nothing for {0:?} to change")]
+    Change(TimedChange),
     #[error("wire {wire}: a delay of {delay}")]
     Delay { wire: String, delay: Span },
 }
@@ -198,7 +203,8 @@ impl NetworkSpec {
                 },
             });
         }
-        NetworkSpec { wlan, station_delay: Span::ZERO, wires: Vec::new(), flows }
+        let (wires, changes) = (Vec::new(), Vec::new());
+        NetworkSpec { wlan, station_delay: Span::ZERO, wires, flows, changes }
     }
 
     /// Adds a flow like one that TCP does not govern, with another name.
@@ -237,7 +243,8 @@ impl NetworkSpec {
                 return Err(NetworkError::Delay { wire: name.clone(), delay: *delay });
             }
         }
-        self.flows.iter().try_for_each(|flow| self.check_carried(flow))
+        self.flows.iter().try_for_each(|flow| self.check_carried(flow))?;
+        self.changes.iter().try_for_each(|change| change.check(self))
     }
 
     /// The radio hands over the packets that this network has to carry on.

@@ -112,7 +112,13 @@ impl Air<'_> {
     }
 
     /// Stations of 802.11n and later have QoS, and those without understand no such frame.
-    fn check_rate(&self, key: &str, rate: RateIndex, from: usize, to: usize) -> Result<()> {
+    pub(super) fn check_rate(
+        &self,
+        key: &str,
+        rate: RateIndex,
+        from: usize,
+        to: usize,
+    ) -> Result<()> {
         match (self.phy.mcs(rate), self.without_qos(from, to)) {
             (Some(mcs), Some(old)) => {
                 let name = self.stations.name(old);
@@ -149,7 +155,7 @@ impl Air<'_> {
         Ok(())
     }
 
-    fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
+    pub(super) fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
         let most_bytes = flow.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
         let most_bytes = most_bytes.expect("a flow has rates");
         let most = most_bytes - flow.overhead_bytes;

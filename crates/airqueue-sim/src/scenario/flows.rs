@@ -5,17 +5,17 @@ use super::calls::Call;
 use super::error::{Result, error, wrong};
 use super::file::{FlowTable, SourceName};
 use super::nodes::{Nodes, Part, back};
-use super::queue::limits;
+use super::pacing::{adaptive_pacing, tcp_ap};
+use super::room::{Kept, check_room};
 use super::source::{check_tcp_keys, offset, report, source};
 use super::tcp::{packet_bytes, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
-use crate::wlan::{self, Discipline};
-use airqueue_core::{Ecn, Limit, Time};
-use airqueue_qdisc::KeptApart;
+use crate::wlan;
+use airqueue_core::{Ecn, Time};
+use airqueue_transport::tcp::Pacing;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
-use airqueue_wifi::medium::StationId;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::iter::repeat_n;
 
 /// The most flows.
@@ -72,7 +72,7 @@ impl Flows<'_> {
     /// All flows.
     pub(super) fn all(&self) -> Result<Made> {
         let mut made = Made::default();
-        let (mut names, mut kept) = (HashSet::new(), HashMap::new());
+        let (mut names, mut kept) = (HashSet::new(), Kept::default());
         for (at, table) in self.air.file.flows.iter().enumerate() {
             let key = format!("flows[{at}]");
             let (first, first_hop) = (made.flows.len(), made.hops.len());
@@ -85,7 +85,8 @@ impl Flows<'_> {
                 }
             }
             for hop in &made.hops[first_hop..] {
-                self.check_queue(&key, hop, &mut kept)?;
+                let station = &self.air.stations.specs[hop.from.index()];
+                check_room(&key, &station.name, &station.queues[hop.queue], hop, &mut kept)?;
             }
         }
         Ok(made)
@@ -164,6 +165,10 @@ impl Flows<'_> {
         let carries =
             |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
         let route = self.route(draft, &there, carries(data, Role::Data), made)?;
+        if let Some(spread) = adaptive_pacing(key, table, self.air.file) {
+            let spec = tcp_ap(key, &route, &made.hops, self.air.phy, spread)?;
+            tcp.tcp.sender.pacing = Pacing::TcpAp(spec);
+        }
         let acks = Draft {
             name: format!("{} acks", draft.name),
             from: draft.to,
@@ -268,52 +273,7 @@ impl Flows<'_> {
             Some(name) => format!("{name}{}", at + 1),
         }
     }
-
-    /// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold.
-    fn check_queue(&self, key: &str, flow: &wlan::FlowSpec, kept: &mut Kept) -> Result<()> {
-        let station = &self.air.stations.specs[flow.from.index()];
-        let (name, queue) = (&station.name, &station.queues[flow.queue]);
-        let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
-        // Where flows or links are kept apart each has the limit for itself.
-        let apart = match queue.discipline {
-            Discipline::DeficitRoundRobin { by, .. } => Some(by),
-            _ => None,
-        };
-        let to = apart.map(|_| flow.to);
-        let shared = kept.entry((flow.from, flow.queue, to)).or_default();
-        let mut own = (0, 0);
-        let by_flow = apart == Some(KeptApart::Flow);
-        let (packets, bytes) = if by_flow { &mut own } else { shared };
-        if flow.source.arrivals == Arrivals::Saturated {
-            if matches!(queue.discipline, Discipline::Red(_)) {
-                let problem = format_args!(
-                    "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \
-                     flow would be offered again at once; give the source a rate"
-                );
-                return wrong(format_args!("{key}.source"), problem);
-            }
-            *packets += 1;
-            *bytes += size;
-        }
-        for limit in limits(queue) {
-            let (needed, most, unit) = match limit {
-                Limit::Packets(most) => (*packets, u64::from(most), "packets"),
-                Limit::Bytes(most) => (size.max(*bytes), most, "B"),
-            };
-            if needed > most {
-                let problem = format_args!(
-                    "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
-                     packet, and one of each saturated flow"
-                );
-                return wrong(key, problem);
-            }
-        }
-        Ok(())
-    }
 }
-
-/// Packets and bytes that saturated flows keep in queues, or in those of links.
-type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
 
 /// A name goes into tables and files.
 fn check_name(key: &str, table: &FlowTable) -> Result<()> {

@@ -5,6 +5,7 @@
 
 mod air;
 mod calls;
+mod changes;
 mod error;
 mod figures;
 mod file;
@@ -13,12 +14,14 @@ mod layers;
 mod mac;
 mod medium;
 mod nodes;
+mod pacing;
 mod phy;
 mod placement;
 mod quantity;
 mod queue;
 mod rates;
 mod recorders;
+mod room;
 mod schema;
 mod shaped;
 mod source;
@@ -38,6 +41,7 @@ use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
 use calls::Call;
+use changes::Changes;
 use error::error;
 use figures::Names;
 use file::{BehaviourName, File};
@@ -97,7 +101,11 @@ impl Scenario {
         let controls = RateControls::new(file, &stations, &network.phy)?;
         let air =
             Air { file, stations: &stations, phy: &network.phy, rate, reach: &reach, controls };
-        let Made { flows, hops, calls } = Flows { air, nodes: &nodes }.all()?;
+        let flows = Flows { air, nodes: &nodes };
+        let made = flows.all()?;
+        let lasts = warm_up + duration;
+        let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
+        let Made { flows, hops, calls } = made;
         let wires = nodes.wires;
         let wlan = WlanSpec {
             network,
@@ -109,7 +117,8 @@ impl Scenario {
             flows: hops,
             warm_up: Time::ZERO + warm_up,
         };
-        let spec = NetworkSpec { wlan, station_delay: station_delay(file.behaviour), wires, flows };
+        let station_delay = station_delay(file.behaviour);
+        let spec = NetworkSpec { wlan, station_delay, wires, flows, changes };
         let names = Arc::new(Names::new(&spec));
         Ok(Scenario { spec, duration, warm_up, names, calls: calls.into() })
     }

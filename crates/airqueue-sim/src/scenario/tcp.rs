@@ -3,7 +3,7 @@
 use super::error::{Result, error, wrong};
 use super::file::{
     AckEveryValue, AckScheme, AckTimerName, BehaviourName, CongestionName, File, FlowTable,
-    RttName, SizeLawName, SourceName, TcpName, TcpTable,
+    PacingValue, RttName, SizeLawName, SourceName, TcpName, TcpTable,
 };
 use super::layers::Layers;
 use super::quantity::{Duration, Packets, Quantity};
@@ -75,10 +75,15 @@ fn positive(span: &Quantity<Duration>) -> std::result::Result<Span, &'static str
     }
 }
 
-/// A flow of TCP without its ways.
-pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpFlowSpec> {
+/// The tables that say how a flow's TCP behaves.
+pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Layers<'a, TcpTable> {
     let own = table.tcp.iter().map(|own| (format!("{key}.tcp"), &**own));
-    let layers = Layers::new(own.chain([("tcp".to_owned(), &*file.tcp)]).collect());
+    Layers::new(own.chain([("tcp".to_owned(), &*file.tcp)]).collect())
+}
+
+/// A flow of TCP without its ways, nor the pacing that depends on them.
+pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpFlowSpec> {
+    let layers = layers(key, table, file);
     check_keys(key, table)?;
     let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
     let like = like.unwrap_or(match file.behaviour {
@@ -183,10 +188,9 @@ fn spec(
             other => other.map_err(str::to_owned),
         }
     });
-    take!(tcp.sender.pacing, layers.pacing, |&paced: &bool| if paced {
-        LINUX
-    } else {
-        Pacing::Off
+    take!(tcp.sender.pacing, layers.pacing, |&paced: &PacingValue| match paced {
+        PacingValue::Flag(true) => LINUX,
+        PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
     tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
     Ok(tcp)

@@ -4,6 +4,7 @@ use super::engine::{Event, Wlan};
 use super::flow::Flow;
 use crate::event::EventQueue;
 use airqueue_core::Limit;
+use airqueue_wifi::RateIndex;
 
 impl Wlan {
     /// Changes the limit of a station's queue for an access category, now; where it keeps flows or links apart, that of
@@ -44,6 +45,18 @@ impl Wlan {
             self.refill(interface, queue);
         }
         changed
+    }
+
+    /// Changes the rate of a flow's data frames, now. Packets that its MAC has in hand are sent at the rate that they
+    /// were taken with.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow, or rate control looks for its rate.
+    pub fn set_rate(&mut self, flow: u32, rate: RateIndex) {
+        let flow = &mut self.flows[flow as usize];
+        assert!(flow.control.is_none(), "rate control looks for it");
+        flow.rate = rate;
     }
 
     /// The place of a station's queue for an access category, among all of the network.

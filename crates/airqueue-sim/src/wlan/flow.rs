@@ -15,7 +15,7 @@ pub(super) struct Flow {
     pub(super) source: Source,
     to: StationId,
     /// The rate of its frames, if it has no rate control.
-    rate: RateIndex,
+    pub(super) rate: RateIndex,
     /// Which of the network's rate controls it has.
     pub(super) control: Option<usize>,
     overhead_bytes: u32,

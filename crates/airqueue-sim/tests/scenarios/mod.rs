@@ -93,7 +93,8 @@ pub fn networked() -> Value {
             {"name": "ap", "position": ["0 m", "0 m"], "queue": {"limit": "75 kB"}},
             {"name": "sta", "count": 2, "circle": "10 m", "queue": {"discipline": "rdqm"}},
             {"name": "lost", "position": ["400 m", "0 m"]},
-            {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf"}}
+            {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf"},
+             "queue": {"discipline": "drr", "drr": {"by": "link"}}}
         ],
         "hosts": [
             {"name": "server", "link": "ap", "rate": "100 Mb/s", "delay": "5 ms",
@@ -109,13 +110,18 @@ pub fn networked() -> Value {
              "stop": "900 ms", "tcp": {"like": "ns2", "initial_window": "4 packets", "mss": "500 B"},
              "web": {"file_size": "20 kB", "law": "pareto", "shape": 1.5, "think_time": "10 ms"}},
             {"name": "up", "from": "sta2", "to": "far2", "source": "tcp", "volume": "100 kB",
-             "size": "1000 B", "ecn": true, "tcp": {"like": "linux", "ack_every": "dynamic"}},
+             "size": "1000 B", "ecn": true, "tcp": {"like": "linux", "ack_every": "dynamic", "pacing": "tcp-ap-code"}},
             {"name": "relayed", "from": "sta1", "to": "sta2", "via": ["ap"], "source": "poisson",
              "rate": "200 kb/s", "size": "200 B", "category": "vo"},
             {"name": "wired", "from": "far1", "to": "near", "source": "tcp", "volume": "1 MB"},
             {"name": "stream", "from": "near", "to": "server", "source": "cbr", "rate": "1 Mb/s"},
             {"name": "probe", "from": "server", "to": "old", "source": "external"},
             {"name": "legacy", "from": "old", "to": "near", "size": "500 B"}
+        ],
+        "changes": [
+            {"at": "300 ms", "link": ["sta1", "ap"], "rate": "24 Mb/s"},
+            {"at": "400 ms", "station": "sta", "queue_limit": "20 packets"},
+            {"at": "500 ms", "station": "old", "flow": "legacy", "queue_limit": "3 packets"}
         ]
     })
 }

@@ -2,12 +2,14 @@
 //!
 //! The comments on the keys are the reference: the schema carries them to editors.
 
+mod changes;
 mod mac;
 mod medium;
 mod phy;
 mod queue;
 mod traffic;
 
+pub(super) use changes::*;
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use phy::*;
@@ -60,6 +62,9 @@ pub(super) struct File {
     /// The traffic.
     #[serde(default)]
     pub(super) flows: Vec<Table<FlowTable>>,
+    /// What changes during the run. Of changes at the same time the last one in the file holds.
+    #[serde(default)]
+    pub(super) changes: Vec<Table<ChangeTable>>,
 }
 
 fn duration() -> Quantity<Duration> {

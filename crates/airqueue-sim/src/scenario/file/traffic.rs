@@ -100,9 +100,9 @@ pub(in crate::scenario) struct TcpTable {
     pub(in crate::scenario) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(in crate::scenario) min_rto: Option<Quantity<Duration>>,
-    /// Segments are spread over time, at twice the window per round-trip time in slow start and 1.2 times afterwards, as Linux
-    /// does. The default is false.
-    pub(in crate::scenario) pacing: Option<bool>,
+    /// Segments are spread over time: with true at twice the window per round-trip time in slow start and 1.2 times
+    /// afterwards, as Linux does, or by the scheme of this name. The default is false.
+    pub(in crate::scenario) pacing: Option<PacingValue>,
 }
 
 /// Whose TCP.
@@ -153,6 +153,27 @@ pub(in crate::scenario) enum AckEveryValue {
 pub(in crate::scenario) enum AckScheme {
     /// One for the first segment, then two, three and four.
     Dynamic,
+}
+
+/// Whether segments are spread over time.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected true, false, \"tcp-ap\" or \"tcp-ap-code\"")]
+pub(in crate::scenario) enum PacingValue {
+    /// As Linux does it, or not at all.
+    Flag(bool),
+    /// By the scheme of this name.
+    Named(PacingName),
+}
+
+/// A scheme of pacing.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::scenario) enum PacingName {
+    /// TCP with adaptive pacing, for several hops over the air (ElRakabawy and others, 2005).
+    TcpAp,
+    /// The same as in its authors' code for ns-2, which takes the mean absolute deviation of delays in the place of the
+    /// standard deviation.
+    TcpApCode,
 }
 
 /// A user of the web: files, each over a connection of its own, with pauses between them.

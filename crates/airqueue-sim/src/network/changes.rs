@@ -1,0 +1,93 @@
+//! What changes in a network at given times.
+
+use super::engine::Network;
+use super::spec::{NetworkError, NetworkSpec};
+use crate::wlan::Discipline;
+use airqueue_core::{Limit, Time};
+use airqueue_wifi::RateIndex;
+
+/// What changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The rate of the data frames of one of the radio's flows, by its place. What the MAC has in hand keeps its own.
+    Rate {
+        /// The flow, whose rate no rate control looks for.
+        radio: usize,
+        /// From now on.
+        rate: RateIndex,
+    },
+    /// The limit of a station's queue; where it keeps flows or links apart, that of each of them.
+    Limit {
+        /// The station, by its place.
+        station: usize,
+        /// Which of its queues.
+        category: usize,
+        /// From now on. What waits stays.
+        limit: Limit,
+    },
+    /// The limit of the queue that one of the radio's flows, by its place, has for itself, or shares with those of its
+    /// link.
+    FlowLimit {
+        /// The flow, whose station keeps flows or links apart.
+        radio: usize,
+        /// From now on. What waits stays.
+        limit: Limit,
+    },
+}
+
+/// A change, and when it comes. It precedes all else that happens at that instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedChange {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub change: Change,
+}
+
+impl TimedChange {
+    /// What it changes is there.
+    pub(super) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
+        let wlan = &spec.wlan;
+        let flow = |radio: usize| wlan.flows.get(radio);
+        let queue = |station: usize, category: usize| {
+            wlan.stations.get(station).and_then(|station| station.queues.get(category))
+        };
+        let possible = match self.change {
+            Change::Rate { radio, rate } => flow(radio).is_some_and(|flow| {
+                let bytes = flow.source.size_bytes.saturating_add(flow.overhead_bytes);
+                let known = wlan.network.phy.rates().any(|(index, _)| index == rate);
+                flow.rate_control.is_none()
+                    && known
+                    && bytes <= wlan.network.phy.max_mpdu_bytes(rate)
+            }),
+            Change::Limit { station, category, .. } => queue(station, category).is_some(),
+            Change::FlowLimit { radio, .. } => {
+                flow(radio).and_then(|flow| queue(flow.from.index(), flow.queue)).is_some_and(
+                    |queue| matches!(queue.discipline, Discipline::DeficitRoundRobin { .. }),
+                )
+            }
+        };
+        if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
+    }
+}
+
+impl Network {
+    /// Changes something now.
+    ///
+    /// # Panics
+    ///
+    /// If it is not there; so it is when [`NetworkSpec::changes`] could have it.
+    pub fn change(&mut self, change: Change) {
+        let (radio, queue) = (&mut self.radio.model, &mut self.radio.queue);
+        match change {
+            Change::Rate { radio: flow, rate } => radio.set_rate(flow as u32, rate),
+            Change::Limit { station, category, limit } => {
+                radio.set_limit(station, category, limit, queue);
+            }
+            Change::FlowLimit { radio: flow, limit } => {
+                let apart = radio.set_flow_limit(flow as u32, limit, queue);
+                assert!(apart, "the flow has no queue for itself");
+            }
+        }
+    }
+}

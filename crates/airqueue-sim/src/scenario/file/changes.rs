@@ -1,0 +1,24 @@
+//! The keys of what changes during a run.
+
+use crate::scenario::quantity::{Duration, FrameRate, Quantity, QueueLimit};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A change at a given time: of the rate of a link, or of the limit of queues.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ChangeTable {
+    /// When, counted from the beginning of the warm-up.
+    pub(in crate::scenario) at: Quantity<Duration>,
+    /// Two stations that send to each other: the rate of the data frames between them changes, in both directions and of
+    /// every flow that takes the hop.
+    pub(in crate::scenario) link: Option<[String; 2]>,
+    /// To what the rate changes.
+    pub(in crate::scenario) rate: Option<FrameRate>,
+    /// A station, or the members of a group: the limit of their queues changes.
+    pub(in crate::scenario) station: Option<String>,
+    /// To what the limit changes. Packets that wait stay, also beyond it.
+    pub(in crate::scenario) queue_limit: Option<Quantity<QueueLimit>>,
+    /// With `station`: only the queue of this flow changes, where drr keeps flows or links apart. Of TCP it is that of the data.
+    pub(in crate::scenario) flow: Option<String>,
+}

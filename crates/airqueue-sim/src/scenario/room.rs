@@ -1,0 +1,60 @@
+//! Whether queues have room for what they must hold.
+
+use super::error::{Result, wrong};
+use super::queue::limits;
+use crate::wlan::{Discipline, FlowSpec, QueueSpec};
+use airqueue_core::Limit;
+use airqueue_qdisc::KeptApart;
+use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::medium::StationId;
+use std::collections::HashMap;
+
+/// Packets and bytes that saturated flows keep in queues, or in those of links.
+pub(super) type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
+
+/// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold. The queue is that of
+/// the station called `name`.
+pub(super) fn check_room(
+    key: &str,
+    name: &str,
+    queue: &QueueSpec,
+    flow: &FlowSpec,
+    kept: &mut Kept,
+) -> Result<()> {
+    let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
+    // Where flows or links are kept apart each has the limit for itself.
+    let apart = match queue.discipline {
+        Discipline::DeficitRoundRobin { by, .. } => Some(by),
+        _ => None,
+    };
+    let to = apart.map(|_| flow.to);
+    let shared = kept.entry((flow.from, flow.queue, to)).or_default();
+    let mut own = (0, 0);
+    let by_flow = apart == Some(KeptApart::Flow);
+    let (packets, bytes) = if by_flow { &mut own } else { shared };
+    if flow.source.arrivals == Arrivals::Saturated {
+        if matches!(queue.discipline, Discipline::Red(_)) {
+            let problem = format_args!(
+                "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \
+                 flow would be offered again at once; give the source a rate"
+            );
+            return wrong(format_args!("{key}.source"), problem);
+        }
+        *packets += 1;
+        *bytes += size;
+    }
+    for limit in limits(queue) {
+        let (needed, most, unit) = match limit {
+            Limit::Packets(most) => (*packets, u64::from(most), "packets"),
+            Limit::Bytes(most) => (size.max(*bytes), most, "B"),
+        };
+        if needed > most {
+            let problem = format_args!(
+                "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
+                 packet, and one of each saturated flow"
+            );
+            return wrong(key, problem);
+        }
+    }
+    Ok(())
+}
