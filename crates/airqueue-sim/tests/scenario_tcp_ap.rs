@@ -1,15 +1,17 @@
 //! TCP with adaptive pacing in scenarios: what it is told of its path, and what it does on a chain.
 
+mod figures;
 mod scenarios;
 
 use airqueue_core::DataRate;
 use airqueue_sim::network::Traffic;
 use airqueue_sim::scenario::Scenario;
 use airqueue_transport::tcp::{Pacing, Spread, TcpApSpec};
+use figures::{figure, results};
 use scenarios::{refusal_of, set};
 use serde_json::{Value, json};
 
-/// Five stations in a row, each in reach of the next, and a server behind the last.
+/// Five stations in a row, each in reach of its neighbours, and a server behind the last.
 fn chain(tcp: Value) -> Value {
     json!({
         "behaviour": "ns2",
@@ -77,6 +79,64 @@ fn it_needs_rates_and_a_way_over_the_air() {
     let wired = set(paced.clone(), "flows[0].from", json!("server"));
     let wired = set(wired, "flows[0].via", json!([]));
     says(wired, "flows[0].tcp.pacing: ", "cables only");
+    let blind = set(paced.clone(), "tcp.timestamps", json!(false));
+    says(blind, "tcp.timestamps: ", "round-trip times");
     let unknown = set(paced, "flows[0].tcp.pacing", json!("ap"));
     says(unknown, "flows[0].tcp.pacing: ", "\"tcp-ap\"");
+}
+
+/// Jamshaid and others, "Deflating link buffers in a wireless mesh network", Tables 3 and 4: of queues of 50 packets, small
+/// ones and TCP-AP the last has the lowest delay, for a tenth of the goodput that the first have.
+#[test]
+fn on_a_chain_it_has_the_lowest_delay() {
+    for spacing in ["130 m", "200 m"] {
+        let measured = |tcp: Value, limits: [u32; 5]| {
+            let mut scenario = set(chain(tcp), "stations[0].step", json!([spacing, "0 m"]));
+            let station = |(at, limit): (usize, u32)| {
+                let limit = format!("{limit} packets");
+                json!({"at": "0 s", "station": format!("n{}", at + 1), "queue_limit": limit})
+            };
+            scenario["changes"] = limits.into_iter().enumerate().map(station).collect();
+            let results = results(&scenario, 1);
+            let of = |name| figure(&results, "connections", "far", name);
+            (of("goodput_bps"), of("rtt_mean_s"))
+        };
+        let (most_bps, longest_s) = measured(json!({}), [50; 5]);
+        let (_, sized_s) = measured(json!({}), [2, 2, 3, 3, 3]);
+        for pacing in ["tcp-ap", "tcp-ap-code"] {
+            let (bps, rtt_s) = measured(json!({"pacing": pacing}), [50; 5]);
+            assert!(
+                rtt_s < sized_s && sized_s < longest_s / 5.0,
+                "{rtt_s} {sized_s} {longest_s} s"
+            );
+            assert!(bps > 0.85 * most_bps && bps < most_bps, "{bps} {most_bps} b/s");
+        }
+    }
+}
+
+/// Their parking lot, flows over four, five and six hops to one gateway: beside flows that are not paced a paced one has
+/// less than a tenth of theirs, and in company of its like its share.
+#[test]
+fn beside_flows_that_are_not_paced_it_starves() {
+    let shares = |pacings: [Value; 3]| {
+        let mut scenario = set(chain(json!({})), "stations[0].count", json!(7));
+        scenario["hosts"] = json!([]);
+        scenario["duration"] = json!("120 s");
+        let flow = |(first, pacing): (usize, Value)| {
+            let via: Vec<String> = (first + 1..7).map(|at| format!("n{at}")).collect();
+            json!({
+                "name": format!("{} hops", 7 - first), "source": "tcp", "tcp": {"pacing": pacing},
+                "from": format!("n{first}"), "to": "n7", "via": via
+            })
+        };
+        scenario["flows"] = (1..).zip(pacings).map(flow).collect();
+        let results = results(&scenario, 1);
+        [6, 5, 4]
+            .map(|hops| figure(&results, "connections", &format!("{hops} hops"), "goodput_bps"))
+    };
+    let [six, five, four] = shares([json!(false), json!(false), json!("tcp-ap")]);
+    assert!(four < 0.1 * six && four < 0.1 * five, "{six} {five} {four} b/s");
+    let all = shares([json!("tcp-ap"), json!("tcp-ap"), json!("tcp-ap")]);
+    let sum: f64 = all.iter().sum();
+    assert!(all.iter().all(|&bps| bps > sum / 5.0), "{all:?}");
 }

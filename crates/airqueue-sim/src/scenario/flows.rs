@@ -8,7 +8,7 @@ use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
 use super::source::{check_tcp_keys, offset, report, source};
-use super::tcp::{packet_bytes, tcp_flow};
+use super::tcp::{layers, packet_bytes, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
 use crate::wlan;
@@ -165,7 +165,7 @@ impl Flows<'_> {
         let carries =
             |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
         let route = self.route(draft, &there, carries(data, Role::Data), made)?;
-        if let Some(spread) = adaptive_pacing(key, table, self.air.file) {
+        if let Some(spread) = adaptive_pacing(&layers(key, table, self.air.file)) {
             let spec = tcp_ap(key, &route, &made.hops, self.air.phy, spread)?;
             tcp.tcp.sender.pacing = Pacing::TcpAp(spec);
         }

@@ -1,8 +1,8 @@
 //! Pacing by what a path over the air has room for.
 
 use super::error::{Result, error, wrong};
-use super::file::{File, FlowTable, PacingName, PacingValue};
-use super::tcp::layers;
+use super::file::{PacingName, PacingValue, TcpTable};
+use super::layers::Layers;
 use crate::network::Hop;
 use crate::wlan;
 use airqueue_core::DataRate;
@@ -14,8 +14,8 @@ use airqueue_wifi::phy::Phy;
 const OVERHEAD_BYTES: u32 = 112;
 
 /// How a flow with TCP-AP takes the spread of delays; `None`: it has none.
-pub(super) fn adaptive_pacing(key: &str, table: &FlowTable, file: &File) -> Option<Spread> {
-    let given = layers(key, table, file).find("pacing", |table| table.pacing.as_ref())?;
+pub(super) fn adaptive_pacing(layers: &Layers<'_, TcpTable>) -> Option<Spread> {
+    let given = layers.find("pacing", |table| table.pacing.as_ref())?;
     match given.value {
         PacingValue::Flag(_) => None,
         PacingValue::Named(PacingName::TcpAp) => Some(Spread::Deviation),

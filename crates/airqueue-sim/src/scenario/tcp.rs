@@ -6,6 +6,7 @@ use super::file::{
     PacingValue, RttName, SizeLawName, SourceName, TcpName, TcpTable,
 };
 use super::layers::Layers;
+use super::pacing::adaptive_pacing;
 use super::quantity::{Duration, Packets, Quantity};
 use super::source::times;
 use crate::network::{RttKind, TcpFlowSpec, Work};
@@ -22,6 +23,8 @@ const HEADERS_BYTES: u32 = 40;
 const TIMESTAMPS_BYTES: u32 = 12;
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
+/// The same where pacing follows from what they tell.
+const PACING_CLOCK: Span = Span::from_micros(1);
 /// ns-2's default.
 const NS2_MSS_BYTES: u32 = 1000;
 /// The largest IPv4 packet.
@@ -177,6 +180,16 @@ fn spec(
     });
     take!(tcp.sack, layers.sack, |&sack: &bool| sack);
     take!(tcp.timestamps, layers.timestamps, |&given: &bool| given.then_some(TIMESTAMP_CLOCK));
+    if adaptive_pacing(layers).is_some() {
+        // As in the authors' code for ns-2, whose segments have them in any case.
+        let given = layers.find("timestamps", |table| table.timestamps.as_ref());
+        if let Some(none) = given.filter(|given| !given.value) {
+            let problem =
+                "TCP-AP reads round-trip times in them; leave it out, or take another pacing";
+            return wrong(none.key, problem);
+        }
+        tcp.timestamps = Some(PACING_CLOCK);
+    }
     take!(tcp.sender.limited_transmit, layers.limited_transmit, |&limited: &bool| limited);
     take!(tcp.sender.nagle, layers.nagle, |&nagle: &bool| nagle);
     let longest = tcp.sender.rto.longest;

@@ -1,5 +1,7 @@
 //! Runs of scenarios, and what they report.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use airqueue_core::Seed;
 use airqueue_sim::scenario::Scenario;
 use serde_json::Value;
