@@ -9,6 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +66,13 @@ impl PyScenario {
     #[getter]
     fn flows(&self) -> Vec<&str> {
         self.0.spec().flows.iter().map(|flow| flow.name.as_str()).collect()
+    }
+
+    /// The stations and hosts that each flow passes, by its name.
+    #[getter]
+    fn ways(&self) -> BTreeMap<&str, Vec<&str>> {
+        let flows = self.0.spec().flows.iter().enumerate();
+        flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(at))).collect()
     }
 
     /// A replication, at time zero, with recorders: time series, and a capture of the air or at a station.

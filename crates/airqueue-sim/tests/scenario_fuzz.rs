@@ -5,10 +5,10 @@ mod scenarios;
 use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
 use proptest::prelude::*;
-use scenarios::{full, networked};
+use scenarios::{full, mesh, networked};
 use serde_json::{Map, Value, json};
 
-const WORDS: [&str; 72] = [
+const WORDS: [&str; 77] = [
     "",
     " ",
     "0",
@@ -75,6 +75,11 @@ const WORDS: [&str; 72] = [
     "cubic",
     "pareto",
     "dynamic",
+    "hops",
+    "airtime",
+    "node",
+    "node3",
+    "leaf2",
     "vo",
     "rts_cts",
     "µs",
@@ -204,6 +209,13 @@ proptest! {
     }
 
     #[test]
+    fn a_changed_mesh_runs_or_is_refused(changes in prop::collection::vec(change(), 1..4)) {
+        let mut scenario = mesh();
+        changes.into_iter().for_each(|change| apply(&mut scenario, change));
+        judge(&scenario.to_string());
+    }
+
+    #[test]
     fn any_text_is_refused_or_runs(text in "\\PC{0,80}") {
         judge(&text);
     }
@@ -225,4 +237,7 @@ fn the_scenario_that_is_changed_runs() {
     assert_eq!(scenario.spec().wires.len(), 8);
     assert_eq!(scenario.spec().flows.len(), 9);
     judge(&networked().to_string());
+    let scenario = Scenario::from_json(&mesh().to_string()).unwrap();
+    assert_eq!(scenario.spec().flows.len(), 8);
+    judge(&mesh().to_string());
 }

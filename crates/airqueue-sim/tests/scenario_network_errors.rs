@@ -131,8 +131,8 @@ fn flows_have_two_ends_and_a_way_between_them() {
     refused("flows[3].via", json!(["lost"]), "flows[3].via", "out of reach");
     refused("flows[3].via", json!(["sta"]), "flows[3].via[0]", "group; name one of its members");
     refused("flows[3].via", json!(["near"]), "flows[3].via[0]", "\"near\"");
-    refused("flows[3].via", json!(["sta1"]), "flows[3].via", "would send to itself");
-    refused("flows[3].via", json!(["sta2"]), "flows[3].via", "would send to itself");
+    refused("flows[3].via", json!(["sta1"]), "flows[3].via[0]", "\"sta1\" twice");
+    refused("flows[3].via", json!(["sta2"]), "flows[3].via[0]", "\"sta2\" twice");
     refused("flows[5].via", json!(["sta1"]), "flows[5].via", "cables only");
     refused("flows[4].via", json!(["ap"]), "flows[4].via", "cables only");
 }

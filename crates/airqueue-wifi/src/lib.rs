@@ -5,6 +5,7 @@ pub mod mac;
 pub mod medium;
 pub mod phy;
 pub mod rate_control;
+pub mod routing;
 
 pub use contention::{Contender, Contention, ContentionError, CountdownRule, Counts, Tally};
 pub use phy::{Phy, PhyError, RateIndex};

@@ -96,6 +96,12 @@ class Scenario:
         """Names of all flows, those of groups one by one."""
         return self._native.flows
 
+    @property
+    def ways(self) -> dict[str, list[str]]:
+        """Names of the stations and hosts that each flow passes, both ends included."""
+        ways = self._native.ways
+        return {flow: ways[flow] for flow in self.flows}
+
     def simulate(
         self,
         seed: int = 1,

@@ -1,8 +1,9 @@
 //! The hops of flows over the air.
 
 use super::error::{Result, wrong};
-use super::file::{BehaviourName, CategoryName, File, FlowTable};
-use super::mac::is_qos;
+use super::file::{BehaviourName, CategoryName, File, FlowTable, RateControlName};
+use super::links::{LinkRates, decodes};
+use super::medium::Medium;
 use super::phy::rate_index;
 use super::rates::RateControls;
 use super::stations::Stations;
@@ -10,11 +11,12 @@ use crate::wlan::{FlowSpec, RttReport};
 use airqueue_core::Ecn;
 use airqueue_transport::traffic::SourceSpec;
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::medium::{Reach, StationId};
+use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{
     FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
 };
 use airqueue_wifi::phy::{AccessCategory, Phy};
+use std::ops::Deref;
 
 /// What hops are made from.
 pub(super) struct Air<'a> {
@@ -23,8 +25,34 @@ pub(super) struct Air<'a> {
     pub(super) phy: &'a Phy,
     /// The rate of data frames.
     pub(super) rate: RateIndex,
-    pub(super) reach: &'a Reach,
+    pub(super) medium: &'a Medium,
+    pub(super) links: &'a LinkRates,
     pub(super) controls: RateControls<'a>,
+}
+
+/// What a flow says itself of the rates of its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) phy_rate: Option<RateIndex>,
+    pub(super) rate_control: Option<RateControlName>,
+}
+
+/// The rates that frames may have.
+pub(super) enum Rates<'a> {
+    /// This one.
+    Given([RateIndex; 1]),
+    /// Whichever of these rate control finds.
+    Among(&'a [RateIndex]),
+}
+
+impl Deref for Rates<'_> {
+    type Target = [RateIndex];
+    fn deref(&self) -> &[RateIndex] {
+        match self {
+            Rates::Given(rate) => rate,
+            Rates::Among(rates) => rates,
+        }
+    }
 }
 
 /// What a flow wants of a hop.
@@ -43,21 +71,32 @@ pub(super) struct Wish {
 }
 
 impl Air<'_> {
+    /// What a flow says itself of the rates of its frames.
+    pub(super) fn told(&self, key: &str, table: &FlowTable) -> Result<Told> {
+        let phy_rate = table
+            .phy_rate
+            .as_ref()
+            .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate));
+        Ok(Told { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
+    }
+
     /// The hop of a flow.
-    pub(super) fn hop(&self, key: &str, table: &FlowTable, wish: Wish) -> Result<FlowSpec> {
+    pub(super) fn hop(
+        &self,
+        key: &str,
+        table: &FlowTable,
+        told: Told,
+        wish: Wish,
+    ) -> Result<FlowSpec> {
         let Wish { from, to, .. } = wish;
         self.check_pair(key, table, from, to)?;
-        let phy_rate = table.phy_rate.as_ref();
-        let phy_rate = phy_rate
-            .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate))
-            .transpose()?;
-        let old = self.without_qos(from, to).is_some();
-        let rate_control = self.controls.of(key, table, (from, to), old)?;
+        let old = self.stations.without_qos(from, to).is_some();
+        let rate_control = self.controls.of(key, told, (from, to), old)?;
         let rate = match &rate_control {
             Some(control) => control.rates[0],
-            None => phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+            None => told.phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
         };
-        self.check_rate(key, rate, from, to)?;
+        self.stations.check_rate(key, self.phy, rate, from, to)?;
         let flow = FlowSpec {
             queue: self.queue(wish.category, from),
             name: wish.name,
@@ -76,78 +115,55 @@ impl Air<'_> {
     }
 
     /// Which of the sender's queues.
-    fn queue(&self, category: Option<CategoryName>, from: usize) -> usize {
-        if !self.has_categories(from) {
+    pub(super) fn queue(&self, category: Option<CategoryName>, from: usize) -> usize {
+        if !self.stations.has_categories(from) {
             return 0;
         }
         category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize
     }
 
-    /// Whether a station has a queue for each access category.
-    pub(super) fn has_categories(&self, station: usize) -> bool {
-        is_qos(&self.stations.specs[station].mac)
-    }
-
-    /// What one station's rates, the other's, and those of all say.
+    /// What the link's rate, one station's, the other's, and that of all say.
     fn rate_between(&self, from: usize, to: usize) -> RateIndex {
+        if let Some(rate) = self.links.rate(from, to) {
+            return rate;
+        }
         let own = [from, to].into_iter().filter_map(|id| self.stations.rates[id]);
         own.min_by_key(|&rate| self.phy.rate(rate)).unwrap_or(self.rate)
     }
 
+    /// The rates that frames of a flow may have between two stations.
+    pub(super) fn rates(&self, told: Told, from: usize, to: usize) -> Rates<'_> {
+        let old = self.stations.without_qos(from, to).is_some();
+        match self.controls.among(told, (from, to), old) {
+            Some(rates) => Rates::Among(rates),
+            None => Rates::Given([told.phy_rate.unwrap_or_else(|| self.rate_between(from, to))]),
+        }
+    }
+
     /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
-    fn overhead(&self, from: usize, to: usize) -> u32 {
+    pub(super) fn overhead(&self, from: usize, to: usize) -> u32 {
         if matches!(self.file.behaviour, BehaviourName::Ns2) {
             return NS2_OVERHEAD_BYTES;
         }
-        let header = match self.without_qos(from, to) {
+        let header = match self.stations.without_qos(from, to) {
             None => QOS_HEADER_BYTES,
             Some(_) => HEADER_BYTES,
         };
         header + LLC_SNAP_BYTES + FCS_BYTES
     }
 
-    /// The one of two stations that is no QoS station.
-    fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
-        [from, to].into_iter().find(|&id| !is_qos(&self.stations.specs[id].mac))
-    }
-
-    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
-    pub(super) fn check_rate(
-        &self,
-        key: &str,
-        rate: RateIndex,
-        from: usize,
-        to: usize,
-    ) -> Result<()> {
-        match (self.phy.mcs(rate), self.without_qos(from, to)) {
-            (Some(mcs), Some(old)) => {
-                let name = self.stations.name(old);
-                let problem = format_args!(
-                    "its rate is {mcs}, but {name:?} has DCF and is so older than 802.11n; give the \
-                     station a rate such as \"54 Mb/s\", or access = \"edca\""
-                );
-                wrong(key, problem)
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn check_pair(&self, key: &str, table: &FlowTable, from: usize, to: usize) -> Result<()> {
-        let key = format!("{key}.{}", if table.via.is_empty() { "to" } else { "via" });
+        let key = format!("{key}.{}", if table.via.is_none() { "to" } else { "via" });
         let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
         if from == to {
             return wrong(key, format_args!("{sender:?} would send to itself"));
         }
-        let decodes = |from: usize, to: usize| {
-            let signal = self.reach.signal(StationId(from as u32), StationId(to as u32));
-            signal.is_some_and(|signal| signal.decodable())
-        };
         for (from, to) in [(from, to), (to, from)] {
-            if !decodes(from, to) {
+            if !decodes(&self.medium.reach, from, to) {
                 let (from, to) = (self.stations.name(from), self.stations.name(to));
                 let problem = format_args!(
                     "{sender:?} and {receiver:?} are out of reach: {to:?} cannot decode the frames \
-                     of {from:?}"
+                     of {from:?}; say with via who passes them on, or give [routing]"
                 );
                 return wrong(key, problem);
             }

@@ -114,7 +114,7 @@ impl Changes<'_> {
                 return wrong(format_args!("{key}.rate"), problem);
             }
             let changed = FlowSpec { rate, ..hop.clone() };
-            air.check_rate(&format!("{key}.rate"), rate, from, to)?;
+            air.stations.check_rate(format_args!("{key}.rate"), air.phy, rate, from, to)?;
             air.check_size(key, &changed)?;
             changes.push(Change::Rate { radio, rate });
         }

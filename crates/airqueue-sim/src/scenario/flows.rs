@@ -1,12 +1,13 @@
 //! The flows of a scenario: those of groups become one for each member.
 
-use super::air::{Air, Wish};
+use super::air::{Air, Told, Wish};
 use super::calls::Call;
 use super::error::{Result, error, wrong};
 use super::file::{FlowTable, SourceName};
 use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
+use super::routes::Routes;
 use super::source::{check_tcp_keys, offset, report, source};
 use super::tcp::{layers, packet_bytes, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
@@ -15,16 +16,21 @@ use crate::wlan;
 use airqueue_core::{Ecn, Time};
 use airqueue_transport::tcp::Pacing;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::iter::repeat_n;
 
 /// The most flows.
 const MOST_FLOWS: usize = 100_000;
+/// The most hops over the air of all flows together, there and back.
+const MOST_HOPS: usize = 1_000_000;
 
 /// What flows are made from.
 pub(super) struct Flows<'a> {
-    pub(super) air: Air<'a>,
+    pub(super) air: &'a Air<'a>,
     pub(super) nodes: &'a Nodes<'a>,
+    /// What finds the ways of flows that do not say theirs.
+    routes: Option<RefCell<Routes<'a>>>,
 }
 
 /// The flows of a network, their hops over the air, and which of them are calls.
@@ -39,6 +45,7 @@ pub(super) struct Made {
 pub(super) struct Draft<'a> {
     pub(super) key: &'a str,
     pub(super) table: &'a FlowTable,
+    told: Told,
     name: String,
     pub(super) from: usize,
     pub(super) to: usize,
@@ -68,7 +75,15 @@ fn from_outside(size_bytes: u32) -> SourceSpec {
     SourceSpec { arrivals: Arrivals::External, size_bytes, start: Time::ZERO, stop: Time::MAX }
 }
 
-impl Flows<'_> {
+impl<'a> Flows<'a> {
+    pub(super) fn new(
+        air: &'a Air<'a>,
+        nodes: &'a Nodes<'a>,
+        routes: Option<Routes<'a>>,
+    ) -> Flows<'a> {
+        Flows { air, nodes, routes: routes.map(RefCell::new) }
+    }
+
     /// All flows.
     pub(super) fn all(&self) -> Result<Made> {
         let mut made = Made::default();
@@ -103,13 +118,14 @@ impl Flows<'_> {
             );
         }
         let call = Call::new(key, table)?;
+        let told = self.air.told(key, table)?;
         let first = made.flows.len();
         made.calls.extend(
             call.iter().flat_map(|&call| (first..first + count).map(move |flow| (flow, call))),
         );
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
-            let draft = Draft { key, table, name, from, to };
+            let draft = Draft { key, table, told, name, from, to };
             let (route, traffic) = match table.source {
                 SourceName::Tcp | SourceName::Web => self.tcp(&draft, made)?,
                 _ => self.datagrams(&draft, (at, count), made)?,
@@ -186,8 +202,26 @@ impl Flows<'_> {
             let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
             return wrong(format_args!("{key}.to"), problem);
         }
-        let mut via = Vec::with_capacity(table.via.len());
-        for (at, name) in table.via.iter().enumerate() {
+        let ends = (self.nodes.station(from), self.nodes.station(to));
+        let via = match (&table.via, &self.routes) {
+            (Some(names), _) => self.named(key, names, ends)?,
+            (None, Some(routes)) if ends.0 != ends.1 => {
+                routes.borrow_mut().between(key, draft.told, ends.0, ends.1)?
+            }
+            (None, _) => Vec::new(),
+        };
+        let way = self.nodes.way(from, to, &via);
+        way.ok_or_else(|| {
+            let (from, to) = (self.nodes.name(from), self.nodes.name(to));
+            let problem = format_args!("the way from {from:?} to {to:?} leads through cables only");
+            error(format_args!("{key}.via"), problem)
+        })
+    }
+
+    /// The stations by these names, which pass on what goes from one station to another.
+    fn named(&self, key: &str, names: &[String], ends: (usize, usize)) -> Result<Vec<usize>> {
+        let mut via = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
             let key = format!("{key}.via[{at}]");
             let found = self.air.stations.find(&key, name)?;
             if found.group {
@@ -195,12 +229,15 @@ impl Flows<'_> {
             }
             via.push(found.ids.start);
         }
-        let way = self.nodes.way(from, to, &via);
-        way.ok_or_else(|| {
-            let (from, to) = (self.nodes.name(from), self.nodes.name(to));
-            let problem = format_args!("the way from {from:?} to {to:?} leads through cables only");
-            error(format_args!("{key}.via"), problem)
-        })
+        let mut passed = HashSet::from([ends.0, ends.1]);
+        match via.iter().position(|&id| !passed.insert(id)) {
+            // A way through cables alone has no such stations, whatever they are.
+            Some(at) if ends.0 != ends.1 => {
+                let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
+                wrong(format_args!("{key}.via[{at}]"), problem)
+            }
+            _ => Ok(via),
+        }
     }
 
     /// The hops of a way.
@@ -211,7 +248,7 @@ impl Flows<'_> {
         carries: Carries,
         made: &mut Made,
     ) -> Result<Vec<Hop>> {
-        let &Draft { key, table, ref name, .. } = draft;
+        let &Draft { key, table, told, ref name, .. } = draft;
         let Carries { source, ecn, role } = carries;
         let report = report(key, table)?;
         let mut route = Vec::with_capacity(way.len());
@@ -240,7 +277,12 @@ impl Flows<'_> {
                 report: report.filter(|_| last && role != Role::Acknowledgements),
                 collected: !own || way.len() > 1 || external,
             };
-            made.hops.push(self.air.hop(key, table, wish)?);
+            if made.hops.len() == MOST_HOPS {
+                let problem =
+                    format_args!("with it all flows have more than {MOST_HOPS} hops over the air");
+                return wrong(key, problem);
+            }
+            made.hops.push(self.air.hop(key, table, told, wish)?);
             route.push(Hop::Radio(made.hops.len() - 1));
         }
         Ok(route)

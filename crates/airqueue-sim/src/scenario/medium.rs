@@ -28,21 +28,24 @@ pub(super) struct Medium {
     pub(super) capture: Option<Capture>,
     pub(super) errors: FrameErrors,
     pub(super) noise_w: f64,
+    /// Where the stations stand; empty if that is not told.
+    pub(super) places: Vec<Place>,
 }
 
 impl Medium {
     /// What the file says; `usual` is the behaviour's capture.
     pub(super) fn new(file: &File, stations: &Stations, usual: Capture) -> Result<Medium> {
         let table = &file.medium;
-        let reach = reach(file, stations)?;
+        let (reach, places) = reach(file, stations)?;
         let noise_w = noise_w(table, file.phy.standard)?;
         let capture = capture(table, usual, reach.powers_known(), noise_w)?;
         let errors = errors(&table.errors, reach.powers_known())?;
-        Ok(Medium { reach, capture, errors, noise_w })
+        Ok(Medium { reach, capture, errors, noise_w, places })
     }
 }
 
-fn reach(file: &File, stations: &Stations) -> Result<Reach> {
+/// With the places of stations, where they have any.
+fn reach(file: &File, stations: &Stations) -> Result<(Reach, Vec<Place>)> {
     let table = &file.medium;
     if table.thresholds.is_some() && table.path_loss.is_none() {
         return wrong("medium.thresholds", "they belong to medium.path_loss, which is not given");
@@ -50,11 +53,11 @@ fn reach(file: &File, stations: &Stations) -> Result<Reach> {
     let (propagation, powers) = match (&table.ranges, &table.path_loss, &table.links) {
         (None, None, None) => {
             no_places(file)?;
-            return everyone(stations);
+            return Ok((everyone(stations)?, Vec::new()));
         }
         (None, None, Some(links)) => {
             no_places(file)?;
-            return Links::new(stations).all(links);
+            return Ok((Links::new(stations).all(links)?, Vec::new()));
         }
         (Some(ranges), None, None) => (disc(ranges), false),
         (None, Some(loss), None) => (propagation(loss, table.thresholds.as_deref())?, true),
@@ -66,7 +69,8 @@ fn reach(file: &File, stations: &Stations) -> Result<Reach> {
         }
     };
     let places = places(file, stations, powers)?;
-    Reach::from_places(&places, &propagation).map_err(|problem| error("medium", problem))
+    let reach = Reach::from_places(&places, &propagation);
+    Ok((reach.map_err(|problem| error("medium", problem))?, places))
 }
 
 /// Everyone decodes everyone: all at one place.

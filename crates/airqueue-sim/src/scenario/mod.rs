@@ -11,6 +11,7 @@ mod figures;
 mod file;
 mod flows;
 mod layers;
+mod links;
 mod mac;
 mod medium;
 mod nodes;
@@ -22,6 +23,8 @@ mod queue;
 mod rates;
 mod recorders;
 mod room;
+mod routes;
+mod scatter;
 mod schema;
 mod shaped;
 mod source;
@@ -36,19 +39,22 @@ pub use recorders::NamedSeries;
 pub use schema::schema;
 pub use shaped::shaped_queue;
 
-use crate::network::NetworkSpec;
+use crate::network::{Hop, NetworkSpec};
 use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
+use airqueue_wifi::medium::StationId;
 use calls::Call;
 use changes::Changes;
 use error::error;
 use figures::Names;
 use file::{BehaviourName, File};
 use flows::{Flows, Made};
+use links::LinkRates;
 use medium::Medium;
 use nodes::Nodes;
 use rates::RateControls;
+use routes::Routes;
 use stations::Stations;
 use std::sync::Arc;
 
@@ -95,18 +101,21 @@ impl Scenario {
         }
         let (network, rate) = phy::network(&file.phy, file.behaviour)?;
         let stations = Stations::new(file, &network.phy)?;
-        let Medium { reach, capture, errors, noise_w } =
-            Medium::new(file, &stations, network.rules.capture)?;
+        let medium = Medium::new(file, &stations, network.rules.capture)?;
         let nodes = Nodes::new(file, &stations)?;
-        let controls = RateControls::new(file, &stations, &network.phy)?;
-        let air =
-            Air { file, stations: &stations, phy: &network.phy, rate, reach: &reach, controls };
-        let flows = Flows { air, nodes: &nodes };
-        let made = flows.all()?;
         let lasts = warm_up + duration;
-        let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
-        let Made { flows, hops, calls } = made;
+        let (Made { flows, hops, calls }, changes) = {
+            let (stations, phy, medium) = (&stations, &network.phy, &medium);
+            let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
+            let controls = RateControls::new(file, stations, links, phy)?;
+            let air = &Air { file, stations, phy, rate, medium, links, controls };
+            let flows = Flows::new(air, &nodes, Routes::new(air)?);
+            let made = flows.all()?;
+            let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
+            (made, changes)
+        };
         let wires = nodes.wires;
+        let Medium { reach, capture, errors, noise_w, .. } = medium;
         let wlan = WlanSpec {
             network,
             reach,
@@ -131,6 +140,24 @@ impl Scenario {
     /// The radio of that.
     pub fn radio(&self) -> &WlanSpec {
         &self.spec.wlan
+    }
+
+    /// The stations and hosts that the packets of a flow pass, both ends included, by its place.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn way(&self, flow: usize) -> Vec<&str> {
+        let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
+        let name = |id: StationId| wlan.stations[id.index()].name.as_str();
+        let ends = |hop: &Hop| match *hop {
+            Hop::Radio(hop) => (name(wlan.flows[hop].from), name(wlan.flows[hop].to)),
+            // No name of a station or a host has a `>`.
+            Hop::Wire(wire) => wires[wire].name.split_once("->").expect("a wire has two ends"),
+        };
+        let route = &flows[flow].route;
+        let first = route.first().map(|hop| ends(hop).0);
+        first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
     }
 
     /// How long is counted, after the warm-up.

@@ -183,6 +183,11 @@ impl Nodes<'_> {
         std::iter::successors(Some(node), next).collect()
     }
 
+    /// The station behind which a node is, or that it is itself.
+    pub(super) fn station(&self, node: usize) -> usize {
+        self.towards_station(node).pop().expect("the node itself is on the way")
+    }
+
     /// The wire of a host towards the other end of its cable, or from there.
     fn wire(&self, host: usize, from: bool) -> Part {
         Part::Wire(2 * (host - self.stations.specs.len()) + usize::from(from))

@@ -3,6 +3,7 @@
 use super::error::{Result, wrong};
 use super::file::{File, StationTable};
 use super::quantity::{Length, Quantity};
+use super::scatter::scattered;
 use super::stations::Stations;
 use airqueue_wifi::medium::{Place, Reach, StationId};
 use std::f64::consts::TAU;
@@ -12,8 +13,8 @@ pub(super) fn places(file: &File, stations: &Stations, powers: bool) -> Result<V
     let mut places = Vec::with_capacity(stations.specs.len());
     for (at, table) in file.stations.iter().enumerate() {
         let key = format!("stations[{at}]");
-        for (member, id) in stations.members[at].clone().enumerate() {
-            let [x_m, y_m] = position(&key, table, member)?;
+        let positions = positions(&key, table)?;
+        for (id, [x_m, y_m]) in stations.members[at].clone().zip(positions) {
             let within = -Reach::FARTHEST_M..=Reach::FARTHEST_M;
             if !within.contains(&x_m) || !within.contains(&y_m) {
                 let problem = format_args!("{:?} stands beyond 1e9 m", stations.name(id));
@@ -41,6 +42,7 @@ pub(super) fn no_places(file: &File) -> Result<()> {
             ("circle", table.circle.is_some()),
             ("step", table.step.is_some()),
             ("grid", table.grid.is_some()),
+            ("random", table.random.is_some()),
             ("power", table.power.is_some()),
         ];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
@@ -52,42 +54,86 @@ pub(super) fn no_places(file: &File) -> Result<()> {
     Ok(())
 }
 
-fn position(key: &str, table: &StationTable, member: usize) -> Result<[f64; 2]> {
+/// The places of a table's members.
+fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
     let metres = |[x, y]: &[Quantity<Length>; 2]| [x.value, y.value];
-    let [x, y] = match &table.position {
+    let StationTable { position, circle, step, grid, random, .. } = table;
+    let ways = [circle.is_some(), step.is_some(), grid.is_some(), random.is_some()];
+    let [x, y] = match position {
         Some(position) => metres(position),
-        None if table.circle.is_some() || table.step.is_some() || table.grid.is_some() => {
-            [0.0, 0.0]
-        }
+        None if ways.contains(&true) => [0.0, 0.0],
         None => {
-            let problem = "missing key `position`, or `circle`, `step` or `grid` for a group";
+            let problem =
+                "missing key `position`, or `circle`, `step`, `grid` or `random` for a group";
             return wrong(key, problem);
         }
     };
-    let [dx, dy] = match (&table.circle, &table.step, &table.grid, table.count) {
-        (None, None, None, Some(2..)) => {
-            return wrong(key, "a group needs `circle`, `step` or `grid` beside its position");
+    if ways.into_iter().filter(|&given| given).count() > 1 {
+        let problem = "there is more than one of `circle`, `step`, `grid` and `random`; give one";
+        return wrong(key, problem);
+    }
+    let count = match table.count {
+        None if ways.contains(&true) => {
+            let problem = "`circle`, `step`, `grid` and `random` are for groups; give count, or a position alone";
+            return wrong(key, problem);
         }
-        (None, None, None, _) => [0.0, 0.0],
-        (_, _, _, None) => {
-            return wrong(
-                key,
-                "`circle`, `step` and `grid` are for groups; give count, or a position alone",
-            );
+        Some(2..) if !ways.contains(&true) => {
+            let problem = "a group needs `circle`, `step`, `grid` or `random` beside its position";
+            return wrong(key, problem);
         }
-        (Some(radius), None, None, Some(count)) => {
-            let angle = TAU * member as f64 / f64::from(count);
-            [radius.value * libm::cos(angle), radius.value * libm::sin(angle)]
-        }
-        (None, Some(step), None, _) => metres(step).map(|d| d * member as f64),
-        (None, None, Some(grid), _) => {
-            let Some(row) = member.checked_div(grid.columns as usize) else {
-                return wrong(format_args!("{key}.grid.columns"), "found 0, expected at least 1");
-            };
-            let column = member - row * grid.columns as usize;
-            [column as f64 * grid.spacing.value, row as f64 * grid.spacing.value]
-        }
-        _ => return wrong(key, "there is more than one of `circle`, `step` and `grid`; give one"),
+        count => count.unwrap_or(1),
     };
-    Ok([x + dx, y + dy])
+    let members = 0..count;
+    let around: Vec<[f64; 2]> = if let Some(radius) = circle {
+        let angle = |member| TAU * f64::from(member) / f64::from(count);
+        let on_circle = |angle| [radius.value * libm::cos(angle), radius.value * libm::sin(angle)];
+        members.map(|member| on_circle(angle(member))).collect()
+    } else if let Some(step) = step {
+        members.map(|member| metres(step).map(|d| d * f64::from(member))).collect()
+    } else if let Some(grid) = grid {
+        if grid.columns == 0 {
+            return wrong(format_args!("{key}.grid.columns"), "found 0, expected at least 1");
+        }
+        let place = |member| [member % grid.columns, member / grid.columns];
+        members.map(|member| place(member).map(|at| f64::from(at) * grid.spacing.value)).collect()
+    } else if let Some(random) = random {
+        scattered(&format!("{key}.random"), &table.name, count, random)?
+    } else {
+        vec![[0.0, 0.0]; count as usize]
+    };
+    Ok(around.into_iter().map(|[dx, dy]| [x + dx, y + dy]).collect())
+}
+
+/// Two stations near to each other of two parts of a network.
+pub(super) struct Gap {
+    /// Of those that are told apart.
+    pub(super) one: usize,
+    /// Of the others.
+    pub(super) other: usize,
+    pub(super) metres: f64,
+}
+
+impl Gap {
+    /// Between the stations of which `part` is true and the others, if there are both and their places are known. There
+    /// may be nearer ones, but neither of the two has a nearer one in the other part.
+    pub(super) fn between(places: &[Place], part: &[bool]) -> Option<Gap> {
+        let metres = |one: usize, other: usize| {
+            let (one, other) = (places[one], places[other]);
+            libm::hypot(one.x_m - other.x_m, one.y_m - other.y_m)
+        };
+        let nearest = |to: usize, side: bool| {
+            let all = (0..places.len()).filter(|&id| part[id] == side);
+            all.min_by(|&a, &b| metres(a, to).total_cmp(&metres(b, to)))
+        };
+        let mut one = part.iter().position(|&is| is).filter(|_| !places.is_empty())?;
+        let mut other = nearest(one, false)?;
+        loop {
+            let nearer = nearest(other, true)?;
+            if metres(nearer, other) >= metres(one, other) {
+                return Some(Gap { one, other, metres: metres(one, other) });
+            }
+            one = nearer;
+            other = nearest(one, false)?;
+        }
+    }
 }

@@ -231,6 +231,38 @@ impl Stations {
         Ok(())
     }
 
+    /// Whether a station has a queue for each access category: it is a QoS station.
+    pub(super) fn has_categories(&self, id: usize) -> bool {
+        is_qos(&self.specs[id].mac)
+    }
+
+    /// The one of two stations that is no QoS station.
+    pub(super) fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
+        [from, to].into_iter().find(|&id| !self.has_categories(id))
+    }
+
+    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
+    pub(super) fn check_rate(
+        &self,
+        key: impl Display,
+        phy: &Phy,
+        rate: RateIndex,
+        from: usize,
+        to: usize,
+    ) -> Result<()> {
+        match (phy.mcs(rate), self.without_qos(from, to)) {
+            (Some(mcs), Some(old)) => {
+                let name = self.name(old);
+                let problem = format_args!(
+                    "its rate is {mcs}, but {name:?} has DCF and is so older than 802.11n; give the \
+                     station a rate such as \"54 Mb/s\", or access = \"edca\""
+                );
+                wrong(key, problem)
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn name(&self, id: usize) -> &str {
         &self.specs[id].name
     }

@@ -52,7 +52,7 @@ fn check_categories(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Resul
     let categories =
         [("category", table.category, senders), ("ack_category", table.ack_category, answerers)];
     for (name, given, stations) in categories {
-        if given.is_some() && !stations.iter().any(|&id| flows.air.has_categories(id)) {
+        if given.is_some() && !stations.iter().any(|&id| flows.air.stations.has_categories(id)) {
             let station = stations.first().map_or("", |&id| flows.nodes.name(id));
             let problem = format_args!(
                 "{station:?} has DCF and no access categories; leave the key out, or give it access \

@@ -72,10 +72,7 @@ impl BitErrors {
             return self.errors.loss(modulation, 0.0, bytes);
         }
         let power_w = signal().power_w;
-        let snr = match mcs {
-            Some(mcs) => mcs.stream_snr(power_w, self.noise_w, interference_w),
-            None => power_w / (self.noise_w + interference_w),
-        };
+        let snr = snr(mcs, power_w, self.noise_w, interference_w);
         let place = (snr.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let known = &mut self.known[(place >> 52) as usize];
         if known.snr != snr || known.rate != rate {
@@ -88,5 +85,14 @@ impl BitErrors {
     #[inline]
     pub(super) fn strikes(&mut self, station: usize, probability: f64) -> bool {
         self.chance[station].chance(probability)
+    }
+}
+
+/// The signal-to-noise ratio that [`FrameErrors`] ask for, of a scheme of 802.11n and later or of an older rate.
+#[inline]
+pub(crate) fn snr(mcs: Option<Mcs>, power_w: f64, noise_w: f64, interference_w: f64) -> f64 {
+    match mcs {
+        Some(mcs) => mcs.stream_snr(power_w, noise_w, interference_w),
+        None => power_w / (noise_w + interference_w),
     }
 }

@@ -45,6 +45,7 @@ mod supply;
 pub mod tap;
 
 pub use engine::{Event, Wlan};
+pub(crate) use errors::snr;
 pub use rates::{Algorithm, RateControlSpec};
 pub use record::{AirTally, DataRates, Durations, FlowTally, Jitter, QueueTally, StationTally};
 pub use results::Delivered;

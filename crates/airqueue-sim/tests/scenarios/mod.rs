@@ -125,3 +125,35 @@ pub fn networked() -> Value {
         ]
     })
 }
+
+/// A mesh whose flows find their ways, with most of the keys of these.
+pub fn mesh() -> Value {
+    json!({
+        "duration": "1 s",
+        "warm_up": "10 ms",
+        "phy": {"standard": "802.11b", "rate": "11 Mb/s"},
+        "medium": {"ranges": {"decode": "250 m", "sense": "550 m"}, "errors": {"frame": 0.01}},
+        "routing": {"metric": "airtime", "connected": true},
+        "stations": [
+            {"name": "gw", "position": ["-150 m", "0 m"]},
+            {"name": "node", "count": 4, "step": ["200 m", "0 m"]},
+            {"name": "leaf", "count": 3, "position": ["0 m", "100 m"],
+             "random": {"area": ["100 m", "50 m"], "apart": "5 m", "seed": 3}},
+            {"name": "ring", "count": 3, "position": ["600 m", "0 m"], "random": {"radius": "100 m"}}
+        ],
+        "links": [
+            {"between": ["gw", "node"], "rate": "5.5 Mb/s"},
+            {"between": ["leaf", "leaf"], "rate": "2 Mb/s"},
+            {"between": ["node1", "node2"], "rate": "1 Mb/s"}
+        ],
+        "hosts": [{"name": "server", "link": "gw", "rate": "100 Mb/s", "delay": "5 ms"}],
+        "flows": [
+            {"name": "up", "from": "node4", "to": "server", "source": "tcp"},
+            {"name": "down", "from": "server", "to": "leaf", "source": "cbr", "rate": "50 kb/s"},
+            {"name": "by_hand", "from": "node2", "to": "gw", "via": ["node1"], "phy_rate": "2 Mb/s",
+             "source": "poisson", "rate": "50 kb/s"},
+            {"name": "found", "from": "ring", "to": "leaf1", "rate_control": "minstrel", "source": "poisson",
+             "rate": "10 kb/s", "size": "200 B"}
+        ]
+    })
+}

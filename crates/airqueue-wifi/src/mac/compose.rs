@@ -175,7 +175,7 @@ impl Mac {
         // It may become long enough for an RTS.
         let rts = self.config.rts_threshold_bytes < u32::MAX;
         let protection = if rts { Protection::RtsCts } else { self.config.protection };
-        net.phy.protection(protection, self.control_rate(rate, net)) + response
+        net.phy.protection(protection, self.config.control_rate(rate, &net.phy)) + response
     }
 
     /// Whether a packet may join the exchange that is being made up.
@@ -195,7 +195,7 @@ impl Mac {
         let category = &self.categories[queue];
         let &Msdu { to, rate, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
-        let control = self.control_rate(rate, net);
+        let control = self.config.control_rate(rate, &net.phy);
         let data = Subject { to, control, rate, bytes: ppdu.bytes, mpdus: ppdu.mpdus, response };
         if !category.batch.asks {
             return Some(data);

@@ -187,6 +187,18 @@ impl MacConfig {
         }
     }
 
+    /// What precedes a data frame, or a block ack request, of so many bytes.
+    #[inline]
+    pub fn protection_of(&self, psdu_bytes: u32) -> Protection {
+        if psdu_bytes > self.rts_threshold_bytes { Protection::RtsCts } else { self.protection }
+    }
+
+    /// The rate of what precedes a data frame of this rate.
+    #[inline]
+    pub fn control_rate(&self, data: RateIndex, phy: &Phy) -> RateIndex {
+        self.protection_rate.unwrap_or_else(|| phy.response_rate(data))
+    }
+
     /// Itself, if it can be.
     pub(super) fn check(&self) -> Result<(), MacError> {
         if !(1..=4).contains(&self.categories.len()) {

@@ -6,7 +6,7 @@ use super::station::Mac;
 use super::txop::Pause;
 use super::view::Network;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
-use crate::phy::{Protection, RateIndex, Response};
+use crate::phy::{Protection, Response};
 use airqueue_core::{Packet, Span, Time};
 
 /// What became of a packet.
@@ -191,7 +191,7 @@ impl Mac {
         let category = &self.categories[queue];
         let Batch { asks, ppdu, .. } = &category.batch;
         let bytes = if *asks { BLOCK_ACK_REQUEST_BYTES } else { ppdu.bytes };
-        bytes > self.config.rts_threshold_bytes || self.config.protection == Protection::RtsCts
+        self.config.protection_of(bytes) == Protection::RtsCts
     }
 
     /// The first frame of the exchange that [`Self::compose`] has made up.
@@ -208,11 +208,6 @@ impl Mac {
     /// What follows behind RTS and CTS, or a CTS to oneself.
     pub(super) fn second_step(&self, queue: usize) -> Step {
         if self.categories[queue].batch.asks { Step::Request } else { Step::Data }
-    }
-
-    /// The rate of what precedes a data frame.
-    pub(super) fn control_rate(&self, data: RateIndex, net: &Network) -> RateIndex {
-        self.config.protection_rate.unwrap_or_else(|| net.phy.response_rate(data))
     }
 
     /// The exchange that [`Self::compose`] has made up begins: its first frame.

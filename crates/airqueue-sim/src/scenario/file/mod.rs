@@ -5,6 +5,7 @@
 mod changes;
 mod mac;
 mod medium;
+mod mesh;
 mod phy;
 mod queue;
 mod traffic;
@@ -12,6 +13,7 @@ mod traffic;
 pub(super) use changes::*;
 pub(super) use mac::*;
 pub(super) use medium::*;
+pub(super) use mesh::*;
 pub(super) use phy::*;
 pub(super) use queue::*;
 pub(super) use traffic::*;
@@ -53,6 +55,11 @@ pub(super) struct File {
     /// The stations, or groups of them.
     #[schemars(length(min = 1))]
     pub(super) stations: Vec<Table<StationTable>>,
+    /// What is special about links between stations.
+    #[serde(default)]
+    pub(super) links: Vec<Table<RadioLinkTable>>,
+    /// Lets flows find their ways over the air. Without it stations send to each other directly, or as `flows.via` says.
+    pub(super) routing: Option<Table<RoutingTable>>,
     /// Hosts without a radio, at the ends of cables.
     #[serde(default)]
     pub(super) hosts: Vec<Table<HostTable>>,
@@ -106,7 +113,8 @@ pub(super) struct StationTable {
     /// other station has a `rate`.
     pub(super) rate_control: Option<RateControlName>,
     /// Where it stands, where `medium.ranges` or `medium.path_loss` say who hears whom; of a group the
-    /// centre of its circle, or the first member. `["0 m", "0 m"]` if one of the three keys below is given.
+    /// centre of its circle or disc, the corner of its rectangle, or the first member. `["0 m", "0 m"]` if one of the four
+    /// keys below is given.
     pub(super) position: Option<[Quantity<Length>; 2]>,
     /// The members of a group stand around its position at this distance, evenly spread.
     pub(super) circle: Option<Quantity<Length>>,
@@ -114,6 +122,8 @@ pub(super) struct StationTable {
     pub(super) step: Option<[Quantity<Length>; 2]>,
     /// The members of a group stand in rows and columns.
     pub(super) grid: Option<Table<GridTable>>,
+    /// The members of a group stand anywhere in a disc or a rectangle.
+    pub(super) random: Option<Table<RandomTable>>,
     /// Its transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`.
     pub(super) power: Option<Quantity<Power>>,
     /// Its channel access, where it differs from `mac`.
@@ -135,6 +145,21 @@ pub(super) struct GridTable {
     pub(super) spacing: Quantity<Length>,
 }
 
+/// Places that a seed decides, evenly spread over a disc or a rectangle. Replications do not differ in them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RandomTable {
+    /// Of the disc around the position.
+    pub(super) radius: Option<Quantity<Length>>,
+    /// Width and height of the rectangle, whose corner with the lowest coordinates is the position.
+    pub(super) area: Option<[Quantity<Length>; 2]>,
+    /// The least distance between two members. The default is `0 m`.
+    pub(super) apart: Option<Quantity<Length>>,
+    /// Another one gives other places.
+    #[serde(default)]
+    pub(super) seed: u32,
+}
+
 /// A flow of packets from one station or host to another, or one for each member of a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -148,10 +173,10 @@ pub(super) struct FlowTable {
     /// The station or host that they go to. A group: a flow to each of its members; if `from` is a group too, one
     /// from each of its members to the member with the same number.
     pub(super) to: String,
-    /// The stations that pass its packets on, in their order. The default is nobody: stations send to each other
-    /// directly, hosts by the stations that their cables lead to. What TCP acknowledges comes back by the same ones.
-    #[serde(default)]
-    pub(super) via: Vec<String>,
+    /// The stations that pass its packets on, in their order. The default is the best way where there is `routing`, and
+    /// otherwise nobody: stations send to each other directly, hosts by the stations that their cables lead to. What TCP
+    /// acknowledges comes back by the same ones.
+    pub(super) via: Option<Vec<String>>,
     /// The access category whose queue they take at stations with EDCA. The default is be.
     pub(super) category: Option<CategoryName>,
     /// The same of the acknowledgements that come back, of tcp and web. The default is category.
@@ -173,7 +198,7 @@ pub(super) struct FlowTable {
     pub(super) web: Option<Table<WebTable>>,
     /// What a call sends, and how its receiver plays it.
     pub(super) voice: Option<Table<VoiceTable>>,
-    /// Rate of its data frames. The default is that of its stations.
+    /// Rate of its data frames. The default is that of the links, or of their stations.
     pub(super) phy_rate: Option<FrameRate>,
     /// How that is found. The default is as the station `from` does it, or fixed where `phy_rate` is given.
     pub(super) rate_control: Option<RateControlName>,
