@@ -6,6 +6,7 @@
 (4, ['calls', 'connections', 'flows', 'medium', 'queues', 'stations'])
 """
 
+from airqueue.simulate import mesh
 from airqueue.simulate.cell import cell
 from airqueue.simulate.errors import ResultsError, ScenarioError
 from airqueue.simulate.recorders import Recorders
@@ -22,5 +23,6 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "cell",
+    "mesh",
     "shaped",
 ]

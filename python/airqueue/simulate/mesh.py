@@ -1,0 +1,242 @@
+"""Meshes in a line each: chains, parking lots, crosses, grids and random ones, around a gateway.
+
+>>> from airqueue.simulate import mesh
+>>> lot = mesh.parking_lot((4, 5, 6), server="10 ms", limit="10 packets", duration="1 s")
+>>> lot.ways["up4"]
+['node4', 'node3', 'node2', 'node1', 'gateway', 'server']
+
+The flows find their ways by themselves. What else a scenario file can say goes into ``overrides``,
+as in ``{"stations.node.queue.discipline": "fq_codel"}``; every function gives a
+`airqueue.simulate.Scenario` and raises ScenarioError.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypedDict, Unpack
+
+from airqueue.simulate import overrides as changes
+from airqueue.simulate.errors import ScenarioError, check_whole
+from airqueue.simulate.scenario import Scenario
+
+GATEWAY: Final = "gateway"
+NODE: Final = "node"
+SERVER: Final = "server"
+
+_MOST: Final = 10_000
+"""The most nodes of a mesh."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_MOST_SEEDS: Final = 1_000
+"""Random meshes that may fall apart before one that does not."""
+
+
+class Options(TypedDict, total=False):
+    """What all meshes have in common."""
+
+    standard: str
+    """``"802.11b"`` if not given."""
+    rate: str | None
+    """Of data frames; the standard's highest if not given."""
+    links: Mapping[tuple[str, str], str]
+    """Rates of single links: ``{("node1", "node2"): "2 Mb/s"}``."""
+    medium: Mapping[str, Any]
+    """Who hears whom; ns-2's two-ray ground if not given: frames are decoded up to 250 m and sensed
+    up to 550 m."""
+    metric: Literal["hops", "airtime"]
+    """What routes have least of: hops if not given."""
+    direction: Literal["up", "down", "both"]
+    """To the gateway, ``up``, if not given. Flows are called ``up`` and ``down``, and where there are
+    several what tells their nodes apart comes behind it."""
+    flow: Mapping[str, Any]
+    """What the flows carry: ``{"source": "cbr", "rate": "100 kb/s"}``; ``{"source": "tcp"}`` if not
+    given."""
+    calls: bool
+    """A call beside every flow, in the same direction: ``call_up``, ``call_down``."""
+    server: str | None
+    """The flows end at a server behind the gateway, over a cable with this delay; otherwise at the
+    gateway."""
+    limit: str
+    """Of all stations' queues: ``"50 packets"`` if not given."""
+    duration: str
+    """``"30 s"`` if not given."""
+    behaviour: str
+    """``"standard"`` if not given."""
+    overrides: Mapping[str, Any]
+    """What else a scenario file can say."""
+
+
+def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]) -> Scenario:
+    """Return a chain of nodes with a flow from its end: ``gateway``, ``node1``, ``node2``, ...
+
+    >>> chain(2).ways
+    {'up': ['node2', 'node1', 'gateway']}
+    """
+    check_whole("hops", hops, 1, _MOST)
+    line = _line(NODE, hops, (spacing_m, 0.0))
+    return _scenario([_station(GATEWAY), line], {"": f"{NODE}{hops}"}, options)
+
+
+def parking_lot(
+    flow_hops: Iterable[int] = (4, 5, 6), *, spacing_m: float = 200.0, **options: Unpack[Options]
+) -> Scenario:
+    """Return a chain with flows from the nodes so many hops away (MESH Fig. 9a).
+
+    >>> parking_lot((1, 3)).flows
+    ['up1', 'up3']
+    """
+    counts = sorted(set(flow_hops))
+    if not counts:
+        raise ScenarioError("flow_hops: there are none; give the hops of at least one flow")
+    for hops in counts:
+        check_whole("flow_hops", hops, 1, _MOST)
+    line = _line(NODE, counts[-1], (spacing_m, 0.0))
+    senders = {str(hops): f"{NODE}{hops}" for hops in counts}
+    return _scenario([_station(GATEWAY), line], senders, options)
+
+
+def cross(
+    hops: int = 5, arms: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]
+) -> Scenario:
+    """Return arms around the gateway, ``a1``, ``a2``, ..., a flow from each end (MESH Fig. 9b).
+
+    >>> cross(2, 3).ways["up_c"]
+    ['c2', 'c1', 'gateway']
+    """
+    check_whole("hops", hops, 1, _MOST)
+    check_whole("arms", arms, 1, len(_LETTERS))
+    stations = [_station(GATEWAY)]
+    for at, letter in enumerate(_LETTERS[:arms]):
+        angle = math.tau * at / arms
+        # What is on an axis stands exactly there.
+        step = [round(spacing_m * along, 9) + 0.0 for along in (math.cos(angle), math.sin(angle))]
+        stations.append(_line(letter, hops, (step[0], step[1])))
+    senders = {f"_{letter}": f"{letter}{hops}" for letter in _LETTERS[:arms]}
+    return _scenario(stations, senders, options)
+
+
+def grid(
+    columns: int = 4,
+    rows: int = 4,
+    *,
+    flows: int = 4,
+    gateway: int = 1,
+    spacing_m: float = 200.0,
+    **options: Unpack[Options],
+) -> Scenario:
+    """Return rows and columns of nodes, ``node1``, ``node2``, ... row by row, and flows from so many.
+
+    The gateway is the node of that number. Flows come from nodes that are evenly spread over the
+    numbers of the others, the last one among them.
+
+    >>> grid(3, 3, flows=2).ways
+    {'up5': ['node5', 'node2', 'node1'], 'up9': ['node9', 'node6', 'node3', 'node2', 'node1']}
+    """
+    check_whole("columns", columns, 1, _MOST)
+    check_whole("rows", rows, 1, _MOST)
+    nodes = columns * rows
+    check_whole("columns * rows", nodes, 2, _MOST)
+    check_whole("gateway", gateway, 1, nodes)
+    rectangle = {"columns": columns, "spacing": f"{spacing_m!r} m"}
+    group = {**_station(NODE), "count": nodes, "grid": rectangle}
+    others = [number for number in range(1, nodes + 1) if number != gateway]
+    return _scenario([group], _spread(flows, others), options, f"{NODE}{gateway}")
+
+
+def random(
+    nodes: int = 30,
+    *,
+    area_m: tuple[float, float] = (1000.0, 1000.0),
+    apart_m: float = 50.0,
+    flows: int = 4,
+    seed: int = 0,
+    **options: Unpack[Options],
+) -> Scenario:
+    """Return nodes anywhere in a rectangle around the gateway, and flows from so many, as in `grid`.
+
+    Places are those of the first seed from ``seed`` on with which the network does not fall apart.
+
+    >>> random(12, area_m=(500, 500), flows=2).flows
+    ['up6', 'up12']
+    """
+    check_whole("nodes", nodes, 1, _MOST)
+    check_whole("seed", seed, 0, 2**32 - _MOST_SEEDS)
+    width, height = area_m
+    group = {"name": NODE, "count": nodes, "position": _metres(-width / 2, -height / 2)}
+    senders = _spread(flows, range(1, nodes + 1))
+    for places in range(seed, seed + _MOST_SEEDS):
+        scattered = {"area": _metres(width, height), "apart": f"{apart_m!r} m", "seed": places}
+        try:
+            return _scenario([_station(GATEWAY), {**group, "random": scattered}], senders, options)
+        except ScenarioError as error:
+            if not str(error).startswith("routing: "):
+                raise
+            apart = error
+    raise ScenarioError(
+        f"random: with {_MOST_SEEDS:,} seeds in a row the network falls apart; give more nodes, less "
+        f"room, or a farther reach. With the last one: {apart}"
+    )
+
+
+def _spread(flows: int, numbers: Sequence[int]) -> dict[str, str]:
+    """Return so many of the nodes, evenly spread, by what tells their flows apart."""
+    check_whole("flows", flows, 1, len(numbers))
+    chosen = [numbers[len(numbers) * (at + 1) // flows - 1] for at in range(flows)]
+    return {str(number): f"{NODE}{number}" for number in chosen}
+
+
+def _metres(x: float, y: float) -> list[str]:
+    return [f"{x!r} m", f"{y!r} m"]
+
+
+def _station(name: str) -> dict[str, Any]:
+    return {"name": name, "position": _metres(0.0, 0.0)}
+
+
+def _line(name: str, count: int, step: tuple[float, float]) -> dict[str, Any]:
+    """Return nodes in a line that begins a step away from the gateway."""
+    return {"name": name, "count": count, "position": _metres(*step), "step": _metres(*step)}
+
+
+def _scenario(
+    stations: list[dict[str, Any]],
+    senders: Mapping[str, str],
+    options: Options,
+    gateway: str = GATEWAY,
+) -> Scenario:
+    """Return the scenario; the senders by what tells their flows apart."""
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        raise TypeError(f"{unknown[0]!r} is no option of a mesh")
+    server = options.get("server")
+    phy = {"standard": options.get("standard", "802.11b"), "rate": options.get("rate")}
+    links = options.get("links", {})
+    description = {
+        "behaviour": options.get("behaviour", "standard"),
+        "duration": options.get("duration", "30 s"),
+        "phy": {key: value for key, value in phy.items() if value is not None},
+        "medium": options.get("medium", {"path_loss": {"two_ray": {}}}),
+        "queue": {"limit": options.get("limit", "50 packets")},
+        "stations": stations,
+        "links": [{"between": list(pair), "rate": rate} for pair, rate in links.items()],
+        "routing": {"metric": options.get("metric", "hops")},
+        "hosts": [] if server is None else [{"name": SERVER, "link": gateway, "delay": server}],
+        "flows": list(_flows(senders, gateway if server is None else SERVER, options)),
+    }
+    return Scenario(changes.apply(description, options.get("overrides", {})))
+
+
+def _flows(senders: Mapping[str, str], sink: str, options: Options) -> Iterator[dict[str, Any]]:
+    direction = options.get("direction", "up")
+    if direction not in ("up", "down", "both"):
+        raise ScenarioError(f"direction: {direction!r}; expected up, down or both")
+    carried: list[tuple[str, Mapping[str, Any]]] = [("", options.get("flow", {"source": "tcp"}))]
+    if options.get("calls", False):
+        carried.append(("call_", {"source": "voice"}))
+    for prefix, keys in carried:
+        for way in ("up", "down"):
+            for number, node in senders.items():
+                ends = (node, sink) if way == "up" else (sink, node)
+                if direction in (way, "both"):
+                    name = f"{prefix}{way}{number}"
+                    yield {"name": name, "from": ends[0], "to": ends[1], **keys}
