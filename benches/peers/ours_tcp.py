@@ -87,8 +87,9 @@ def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
             cable = {"link": AP, "rate": "100 Mb/s", "delay": f"{flow.delay_ms:g} ms"}
             network["hosts"].append({"name": far, **cable})
         ends = (far, f"sta{number}") if flow.direction == "down" else (f"sta{number}", far)
+        begin = {"start": "100 ms", "start_spread": "1 s"}
         tcp = {"name": str(number), "from": ends[0], "to": ends[1], "source": "tcp"}
-        network["flows"].append(tcp)
+        network["flows"].append(tcp | begin)
 
 
 def run_ours(scenario: Transfers | Sessions) -> Transferred | Browsed:

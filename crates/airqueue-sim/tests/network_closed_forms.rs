@@ -10,8 +10,13 @@ fn figures(duration: &str, warm_up: &str, hosts: Value, tcp: Value, flows: Value
         "duration": duration, "warm_up": warm_up, "phy": {"standard": "802.11b"},
         "stations": [{"name": "ap"}], "hosts": hosts, "tcp": tcp, "flows": flows,
     });
+    run(&scenario, 1)
+}
+
+/// The figures of a scenario.
+fn run(scenario: &Value, seed: u64) -> Value {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(1)).unwrap();
+    let mut run = scenario.start(Seed(seed)).unwrap();
     run.advance(Span::from_secs(1_000_000_000));
     serde_json::from_str(&run.results()).unwrap()
 }
@@ -255,4 +260,38 @@ fn nothing_happens_beyond_the_end_of_the_clock() {
     assert_eq!(number(&figures, "/flows/f/delivered_packets"), 0.0);
     assert!(number(&figures, "/flows/f/under_way_packets") > 17_600.0);
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
+}
+
+/// What a flow sends says when it began: over a cable, over the air and with TCP, each at a time of its own.
+#[test]
+fn flows_begin_at_times_of_their_own_within_the_spread() {
+    let scenario = json!({
+        "duration": "3 s", "warm_up": "0 s", "phy": {"standard": "802.11b"},
+        "stations": [{"name": "ap"}, {"name": "sta"}],
+        "hosts": [{"name": "a", "link": "ap", "count": 20}, {"name": "b", "link": "ap"}],
+        "tcp": {"like": "ns2", "window": "1 packets"},
+        "flows": [
+            {"name": "wire", "from": "a", "to": "b", "source": "cbr", "packet_rate": "1000 packets/s",
+             "size": "100 B", "start": "1 s", "start_spread": "1 s"},
+            {"name": "air", "from": "sta", "to": "ap", "source": "cbr", "packet_rate": "200 packets/s",
+             "size": "100 B", "start": "1 s", "start_spread": "1 s"},
+            {"name": "tcp", "from": "sta", "to": "ap", "source": "tcp", "start": "1 s",
+             "start_spread": "1 s"},
+        ],
+    });
+    let begun_s = |figures: &Value| -> Vec<f64> {
+        let wire = (1..=20)
+            .map(|n| 3.0 - number(figures, &format!("/flows/wire{n}/delivered_packets")) / 1000.0);
+        wire.chain([3.0 - number(figures, "/flows/air/delivered_packets") / 200.0]).collect()
+    };
+    let (one, two) = (begun_s(&run(&scenario, 1)), begun_s(&run(&scenario, 2)));
+    assert_eq!(one, begun_s(&run(&scenario, 1)));
+    for begun in [&one, &two] {
+        assert!(begun.iter().all(|s| (0.99..2.01).contains(s)), "{begun:?}");
+    }
+    let apart = |times: &[f64]| times.iter().any(|s| (s - times[0]).abs() > 0.01);
+    assert!(apart(&one[..20]) && apart(&two[..20]) && apart(&[one[20], two[20]]));
+    let [one, two] =
+        [1, 2].map(|seed| number(&run(&scenario, seed), "/connections/tcp/goodput_bps"));
+    assert!((one / two - 1.0).abs() > 0.01, "{one} {two}");
 }

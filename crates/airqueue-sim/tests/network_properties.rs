@@ -192,7 +192,14 @@ fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
     });
     let mut flow = |name: &str, traffic: Traffic| {
         let (from, to) = (Node::Host(2), Node::Host(3));
-        more.flows.push(FlowSpec { name: name.into(), from, to, route: vec![wire], traffic });
+        more.flows.push(FlowSpec {
+            name: name.into(),
+            from,
+            to,
+            route: vec![wire],
+            traffic,
+            spread: Span::ZERO,
+        });
     };
     let source = airqueue_transport::traffic::SourceSpec {
         arrivals: airqueue_transport::traffic::Arrivals::Poisson(
@@ -254,6 +261,7 @@ proptest! {
             to: Node::Host(1),
             route: route.clone(),
             traffic: Traffic::Tcp(Box::new(tcp.clone())),
+            spread: Span::ZERO,
         };
         spec.flows.extend(transfers.iter().map(flow));
         spec.wires = wires;

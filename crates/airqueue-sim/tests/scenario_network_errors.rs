@@ -165,6 +165,8 @@ fn keys_of_tcp_are_for_tcp() {
     refused("flows[1].volume", json!("1 MB"), "flows[1].volume", "flows.web");
     refused("flows[0].web", json!({}), "flows[0].web", "source = \"web\"");
     refused("flows[2].stop", json!("0 s"), "flows[2].stop", "after its start");
+    let late = [("flows[2].stop", json!("5 s")), ("flows[2].start_spread", json!("5 s"))];
+    refused_with(&late, "flows[2].start_spread", "must not begin after it stops");
 }
 
 #[test]

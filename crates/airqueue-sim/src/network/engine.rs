@@ -2,7 +2,7 @@
 
 use super::changes::TimedChange;
 use super::connection::{Connection, Way};
-use super::legs::{End, Leg, Legs, Step};
+use super::legs::{End, Legs, Step};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
 use super::store::{Store, Stored};
 use super::wire::Wire;
@@ -13,7 +13,6 @@ use crate::outcome::Outcome;
 use crate::run_loop::Simulation;
 use crate::wlan::Wlan;
 use airqueue_core::{Dropped, Ecn, Packet, Payload, Seed, Span, Time};
-use airqueue_transport::tcp::Segment;
 use airqueue_transport::traffic::Source;
 
 /// What happens outside the radio.
@@ -65,9 +64,10 @@ pub struct Network {
 
 impl Network {
     /// A silent network at time zero. Its streams of chance are those of [`Wlan::new`], `wire/WIRE`,
-    /// `source/FLOW` and `files/CONNECTION`.
+    /// `source/FLOW`, `files/CONNECTION` and `start/FLOW`.
     pub fn new(spec: &NetworkSpec, seed: Seed) -> Result<Network, NetworkError> {
         spec.check()?;
+        let spec = &*spec.begun(seed);
         let legs = Legs::new(spec)?;
         let wires = spec.wires.iter().enumerate();
         let mut network = Network {
@@ -245,9 +245,14 @@ impl Network {
         }
     }
 
-    /// A new packet sets out on a leg.
+    /// A new packet sets out on a leg, and says of congestion what all of the leg say.
     fn set_out(&mut self, leg: u32, size: u32, payload: Payload, now: Time) {
-        let &Leg { first, ecn, .. } = &self.legs.all[leg as usize];
+        let ecn = self.legs.all[leg as usize].ecn;
+        self.set_out_with(leg, size, (payload, ecn), now);
+    }
+
+    fn set_out_with(&mut self, leg: u32, size: u32, (payload, ecn): (Payload, Ecn), now: Time) {
+        let first = self.legs.all[leg as usize].first;
         self.next_packet += 1;
         let packet = Packet::new(self.next_packet, first, size, now);
         self.enter(Packet { payload, ecn, ..packet }, now);
@@ -391,13 +396,9 @@ impl Network {
 
     fn send(&mut self, number: u32, way: Way, stored: Stored, now: Time) {
         let leg = self.ways[number as usize][usize::from(way == Way::Back)];
-        let Segment { ecn, .. } = stored.segment;
-        let size = stored.segment.size_bytes();
+        let (size, ecn) = (stored.segment.size_bytes(), stored.segment.ecn);
         let payload = self.store.put(stored);
-        let first = self.legs.all[leg as usize].first;
-        self.next_packet += 1;
-        let packet = Packet::new(self.next_packet, first, size, now);
-        self.enter(Packet { payload, ecn, ..packet }, now);
+        self.set_out_with(leg, size, (payload, ecn), now);
     }
 
     /// What the receiver of a connection tells the queue before it.

@@ -7,6 +7,7 @@ use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
 use airqueue_wifi::medium::StationId;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// One direction of a cable.
@@ -121,6 +122,8 @@ pub struct FlowSpec {
     pub route: Vec<Hop>,
     /// What makes its packets.
     pub traffic: Traffic,
+    /// It begins up to so much later than that says, by a time that every run draws.
+    pub spread: Span,
 }
 
 /// A network.
@@ -201,6 +204,7 @@ impl NetworkSpec {
                 } else {
                     Traffic::Radio
                 },
+                spread: Span::ZERO,
             });
         }
         let (wires, changes) = (Vec::new(), Vec::new());
@@ -231,6 +235,32 @@ impl NetworkSpec {
             Hop::Wire(_) => None,
         };
         self.flows[flow].route.iter().find_map(radio)
+    }
+
+    /// The same with the starts that a run draws, flow by flow from the stream `start/FLOW`.
+    pub(super) fn begun(&self, seed: Seed) -> Cow<'_, NetworkSpec> {
+        let mut begun = Cow::Borrowed(self);
+        for (at, flow) in self.flows.iter().enumerate().filter(|(_, of)| of.spread > Span::ZERO) {
+            let late = seed.stream(&format!("start/{at}")).span_below(flow.spread);
+            begun.to_mut().put_off(at, late);
+        }
+        begun
+    }
+
+    fn put_off(&mut self, flow: usize, late: Span) {
+        let FlowSpec { route, traffic, .. } = &mut self.flows[flow];
+        let start = match traffic {
+            Traffic::Tcp(tcp) => &mut tcp.start,
+            Traffic::Source { source, .. } => &mut source.start,
+            Traffic::External { .. } => return,
+            Traffic::Radio => match route.first() {
+                Some(&Hop::Radio(hop)) if hop < self.wlan.flows.len() => {
+                    &mut self.wlan.flows[hop].source.start
+                }
+                _ => return,
+            },
+        };
+        *start += late;
     }
 
     /// Finds what cannot be simulated, besides what the parts find when they are built.

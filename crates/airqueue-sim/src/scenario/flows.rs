@@ -8,8 +8,8 @@ use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
 use super::routes::Routes;
-use super::source::{check_tcp_keys, offset, report, source};
-use super::tcp::{layers, packet_bytes, tcp_flow};
+use super::source::{check_tcp_keys, offset, report, source, spread};
+use super::tcp::{layers, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
 use crate::wlan;
@@ -131,7 +131,8 @@ impl<'a> Flows<'a> {
                 _ => self.datagrams(&draft, (at, count), made)?,
             };
             let (from, to) = (self.nodes.node(from), self.nodes.node(to));
-            made.flows.push(FlowSpec { name: draft.name, from, to, route, traffic });
+            let spread = spread(key, table)?;
+            made.flows.push(FlowSpec { name: draft.name, from, to, route, traffic, spread });
         }
         Ok(())
     }
@@ -174,7 +175,8 @@ impl<'a> Flows<'a> {
     fn tcp(&self, draft: &Draft<'_>, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
         let &Draft { key, table, .. } = draft;
         let mut tcp = tcp_flow(key, table, self.air.file)?;
-        let (data, bare) = packet_bytes(&tcp.tcp);
+        let bare = tcp.tcp.most_bare_bytes();
+        let data = bare.max(tcp.tcp.mss_bytes + tcp.tcp.data_header_bytes());
         let there = self.way(draft)?;
         check_air_keys(self, draft, &there)?;
         check_pace(self, draft, &there, &tcp.tcp)?;

@@ -59,6 +59,18 @@ pub(super) fn times(key: &str, table: &FlowTable) -> Result<(Time, Time)> {
     Ok((start, stop))
 }
 
+/// How much later it may begin.
+pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
+    let Some(spread) = &table.start_spread else { return Ok(Span::ZERO) };
+    let (start, stop) = times(key, table)?;
+    if stop <= start + spread.value {
+        let problem =
+            format_args!("a flow must not begin after it stops; with {} it can", spread.text);
+        return wrong(format_args!("{key}.start_spread"), problem);
+    }
+    Ok(spread.value)
+}
+
 fn mean_rate(key: &str, table: &FlowTable) -> Result<Option<DataRate>> {
     match (&table.rate, &table.packet_rate) {
         (Some(_), Some(_)) => {
@@ -92,9 +104,13 @@ pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> 
 
 /// Nobody can say beforehand when packets come from outside.
 fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
-    let late = (table.start.value > Span::ZERO).then_some("start");
-    match late.or(table.stop.as_ref().map(|_| "stop")) {
-        Some(name) => {
+    let given = [
+        ("start", table.start.value > Span::ZERO),
+        ("start_spread", table.start_spread.is_some()),
+        ("stop", table.stop.is_some()),
+    ];
+    match given.into_iter().find(|&(_, is_given)| is_given) {
+        Some((name, _)) => {
             let problem = "packets from outside come when they come; leave the key out";
             wrong(format_args!("{key}.{name}"), problem)
         }

@@ -12,15 +12,12 @@ use super::source::times;
 use crate::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_core::Span;
 use airqueue_transport::tcp::{
-    AckEvery, AckTimer, Algorithm, HeaderSize, InitialWindow, Opening, Pacing, TcpSpec,
+    AckEvery, AckTimer, Algorithm, InitialWindow, Opening, Pacing, TcpSpec,
 };
 use airqueue_transport::traffic::{FilesSpec, SizeLaw};
 
 /// IP bytes of the largest packets, if nothing says otherwise.
 const SIZE_BYTES: u32 = 1500;
-/// IPv4 and TCP headers, and the timestamps option with its padding (RFC 7323, appendix A).
-const HEADERS_BYTES: u32 = 40;
-const TIMESTAMPS_BYTES: u32 = 12;
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// The same where pacing follows from what they tell.
@@ -29,8 +26,6 @@ const PACING_CLOCK: Span = Span::from_micros(1);
 const NS2_MSS_BYTES: u32 = 1000;
 /// The largest IPv4 packet.
 const MOST_BYTES: u32 = 65_535;
-/// As much as an IPv4 packet without data can have.
-const MOST_ACK_BYTES: u32 = 100;
 
 /// From which segments on acknowledgements answer two, three and four (Altman and Jimenez, 2003).
 const DYNAMIC: [u64; 3] = [2, 5, 9];
@@ -110,21 +105,6 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
     };
     flow.check().map_err(|problem| error(format_args!("{key}.tcp"), problem))?;
     Ok(flow)
-}
-
-/// IP bytes of the largest packets with data, and of those without.
-pub(super) fn packet_bytes(tcp: &TcpSpec) -> (u32, u32) {
-    let headers = match tcp.header {
-        HeaderSize::Fixed(bytes) => bytes,
-        HeaderSize::Options if tcp.timestamps.is_some() => HEADERS_BYTES + TIMESTAMPS_BYTES,
-        HeaderSize::Options => HEADERS_BYTES,
-    };
-    // A SYN is no larger than a packet without data.
-    let bare = match tcp.header {
-        HeaderSize::Fixed(bytes) => bytes,
-        HeaderSize::Options => MOST_ACK_BYTES,
-    };
-    ((tcp.mss_bytes + headers).max(bare), bare)
 }
 
 /// Keys that mean nothing for TCP, or nothing for this source.
@@ -216,7 +196,7 @@ fn mss_bytes(
     like: TcpName,
     tcp: &TcpSpec,
 ) -> Result<u32> {
-    let headers = packet_bytes(&TcpSpec { mss_bytes: MOST_ACK_BYTES, ..*tcp }).0 - MOST_ACK_BYTES;
+    let headers = tcp.data_header_bytes();
     let given = layers.find("mss", |table| table.mss.as_ref());
     let size = match (&table.size, given) {
         (Some(_), Some(given)) => {

@@ -83,6 +83,7 @@ struct Flow {
     back: Vec<(bool, Index)>,
     source: SourceSpec,
     tcp: Option<TcpFlowSpec>,
+    spread: Span,
 }
 
 fn flow() -> impl Strategy<Value = Flow> {
@@ -93,11 +94,12 @@ fn flow() -> impl Strategy<Value = Flow> {
         (50u64..5000).prop_map(|kbps| Arrivals::Poisson(rate(kbps))),
     ];
     let size = select(vec![40u32, 250, 1000]);
-    (hops(), hops(), arrivals, size, 0i64..60, prop::option::of(tcp())).prop_map(
-        |(there, back, arrivals, size_bytes, start_ms, tcp)| {
+    let spread = select(vec![0, 40]).prop_map(Span::from_millis);
+    (hops(), hops(), arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
+        |(there, back, arrivals, size_bytes, start_ms, tcp, spread)| {
             let start = Time::ZERO + Span::from_millis(start_ms);
             let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
-            Flow { there, back, source, tcp }
+            Flow { there, back, source, tcp, spread }
         },
     )
 }
@@ -180,5 +182,6 @@ fn add(network: &mut NetworkSpec, radio: &WlanSpec, at: usize, flow: &Flow) {
         },
     };
     let (from, to) = (Node::Host(0), Node::Host(1));
-    network.flows.push(FlowSpec { name: format!("way {at}"), from, to, route, traffic });
+    let (name, spread) = (format!("way {at}"), flow.spread);
+    network.flows.push(FlowSpec { name, from, to, route, traffic, spread });
 }

@@ -109,6 +109,13 @@ impl Handshake {
         }
     }
 
+    /// What follows acknowledges the other side's SYN.
+    pub(super) fn leave_ack_to_data(&mut self) {
+        if self.due == Some(Kind::Ack) {
+            self.due = None;
+        }
+    }
+
     fn opened(&mut self) -> Progress {
         self.state = State::Open;
         self.deadline = Time::MAX;

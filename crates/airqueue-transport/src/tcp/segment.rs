@@ -86,7 +86,26 @@ const TIMESTAMPS: u32 = 12;
 const SYN_OPTIONS: u32 = 12;
 const SYN_OPTIONS_WITH_TIMESTAMPS: u32 = 8;
 
+/// As many as options can be (RFC 9293, section 3.1), and what they stand behind.
+const MOST: u32 = BASE + 40;
+
 impl HeaderSize {
+    /// Bytes of the headers of a segment with data.
+    pub(super) fn with_data(self, timestamps: bool) -> u32 {
+        match self {
+            HeaderSize::Fixed(bytes) => bytes,
+            HeaderSize::Options => BASE + if timestamps { TIMESTAMPS } else { 0 },
+        }
+    }
+
+    /// The most bytes of the headers of any segment.
+    pub(super) fn most(self) -> u32 {
+        match self {
+            HeaderSize::Fixed(bytes) => bytes,
+            HeaderSize::Options => MOST,
+        }
+    }
+
     /// Bytes of the headers of `segment`.
     pub(super) fn bytes(self, segment: &Segment) -> u32 {
         if let HeaderSize::Fixed(bytes) = self {

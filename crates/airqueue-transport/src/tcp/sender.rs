@@ -186,7 +186,12 @@ impl Sender {
         }
         match progress {
             Progress::Nothing => return,
-            Progress::Opened { sent } => self.on_open(sent, now),
+            Progress::Opened { sent } => {
+                self.on_open(sent, now);
+                if self.spec.sender.opens_with_data && self.written > 0 {
+                    self.handshake.leave_ack_to_data();
+                }
+            }
             Progress::Open => {}
         }
         let Some(ack) = segment.ack else { return };

@@ -69,6 +69,9 @@ pub struct SenderSpec {
     pub idle_restart: IdleRestart,
     /// A small segment waits while anything is outstanding (RFC 896).
     pub nagle: bool,
+    /// Who opens the connection and has data acknowledges the other side's SYN with the first of them (RFC 9293,
+    /// section 3.5), and not before.
+    pub opens_with_data: bool,
     /// Whether segments are spread over time.
     pub pacing: Pacing,
 }
@@ -173,6 +176,7 @@ impl TcpSpec {
                 limited_transmit: true,
                 idle_restart: IdleRestart::InitialWindow,
                 nagle: true,
+                opens_with_data: false,
                 pacing: Pacing::Off,
             },
             receiver: ReceiverSpec {
@@ -201,6 +205,7 @@ impl TcpSpec {
                 rto: RtoSpec::NS2,
                 idle_restart: IdleRestart::OneSegment,
                 nagle: false,
+                opens_with_data: true,
                 ..standard.sender
             },
             receiver: ReceiverSpec {
@@ -234,6 +239,16 @@ impl TcpSpec {
             },
             ..standard
         }
+    }
+
+    /// Bytes of the headers of a segment with data.
+    pub fn data_header_bytes(&self) -> u32 {
+        self.header.with_data(self.timestamps.is_some())
+    }
+
+    /// The most bytes of an IP packet without data.
+    pub fn most_bare_bytes(&self) -> u32 {
+        self.header.most()
     }
 
     /// Fills in what every segment has: timestamps, with `echo` as the other side's, and its size.

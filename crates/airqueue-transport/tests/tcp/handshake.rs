@@ -47,6 +47,22 @@ fn the_sender_opens() {
     assert_eq!(b.base_rtt(), Some(Span::from_millis(60)));
 }
 
+/// The third segment may have data (section 3.5), and opens the connection at the other end as well.
+#[test]
+fn the_third_segment_brings_the_first_data() {
+    let mut spec = TcpSpec::standard(MSS as u32);
+    spec.sender.opens_with_data = true;
+    let (mut a, mut b) = ends(&spec);
+    a.write(100);
+    b.on_segment(&only(|| a.poll_transmit(at(0))), at(30));
+    a.on_segment(&only(|| b.poll_transmit(at(30))), at(60));
+    let data = only(|| a.poll_transmit(at(60)));
+    assert_eq!((data.seq, data.payload_bytes, data.ack), (1, 100, Some(1)));
+    b.on_segment(&data, at(90));
+    assert!(b.is_open());
+    assert_eq!(b.delivered_bytes(), 100);
+}
+
 #[test]
 fn the_receiver_opens() {
     let spec = TcpSpec { opening: Opening::ByReceiver, ..TcpSpec::standard(MSS as u32) };

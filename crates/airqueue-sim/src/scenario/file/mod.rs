@@ -219,6 +219,9 @@ pub(super) struct FlowTable {
     /// begin one after the other, evenly spread over the time between two packets of one of them.
     #[serde(default = "start")]
     pub(super) start: Quantity<Duration>,
+    /// It begins up to so much after `start`, at a time that is drawn anew for each flow of a group and each replication: what
+    /// begins in step can stay in step. The default is `0 s`.
+    pub(super) start_spread: Option<Quantity<Duration>>,
     /// From when on no packet comes, counted as `start`; connections are broken off. The default is never.
     pub(super) stop: Option<Quantity<Duration>>,
 }
