@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]
-    use super::scenario::{PyRun, PyScenario, scenario_schema};
+    use super::scenario::{PyRun, PyScenario, PyWatch, scenario_schema};
     #[pymodule_export]
     use super::server::PyServer;
     #[pymodule_export]

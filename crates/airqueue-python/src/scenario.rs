@@ -3,7 +3,7 @@
 use crate::convert;
 use airqueue_core::Seed;
 use airqueue_host::pcap_file::{self, PcapFile};
-use airqueue_sim::scenario::{self, Run, Scenario, ScenarioError};
+use airqueue_sim::scenario::{self, Run, Scenario, ScenarioError, Watch};
 use airqueue_sim::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -75,6 +75,17 @@ impl PyScenario {
         flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(at))).collect()
     }
 
+    /// How the limits of queues are to be set while it runs, as JSON, if the scenario asks for that.
+    #[getter]
+    fn buffers(&self) -> Option<String> {
+        self.0.buffers()
+    }
+
+    /// What a manager of the network sees and sets.
+    fn watch(&self, py: Python<'_>) -> PyWatch {
+        PyWatch(py.detach(|| self.0.watch()))
+    }
+
     /// A replication, at time zero, with recorders: time series, and a capture of the air or at a station.
     #[pyo3(signature = (
         seed, *, series_interval_s=None, pcap=None, pcap_station=None, pcap_bytes=HEADERS_SNAP_BYTES
@@ -116,6 +127,35 @@ impl PyScenario {
         // Nothing is made, and no other file lost, for a capture that cannot be.
         self.0.pcap(station, bytes, io::sink())?;
         self.0.pcap(station, bytes, pcap_file::create(path)?)
+    }
+}
+
+/// Where to look and what to set in replications of a scenario.
+#[pyclass(name = "Watch", module = "airqueue._native", frozen)]
+pub(crate) struct PyWatch(Watch);
+
+#[pymethods]
+impl PyWatch {
+    /// Stations, who understands whom, and the ways of flows, as JSON.
+    fn map(&self) -> String {
+        self.0.map()
+    }
+
+    /// What can be seen now, as JSON.
+    fn look(&self, run: &PyRun) -> String {
+        self.0.look(&run.run)
+    }
+
+    /// Sets the limit of a station's queue, or of what a flow has for itself in it.
+    #[pyo3(signature = (run, station, flow, packets))]
+    fn set_limit(
+        &self,
+        run: &mut PyRun,
+        station: &str,
+        flow: Option<&str>,
+        packets: Option<u32>,
+    ) -> PyResult<()> {
+        self.0.set_limit(&mut run.run, station, flow, packets).map_err(wrong)
     }
 }
 

@@ -308,7 +308,7 @@ impl Network {
 
     /// Sees to what has happened to packets on the air, and to what follows from that.
     #[inline]
-    fn pass_on(&mut self, now: Time) {
+    pub(super) fn pass_on(&mut self, now: Time) {
         loop {
             self.radio.model.exchange_outcomes(&mut self.inbox);
             if self.inbox.is_empty() {

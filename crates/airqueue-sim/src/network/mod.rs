@@ -16,6 +16,7 @@ mod changes;
 mod connection;
 mod engine;
 mod legs;
+mod limits;
 mod results;
 pub mod series;
 mod spec;

@@ -4,6 +4,7 @@
 //! whatever passes can be simulated. [`schema`] describes the same keys to editors.
 
 mod air;
+mod buffers;
 mod calls;
 mod changes;
 mod error;
@@ -31,6 +32,7 @@ mod source;
 mod stations;
 mod table;
 mod tcp;
+mod watch;
 mod ways;
 
 pub use error::ScenarioError;
@@ -38,12 +40,14 @@ pub use figures::Run;
 pub use recorders::NamedSeries;
 pub use schema::schema;
 pub use shaped::shaped_queue;
+pub use watch::Watch;
 
 use crate::network::{Hop, NetworkSpec};
 use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::medium::StationId;
+use buffers::Buffers;
 use calls::Call;
 use changes::Changes;
 use error::error;
@@ -67,6 +71,7 @@ pub struct Scenario {
     names: Arc<Names>,
     /// The flows that are calls.
     calls: Arc<[(usize, Call)]>,
+    buffers: Option<Buffers>,
 }
 
 /// The longest that can be simulated: thirty years, far from the end of the clock.
@@ -102,6 +107,7 @@ impl Scenario {
         let (network, rate) = phy::network(&file.phy, file.behaviour)?;
         let stations = Stations::new(file, &network.phy)?;
         let medium = Medium::new(file, &stations, network.rules.capture)?;
+        let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
         let (Made { flows, hops, calls }, changes) = {
@@ -129,7 +135,7 @@ impl Scenario {
         let station_delay = station_delay(file.behaviour);
         let spec = NetworkSpec { wlan, station_delay, wires, flows, changes };
         let names = Arc::new(Names::new(&spec));
-        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into() })
+        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into(), buffers })
     }
 
     /// What the engine runs.
@@ -168,6 +174,12 @@ impl Scenario {
     /// How long the network runs before counting begins.
     pub fn warm_up(&self) -> Span {
         self.warm_up
+    }
+
+    /// How whoever runs it is to set the limits of queues, as JSON, if the scenario asks for that.
+    pub fn buffers(&self) -> Option<String> {
+        let json = |of: &Buffers| serde_json::to_string(of).expect("settings are JSON");
+        self.buffers.as_ref().map(json)
     }
 
     /// A replication, at time zero. The seed decides all chance in it.

@@ -32,7 +32,7 @@ pub(super) struct Stations {
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
     /// The disciplines of all queues.
-    disciplines: Vec<DisciplineName>,
+    pub(super) disciplines: Vec<DisciplineName>,
 }
 
 /// What a name stands for.

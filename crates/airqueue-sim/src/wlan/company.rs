@@ -153,7 +153,7 @@ impl Wlan {
     }
 
     /// For how long, up to `now`, a station has sensed frames or transmitted.
-    pub(super) fn busy_ever(&self, station: usize, now: Time) -> Span {
+    pub fn busy_ever(&self, station: usize, now: Time) -> Span {
         let mac = &self.macs[station];
         match self.cohorts.crowd_of(station) {
             Some(crowd) => self.cohorts.crowds[crowd].busy_time(mac, now),

@@ -18,7 +18,7 @@ pub(super) struct Flow {
     pub(super) rate: RateIndex,
     /// Which of the network's rate controls it has.
     pub(super) control: Option<usize>,
-    overhead_bytes: u32,
+    pub(super) overhead_bytes: u32,
     /// The queue that it feeds, among all of the network.
     pub(super) interface: usize,
     /// What that queue calls the next station.

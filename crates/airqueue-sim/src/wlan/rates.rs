@@ -1,8 +1,9 @@
 //! At which rates the frames of a network's flows are sent.
 
 use super::engine::Wlan;
+use super::interface::Interface;
 use super::spec::FlowSpec;
-use airqueue_core::{DataRate, Packet, Seed, Time};
+use airqueue_core::{DataRate, Packet, Seed, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::{Phy, RateIndex};
@@ -78,6 +79,33 @@ impl Controls {
 }
 
 impl Wlan {
+    /// The rate of a flow's frames: its own, or the one that its rate control holds for the best.
+    fn rate(&self, flow: usize) -> RateIndex {
+        let flow = &self.flows[flow];
+        flow.control.map_or(flow.rate, |control| self.controls[control].rates.rate())
+    }
+
+    /// The data rate of a flow's frames now: its own, or the one that its rate control holds for the best.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn data_rate(&self, flow: usize) -> DataRate {
+        self.net.phy.rate(self.rate(flow))
+    }
+
+    /// Mean time in which a flow's largest packet would go over the air if nobody else sent.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn lone_exchange(&self, flow: usize) -> Span {
+        let of = &self.flows[flow];
+        let bytes = of.source.size_bytes() + of.overhead_bytes;
+        let &Interface { station, category, .. } = &self.interfaces[of.interface];
+        self.macs[station].lone_exchange(category, self.rate(flow), bytes, &self.net)
+    }
+
     /// The rate of the next frame of a flow, if it is to be chosen.
     #[inline]
     pub(super) fn chosen_rate(&mut self, flow: u32) -> Option<RateIndex> {

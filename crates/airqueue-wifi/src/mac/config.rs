@@ -187,6 +187,20 @@ impl MacConfig {
         }
     }
 
+    /// How long a queue's exchange of one frame of so many bytes takes from the end of the one before: AIFS, what precedes
+    /// the frame, itself, SIFS and its ACK; without backoff.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such queue.
+    pub fn exchange(&self, queue: usize, rate: RateIndex, psdu_bytes: u32, phy: &Phy) -> Span {
+        phy.aifs(self.categories[queue].aifsn)
+            + phy.protection(self.protection_of(psdu_bytes), self.control_rate(rate, phy))
+            + phy.airtime(rate, psdu_bytes)
+            + phy.sifs()
+            + phy.ack(phy.response_rate(rate))
+    }
+
     /// What precedes a data frame, or a block ack request, of so many bytes.
     #[inline]
     pub fn protection_of(&self, psdu_bytes: u32) -> Protection {

@@ -6,7 +6,7 @@ use super::station::Mac;
 use super::txop::Pause;
 use super::view::Network;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
-use crate::phy::{Protection, Response};
+use crate::phy::{Protection, RateIndex, Response};
 use airqueue_core::{Packet, Span, Time};
 
 /// What became of a packet.
@@ -185,6 +185,24 @@ impl Mac {
     #[inline]
     pub fn poll_finished(&mut self, queue: usize) -> Option<Finished> {
         self.categories[queue].batch.pop_finished()
+    }
+
+    /// Mean time of a queue's exchange of one MPDU that meets nobody, with half of the smallest window for backoff (MESH
+    /// section 4.1, T_d).
+    ///
+    /// # Panics
+    ///
+    /// If there is no such queue.
+    pub fn lone_exchange(
+        &self,
+        queue: usize,
+        rate: RateIndex,
+        mpdu_bytes: u32,
+        net: &Network,
+    ) -> Span {
+        let backoff = net.slot.as_nanos() * i64::from(self.config.categories[queue].cw_min - 1) / 2;
+        let psdu_bytes = net.phy.single_psdu_bytes(rate, mpdu_bytes);
+        Span::from_nanos(backoff) + self.config.exchange(queue, rate, psdu_bytes, &net.phy)
     }
 
     fn needs_rts(&self, queue: usize) -> bool {

@@ -24,11 +24,7 @@ pub fn test_exchange(
     overhead_bytes: u32,
 ) -> Span {
     let psdu_bytes = phy.single_psdu_bytes(rate, TEST_FRAME_BYTES + overhead_bytes);
-    phy.aifs(mac.categories[queue].aifsn)
-        + phy.protection(mac.protection_of(psdu_bytes), mac.control_rate(rate, phy))
-        + phy.airtime(rate, psdu_bytes)
-        + phy.sifs()
-        + phy.ack(phy.response_rate(rate))
+    mac.exchange(queue, rate, psdu_bytes, phy)
 }
 
 /// The airtime cost c_a = (O + B_t / r) / (1 - e_f) in ns, of a link whose frames take `exchange` and are lost with

@@ -2,6 +2,7 @@
 //!
 //! The comments on the keys are the reference: the schema carries them to editors.
 
+mod buffers;
 mod changes;
 mod mac;
 mod medium;
@@ -10,6 +11,7 @@ mod phy;
 mod queue;
 mod traffic;
 
+pub(super) use buffers::*;
 pub(super) use changes::*;
 pub(super) use mac::*;
 pub(super) use medium::*;
@@ -63,6 +65,8 @@ pub(super) struct File {
     /// Hosts without a radio, at the ends of cables.
     #[serde(default)]
     pub(super) hosts: Vec<Table<HostTable>>,
+    /// The limits of stations' queues are set while the network runs: the nodes of a collision domain share a buffer.
+    pub(super) buffers: Option<Table<BuffersTable>>,
     /// TCP of every flow that it governs, as far as `flows.tcp` does not say otherwise.
     #[serde(default)]
     pub(super) tcp: Table<TcpTable>,

@@ -1,0 +1,72 @@
+//! What a scenario says of the buffers that the nodes of a collision domain hold together.
+
+use super::error::{Result, wrong};
+use super::file::{
+    AllocationName, BuffersTable, CarryingName, DisciplineName, DomainsName, File, LimitedName,
+    RoundingName, SourceQueueName,
+};
+use super::quantity::{Duration, Quantity};
+use super::stations::Stations;
+use airqueue_core::Span;
+use serde::Serialize;
+
+/// How the limits of queues are to be set while a network runs, by whoever runs it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Buffers {
+    domains: DomainsName,
+    carrying: CarryingName,
+    allocation: AllocationName,
+    rounding: RoundingName,
+    queues: LimitedName,
+    source: SourceQueueName,
+    look_s: f64,
+    every_s: f64,
+    hold_s: f64,
+    change_packets: u64,
+}
+
+/// The least time between two looks: a look takes as much work as a hundred packets.
+const LEAST_LOOK: Span = Span::from_millis(10);
+
+impl Buffers {
+    /// What the file says, if it says anything.
+    pub(super) fn new(file: &File, stations: &Stations) -> Result<Option<Buffers>> {
+        let Some(table) = &file.buffers else { return Ok(None) };
+        let BuffersTable { domains, carrying, allocation, rounding, queues, source, .. } = **table;
+        let costed = matches!(
+            allocation,
+            AllocationName::Optimum | AllocationName::Airtime | AllocationName::AirtimePath
+        );
+        if matches!(rounding, RoundingName::Best) && !costed {
+            let problem = "it is for the allocations that minimise a cost, optimum, airtime and airtime-path; \
+                           give \"nearest\" or \"largest-remainder\"";
+            return wrong("buffers.rounding", problem);
+        }
+        if table.look.value < LEAST_LOOK {
+            let problem = format_args!("found {}, expected at least 10 ms", table.look.text);
+            return wrong("buffers.look", problem);
+        }
+        if table.change.value == 0 {
+            return wrong("buffers.change", "found 0 packets, expected at least 1 packet");
+        }
+        let apart = stations.disciplines.iter().all(|of| *of == DisciplineName::Drr);
+        if queues == LimitedName::Flow && !apart {
+            let problem = "flows have limits of their own where queues are apart; give discipline = \"drr\" \
+                           to the queues of all stations, or buffers.queues = \"node\"";
+            return wrong("buffers.queues", problem);
+        }
+        let seconds = |time: &Quantity<Duration>| time.value.as_secs_f64();
+        Ok(Some(Buffers {
+            domains,
+            carrying,
+            allocation,
+            rounding,
+            queues,
+            source,
+            look_s: seconds(&table.look),
+            every_s: seconds(&table.every).max(seconds(&table.look)),
+            hold_s: seconds(&table.hold),
+            change_packets: u64::from(table.change.value),
+        }))
+    }
+}

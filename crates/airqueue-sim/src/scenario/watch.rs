@@ -1,0 +1,250 @@
+//! What whoever manages a network sees of it while it runs, and sets in it.
+
+use super::error::{Result, error};
+use super::{Run, Scenario};
+use crate::network::{Hop, NetworkSpec, Traffic};
+use crate::wlan::WlanSpec;
+use airqueue_core::{Limit, Span};
+use airqueue_wifi::medium::{Signal, StationId};
+use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
+use std::iter::repeat;
+
+/// Where to look and what to set. Of any replication of its scenario.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    stations: Vec<String>,
+    /// The queues of each station that a flow feeds, with their limits as the scenario has them.
+    queues: Vec<Vec<(usize, Limit)>>,
+    /// Pairs of stations that decode each other's frames.
+    neighbours: Vec<[u32; 2]>,
+    /// The flows that go over the air, with their places among all.
+    flows: Vec<Watched>,
+    by_name: HashMap<String, usize>,
+    /// The limit, as the scenario has it, of the queue that each of the radio's flows feeds.
+    usual: Vec<Limit>,
+}
+
+/// A flow's way over the air.
+#[derive(Clone, Debug)]
+struct Watched {
+    /// Its place among all flows.
+    place: usize,
+    name: String,
+    /// Stations from the first to the last.
+    route: Vec<u32>,
+    /// The radio's flows of each hop: there, and back if something comes back.
+    hops: Vec<(usize, Option<usize>)>,
+    /// What a packet takes elsewhere, there and back.
+    elsewhere: Span,
+    packet_bytes: u32,
+}
+
+/// What stays as it is.
+#[derive(Serialize)]
+struct Map<'a> {
+    stations: &'a [String],
+    neighbours: &'a [[u32; 2]],
+    flows: Vec<MapFlow<'a>>,
+}
+
+#[derive(Serialize)]
+struct MapFlow<'a> {
+    name: &'a str,
+    route: Vec<&'a str>,
+    elsewhere_s: f64,
+    packet_bytes: u32,
+}
+
+/// What is seen at a moment; sums are from time zero on.
+#[derive(Serialize)]
+struct Look {
+    now_s: f64,
+    /// Of each station.
+    busy_s: Vec<f64>,
+    /// Of each flow over the air.
+    flows: Vec<FlowLook>,
+}
+
+#[derive(Serialize)]
+struct FlowLook {
+    delivered_bytes: u64,
+    under_way_packets: u64,
+    hops: Vec<HopLook>,
+}
+
+#[derive(Serialize)]
+struct HopLook {
+    rate_bps: f64,
+    /// Mean time of an exchange that meets nobody: of a packet, and of its acknowledgement back if there is one.
+    data_s: f64,
+    ack_s: f64,
+}
+
+impl Scenario {
+    /// What a manager of this network sees and sets.
+    pub fn watch(&self) -> Watch {
+        let spec = &self.spec;
+        let radio = &spec.wlan;
+        let mut fed: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); radio.stations.len()];
+        for flow in &radio.flows {
+            fed[flow.from.index()].insert(flow.queue);
+        }
+        let queues = fed.into_iter().zip(&radio.stations).map(|(fed, station)| {
+            fed.into_iter().map(|queue| (queue, station.queues[queue].limit)).collect()
+        });
+        let flows: Vec<_> = (0..spec.flows.len()).filter_map(|at| watched(spec, at)).collect();
+        let names = flows.iter().enumerate().map(|(at, flow)| (flow.name.clone(), at));
+        let usual = radio.flows.iter();
+        let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.queue].limit);
+        Watch {
+            stations: self.names.stations.clone(),
+            queues: queues.collect(),
+            neighbours: neighbours(spec),
+            by_name: names.collect(),
+            usual: usual.collect(),
+            flows,
+        }
+    }
+}
+
+/// Pairs that decode each other, of the stations that flows pass: the others matter to nobody who manages these.
+fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
+    let WlanSpec { reach, flows, .. } = &spec.wlan;
+    let passed: BTreeSet<StationId> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    let mut pairs = Vec::new();
+    for &from in &passed {
+        let heard = reach.hearers(from).iter().filter(|to| to.signal().decodable());
+        for to in heard.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
+            if reach.signal(to, from).is_some_and(Signal::decodable) {
+                pairs.push([from.0, to.0]);
+            }
+        }
+    }
+    pairs
+}
+
+/// A flow, if it goes over the air.
+fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
+    let flow = &spec.flows[at];
+    let back: &[Hop] = match &flow.traffic {
+        Traffic::Tcp(tcp) => &tcp.back,
+        _ => &[],
+    };
+    let on_air = |hops: &[Hop]| -> Vec<usize> {
+        hops.iter()
+            .filter_map(|hop| match *hop {
+                Hop::Radio(radio) => Some(radio),
+                Hop::Wire(_) => None,
+            })
+            .collect()
+    };
+    let (there, answers) = (on_air(&flow.route), on_air(back));
+    let first = &spec.wlan.flows[*there.first()?];
+    let stations = there.iter().map(|&hop| spec.wlan.flows[hop].to.0);
+    let route = [first.from.0].into_iter().chain(stations).collect();
+    let packet_bytes = first.source.size_bytes;
+    let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
+    let hops = there.into_iter().zip(answers).collect();
+    let elsewhere = flow.route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
+        Hop::Radio(_) => sum,
+        Hop::Wire(wire) => {
+            let wire = &spec.wires[wire];
+            sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
+        }
+    });
+    Some(Watched { place: at, name: flow.name.clone(), route, hops, elsewhere, packet_bytes })
+}
+
+impl Watch {
+    /// Stations, who understands whom, and the ways of flows over the air, as JSON.
+    pub fn map(&self) -> String {
+        let station = |&at: &u32| self.stations[at as usize].as_str();
+        let flows = self.flows.iter().map(|flow| MapFlow {
+            name: &flow.name,
+            route: flow.route.iter().map(station).collect(),
+            elsewhere_s: flow.elsewhere.as_secs_f64(),
+            packet_bytes: flow.packet_bytes,
+        });
+        let map =
+            Map { stations: &self.stations, neighbours: &self.neighbours, flows: flows.collect() };
+        serde_json::to_string(&map).expect("a map is JSON")
+    }
+
+    /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
+    pub fn look(&self, run: &Run) -> String {
+        let wlan = run.network.wlan();
+        let now = run.now();
+        let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
+        let under_way = run.network.under_way();
+        let hop = |&(there, back): &(usize, Option<usize>)| HopLook {
+            rate_bps: wlan.data_rate(there).as_bps() as f64,
+            data_s: wlan.lone_exchange(there).as_secs_f64(),
+            ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
+        };
+        let flow = |flow: &Watched| FlowLook {
+            delivered_bytes: run.network.delivered_ever(flow.place).tally.bytes,
+            under_way_packets: under_way[flow.place],
+            hops: flow.hops.iter().map(hop).collect(),
+        };
+        let look = Look {
+            now_s: now.as_secs_f64(),
+            busy_s: (0..self.stations.len()).map(busy).collect(),
+            flows: self.flows.iter().map(flow).collect(),
+        };
+        serde_json::to_string(&look).expect("what is seen is JSON")
+    }
+
+    /// Sets the limit of a station's queues, or of what a flow has for itself in them, for either direction; `None`: what
+    /// the scenario says. What waits stays.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such station or flow over the air, the flow does not pass the station, or it has no queue for itself there.
+    pub fn set_limit(
+        &self,
+        run: &mut Run,
+        station: &str,
+        flow: Option<&str>,
+        packets: Option<u32>,
+    ) -> Result<()> {
+        let found = self.stations.iter().position(|name| name == station);
+        let at = found.ok_or_else(|| error("", format_args!("there is no station {station:?}")))?;
+        let given = packets.map(Limit::Packets);
+        match flow {
+            None => {
+                for &(queue, usual) in &self.queues[at] {
+                    run.network.set_limit(at, queue, given.unwrap_or(usual));
+                }
+                Ok(())
+            }
+            Some(flow) => self.set_flow_limit(run, at, flow, given),
+        }
+    }
+
+    fn set_flow_limit(
+        &self,
+        run: &mut Run,
+        station: usize,
+        flow: &str,
+        given: Option<Limit>,
+    ) -> Result<()> {
+        let nothing = |problem: &str| {
+            let station = &self.stations[station];
+            error("", format_args!("the flow {flow:?} {problem} at {station:?}"))
+        };
+        let place = self.by_name.get(flow).ok_or_else(|| nothing("is not on the air"))?;
+        let Watched { route, hops, .. } = &self.flows[*place];
+        let hop = route.iter().position(|&passed| passed as usize == station);
+        let hop = hop.ok_or_else(|| nothing("is not"))?;
+        let there = hops.get(hop).map(|&(there, _)| there);
+        let back = hop.checked_sub(1).and_then(|before| hops[before].1);
+        for radio in [there, back].into_iter().flatten() {
+            let limit = given.unwrap_or(self.usual[radio]);
+            if !run.network.set_flow_limit(radio, limit) {
+                return Err(nothing("has no queue for itself"));
+            }
+        }
+        Ok(())
+    }
+}
