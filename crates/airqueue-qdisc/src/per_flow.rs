@@ -46,8 +46,9 @@ pub struct PerFlow<Q, F> {
 struct Child<Q> {
     queue: Q,
     listed: bool,
-    /// IP bytes that it may still send in this turn, and takes with it into the next.
-    deficit: u64,
+    /// IP bytes that it may still send in this turn, and takes with it into the next; below zero those that it has sent
+    /// out of turn.
+    deficit: i64,
 }
 
 impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
@@ -111,17 +112,18 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         let mut idle = 0;
         while idle < self.turn.len() {
             let at = *self.turn.front()?;
-            let size = self.on_child(at, |queue| queue.peek(now, drops).map(|p| u64::from(p.size)));
+            let size = self.on_child(at, |queue| queue.peek(now, drops).map(|p| i64::from(p.size)));
             let Some(size) = size else {
-                idle += 1;
                 self.end_turn(at);
+                // One that holds nothing any more has left the turn.
+                idle += usize::from(self.children[at].listed);
                 continue;
             };
             idle = 0;
             let Some(quantum) = self.quantum else { return Some(at) };
             let child = &mut self.children[at];
             if !std::mem::replace(&mut self.begun, true) {
-                child.deficit += u64::from(quantum);
+                child.deficit += i64::from(quantum);
             }
             if size <= child.deficit {
                 return Some(at);
@@ -129,6 +131,21 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
             self.end_turn(at);
         }
         None
+    }
+
+    /// The child that has a packet for a neighbour and, of several, the most to send in this turn.
+    fn along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for place in 0..self.turn.len() {
+            let at = self.turn[place];
+            let deficit = self.children[at].deficit;
+            if best.is_none_or(|best| self.children[best].deficit < deficit)
+                && self.on_child(at, |queue| queue.peek_along(hop, now, drops).is_some())
+            {
+                best = Some(at);
+            }
+        }
+        best
     }
 
     /// The first in the turn goes to its end.
@@ -163,7 +180,7 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
         let at = self.settle(now, drops)?;
         let packet = self.on_child(at, |queue| queue.dequeue(now, drops))?;
         let child = &mut self.children[at];
-        child.deficit = child.deficit.saturating_sub(u64::from(packet.size));
+        child.deficit -= i64::from(packet.size);
         if self.quantum.is_none() || child.queue.is_empty() {
             self.end_turn(at);
         }
@@ -173,6 +190,27 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let at = self.settle(now, drops)?;
         self.children[at].queue.peek(now, drops)
+    }
+
+    // The frame that the turn's packet has takes along what waits for the same neighbour, evenly of all who have some:
+    // what each sends so counts as sent in its turns to come.
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let at = self.along(hop, now, drops)?;
+        self.children[at].queue.peek_along(hop, now, drops)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let at = self.along(hop, now, drops)?;
+        let packet = self.on_child(at, |queue| queue.dequeue_along(hop, now, drops))?;
+        self.children[at].deficit -= i64::from(packet.size);
+        Some(packet)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        (0..self.turn.len()).find_map(|place| {
+            let at = self.turn[place];
+            self.on_child(at, |queue| queue.next_hop_beside(hops, now, drops))
+        })
     }
 
     fn len_packets(&self) -> usize {
@@ -279,6 +317,32 @@ mod tests {
         let hops: Vec<u16> =
             std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.hop).collect();
         assert_eq!(hops, [0, 1, 0, 1, 0, 1, 1, 1]);
+    }
+
+    /// A frame for a neighbour takes packets of all who have some for it, by turns, and they have less of the next turns:
+    /// five flows of one neighbour and one of another share equally what twenty frames of up to eight packets have.
+    #[test]
+    fn frames_are_shared_by_those_who_have_packets_for_them() {
+        let make = |_| DropTail::new(Limit::Packets(100));
+        let mut q = PerFlow::new(make).with_quantum(100);
+        let mut drops = Drops::new();
+        let mut offer = |q: &mut dyn QueueDisc, flow: u32| {
+            let packet = Packet { hop: u16::from(flow == 5), ..packet(0, flow) };
+            q.enqueue(packet, Time::ZERO, &mut drops);
+        };
+        (0..6).for_each(|flow| (0..50).for_each(|_| offer(&mut q, flow)));
+        let mut sent = [0i64; 6];
+        let mut drops = Drops::new();
+        for _ in 0..20 {
+            let first = q.dequeue(Time::ZERO, &mut drops).expect("all have packets");
+            sent[first.flow as usize] += 1;
+            for _ in 1..8 {
+                let along = q.dequeue_along(first.hop, Time::ZERO, &mut drops);
+                sent[along.expect("all have packets").flow as usize] += 1;
+            }
+        }
+        let fair = 160 / 6;
+        assert!(sent.iter().all(|sent| (sent - fair).abs() <= 8), "{sent:?}");
     }
 
     fn order(quantum: u32, offered: &[(u32, u32)]) -> Vec<u32> {

@@ -398,6 +398,7 @@ conforms! {
     pie_as_in_linux: Pie::new(PieParams { behaviour: Behaviour::Linux, ..hasty_pie() }, Limit::Packets(20), chance());
     pie_of_nothing: Pie::new(hasty_pie(), Limit::Packets(0), chance());
     deficit_round_robin: PerFlow::new(|_| DropTail::new(Limit::Packets(5)).with_link_layer(14)).with_quantum(1500);
+    deficit_round_robin_by_link: PerFlow::new(|_| DropTail::new(Limit::Packets(5))).by(KeptApart::Link).with_quantum(300);
     deficit_round_robin_of_codel: PerFlow::new(|_| Codel::new(hasty_codel(), Limit::Packets(9))).with_quantum(1);
     boxed: Box::new(DropTail::new(Limit::Packets(9))) as Box<dyn QueueDisc>;
     per_link_pfifo: PerFlow::new(|_| DropTail::new(Limit::Packets(5))).by(KeptApart::Link);

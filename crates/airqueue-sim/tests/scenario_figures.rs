@@ -318,6 +318,24 @@ fn deficit_round_robin_is_by_flow_or_by_link() {
     assert!(refusal.starts_with("flows[2]") && refusal.contains("need room for 2"), "{refusal}");
 }
 
+/// Frames are as long as those of a queue that is searched: limits of 40 packets leave room for as many. What goes along in the
+/// frames of others is no gain for a flow whose station has two of them.
+#[test]
+fn deficit_round_robin_fills_frames_and_shares_evenly() {
+    let mut scenario = cell("802.11n", "HT-MCS7", "24 Mb/s", 2);
+    scenario["duration"] = json!("10 s");
+    let flow = |name: &str, to: &str| json!({"name": name, "from": "ap", "to": to, "source": "cbr", "rate": "60 Mb/s"});
+    scenario["flows"] = json!([flow("a", "sta1"), flow("b", "sta1"), flow("c", "sta2")]);
+    for (by, shares) in [("flow", 3.0), ("link", 2.0)] {
+        let limit = "40 packets";
+        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"by": by}});
+        let results = results(&scenario, 1);
+        assert!(figure(&results, "stations", "ap", "mpdus_per_frame") > 15.0);
+        let bps = |flow| figure(&results, "flows", flow, "throughput_bps");
+        close(bps("c"), (bps("a") + bps("b") + bps("c")) / shares, 0.1);
+    }
+}
+
 /// CoDel drops at the head, and says why.
 #[test]
 fn drops_are_told_by_their_reason() {

@@ -49,8 +49,8 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         DisciplineName::Mac80211 => Limit::Packets(Mac80211Params::default().limit),
         _ => Limit::Packets(1000),
     });
-    let searched =
-        [DisciplineName::DropTail, DisciplineName::Rdqm, DisciplineName::Mac80211].contains(&name);
+    use DisciplineName::{DropTail, Drr, Mac80211, Rdqm};
+    let searched = [DropTail, Drr, Rdqm, Mac80211].contains(&name);
     if aggregates && !searched {
         spec.ring_packets = AGGREGATING_RING;
     }

@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use super::random_networks::{STOP, networks, queue};
-use airqueue_core::{DataRate, Ecn, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_qdisc::DropFrom;
 use airqueue_sim::network::{
-    FlowSpec, Hop, NetworkSpec, Node, RttKind, TcpFlowSpec, Traffic, WireSpec, Work,
+    Change, FlowSpec, Hop, NetworkSpec, Node, RttKind, TcpFlowSpec, TimedChange, Traffic, WireSpec,
+    Work,
 };
 use airqueue_sim::wlan::{self, Discipline, QueueSpec, WlanSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
@@ -14,13 +15,14 @@ use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// The radio of a random network with more to do: cables, and flows over several hops, TCP's among them.
-/// What makes packets stops at [`STOP`].
+/// The radio of a random network with more to do: cables, and flows over several hops, TCP's among them. Rates and limits
+/// change while it runs. What makes packets stops at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
     let delay = select(vec![Span::ZERO, Span::ZERO, Span::from_micros(25)]);
-    (networks(), wires, flows, delay).prop_map(|(wlan, wires, flows, station_delay)| {
+    let all = (networks(), wires, flows, delay, prop::collection::vec(change(), 0..6));
+    all.prop_map(|(wlan, wires, flows, station_delay, changes)| {
         let mut network = NetworkSpec::radio(wlan.clone());
         network.station_delay = station_delay;
         network.wires.extend(wires.into_iter().enumerate().map(|(at, wire)| WireSpec {
@@ -32,8 +34,56 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
         for (at, flow) in flows.iter().enumerate() {
             add(&mut network, &wlan, at, flow);
         }
+        network.changes =
+            changes.iter().filter_map(|change| fitted(change, &network.wlan)).collect();
         network
     })
+}
+
+/// A change of what is still to be found.
+#[derive(Clone, Debug)]
+struct Draft {
+    at: Time,
+    what: usize,
+    place: [Index; 2],
+    limit: Limit,
+}
+
+fn change() -> impl Strategy<Value = Draft> {
+    let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
+    (0..STOP.as_nanos(), 0usize..4, any::<[Index; 2]>(), limit)
+        .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
+}
+
+/// It, if there is something for it to change.
+fn fitted(draft: &Draft, wlan: &WlanSpec) -> Option<TimedChange> {
+    let Draft { at, what, place: [first, second], limit } = *draft;
+    let station = first.index(wlan.stations.len());
+    let of_station = Change::Limit {
+        station,
+        category: second.index(wlan.stations[station].queues.len()),
+        limit,
+    };
+    if what == 0 || wlan.flows.is_empty() {
+        return Some(TimedChange { at, change: of_station });
+    }
+    let radio = first.index(wlan.flows.len());
+    let flow = &wlan.flows[radio];
+    let queue = &wlan.stations[flow.from.index()].queues[flow.queue];
+    let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
+    let phy = &wlan.network.phy;
+    let bytes = flow.source.size_bytes + flow.overhead_bytes;
+    let rates: Vec<_> = phy
+        .rates()
+        .map(|(rate, _)| rate)
+        .filter(|&rate| bytes <= phy.max_mpdu_bytes(rate))
+        .collect();
+    let change = match what {
+        1 if apart => Change::FlowLimit { radio, limit },
+        2 | 3 if flow.rate_control.is_none() => Change::Rate { radio, rate: *second.get(&rates) },
+        _ => return None,
+    };
+    Some(TimedChange { at, change })
 }
 
 /// Cables in a row, and a transfer through them and back.

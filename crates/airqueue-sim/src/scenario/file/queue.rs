@@ -21,7 +21,8 @@ pub(in crate::scenario) struct QueueTable {
     /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
     pub(in crate::scenario) drop_from: Option<DropFromName>,
     /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`, there is
-    /// none; behind all but droptail it is `64 packets` where the MAC aggregates: what it finds packets for one receiver in.
+    /// none; behind codel, fq_codel, red, pie and adaptive it is `64 packets` where the MAC aggregates: what it finds packets for
+    /// one receiver in.
     pub(in crate::scenario) ring: Option<Quantity<Packets>>,
     /// What counts on top of each IP packet wherever the queue counts bytes. The default is `0 B`; Linux
     /// counts the 14 B of an Ethernet header.
