@@ -89,10 +89,11 @@ fmt: $(VENV)/.installed  ## format Rust and Python
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models
+bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models and of meshes
 	cargo bench --quiet -p airqueue-wifi
 	cargo bench --quiet -p airqueue-qdisc
 	$(BIN)/python benches/models.py
+	$(BIN)/python benches/meshes.py
 	$(BIN)/python benches/measure.py
 
 bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures and CPU time

@@ -174,6 +174,24 @@ proptest! {
         prop_assert_eq!(seen(run(&with_a_listener(&spec), seed, 1), &spec), alone);
     }
 
+    /// Of stations that no flow leads from or to little is kept in mind, unless a tap wants to know all that they hear.
+    #[test]
+    fn how_closely_bystanders_are_watched_changes_nothing(
+        spec in networks(), seed: u64, flows in 1usize..4, plugged_us in 0i64..200_000,
+    ) {
+        let mut few = with_a_listener(&spec);
+        few.flows.truncate(flows);
+        let plain = counted(&few, &few, seed);
+        let watched = Seen { frames: Vec::new(), ..seen(run(&few, seed, 1), &few) };
+        prop_assert_eq!(&watched, &plain);
+        let mut later = Wlan::new(&few, Seed(seed)).unwrap();
+        later.run_until(Time::from_nanos(plugged_us * 1000));
+        later.model.plug(Box::new(Recording::default()));
+        later.run_until(Time::from_nanos(200_000_000));
+        let later = Seen { frames: Vec::new(), ..seen(later.model, &few) };
+        prop_assert_eq!(later, plain);
+    }
+
     /// Stations that hear the same are simulated together, and that must not show.
     #[test]
     fn whether_others_hear_the_same_changes_nothing(spec in networks(), seed: u64, varied: bool) {

@@ -95,6 +95,7 @@ impl Network {
             network.queue.schedule(spec.wlan.warm_up, Phase(0), Event::WarmedUp);
         }
         network.add_flows(spec, seed)?;
+        network.leave_delays_on_the_way();
         Ok(network)
     }
 
@@ -126,6 +127,15 @@ impl Network {
             leg += 1;
         }
         Ok(())
+    }
+
+    /// Delays are those of packets that have arrived.
+    fn leave_delays_on_the_way(&mut self) {
+        for step in self.legs.steps.iter().filter(|step| !step.last) {
+            if let Hop::Radio(radio) = step.hop {
+                self.radio.model.leave_delays_of(radio);
+            }
+        }
     }
 
     /// The present.

@@ -42,6 +42,14 @@ impl Airings {
         &self.places[place as usize]
     }
 
+    /// All frames on the air, in the order in which they began.
+    pub(super) fn all(&self) -> Vec<u32> {
+        let is_used = |place: &u32| !self.free.contains(place);
+        let mut used: Vec<u32> = (0..self.places.len() as u32).filter(is_used).collect();
+        used.sort_unstable_by_key(|&place| self.at(place).id);
+        used
+    }
+
     /// It has ended.
     pub(super) fn end(&mut self, place: u32) {
         self.free.push(place);

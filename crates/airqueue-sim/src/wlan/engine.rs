@@ -117,7 +117,7 @@ impl Wlan {
         let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);
         let mut wlan = Wlan {
             errors: BitErrors::new(errors, spec.noise_w, &net.phy, stations, seed),
-            ears: Ears::new(spec.reach.clone(), &alone, &cohorts),
+            ears: Ears::new(spec.reach.clone(), &alone, &cohorts, &spec.takes_part()),
             hearing: Hearing::new(receptions, crowds),
             cohorts,
             wakeups: (0..queues).map(wakeup).collect(),
@@ -176,9 +176,22 @@ impl Wlan {
         Ok(())
     }
 
-    /// From now on `tap` is told of every frame that ends, in the place of any other.
+    /// From now on `tap` is told of every frame that ends, in the place of any other. It wants to know what all
+    /// stations hear: those that take no part, because no flow leads from or to them, have not noticed what a frame met
+    /// that is on the air by now.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.tap.plug(tap);
+        let watched = |wlan: &Wlan, place| wlan.ears.watchers(wlan.airings.at(place).frame.from);
+        let on_air = self.airings.all().into_iter();
+        let heard: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
+        if self.ears.let_all_listen() {
+            let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+            for (place, watchers) in heard {
+                for ear in watchers.map(|at| self.ears.at(at)) {
+                    self.hearing.begin(ear.to(), place, self.airings.at(place).air.begins, &on);
+                }
+            }
+        }
     }
 
     /// Takes the tap out again, if there is one of this type.

@@ -92,6 +92,11 @@ impl Wlan {
         self.macs[from].on_transmit(now);
         self.settle(from, now);
         self.begin_at_apart(frame.from, place, now);
+        for ear in self.ears.watchers(frame.from).map(|at| self.ears.at(at)) {
+            if ear.alone.sensed {
+                self.macs[ear.to()].watch_begin(now);
+            }
+        }
         for at in self.ears.of(frame.from).1 {
             let ear = self.ears.at(at);
             for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
@@ -176,6 +181,11 @@ impl Wlan {
         for at in single {
             let ear = self.ears.at(at);
             self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
+        }
+        for ear in self.ears.watchers(frame.from).map(|at| self.ears.at(at)) {
+            if ear.alone.sensed {
+                self.macs[ear.to()].watch_end(now);
+            }
         }
         for at in cohorts.clone() {
             self.end_at_cohort::<TAPPED>(at, &mut ending);

@@ -32,16 +32,19 @@ pub(super) struct Ear {
 #[derive(Debug)]
 pub(super) struct Ears {
     reach: Reach,
-    /// By transmitter: the stations that are in no cohort, then the cohorts.
+    /// By transmitter: the stations that are in no cohort, those of them that take no part last, then the cohorts.
     ears: Vec<Ear>,
     /// For each transmitter, and the end.
     begins: Vec<Begins>,
+    /// Somebody wants to know what stations hear that take no part.
+    all_listen: bool,
 }
 
 /// Where the ears for a transmitter begin.
 #[derive(Clone, Copy, Debug)]
 struct Begins {
     single: u32,
+    watchers: u32,
     cohorts: u32,
 }
 
@@ -117,36 +120,60 @@ impl Ear {
 }
 
 impl Ears {
-    pub(super) fn new(reach: Reach, alone: &[Alone], cohorts: &Cohorts) -> Ears {
+    /// `takes_part`: of each station, whether packets come from there or go there.
+    pub(super) fn new(
+        reach: Reach,
+        alone: &[Alone],
+        cohorts: &Cohorts,
+        takes_part: &[bool],
+    ) -> Ears {
         let (mut ears, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
-        let mut many = Vec::new();
+        let (mut watchers, mut many) = (Vec::new(), Vec::new());
         let mut last = vec![NONE; cohorts.all.len()];
         let mut links = alone.iter();
         for from in 0..reach.stations() as u32 {
             let single = ears.len() as u32;
             for (hearer, &alone) in reach.hearers(StationId(from)).iter().zip(links.by_ref()) {
                 let cohort = cohorts.seats[hearer.station.index()].cohort;
-                if cohort == NONE {
+                if cohort == NONE && takes_part[hearer.station.index()] {
                     ears.push(Ear { to: hearer.station.0, alone });
+                } else if cohort == NONE {
+                    watchers.push(Ear { to: hearer.station.0, alone });
                 } else if std::mem::replace(&mut last[cohort as usize], from) != from {
                     many.push(Ear { to: cohort, alone });
                 }
             }
-            begins.push(Begins { single, cohorts: ears.len() as u32 });
+            let first_watcher = ears.len() as u32;
+            ears.append(&mut watchers);
+            begins.push(Begins { single, watchers: first_watcher, cohorts: ears.len() as u32 });
             ears.append(&mut many);
         }
-        begins.push(Begins { single: ears.len() as u32, cohorts: ears.len() as u32 });
+        let end = ears.len() as u32;
+        begins.push(Begins { single: end, watchers: end, cohorts: end });
         ears.shrink_to_fit();
-        Ears { reach, ears, begins }
+        Ears { reach, ears, begins, all_listen: false }
     }
 
-    /// The stations outside cohorts that hear one, and the cohorts whose stations, itself excepted, do: where
-    /// they are in the list.
+    /// From now on there are no watchers. True if there may have been some.
+    pub(super) fn let_all_listen(&mut self) -> bool {
+        !std::mem::replace(&mut self.all_listen, true)
+    }
+
+    /// The stations outside cohorts that hear one and take no part: where they are in the list.
+    #[inline]
+    pub(super) fn watchers(&self, from: StationId) -> Range<usize> {
+        let Begins { watchers, cohorts, .. } = self.begins[from.index()];
+        if self.all_listen { 0..0 } else { watchers as usize..cohorts as usize }
+    }
+
+    /// The stations outside cohorts that hear one and are no [`Self::watchers`], and the cohorts whose stations,
+    /// itself excepted, do: where they are in the list.
     #[inline]
     pub(super) fn of(&self, from: StationId) -> (Range<usize>, Range<usize>) {
-        let Begins { single, cohorts } = self.begins[from.index()];
+        let Begins { single, watchers, cohorts } = self.begins[from.index()];
         let end = self.begins[from.index() + 1].single;
-        (single as usize..cohorts as usize, cohorts as usize..end as usize)
+        let singles = if self.all_listen { cohorts } else { watchers };
+        (single as usize..singles as usize, cohorts as usize..end as usize)
     }
 
     /// An entry of the list.

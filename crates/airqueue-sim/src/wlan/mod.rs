@@ -15,7 +15,8 @@
 //!
 //! A frame costs two events, its end and the grant or the timer that made it begin, whoever hears it. Stations
 //! that hear the same and only count are one [`Crowd`](airqueue_wifi::mac::Crowd), which is visited once when the
-//! frame begins and once when it ends; so is each station in range that is on its own, and nobody else. Members are
+//! frame begins and once when it ends; so is each station in range that is on its own, and nobody else. Of those that no
+//! flow leads from or to, only the time is counted for which they sense frames, unless a tap wants to know more. Members are
 //! looked at one by one where they may have heard different things: when frames overlap that are not
 //! equally strong at all of them, when frames are lost to noise, and when a tap wants to know.
 //! When the next backoff ends is found in [`grants::Grants`]; in the event queue it is the closing event, outside the

@@ -1,6 +1,7 @@
 //! What a network has counted.
 
 use super::engine::Wlan;
+use super::histogram::Histogram;
 use super::record::{FlowTally, QueueTally, StationTally};
 use airqueue_core::{Span, Time};
 use airqueue_qdisc::Tally;
@@ -67,6 +68,12 @@ impl Wlan {
             self.warm.access[station] = std::array::from_fn(|queue| mac.tally(queue));
             self.warm.busy[station] = self.busy_ever(station, now);
         }
+    }
+
+    /// The delays of a flow's packets are of no interest, because they have further to go: there are no quantiles of
+    /// them. Books of many hops would fill the caches.
+    pub(crate) fn leave_delays_of(&mut self, flow: usize) {
+        self.flows[flow].tally.delays = Histogram::without_buckets();
     }
 
     /// Since when it has been counting.

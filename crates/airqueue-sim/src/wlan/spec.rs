@@ -227,6 +227,16 @@ impl WlanSpec {
         self.flows.iter().try_for_each(|flow| self.check_flow(flow))
     }
 
+    /// Of each station, whether a flow leads from it or to it. Others never send, and nothing depends on what they hear.
+    pub(super) fn takes_part(&self) -> Vec<bool> {
+        let mut takes_part = vec![false; self.stations.len()];
+        for flow in &self.flows {
+            takes_part[flow.from.index()] = true;
+            takes_part[flow.to.index()] = true;
+        }
+        takes_part
+    }
+
     pub(super) fn too_many_neighbours(&self, station: StationId) -> WlanError {
         WlanError::Neighbours { station: self.stations[station.index()].name.clone() }
     }

@@ -103,6 +103,19 @@ impl Mac {
         self.view.end_sensing(now)
     }
 
+    /// A frame that makes the medium busy begins, and the station never has anything to send nor is it ever sent
+    /// anything: of all that it could know it keeps [`Self::busy_time`].
+    #[inline]
+    pub fn watch_begin(&mut self, now: Time) {
+        self.view.begin_watching(now);
+    }
+
+    /// Such a frame ends at such a station.
+    #[inline]
+    pub fn watch_end(&mut self, now: Time) {
+        self.view.end_sensing(now);
+    }
+
     /// For how long, up to `now`, it has sensed frames or transmitted.
     pub fn busy_time(&self, now: Time) -> Span {
         self.view.busy_time(now)

@@ -146,6 +146,13 @@ impl View {
         !self.frozen && self.grant > self.noticed
     }
 
+    /// The same where nothing else is to be known of it.
+    #[inline]
+    pub(super) fn begin_watching(&mut self, now: Time) {
+        self.begin_busy(now);
+        self.sensed += 1;
+    }
+
     /// Such a frame ends. True if none is on the air any more.
     #[inline]
     pub(super) fn end_sensing(&mut self, now: Time) -> bool {
