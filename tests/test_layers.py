@@ -109,7 +109,7 @@ MAY_IMPORT = {
     "measure": {"measure"},
     "models": {"models"},
     "sizing": {"sizing", "models"},
-    "simulate": {"simulate"},
+    "simulate": {"simulate", "sizing", "models"},
     "plots": {"plots"},
     "linux": {"linux", "measure"},
     "report": {"report", "measure"},

@@ -229,9 +229,11 @@ class Scenario:
     def flows(self) -> list[str]: ...
     @property
     def ways(self) -> dict[str, list[str]]: ...
+    @property
     def buffers(self) -> str | None:
-        """How the limits of queues are to be set while it runs, as JSON: the table ``buffers``, if there
-        is one, with times in seconds (``look_s``, ``every_s``, ``hold_s``) and ``change_packets``.
+        """How the limits of queues are to be set while it runs, as JSON: the table ``buffers``, if
+        there is one, with times in seconds (``look_s``, ``every_s``, ``hold_s``) and
+        ``change_packets``.
         """
     def watch(self) -> Watch:
         """What a manager of the network sees and sets, in any replication."""
@@ -256,22 +258,20 @@ class Watch:
     def map(self) -> str:
         """What stays as it is, as JSON.
 
-        ``stations``: names. ``neighbours``: pairs of them, by place, that decode each other's frames, of
-        those that flows pass. ``flows``, of those that go over the air: ``name``, ``route`` (stations from
-        the first to the last), ``elsewhere_s`` (what a packet and its answer take in cables) and
-        ``packet_bytes`` (its largest IP packet).
+        ``stations``: names. ``neighbours``: pairs of them, by place, that decode each other's frames,
+        of those that flows pass. ``flows``, of those that go over the air: ``name``, ``route``
+        (stations from the first to the last), ``elsewhere_s`` (what a packet and its answer take in
+        cables) and ``packet_bytes`` (its largest IP packet).
         """
     def look(self, run: Run) -> str:
         """What can be seen now, as JSON; sums are from the beginning on.
 
         ``now_s``; ``busy_s``: of each station, how long its medium was busy or it sent; ``flows``:
-        ``delivered_bytes``, ``under_way_packets`` and ``hops`` with the ``rate_bps`` of their frames and
-        the mean times of an exchange that meets nobody, ``data_s`` of a packet and ``ack_s`` of TCP's
-        acknowledgement (0 without TCP). Stations and flows are in the order of `map`.
+        ``delivered_bytes``, ``under_way_packets`` and ``hops`` with the ``rate_bps`` of their frames
+        and the mean times of an exchange that meets nobody, ``data_s`` of a packet and ``ack_s`` of
+        TCP's acknowledgement (0 without TCP). Stations and flows are in the order of `map`.
         """
-    def set_limit(
-        self, run: Run, station: str, flow: str | None, packets: int | None
-    ) -> None:
+    def set_limit(self, run: Run, station: str, flow: str | None, packets: int | None) -> None:
         """Set the limit of a station's queues, or of what ``flow`` has for itself in them, both ways.
 
         ``packets`` None: what the scenario says. What waits stays. Raises `ValueError`.

@@ -17,7 +17,7 @@ from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cel
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import Directory
 
-TABLES = ("flows", "connections", "calls", "stations", "queues", "medium")
+TABLES = ("flows", "connections", "calls", "stations", "queues", "limits", "medium")
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
 
 

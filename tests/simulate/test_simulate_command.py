@@ -109,6 +109,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "calls.csv",
         "connections.csv",
         "flows.csv",
+        "limits.csv",
         "medium.csv",
         "queues.csv",
         "stations.csv",

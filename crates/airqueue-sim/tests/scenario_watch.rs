@@ -135,7 +135,7 @@ fn settings_of_shared_buffers_are_checked() {
     let buffers = |table: Value| Scenario::from_json(&chain(json!({"buffers": table})).to_string());
     let usual = parsed(&buffers(json!({})).unwrap().buffers().unwrap());
     assert_eq!(usual["domains"], json!("two-hop"));
-    assert_eq!((&usual["look_s"], &usual["change_packets"]), (&json!(1.0), &json!(1)));
+    assert_eq!((&usual["look_s"], &usual["change_packets"]), (&json!(0.1), &json!(1)));
     for (key, value, part) in [
         (
             "rounding",

@@ -86,7 +86,8 @@ class _Change(click.ParamType[tuple[str, Any]]):
     "--csv",
     "csv_path",
     metavar="DIR",
-    help="Write flows.csv, stations.csv, queues.csv and medium.csv: a row per replication and name.",
+    help="Write flows.csv, stations.csv, queues.csv, medium.csv and others: a row per replication "
+    "and name.",
 )
 @click.option(
     "--plot",

@@ -12,7 +12,7 @@ from rich.table import Table
 from airqueue import text
 from airqueue.simulate import Results
 from airqueue.simulate.results import Summary
-from airqueue.simulate.tables import KINDS
+from airqueue.simulate.tables import KINDS, LIMITS
 
 SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),
@@ -58,6 +58,9 @@ def show(console: Console, path: str, results: Results) -> None:
         if summary[kind]:
             console.print()
             console.print(_table(kind, noun, summary[kind]))
+    if any(LIMITS in run for run in results.runs.values()):
+        console.print()
+        console.print(_limits(results))
     console.print()
     console.print(_medium(summary["medium"]))
     console.print()
@@ -139,6 +142,37 @@ def _scaled(name: str, values: Sequence[Any]) -> tuple[str, str, float]:
     words, unit = text.words_and_unit(name)
     factor, unit = text.scale(unit, values)
     return words, unit, factor
+
+
+def _limits(results: Results) -> Table:
+    """Return a row for each time at which limits were set, of the first replication that has any."""
+    number, run = next((each, run) for each, run in results.runs.items() if LIMITS in run)
+    of_time: dict[float, list[Mapping[str, Any]]] = {}
+    for row in run[LIMITS]:
+        of_time.setdefault(row["time_s"], []).append(row)
+    table = Table("time\ns", "limits of queues\npackets", "because", title_justify="left")
+    table.title = f"replication {number}"
+    times = list(of_time)
+    for time_s in times[: _MOST_ROWS // 2]:
+        table.add_row(*_limit_cells(time_s, of_time[time_s]))
+    rest = times[_MOST_ROWS // 2 :]
+    if len(rest) > _MOST_ROWS // 2:
+        table.add_row("…", f"{len(rest) - _MOST_ROWS // 2:,} more times", "")
+        rest = rest[-(_MOST_ROWS // 2) :]
+    for time_s in rest:
+        table.add_row(*_limit_cells(time_s, of_time[time_s]))
+    return table
+
+
+def _limit_cells(time_s: float, rows: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    told = [
+        f"{row['station']}{'' if row['flow'] is None else ' ' + row['flow']} "
+        f"{'released' if row['limit_packets'] is None else row['limit_packets']}"
+        for row in rows[:_MOST_ROWS]
+    ]
+    if len(rows) > _MOST_ROWS:
+        told.append(f"and {len(rows) - _MOST_ROWS:,} more")
+    return f"{time_s:,g}", ", ".join(told), rows[0]["trigger"]
 
 
 def _medium(figures: Mapping[str, Summary]) -> Table:

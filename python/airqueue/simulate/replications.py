@@ -20,6 +20,7 @@ from airqueue.simulate.recorders import Recorders
 if TYPE_CHECKING:
     from airqueue import _native
     from airqueue._native import SeriesDict
+    from airqueue.simulate.steered import Steered
 
 MOST_SEED: Final = 2**32 - 1
 MOST_REPLICATIONS: Final = 100_000
@@ -61,9 +62,9 @@ def available_workers() -> int:
 class Replications:
     """The replications ``missing`` of a scenario; `run` returns what finished, also when interrupted.
 
-    ``kept`` others are there already. ``on_progress`` is called from the calling thread,
-    ``on_finished`` from several, with a replication, its figures as JSON, and the series if it has
-    any.
+    ``counts_sent`` is as for `Steered`. ``kept`` others are there already. ``on_progress`` is called
+    from the calling thread, ``on_finished`` from several, with a replication, its figures as JSON,
+    and the series if it has any.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Replications:
         workers: int,
         recorders: Recorders,
         *,
+        counts_sent: bool = False,
         kept: int = 0,
         on_progress: Callable[[Progress], None] | None = None,
         on_finished: Callable[[int, str, SeriesDict | None], None] | None = None,
@@ -82,6 +84,7 @@ class Replications:
         self._seed = seed
         self._missing = missing
         self._recorders = recorders
+        self._counts_sent = counts_sent
         self.series: SeriesDict | None = None
         """Of the first replication, once it has finished, if they are recorded."""
         self._kept = kept
@@ -164,14 +167,17 @@ class Replications:
         finally:
             run.close_pcap()
 
-    def _start(self, replication: int) -> _native.Run:
+    def _start(self, replication: int) -> _native.Run | Steered:
         options = self._recorders.options() if replication == 0 else {}
         try:
-            return self._scenario.start(engine_seed(self._seed, replication), **options)
+            run = self._scenario.start(engine_seed(self._seed, replication), **options)
+            if self._scenario.buffers is None:
+                return run
+            return _steered(self._scenario, run, counts_sent=self._counts_sent)
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
-    def _advance(self, run: _native.Run, replication: int) -> None:
+    def _advance(self, run: _native.Run | Steered, replication: int) -> None:
         piece_s = run.end_s / 1000
         while not self._stop.is_set():
             if run.done:
@@ -185,7 +191,7 @@ class Replications:
             # Never more than twice as long as the piece before: a network may become busy.
             piece_s *= min(2.0, _PIECE_S / took if took > 0 else 2.0)
 
-    def _finish(self, replication: int, run: _native.Run) -> None:
+    def _finish(self, replication: int, run: _native.Run | Steered) -> None:
         """Take the results of a run that is done."""
         result, series = run.results(), run.series()
         if self._finished is not None:
@@ -194,3 +200,9 @@ class Replications:
             self.series = series or self.series
             self._results[replication] = result
             self._under_way_s.pop(replication, None)
+
+
+def _steered(scenario: _native.Scenario, run: _native.Run, *, counts_sent: bool) -> Steered:
+    from airqueue.simulate.steered import Steered  # noqa: PLC0415 - scipy is slow to load
+
+    return Steered(scenario, run, counts_sent=counts_sent)

@@ -13,7 +13,7 @@ import airqueue
 from airqueue.simulate import tables
 from airqueue.simulate.directory import Directory, read
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.tables import KINDS
+from airqueue.simulate.tables import KINDS, LIMITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +84,11 @@ class Results:
         """What all stations together did, and how the time was used."""
         return self.frame("medium")
 
+    @functools.cached_property
+    def limits(self) -> pd.DataFrame:
+        """Which limits of queues were set while the network ran, when and why."""
+        return self.frame(LIMITS)
+
     def frame(self, kind: str) -> pd.DataFrame:
         """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
         import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
@@ -135,6 +140,7 @@ class Results:
             "duration_s": self.duration_s,
             "scenario": self.scenario,
             **self.summary,
+            LIMITS: list(tables.rows(LIMITS, self.runs)),
         }
 
     def to_text(self) -> str:

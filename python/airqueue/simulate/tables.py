@@ -23,9 +23,16 @@ KINDS: Final = {
     "queues": "queue",
 }
 """What has names -> what a column of names is called."""
-TABLES: Final = (*KINDS, "medium")
+LIMITS: Final = "limits"
+"""Which limits of queues were set while a replication ran, when and why: one row for each."""
+TABLES: Final = (*KINDS, LIMITS, "medium")
 SERIES: Final = {"flow_series": "flows", "queue_series": "queues"}
 """Name of a table of time series -> what they are of."""
+
+_WORDS: Final = ("trigger", "reason")
+"""Columns of words, besides those of names."""
+_COUNTS: Final = ("replication", "limit_packets")
+"""Columns of whole numbers, whatever some rows do not have."""
 
 Row = dict[str, Any]
 Run = Mapping[str, Any]
@@ -37,6 +44,9 @@ Columns = Mapping[str, Any]
 def rows(kind: str, runs: Mapping[int, Run]) -> Iterator[Row]:
     """Yield the rows of a kind, by replication and then in the scenario's order."""
     for replication, run in sorted(runs.items()):
+        if kind == LIMITS:
+            yield from ({"replication": replication, **row} for row in run.get(LIMITS, ()))
+            continue
         if kind == "medium":
             whole = {"replication": replication, "duration_s": run["duration_s"]}
             yield {**whole, **run["medium"]}
@@ -67,6 +77,11 @@ def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:
         replication, duration_s = figures.pop("replication"), figures.pop("duration_s")
         named: dict[str, Any] = {kind: {} for kind in KINDS}
         runs[replication] = {"duration_s": duration_s, **named, "medium": figures}
+    for row in tables[LIMITS]:
+        figures = dict(row)
+        replication = figures.pop("replication")
+        if replication in runs:
+            runs[replication].setdefault(LIMITS, []).append(figures)
     for kind, noun in KINDS.items():
         for row in tables[kind]:
             figures = dict(row)
@@ -122,13 +137,15 @@ def to_parquet(given: Columns) -> bytes:
 
 def _type(pa: Any, head: str, values: Sequence[Any]) -> Any:
     """Return the type of a column, the same whatever figures some rows do not have."""
-    if head in KINDS.values():
+    if head in KINDS.values() or head in _WORDS:
         return pa.string()
+    if head in _COUNTS:
+        return pa.int64()
     if isinstance(values, np.ndarray):
         return pa.from_numpy_dtype(values.dtype)
     # The engine writes what may be missing, or is no count, as a float: never 0 but 0.0.
     counts = all(type(value) is int for value in values)
-    return pa.int64() if head == "replication" or (values and counts) else pa.float64()
+    return pa.int64() if values and counts else pa.float64()
 
 
 def from_parquet(path: Path) -> list[Row]:

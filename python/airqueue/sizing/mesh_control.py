@@ -67,7 +67,7 @@ class Observation:
 
     def __post_init__(self) -> None:
         number("time_s", self.time_s)
-        flows = [flow.name for flow in self.topology.flows]
+        flows = frozenset(flow.name for flow in self.topology.flows)
         for name in (*sorted(self.active), *self.rates_bps):
             if name not in flows:
                 raise ParameterError("active", f"there is no flow {name!r} in the topology")

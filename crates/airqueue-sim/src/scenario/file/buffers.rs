@@ -21,7 +21,7 @@ pub(in crate::scenario) struct BuffersTable {
     pub(in crate::scenario) queues: LimitedName,
     /// What the source of a flow has. The default is first.
     pub(in crate::scenario) source: SourceQueueName,
-    /// How often nodes look whether rates, flows or the use of the medium have changed. The default is `1 s`.
+    /// How often nodes look whether rates, flows or the use of the medium have changed. The default is `100 ms`.
     pub(in crate::scenario) look: Quantity<Duration>,
     /// After what time limits are computed anew although nothing has changed. The default is `10 s`.
     pub(in crate::scenario) every: Quantity<Duration>,
@@ -40,7 +40,7 @@ impl Default for BuffersTable {
             rounding: RoundingName::default(),
             queues: LimitedName::default(),
             source: SourceQueueName::default(),
-            look: Quantity::of("1 s"),
+            look: Quantity::of("100 ms"),
             every: Quantity::of("10 s"),
             change: Quantity::of("1 packets"),
             hold: Quantity::of("30 s"),

@@ -1,0 +1,237 @@
+"""A replication whose queues' limits are set while it runs, as the table ``buffers`` says.
+
+What the engine shows of the network every ``look_s`` of simulated time becomes an `Observation`,
+and what `airqueue.sizing.mesh_control` decides becomes limits. Looks are at exact multiples of
+``look_s``, however long the pieces are in which the run advances: scenario and seed decide all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from airqueue.models.mesh_exchange import MeshExchange
+from airqueue.models.mesh_topology import Flow, Link, Topology
+from airqueue.models.packets import TCP_IP_BYTES
+from airqueue.simulate.tables import LIMITS
+from airqueue.sizing.mesh_control import Controller, Decision, Observation, Policy
+
+if TYPE_CHECKING:
+    from airqueue._native import Run, Scenario, SeriesDict
+
+_NS: Final = 1_000_000_000
+_UNUSED_BPS: Final = 1e6
+"""Rate of links that no flow uses: they say who hears whom, and take no air."""
+_POLICY: Final = (
+    "domains", "carrying", "allocation", "rounding", "queues", "source", "every_s", "hold_s",
+    "change_packets",
+)  # fmt: skip
+"""Keys of ``buffers`` that are the controller's."""
+
+
+class Steered:
+    """A `Run` of a scenario with the table ``buffers``; what it has of a run is that run's."""
+
+    def __init__(self, scenario: Scenario, run: Run, *, counts_sent: bool = False) -> None:
+        """Steer a run at time zero.
+
+        counts_sent: whether a limit is to count the frame that the MAC holds, which the engine's do
+        not.
+        """
+        settings = json.loads(scenario.buffers or "{}")
+        self._run = run
+        self._watch = scenario.watch()
+        self._network = Network(json.loads(self._watch.map()))
+        policy = {key: settings[key] for key in _POLICY}
+        self._controller = Controller(Policy(segment_bytes=self._network.segment_bytes, **policy))
+        self._counts_sent = counts_sent
+        self._look_ns = round(settings["look_s"] * _NS)
+        self._next_ns = self._look_ns
+        self._seen: dict[str, Any] = self._look()
+        self._rows: list[dict[str, Any]] = []
+
+    def advance(self, seconds: float) -> None:
+        """Let so much simulated time pass, at most to the end, and look and set meanwhile."""
+        end_ns = min(self._now_ns() + round(seconds * _NS), round(self._run.end_s * _NS))
+        while self._now_ns() < end_ns:
+            to_ns = min(end_ns, self._next_ns)
+            self._run.advance((to_ns - self._now_ns()) / _NS)
+            if to_ns == self._next_ns:
+                self._next_ns += self._look_ns
+                self._steer()
+
+    def _now_ns(self) -> int:
+        return round(self._run.now_s * _NS)
+
+    def _look(self) -> dict[str, Any]:
+        seen: dict[str, Any] = json.loads(self._watch.look(self._run))
+        return seen
+
+    def _steer(self) -> None:
+        before, self._seen = self._seen, self._look()
+        decision = self._controller.observe(self._network.observation(before, self._seen))
+        if decision is not None:
+            for (station, flow), packets in decision.changes.items():
+                self._watch.set_limit(self._run, station, flow, self._waiting(packets))
+            self._rows += _rows(decision, self._network)
+
+    def _waiting(self, packets: int | None) -> int | None:
+        """Return how many packets may wait besides the one that is sent."""
+        return max(1, packets - 1) if packets is not None and self._counts_sent else packets
+
+    @property
+    def now_s(self) -> float:
+        """The simulated time, warm-up included."""
+        return self._run.now_s
+
+    @property
+    def end_s(self) -> float:
+        """Warm-up and duration."""
+        return self._run.end_s
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._run.done
+
+    def results(self) -> str:
+        """Return the run's figures, and under ``limits`` what was set when, as JSON."""
+        text = self._run.results()
+        return json.dumps({**json.loads(text), LIMITS: self._rows}) if self._rows else text
+
+    def series(self) -> SeriesDict | None:
+        """Return the run's time series."""
+        return self._run.series()
+
+    def close_pcap(self) -> None:
+        """End the run's capture."""
+        self._run.close_pcap()
+
+
+class Network:
+    """What of a network stays as it is while it runs, from the engine's map of it."""
+
+    def __init__(self, layout: Mapping[str, Any]) -> None:
+        self.stations: list[str] = layout["stations"]
+        self._flows: list[Mapping[str, Any]] = layout["flows"]
+        self._heard = [(self.stations[a], self.stations[b]) for a, b in layout["neighbours"]]
+        largest = max((flow["packet_bytes"] for flow in self._flows), default=0)
+        self.segment_bytes = max(1, largest - TCP_IP_BYTES)
+        """Payload of the largest packets, which λ counts."""
+
+    def route(self, flow: str) -> tuple[str, ...]:
+        """Return the stations that a flow passes."""
+        return next(tuple(of["route"]) for of in self._flows if of["name"] == flow)
+
+    def observation(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> Observation:
+        """Return what is seen between two looks of the engine."""
+        elapsed_s = now["now_s"] - before["now_s"]
+        active, rates_bps = set(), {}
+        for flow, then, of in zip(self._flows, before["flows"], now["flows"], strict=True):
+            delivered = of["delivered_bytes"] - then["delivered_bytes"]
+            rates_bps[flow["name"]] = 8.0 * delivered / elapsed_s
+            if delivered or of["under_way_packets"]:
+                active.add(flow["name"])
+        busy = {
+            station: min(1.0, (to_s - from_s) / elapsed_s)
+            for station, from_s, to_s in zip(
+                self.stations, before["busy_s"], now["busy_s"], strict=True
+            )
+        }
+        hops = self._hops(now)
+        return Observation(
+            time_s=now["now_s"],
+            topology=self._topology(hops),
+            active=frozenset(active),
+            rates_bps=rates_bps,
+            busy=busy,
+            exchanges={hop.link: hop.exchange for hop in hops.values()},
+        )
+
+    def _hops(self, now: Mapping[str, Any]) -> dict[tuple[str, str], _Hop]:
+        """Return the links that flows use; of several flows on one the slowest counts."""
+        hops: dict[tuple[str, str], _Hop] = {}
+        for flow, seen in zip(self._flows, now["flows"], strict=True):
+            for (sender, receiver), of in zip(pairwise(flow["route"]), seen["hops"], strict=True):
+                hop = _Hop(sender, receiver, of["rate_bps"], of["data_s"], of["ack_s"])
+                known = hops.get((sender, receiver))
+                hops[sender, receiver] = hop if known is None else known.slower(hop)
+        return hops
+
+    def _topology(self, hops: Mapping[tuple[str, str], _Hop]) -> Topology:
+        links = [hop.link for hop in hops.values()]
+        links += [
+            Link(a, b, _UNUSED_BPS)
+            for a, b in self._heard
+            if (a, b) not in hops and (b, a) not in hops
+        ]
+        return Topology(
+            nodes=tuple(self.stations),
+            links=tuple(links),
+            flows=tuple(
+                Flow(flow["name"], tuple(flow["route"]), other_delay_s=flow["elsewhere_s"])
+                for flow in self._flows
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """A link that flows use, with the rate and the timing of their frames."""
+
+    sender: str
+    receiver: str
+    rate_bps: float
+    data_s: float
+    ack_s: float
+
+    def slower(self, other: _Hop) -> _Hop:
+        """Return the same link for the slower of two flows."""
+        return _Hop(
+            self.sender,
+            self.receiver,
+            min(self.rate_bps, other.rate_bps),
+            max(self.data_s, other.data_s),
+            max(self.ack_s, other.ack_s),
+        )
+
+    @property
+    def link(self) -> Link:
+        return Link(self.sender, self.receiver, self.rate_bps)
+
+    @property
+    def exchange(self) -> MeshExchange:
+        return MeshExchange(np.array(self.data_s), np.array(self.ack_s))
+
+
+def _rows(decision: Decision, network: Network) -> list[dict[str, Any]]:
+    """Return a row for each limit that changed."""
+    trigger = "; ".join(decision.triggers)
+    return [
+        {
+            "time_s": decision.time_s,
+            "station": station,
+            "flow": flow,
+            "limit_packets": packets,
+            "trigger": trigger,
+            "reason": _reason(decision, network, station, flow),
+        }
+        for (station, flow), packets in decision.changes.items()
+    ]
+
+
+def _reason(decision: Decision, network: Network, station: str, flow: str | None) -> str | None:
+    """Return why a queue has its limit, of all flows that pass it; None if it is released."""
+    if decision.changes[station, flow] is None:
+        return None
+    told = (
+        reason
+        for name, reason in decision.reasons.items()
+        if flow in {None, name} and station in network.route(name)
+    )
+    return " ".join(told)
