@@ -1,0 +1,102 @@
+"""What shared buffers do to TCP over four hops, as *Deflating Link Buffers in a Wireless Mesh Network*
+has it: much less delay for little goodput, drops near the source, limits that follow a link."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airqueue.simulate import Recorders, Results, Scenario
+
+NODES = [f"n{i}" for i in range(5)]
+
+
+def chain(buffers: dict[str, Any] | None = None, **keys: Any) -> Scenario:
+    """A backlogged flow over four hops; all hear each other, and decode their neighbours."""
+    description = {
+        "behaviour": "ns2",
+        "duration": "60 s",
+        "warm_up": "10 s",
+        "phy": {"standard": "802.11b", "rate": "11 Mb/s", "control_rate": "1 Mb/s"},
+        "medium": {"path_loss": {"two_ray": {}}},
+        "queue": {"limit": "50 packets"},
+        "tcp": {"window": "1000 packets"},
+        "stations": [
+            {"name": node, "position": [f"{130 * i} m", "0 m"]} for i, node in enumerate(NODES)
+        ],
+        "flows": [
+            {"name": "flow", "source": "tcp", "from": "n0", "to": "n4", "via": NODES[1:4]},
+        ],
+    }
+    return Scenario(description | ({} if buffers is None else {"buffers": buffers}) | keys)
+
+
+@functools.cache
+def usual() -> Results:
+    """50 packets everywhere."""
+    return chain().simulate(replications=3)
+
+
+def mean(results: Results, kind: str, figure: str, name: str = "flow") -> float:
+    return float(results.summary[kind][name][figure]["mean"])
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {},
+        {"source": "separate"},
+        {"domains": "busy"},
+        {"allocation": "optimum", "rounding": "best"},
+        {"carrying": "flow-rates"},
+    ],
+    ids=lambda policy: "-".join(policy.values()) or "paper",
+)
+def test_delay_is_a_ninth_for_a_tenth_of_the_goodput(policy: dict[str, str]) -> None:
+    shared = chain(policy).simulate(replications=3)
+    delay = mean(usual(), "flows", "delay_mean_s") / mean(shared, "flows", "delay_mean_s")
+    goodput = mean(shared, "connections", "goodput_bps") / mean(
+        usual(), "connections", "goodput_bps"
+    )
+    assert delay >= 9
+    assert goodput >= 0.9
+
+
+def drops(results: Results) -> list[float]:
+    """Return each node's share of all that queues had no room for."""
+    dropped = [mean(results, "queues", "dropped_packets", node) for node in NODES]
+    return [of / sum(dropped) for of in dropped]
+
+
+def test_weighted_buffers_drop_at_the_relay_next_to_the_source() -> None:
+    """Fig. 8: over 70 %, where the source's own queue is not one of the buffers."""
+    weighted = drops(chain({"source": "separate"}).simulate(replications=3))
+    equal = drops(chain({"source": "separate", "allocation": "equal"}).simulate(replications=3))
+    assert weighted[1] > 0.7
+    # The later the drop, the more air it has cost.
+    assert sum(equal[2:]) > 2 * sum(weighted[2:])
+
+
+SLOW = {"link": ["n1", "n2"], "rate": "2 Mb/s"}
+
+
+def after(scenario: Scenario, from_s: float) -> tuple[float, Results]:
+    """Return the mean delay of the packets that arrived after a time, and the replication."""
+    results = scenario.simulate(replications=1, recorders=Recorders(series_interval_s=0.5))
+    assert results.series is not None
+    flow, late = results.series["flows"]["flow"], results.series["time_s"] > from_s
+    carried, delay = flow["throughput_bps"][late], flow["delay_mean_s"][late]
+    some = carried > 0
+    return float(np.average(delay[some], weights=carried[some])), results
+
+
+@pytest.mark.parametrize("policy", [{}, {"source": "separate"}])
+def test_limits_follow_a_link_that_falls_within_a_second(policy: dict[str, str]) -> None:
+    fallen, results = after(chain(policy, changes=[{"at": "30 s", **SLOW}]), 31.0)
+    # What is best for the slow link, set from the beginning.
+    best, _ = after(chain(policy, changes=[{"at": "0 s", **SLOW}]), 31.0)
+    times = sorted({row["time_s"] for row in results.runs[0]["limits"]})
+    assert times[0] <= 1.0
+    assert 30.0 <= times[1] <= 31.0
+    assert fallen == pytest.approx(best, rel=0.2)
