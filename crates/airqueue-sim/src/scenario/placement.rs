@@ -54,9 +54,12 @@ pub(super) fn no_places(file: &File) -> Result<()> {
     Ok(())
 }
 
+fn metres([x, y]: &[Quantity<Length>; 2]) -> [f64; 2] {
+    [x.value, y.value]
+}
+
 /// The places of a table's members.
 fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
-    let metres = |[x, y]: &[Quantity<Length>; 2]| [x.value, y.value];
     let StationTable { position, circle, step, grid, random, .. } = table;
     let ways = [circle.is_some(), step.is_some(), grid.is_some(), random.is_some()];
     let [x, y] = match position {
@@ -83,8 +86,15 @@ fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
         }
         count => count.unwrap_or(1),
     };
+    let around = around(key, table, count)?;
+    Ok(around.into_iter().map(|[dx, dy]| [x + dx, y + dy]).collect())
+}
+
+/// The same, from the table's position.
+fn around(key: &str, table: &StationTable, count: u32) -> Result<Vec<[f64; 2]>> {
+    let StationTable { circle, step, grid, random, .. } = table;
     let members = 0..count;
-    let around: Vec<[f64; 2]> = if let Some(radius) = circle {
+    Ok(if let Some(radius) = circle {
         let angle = |member| TAU * f64::from(member) / f64::from(count);
         let on_circle = |angle| [radius.value * libm::cos(angle), radius.value * libm::sin(angle)];
         members.map(|member| on_circle(angle(member))).collect()
@@ -100,8 +110,7 @@ fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
         scattered(&format!("{key}.random"), &table.name, count, random)?
     } else {
         vec![[0.0, 0.0]; count as usize]
-    };
-    Ok(around.into_iter().map(|[dx, dy]| [x + dx, y + dy]).collect())
+    })
 }
 
 /// Two stations near to each other of two parts of a network.
