@@ -1,5 +1,6 @@
-"""What shared buffers do to TCP over four hops, as *Deflating Link Buffers in a Wireless Mesh Network*
-has it: much less delay for little goodput, drops near the source, limits that follow a link."""
+"""What shared buffers do to TCP over four hops, as *Deflating Link Buffers in a Wireless Mesh
+Network* says: much less delay for little goodput, drops near the source, limits that follow a link.
+"""
 
 import functools
 from typing import Any
