@@ -71,9 +71,9 @@ pub struct TcpTally {
     pub fast_recoveries: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
-    /// Round-trip times that senders have measured.
+    /// Acknowledgements of new data whose newest segment was sent once.
     pub round_trips: u64,
-    /// Their sum.
+    /// Sum of the times since those segments were sent.
     pub round_trip_time: Span,
     /// Transfers that ended.
     pub sessions: SessionTally,

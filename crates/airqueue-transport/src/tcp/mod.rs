@@ -10,6 +10,7 @@ mod pacing;
 mod ranges;
 mod receiver;
 mod recovery;
+mod round_trips;
 mod rto;
 mod segment;
 mod sender;

@@ -4,6 +4,7 @@ use super::congestion::{Acked, Controller};
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
 use super::recovery::{Advance, Budget, Heard, News, Piece, PieceKind, Recovery};
+use super::round_trips::RoundTrips;
 use super::rto::Rto;
 use super::segment::Segment;
 use super::spec::{Opening, SpecError, TcpSpec, clock_value};
@@ -29,6 +30,8 @@ pub struct Sender {
     deadline: Time,
     /// The octet after the segment whose round trip is being measured, and when it left.
     timed: Option<(u64, Time)>,
+    /// For the tallies.
+    round_trips: RoundTrips,
     /// The first octet outstanding when the timer last ran out.
     timed_out: Option<u64>,
     /// When data were last sent.
@@ -61,9 +64,9 @@ pub struct SenderTallies {
     pub probes: u64,
     /// Times that marks reduced the window.
     pub ecn_reductions: u64,
-    /// Round trips measured.
+    /// Acknowledgements of new data whose newest segment was sent once.
     pub round_trips: u64,
-    /// Their sum.
+    /// Sum of the times since those segments were sent.
     pub round_trip_time: Span,
 }
 
@@ -104,6 +107,7 @@ impl Sender {
             closed: false,
             deadline: Time::MAX,
             timed: None,
+            round_trips: RoundTrips::default(),
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -203,6 +207,10 @@ impl Sender {
         let heard = self.recovery.on_ack(&news);
         if heard.advance.is_some() {
             self.sample(ack, segment, now);
+            if let Some(rtt) = self.round_trips.on_ack(ack, now) {
+                self.tallies.round_trips += 1;
+                self.tallies.round_trip_time = self.tallies.round_trip_time + rtt;
+            }
         }
         self.on_heard(&heard, now);
         if let Some(advance) = heard.advance {
@@ -267,8 +275,6 @@ impl Sender {
     fn on_sample(&mut self, sent: Time, now: Time) {
         self.rto.on_sample(sent, now);
         self.pacer.on_sample(now - sent);
-        self.tallies.round_trips += 1;
-        self.tallies.round_trip_time = self.tallies.round_trip_time + (now - sent);
     }
 
     fn on_advance(&mut self, advance: Advance, rtt: Option<Span>, marked: bool, now: Time) {
@@ -389,10 +395,12 @@ impl Sender {
         self.last_sent = Some(now);
         if new {
             self.timed = self.timed.or(Some((end, now)));
+            self.round_trips.on_new(end, now);
         } else {
             self.tallies.retransmitted += 1;
             // Karn: RFC 6298, section 3.
             self.timed = self.timed.filter(|&(timed, _)| start >= timed);
+            self.round_trips.on_again(start, end);
         }
         // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on one sent again.
         let ect = self.spec.ecn && new && payload > 0;
