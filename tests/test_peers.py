@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benches.peers import references, references_ampdu, references_tcp
+from benches.peers import references, references_ampdu, references_mesh, references_tcp
 from benches.peers.compare import Case, compare
 from benches.peers.ours import run_ours
 from benches.peers.references import FAILED, THROUGHPUT, Table, txop_us
@@ -145,7 +145,10 @@ def test_a_txop_holds_its_packets_and_no_more(packets: int) -> None:
     assert txop_us(packets) % 32 == 0
 
 
-@pytest.mark.parametrize("table", [references.TABLE, references_ampdu.TABLE, references_tcp.TABLE])
+@pytest.mark.parametrize(
+    "table",
+    [references.TABLE, references_ampdu.TABLE, references_tcp.TABLE, references_mesh.TABLE],
+)
 def test_every_reference_can_be_made_again(table: Table[Any, Any]) -> None:
     keys = [table.key(point) for point in table.points()]
     assert len(set(keys)) == len(keys)

@@ -8,7 +8,7 @@ import pytest
 
 from benches.peers.mesh import CLOSE_M, Meshed, run_mesh
 from benches.peers.mesh_trace import Watch
-from benches.peers.references_mesh import CHAIN, CROSS, LOT, drops, key, places, points
+from benches.peers.references_mesh import CHAIN, CROSS, LOT, drops, places
 
 ns2 = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 SENSE_M = 550.0
@@ -46,11 +46,6 @@ def test_ways_lead_from_neighbour_to_neighbour(scenario) -> None:  # type: ignor
 
 def test_in_a_close_chain_all_sense_each_other() -> None:
     assert all(hops * spacing_m <= SENSE_M for hops, spacing_m in CLOSE_M.items())
-
-
-def test_every_point_is_another() -> None:
-    keys = [key(point) for point in points()]
-    assert len(set(keys)) == len(keys)
 
 
 LINES = """\

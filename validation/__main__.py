@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from validation import ampdu, cells, dcf, edca, page, picture, radio, tcp, web
+from validation import ampdu, cells, dcf, edca, mesh, page, picture, radio, tcp, web
 from validation.claim import Claim
 from validation.linux import claims as disciplines
 
@@ -26,6 +26,7 @@ def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:
         "TCP and the web": web.claims(),
         "The engine": cells.claims(SECONDS) + ampdu.claims(SECONDS / 2),
         "The engine with TCP": tcp.claims(),
+        "The engine over several hops": mesh.claims(),
         "Queue disciplines": disciplines.claims(),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,12 +41,18 @@ def _summary(subjects: Mapping[str, Sequence[Claim]]) -> str:
     lines = ["| claim | tolerance | largest difference | holds |", "|---|---|---|---|"]
     for claims in subjects.values():
         for claim in claims:
-            worst = max(claim.covered, key=lambda point: abs(point.difference))
             lines.append(
                 f"| [{claim.title}](#{_anchor(claim.title)}) | {_percent(claim.tolerance)} "
-                f"| {worst.difference:+.2%} | {_verdict(claim)} |"
+                f"| {_largest(claim)} | {_verdict(claim)} |"
             )
     return "\n".join(lines) + "\n\n"
+
+
+def _largest(claim: Claim) -> str:
+    """The largest difference; in the unit of the quantity where the tolerance has one."""
+    if claim.absolute:
+        return f"{max((p.model - p.reference for p in claim.covered), key=abs):+.2g}"
+    return f"{max((point.difference for point in claim.covered), key=abs):+.2%}"
 
 
 def _section(claim: Claim) -> str:
@@ -62,7 +69,7 @@ def _section(claim: Claim) -> str:
 
 
 def _row(point: Point, claim: Claim) -> str:
-    difference = f"{point.difference:+.2%}"
+    difference = f"{point.difference:+.2%}" if math.isfinite(point.difference) else "-"
     if point.inside:
         mark = "agrees" if point.agrees(claim.tolerance, claim.absolute) else "**differs**"
     else:

@@ -7,15 +7,18 @@ from dataclasses import asdict, dataclass, replace
 from statistics import mean
 
 from . import tcp
+from .mesh import CLOSE_M, Mesh, Meshed, run_mesh
 from .ours import run_ours as run_our_cell
+from .ours_mesh import run_ours as run_our_mesh
 from .ours_tcp import run_ours as run_our_network
 from .references_ampdu import HE80_LONG
+from .references_mesh import CHAIN
 from .references_tcp import SIX, WEB
 from .run import run
 from .scenario import Cell, NotModelledError, Result
 from .tcp import Browsed, Run, Sessions, Transferred, Transfers
 
-Case = Cell | Transfers | Sessions
+Case = Cell | Transfers | Sessions | Mesh
 # Runs a case in our engine, with the behaviour named.
 Engine = Callable[[Case, str], Result | Run]
 # Which behaviour of ours is held against which peer.
@@ -26,7 +29,10 @@ CASES: tuple[Case, ...] = (
     replace(HE80_LONG, stations=10, seconds=5.0),
     replace(SIX, seconds=170.0),
     replace(WEB, stations=20, window=1000, seconds=500.0),
+    *(replace(CHAIN, spacing_m=spacing_m) for spacing_m in (CLOSE_M[4], 200.0)),
 )
+LONGER = 10.0
+"""Our runs, times those of peers: a cell's would take some milliseconds, which say nothing."""
 
 
 @dataclass(frozen=True)
@@ -47,32 +53,53 @@ def run_ours(case: Case, behaviour: str) -> Result | Run:
     """In our engine."""
     if isinstance(case, Cell):
         return run_our_cell(case, behaviour)
+    if isinstance(case, Mesh):
+        return run_our_mesh(case)
     return run_our_network(case)
 
 
 def compare(
     cases: Iterable[Case], peers: Sequence[str], engine: Engine = run_ours, runs: int = 1
 ) -> list[Entry]:
-    """One after the other, so that none disturbs the other's CPU time; seeds count from 1.
+    """One after the other, so that none disturbs the other's CPU time, and seed by seed, so that what
+    slows the machine down for a while does so for all; seeds count from 1, and ours run `LONGER`.
 
     A simulator that does not model a case has no entry for it.
     """
     entries: list[Entry] = []
     for case in cases:
-        seeds = [replace(case, seed=seed) for seed in range(1, runs + 1)]
-        own: dict[str, float] = {}
-        for peer in peers:
-            try:
-                theirs = [timed(peer, seed) for seed in seeds]
-            except NotModelledError:
-                continue
-            behaviour = BEHAVIOURS[peer]
-            if behaviour not in own:
-                ours = [engine(seed, behaviour) for seed in seeds]
-                own[behaviour] = cost(ours)
-                entries.append(entry(case, ours, 1.0))
-            entries.append(entry(case, theirs, cost(theirs) / own[behaviour]))
+        theirs: dict[str, list[Result | Run]] = {}
+        ours: dict[str, list[Result | Run]] = {}
+        for seed in range(1, runs + 1):
+            peers_of(case, seed, peers, theirs)
+            for behaviour in {BEHAVIOURS[peer]: None for peer in theirs}:
+                ours.setdefault(behaviour, []).append(engine(longer(case, seed), behaviour))
+        shown: set[str] = set()
+        for peer, results in theirs.items():
+            own = ours[BEHAVIOURS[peer]]
+            if BEHAVIOURS[peer] not in shown:
+                entries.append(entry(case, own, 1.0))
+                shown.add(BEHAVIOURS[peer])
+            entries.append(entry(case, results, cost(results) / cost(own)))
     return entries
+
+
+def longer(case: Case, seed: int) -> Case:
+    """As we run it, warm-up included."""
+    seconds = LONGER * (case.warm_up_s + case.seconds) - case.warm_up_s
+    return replace(case, seed=seed, seconds=seconds)
+
+
+def peers_of(
+    case: Case, seed: int, peers: Sequence[str], results: dict[str, list[Result | Run]]
+) -> None:
+    """Adds a run of each peer that models the case."""
+    for peer in peers:
+        try:
+            result = timed(peer, replace(case, seed=seed))
+        except NotModelledError:
+            continue
+        results.setdefault(peer, []).append(result)
 
 
 def timed(peer: str, case: Case) -> Result | Run:
@@ -80,6 +107,8 @@ def timed(peer: str, case: Case) -> Result | Run:
     if not isinstance(case, Cell):
         if peer != "ns2":
             raise NotModelledError(f"{peer} has saturated cells only")
+        if isinstance(case, Mesh):
+            return run_mesh(case, watch=False)
         return tcp.run(case, watch=False)
     result = run(peer, case)
     if result.attempts is None:
@@ -106,7 +135,7 @@ def entry(case: Case, results: Sequence[Result | Run], ratio: float) -> Entry:
 def figures(results: Sequence[Result | Run]) -> dict[str, float]:
     """Means over runs; of sessions, over all of them."""
     cells = [r for r in results if isinstance(r, Result)]
-    transfers = [r for r in results if isinstance(r, Transferred)]
+    transfers = [r for r in results if isinstance(r, Transferred | Meshed)]
     browsed = [r for r in results if isinstance(r, Browsed)]
     if cells:
         return {

@@ -136,23 +136,17 @@ def run_mesh(scenario: Mesh, *, watch: bool = True) -> Meshed:
     for line in trace:
         seen.on_line(line)
     ends = [(way[0], way[-1]) for way in scenario.ways()]
+    calls = [seen.call(*pair) for pair in ends] if scenario.calls else []
     return Meshed(
         rtt_s=[seen.rtt_s(*pair) for pair in ends],
         overflows=seen.overflows,
         given_up=seen.given_up,
-        **(calls(seen, ends) if scenario.calls else {}),
+        call_delay_s=[call.delay_s / max(call.arrived, 1) for call in calls],
+        calls_sent=[call.sent for call in calls],
+        calls_arrived=[call.arrived for call in calls],
         **figures,  # type: ignore[arg-type]
     )
 
 
 def kinds(scenario: Mesh) -> tuple[str, ...]:
     return ("tcp", "cbr") if scenario.calls else ("tcp",)
-
-
-def calls(seen: Watch, ends: Sequence[tuple[int, int]]) -> dict[str, Sequence[float]]:
-    counted = [seen.call(*pair) for pair in ends]
-    return {
-        "call_delay_s": [call.delay_s / max(call.arrived, 1) for call in counted],
-        "calls_sent": [call.sent for call in counted],
-        "calls_arrived": [call.arrived for call in counted],
-    }

@@ -7,7 +7,7 @@ use super::recovery::{Advance, Budget, Heard, News, Piece, PieceKind, Recovery};
 use super::round_trips::RoundTrips;
 use super::rto::Rto;
 use super::segment::Segment;
-use super::spec::{Opening, SpecError, TcpSpec, clock_value};
+use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use airqueue_core::{DataRate, Ecn, Span, Time};
 
 /// Cuts what an application writes into segments, and sends them until they are acknowledged.
@@ -252,9 +252,17 @@ impl Sender {
     }
 
     fn on_congestion(&mut self, flight: u64) {
-        self.controller.on_congestion(flight);
+        self.controller.on_congestion(self.at_stake(flight));
         self.answered = self.recovery.high();
         self.tell_reduced = self.spec.ecn;
+    }
+
+    /// What a loss takes a share of, beside the congestion window.
+    fn at_stake(&self, flight: u64) -> u64 {
+        match self.spec.sender.halving {
+            Halving::Outstanding => flight,
+            Halving::Window => self.budget().window,
+        }
     }
 
     /// A round trip time: from the echo of an acknowledgement of new data (RFC 7323, section 4.1), or
@@ -286,7 +294,8 @@ impl Sender {
         } else if advance.restarts_timer {
             self.deadline = now + self.rto.timeout();
         }
-        if let Some(bytes) = advance.cap.filter(|&bytes| bytes < self.controller.cwnd_bytes()) {
+        let cap = advance.cap.filter(|_| self.spec.sender.halving == Halving::Outstanding);
+        if let Some(bytes) = cap.filter(|&bytes| bytes < self.controller.cwnd_bytes()) {
             self.controller.cap(bytes);
         }
         // A window of which less than half is used says nothing about the path (RFC 7661, section 4.2);
@@ -327,7 +336,7 @@ impl Sender {
         let una = self.recovery.una();
         let again = self.timed_out == Some(una);
         self.tallies.timeouts += 1;
-        self.controller.on_timeout(self.recovery.flight(), again);
+        self.controller.on_timeout(self.at_stake(self.recovery.flight()), again);
         self.recovery.on_timeout(now);
         if self.pacer.backs_off() {
             self.rto.back_off();

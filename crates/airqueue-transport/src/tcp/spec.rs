@@ -59,6 +59,8 @@ pub struct SenderSpec {
     pub cubic: CubicBehaviour,
     /// How acknowledgements open the window; Linux's CUBIC has a way of its own.
     pub growth: Growth,
+    /// What a loss takes its share of.
+    pub halving: Halving,
     /// The retransmission timer.
     pub rto: RtoSpec,
     /// How loss is noticed.
@@ -83,6 +85,17 @@ pub enum InitialWindow {
     Rfc6928,
     /// This many segments, at least 1.
     Segments(u32),
+}
+
+/// What a loss leaves a share of, and how the recovery from it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halving {
+    /// What was outstanding (RFC 5681, equation 4), and the window is then cut so that no burst follows
+    /// (RFC 6582, section 3.2, step 3, option 1).
+    Outstanding,
+    /// The window, fractions of a segment included, and a burst may follow: ns-2's `slowdown`, and its
+    /// `exit_recovery_fix_`, which is off. With windows of a few segments that makes a difference.
+    Window,
 }
 
 /// The most that a congestion window is after a pause.
@@ -171,6 +184,7 @@ impl TcpSpec {
                 congestion: Algorithm::NewReno,
                 cubic: CubicBehaviour::Rfc9438,
                 growth: Growth::Bytes { segments_per_ack: 1 },
+                halving: Halving::Outstanding,
                 rto: RtoSpec::RFC_6298,
                 loss_detection: LossDetection::Counting,
                 limited_transmit: true,
@@ -202,6 +216,7 @@ impl TcpSpec {
                 window_segments: 20,
                 initial_window: InitialWindow::Segments(2),
                 growth: Growth::PerAck,
+                halving: Halving::Window,
                 rto: RtoSpec::NS2,
                 idle_restart: IdleRestart::OneSegment,
                 nagle: false,
