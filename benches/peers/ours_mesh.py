@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .mesh import Mesh, Meshed
-from .ours_tcp import base, limit, timed
+from .ours_tcp import BEGIN, base, limit, timed
 
 
 def described(scenario: Mesh) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def described(scenario: Mesh) -> dict[str, Any]:
     call = {"source": "cbr", "packet_rate": "25 packets/s", "size": "40 B"}
     for number, way in enumerate(scenario.ways(), 1):
         source, *relays, gateway = (f"node{node}" for node in way)
-        path = {"from": source, "to": gateway} | ({"via": relays} if relays else {})
+        path = {"from": source, "to": gateway, **BEGIN} | ({"via": relays} if relays else {})
         network["flows"].append({"name": str(number), "source": "tcp", **path})
         if scenario.calls:
             network["flows"].append({"name": f"call{number}", **call, **path})

@@ -13,6 +13,8 @@ from .ours import CIRCLE, MEDIUM
 from .tcp import LOSSLESS, Browsed, Scenario, Sessions, Transferred, Transfers
 
 AP = "ap"
+BEGIN = {"start": "100 ms", "start_spread": "1 s"}
+"""Of flows that do not end."""
 
 
 def described(scenario: Transfers | Sessions) -> dict[str, Any]:
@@ -87,9 +89,8 @@ def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
             cable = {"link": AP, "rate": "100 Mb/s", "delay": f"{flow.delay_ms:g} ms"}
             network["hosts"].append({"name": far, **cable})
         ends = (far, f"sta{number}") if flow.direction == "down" else (f"sta{number}", far)
-        begin = {"start": "100 ms", "start_spread": "1 s"}
         tcp = {"name": str(number), "from": ends[0], "to": ends[1], "source": "tcp"}
-        network["flows"].append(tcp | begin)
+        network["flows"].append(tcp | BEGIN)
 
 
 def run_ours(scenario: Transfers | Sessions) -> Transferred | Browsed:
