@@ -258,10 +258,12 @@ class Watch:
     def map(self) -> str:
         """What stays as it is, as JSON.
 
-        ``stations``: names. ``neighbours``: pairs of them, by place, that decode each other's frames,
-        of those that flows pass. ``flows``, of those that go over the air: ``name``, ``route``
-        (stations from the first to the last), ``elsewhere_s`` (what a packet and its answer take in
-        cables) and ``packet_bytes`` (its largest IP packet).
+        ``stations``: names. ``positions_m``: where they stand, an empty list where that does not
+        matter. ``limit_packets``: of the queues of each that flows feed, or None. ``neighbours``:
+        pairs of them, by place, that decode each other's frames, of those that flows pass.
+        ``flows``, of those that go over the air: ``name``, ``route`` (stations from the first to
+        the last), ``elsewhere_s`` (what a packet and its answer take in cables) and
+        ``packet_bytes`` (its largest IP packet).
         """
     def look(self, run: Run) -> str:
         """What can be seen now, as JSON; sums are from the beginning on.

@@ -41,6 +41,9 @@ fn parsed(json: &str) -> Value {
 fn the_map_has_ways_and_who_understands_whom() {
     let map = parsed(&read(&chain(json!({}))).watch().map());
     assert_eq!(map["stations"], json!(["n1", "n2", "n3", "n4", "alone"]));
+    assert_eq!(map["positions_m"][3], json!([600.0, 0.0]));
+    // Nothing is sent through the one beside the chain.
+    assert_eq!(map["limit_packets"], json!([50, 50, 50, 50, null]));
     assert_eq!(map["neighbours"], json!([[0, 1], [1, 2], [2, 3]]));
     let [tcp, cbr] = [&map["flows"][0], &map["flows"][1]];
     assert_eq!(tcp["route"], json!(["n1", "n2", "n3", "n4"]));

@@ -46,7 +46,7 @@ use crate::network::{Hop, NetworkSpec};
 use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
-use airqueue_wifi::medium::StationId;
+use airqueue_wifi::medium::{Place, StationId};
 use buffers::Buffers;
 use calls::Call;
 use changes::Changes;
@@ -72,6 +72,8 @@ pub struct Scenario {
     /// The flows that are calls.
     calls: Arc<[(usize, Call)]>,
     buffers: Option<Buffers>,
+    /// Where stations stand, if it matters.
+    places: Vec<Place>,
 }
 
 /// The longest that can be simulated: thirty years, far from the end of the clock.
@@ -121,7 +123,7 @@ impl Scenario {
             (made, changes)
         };
         let wires = nodes.wires;
-        let Medium { reach, capture, errors, noise_w, .. } = medium;
+        let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
             network,
             reach,
@@ -135,7 +137,7 @@ impl Scenario {
         let station_delay = station_delay(file.behaviour);
         let spec = NetworkSpec { wlan, station_delay, wires, flows, changes };
         let names = Arc::new(Names::new(&spec));
-        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into(), buffers })
+        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into(), buffers, places })
     }
 
     /// What the engine runs.

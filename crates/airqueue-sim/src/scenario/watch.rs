@@ -14,6 +14,8 @@ use std::iter::repeat;
 #[derive(Clone, Debug)]
 pub struct Watch {
     stations: Vec<String>,
+    /// Where they stand; empty where that does not matter.
+    positions_m: Vec<[f64; 2]>,
     /// The queues of each station that a flow feeds, with their limits as the scenario has them.
     queues: Vec<Vec<(usize, Limit)>>,
     /// Pairs of stations that decode each other's frames.
@@ -44,6 +46,8 @@ struct Watched {
 #[derive(Serialize)]
 struct Map<'a> {
     stations: &'a [String],
+    positions_m: &'a [[f64; 2]],
+    limit_packets: Vec<Option<u64>>,
     neighbours: &'a [[u32; 2]],
     flows: Vec<MapFlow<'a>>,
 }
@@ -99,6 +103,7 @@ impl Scenario {
         let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.queue].limit);
         Watch {
             stations: self.names.stations.clone(),
+            positions_m: self.places.iter().map(|place| [place.x_m, place.y_m]).collect(),
             queues: queues.collect(),
             neighbours: neighbours(spec),
             by_name: names.collect(),
@@ -166,9 +171,24 @@ impl Watch {
             elsewhere_s: flow.elsewhere.as_secs_f64(),
             packet_bytes: flow.packet_bytes,
         });
-        let map =
-            Map { stations: &self.stations, neighbours: &self.neighbours, flows: flows.collect() };
+        let map = Map {
+            stations: &self.stations,
+            positions_m: &self.positions_m,
+            limit_packets: self.queues.iter().map(|of| self.limit_of(of)).collect(),
+            neighbours: &self.neighbours,
+            flows: flows.collect(),
+        };
         serde_json::to_string(&map).expect("a map is JSON")
+    }
+
+    /// How many packets can wait in a station's queues; none where the limit is another.
+    fn limit_of(&self, queues: &[(usize, Limit)]) -> Option<u64> {
+        let packets = |&(_, limit): &(usize, Limit)| match limit {
+            Limit::Packets(most) => Some(u64::from(most)),
+            Limit::Bytes(_) => None,
+        };
+        let all: Option<Vec<u64>> = queues.iter().map(packets).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
     }
 
     /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
