@@ -26,6 +26,7 @@ from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
     from airqueue.cli.simulate_figure import Picture
+    from airqueue.cli.simulate_map import Map
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -96,6 +97,12 @@ class _Change(click.ParamType[tuple[str, Any]]):
     help="Draw flows and stations with their intervals: FILE.svg, .pdf or .png.",
 )
 @click.option(
+    "--map",
+    "map_path",
+    metavar="FILE",
+    help="Draw the network: stations, links, ways of flows, where packets wait and are dropped.",
+)
+@click.option(
     "--series",
     "series_interval_s",
     type=DURATION,
@@ -136,6 +143,7 @@ def simulate(
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    map_path: str | None,
     series_interval_s: float | None,
     pcap_path: str | None,
     pcap_station: str | None,
@@ -169,7 +177,9 @@ def simulate(
         raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
     recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes)
-    files = _Files(json_path, csv_path, None if plot_path is None else _picture(plot_path))
+    picture = None if plot_path is None else _picture(plot_path)
+    network = None if map_path is None else _map(map_path)
+    files = _Files(scenario, json_path, csv_path, picture, network)
     files.check()
     if pcap_path is not None:
         check_writable(pcap_path)
@@ -190,20 +200,29 @@ def _picture(path: str) -> Picture:
     return Picture(path)
 
 
+def _map(path: str) -> Map:
+    from airqueue.cli.simulate_map import Map  # noqa: PLC0415 - matplotlib is slow to load
+
+    return Map(path)
+
+
 @dataclass(frozen=True, slots=True)
 class _Files:
     """The files that the user asked for; ``-`` as JSON path is stdout."""
 
+    scenario: Scenario
     json_path: str | None
     csv_path: str | None
     picture: Picture | None
+    network: Map | None
 
     def check(self) -> None:
         """Raise OSError if one cannot be written: before a long simulation, not after."""
         if self.json_path is not None and self.json_path != "-":
             check_writable(self.json_path)
-        if self.picture is not None:
-            check_writable(self.picture.path)
+        for drawn in (self.picture, self.network):
+            if drawn is not None:
+                check_writable(drawn.path)
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
             for name in (*TABLES, *SERIES):
@@ -226,6 +245,9 @@ class _Files:
                 write_atomically(self.csv_file(name), rows)
         if self.picture is not None:
             write_atomically(self.picture.path, self.picture.draw(path, results))
+        if self.network is not None:
+            drawn = self.network.draw(path, self.scenario, results)
+            write_atomically(self.network.path, drawn)
 
 
 def _run(

@@ -102,6 +102,12 @@ class Scenario:
         ways = self._native.ways
         return {flow: ways[flow] for flow in self.flows}
 
+    def layout(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the map and what is seen at the beginning, as the bindings' `Watch` has them."""
+        watch = self._native.watch()
+        seen = watch.look(self._native.start(0))
+        return json.loads(watch.map()), json.loads(seen)
+
     def simulate(
         self,
         seed: int = 1,

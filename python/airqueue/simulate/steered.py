@@ -153,6 +153,10 @@ class Network:
             exchanges={hop.link: hop.exchange for hop in hops.values()},
         )
 
+    def topology(self, now: Mapping[str, Any]) -> Topology:
+        """Return the mesh as a look of the engine shows it."""
+        return self._topology(self._hops(now))
+
     def _hops(self, now: Mapping[str, Any]) -> dict[tuple[str, str], _Hop]:
         """Return the links that flows use; of several flows on one the slowest counts."""
         hops: dict[tuple[str, str], _Hop] = {}

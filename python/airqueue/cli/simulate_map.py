@@ -1,0 +1,136 @@
+"""A simulated network as a picture. It loads matplotlib: imported where one was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from airqueue import text
+from airqueue.models.collision_domain import CollisionDomains
+from airqueue.models.errors import ModelError
+from airqueue.models.mesh_topology import Link as MeshLink
+from airqueue.plots.network import Link, Network, Node, Way, circle, draw
+from airqueue.plots.parts import FORMATS
+from airqueue.simulate import Results, Scenario, ScenarioError
+from airqueue.simulate.results import Summary
+from airqueue.simulate.steered import Network as Layout
+from airqueue.simulate.tables import LIMITS
+
+_MOST_UNUSED: Final = 5_000
+"""Links without flows that are drawn: of more one would see nothing."""
+
+
+class Map:
+    """A picture in the format of its file's suffix; raises ScenarioError where that is none."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._format = Path(path).suffix.removeprefix(".").lower()
+        if self._format not in FORMATS:
+            kinds = text.listed([kind.upper() for kind in FORMATS], "or")
+            raise ScenarioError(f"{path}: a map is {kinds}; call the file for example mesh.svg")
+
+    def draw(self, name: str, scenario: Scenario, results: Results) -> bytes:
+        """Return the file: stations, links and flows, with means over the replications."""
+        count = text.plural(len(results.runs), "replication")
+        about = f"{name}: {count} of {results.duration_s:g} s, seed {results.seed}"
+        title = f"airqueue simulate {name}"
+        return draw(_network(scenario, results), self._format, title=title, description=about)
+
+
+def _network(scenario: Scenario, results: Results) -> Network:
+    layout, look = scenario.layout()
+    names: list[str] = layout["stations"]
+    numbers = {station: number for number, station in enumerate(names)}
+    rates: dict[tuple[int, int], set[float]] = {}
+    for flow, seen in zip(layout["flows"], look["flows"], strict=True):
+        for (a, b), hop in zip(pairwise(flow["route"]), seen["hops"], strict=True):
+            rates.setdefault(_pair(numbers[a], numbers[b]), set()).add(hop["rate_bps"])
+    heard = [_pair(a, b) for a, b in layout["neighbours"]]
+    unused = [pair for pair in heard if pair not in rates][:_MOST_UNUSED]
+    links = {pair: " / ".join(map(text.rate, sorted(of))) for pair, of in rates.items()}
+    ways = tuple(
+        Way(_flow_label(flow["name"], results), tuple(numbers[name] for name in flow["route"]))
+        for flow in layout["flows"]
+    )
+    limited, members = _domain(layout, look)
+    return Network(
+        _nodes(layout, results),
+        tuple(Link(pair, links.get(pair, "")) for pair in sorted([*unused, *links])),
+        ways,
+        frozenset(_pair(numbers[link.sender], numbers[link.receiver]) for link in members),
+        f"collision domain that limits {limited}",
+    )
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (min(a, b), max(a, b))
+
+
+def _nodes(layout: Mapping[str, Any], results: Results) -> tuple[Node, ...]:
+    names: list[str] = layout["stations"]
+    places = layout["positions_m"] or circle(len(names))
+    waiting: dict[str, float] = {}
+    dropped: dict[str, float] = {}
+    queues: Mapping[str, Summary] = results.summary["queues"]
+    known = frozenset(names)
+    for queue, figures in queues.items():
+        # With access categories a station has several: sta.be, sta.vo.
+        station = queue if queue in known else queue.rpartition(".")[0]
+        if station in known:
+            length = figures["length_mean_packets"]["mean"]
+            waiting[station] = waiting.get(station, 0.0) + (length or 0.0)
+            lost = figures["dropped_packets"]["mean"] or 0.0
+            dropped[station] = dropped.get(station, 0.0) + lost
+    limits = dict(zip(names, layout["limit_packets"], strict=True)) | _set_last(results)
+    total = sum(dropped.values())
+    return tuple(
+        Node(
+            name,
+            (float(place[0]), float(place[1])),
+            waiting.get(name),
+            limits[name],
+            dropped.get(name, 0.0) / total if total else 0.0,
+        )
+        for name, place in zip(names, places, strict=True)
+    )
+
+
+def _set_last(results: Results) -> dict[str, float]:
+    """Return the limits that the first replication ended with, where they were set while it ran."""
+    run = next(iter(results.runs.values()), {})
+    last: dict[str, float] = {}
+    for row in run.get(LIMITS, ()):
+        if row["flow"] is None and row["limit_packets"] is not None:
+            last[row["station"]] = row["limit_packets"]
+    return last
+
+
+def _flow_label(name: str, results: Results) -> str:
+    connection = results.summary["connections"].get(name)
+    if connection is not None and connection["goodput_bps"]["mean"] is not None:
+        words = [name, text.rate(connection["goodput_bps"]["mean"])]
+        rtt_s = connection["rtt_mean_s"]["mean"]
+        return ", ".join([*words, f"RTT {text.seconds(rtt_s)}"] if rtt_s else words)
+    flow = results.summary["flows"][name]
+    words = [name, text.rate(flow["throughput_bps"]["mean"] or 0.0)]
+    delay_s = flow["delay_mean_s"]["mean"]
+    return ", ".join([*words, text.seconds(delay_s)] if delay_s else words)
+
+
+def _domain(layout: Mapping[str, Any], look: Mapping[str, Any]) -> tuple[str, tuple[MeshLink, ...]]:
+    """Return the flow of several hops that gets least, and the links of what limits it."""
+    try:
+        topology = Layout(layout).topology(look)
+        domains = CollisionDomains(topology)
+        found = domains.bottlenecks()
+    except ModelError:
+        # Of one station, or too large for the model: no reason not to draw the rest.
+        return "", ()
+    far = [of for flow, of in zip(topology.flows, found, strict=True) if len(flow.hops) > 1]
+    if not far:
+        return "", ()
+    least = min(far, key=lambda of: of.rate_bps)
+    return least.flow, tuple(domains.members(domains.links.index(least.centre)))
