@@ -123,6 +123,8 @@ class Network:
         largest = max((flow["packet_bytes"] for flow in self._flows), default=0)
         self.segment_bytes = max(1, largest - TCP_IP_BYTES)
         """Payload of the largest packets, which λ counts."""
+        self._known: tuple[dict[tuple[str, str], _Hop], Topology] | None = None
+        """What was made of the links when they were last seen: mostly they are what they were."""
 
     def route(self, flow: str) -> tuple[str, ...]:
         """Return the stations that a flow passes."""
@@ -144,9 +146,11 @@ class Network:
             )
         }
         hops = self._hops(now)
+        if self._known is None or self._known[0] != hops:
+            self._known = hops, self._topology(hops)
         return Observation(
             time_s=now["now_s"],
-            topology=self._topology(hops),
+            topology=self._known[1],
             active=frozenset(active),
             rates_bps=rates_bps,
             busy=busy,

@@ -20,6 +20,8 @@ def changes(before: Topology | None, now: Topology) -> tuple[str, ...]:
     >>> changes(chain(2), chain(2, 5.5e6))
     ('n0 -> n1 has 5.50 Mb/s, no longer 11.00 Mb/s', 'n1 -> n2 has 5.50 Mb/s, no longer 11.00 Mb/s')
     """
+    if before is now:
+        return ()
     old = {} if before is None else {flow.name: flow for flow in before.flows}
     told = [*_flows(old, now)]
     if before is not None:

@@ -34,7 +34,7 @@ from airqueue.models.collision_domain import ALIKE, SATURATED, Bottleneck, Colli
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_allocation import STRATEGIES
 from airqueue.models.mesh_exchange import MeshExchange
-from airqueue.models.mesh_topology import Link, Topology, check_known
+from airqueue.models.mesh_topology import Flow, Link, Topology, check_known
 from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.virtual_queues import SOURCES, FlowBuffers, MeshBuffers, sized_queues
 from airqueue.sizing.mesh_air import CarriedAir
@@ -169,6 +169,8 @@ class Controller:
         self._time_s = -math.inf
         self._sent_s: dict[str, float] = {}
         """When each flow was last seen to send."""
+        self._part: tuple[Topology, tuple[Flow, ...], Topology | None] | None = None
+        """The topology that was seen last, its active flows, and its part with these."""
         self._domains: CollisionDomains | None = None
         """Of what was sized last; None where no flow was active."""
         self._due_s = -math.inf
@@ -228,7 +230,10 @@ class Controller:
             if seen.time_s - self._sent_s.get(flow.name, -math.inf) <= self.policy.idle_s
             or flow.name in seen.active
         )
-        return replace(seen.topology, flows=flows) if flows else None
+        if self._part is None or self._part[0] is not seen.topology or self._part[1] != flows:
+            mesh = replace(seen.topology, flows=flows) if flows else None
+            self._part = seen.topology, flows, mesh
+        return self._part[2]
 
     def _release(self, time_s: float) -> Decision | None:
         """Release all queues, as no flow is active."""
