@@ -78,14 +78,11 @@ impl Network {
     ///
     /// If it is not there; so it is when [`NetworkSpec::changes`] could have it.
     pub fn change(&mut self, change: Change) {
-        let (radio, queue) = (&mut self.radio.model, &mut self.radio.queue);
         match change {
-            Change::Rate { radio: flow, rate } => radio.set_rate(flow as u32, rate),
-            Change::Limit { station, category, limit } => {
-                radio.set_limit(station, category, limit, queue);
-            }
-            Change::FlowLimit { radio: flow, limit } => {
-                let apart = radio.set_flow_limit(flow as u32, limit, queue);
+            Change::Rate { radio, rate } => self.radio.model.set_rate(radio as u32, rate),
+            Change::Limit { station, category, limit } => self.set_limit(station, category, limit),
+            Change::FlowLimit { radio, limit } => {
+                let apart = self.set_flow_limit(radio, limit);
                 assert!(apart, "the flow has no queue for itself");
             }
         }
