@@ -26,6 +26,13 @@ def small(**more) -> Scenario:
     return cell("802.11b", stations=3, duration="200 ms", overrides={"warm_up": "50 ms", **more})
 
 
+def shortened(path: Path, **times: str) -> Scenario:
+    """An example's scenario for a moment; what changes during the run changes during that one too."""
+    changes = tomllib.loads(path.read_text("utf-8")).get("changes", [])
+    sooner = {f"changes.{at}.at": "100 ms" for at in range(len(changes))}
+    return Scenario.from_toml(path, {**SHORT, **sooner, **times})
+
+
 # ---- what a scenario is
 
 
@@ -54,11 +61,8 @@ def test_numpy_values_are_plain_numbers():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run_and_satisfy_the_schema(path):
     validator = jsonschema.Draft202012Validator(schema())
-    description = tomllib.loads(path.read_text("utf-8"))
-    validator.validate(description)
-    # What changes during the run changes during the short one too.
-    sooner = {f"changes.{at}.at": "100 ms" for at in range(len(description.get("changes", [])))}
-    results = Scenario.from_toml(path, SHORT | sooner).simulate(replications=1)
+    validator.validate(tomllib.loads(path.read_text("utf-8")))
+    results = shortened(path).simulate(replications=1)
     assert results.summary["medium"]["throughput_bps"]["mean"] > 0
 
 
@@ -180,7 +184,7 @@ def test_a_cell_has_three_directions():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_number_of_workers_changes_no_byte(path):
-    scenario = Scenario.from_toml(path, SHORT)
+    scenario = shortened(path)
     one, three = (scenario.simulate(7, 4, workers).to_text() for workers in (1, 3))
     assert one == three
 
@@ -238,8 +242,7 @@ def test_what_fits_is_delivered_at_the_rate_at_which_it_is_offered():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_packet_is_accounted_for(path):
-    scenario = Scenario.from_toml(path, {"duration": "1 s", "warm_up": "0 s"})
-    flows = scenario.simulate(replications=2).flows
+    flows = shortened(path, duration="1 s", warm_up="0 s").simulate(replications=2).flows
     ends = ("delivered", "queue_drops", "given_up", "under_way")
     accounted = sum(flows[f"{end}_packets"] for end in ends)
     assert (flows["offered_packets"] == accounted).all()
