@@ -154,4 +154,7 @@ fn settings_of_shared_buffers_are_checked() {
         assert!(error.starts_with(part), "{error}");
     }
     buffers(json!({"allocation": "optimum", "rounding": "best"})).unwrap();
+    let silent = chain(json!({"buffers": {}, "flows": []}));
+    let error = Scenario::from_json(&silent.to_string()).unwrap_err().to_string();
+    assert!(error.starts_with("buffers: no flow goes over the air"), "{error}");
 }

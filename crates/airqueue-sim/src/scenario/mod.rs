@@ -122,6 +122,9 @@ impl Scenario {
             let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
             (made, changes)
         };
+        if buffers.is_some() && hops.is_empty() {
+            return error::wrong("buffers", "no flow goes over the air; leave the table out");
+        }
         let wires = nodes.wires;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
