@@ -3,12 +3,13 @@ Network* says: much less delay for little goodput, drops near the source, limits
 """
 
 import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from airqueue.simulate import Recorders, Results, Scenario
+from airqueue.simulate import Recorders, Results, Scenario, mesh
 
 NODES = [f"n{i}" for i in range(5)]
 
@@ -77,6 +78,63 @@ def test_weighted_buffers_drop_at_the_relay_next_to_the_source() -> None:
     assert weighted[1] > 0.7
     # The later the drop, the more air it has cost.
     assert sum(equal[2:]) > 2 * sum(weighted[2:])
+
+
+SET_UP = {
+    "warm_up": "20 s",
+    "phy.control_rate": "1 Mb/s",
+    "tcp.window": "1000 packets",
+    "tcp.mss": "1460 B",
+}
+
+
+def worst_of_calls(results: Results, figure: str) -> float:
+    """Return the largest mean of a figure among calls."""
+    flows = results.summary["flows"]
+    return max(float(of[figure]["mean"]) for name, of in flows.items() if "call" in name)
+
+
+def of_connections(results: Results, figure: str) -> float:
+    """Return the mean of a figure over all connections."""
+    return float(np.mean([of[figure]["mean"] for of in results.summary["connections"].values()]))
+
+
+APART = {"queue.discipline": "drr", "buffers.queues": "flow"}
+TOGETHER = {"buffers.queues": "node"}
+
+
+def usual_and_sized(
+    shape: Callable[..., Scenario], shared: dict[str, str], *, calls: bool
+) -> Iterator[Results]:
+    """Yield 50 packets everywhere, and shared buffers."""
+    for more in ({}, shared):
+        scenario = shape(
+            rate="11 Mb/s",
+            behaviour="ns2",
+            duration="100 s",
+            calls=calls,
+            flow={"source": "tcp", "start_spread": "1 s"},
+            overrides=SET_UP | more,
+        )
+        yield scenario.simulate(seed=3, replications=4)
+
+
+@pytest.mark.parametrize(("shape", "shared"), [(mesh.parking_lot, APART), (mesh.cross, TOGETHER)])
+def test_many_flows_wait_a_fifth_for_a_tenth_of_the_goodput(
+    shape: Callable[..., Scenario], shared: dict[str, str]
+) -> None:
+    """Tables 6 and 8: queues for each flow where flows meet, one for all where each has its arm."""
+    usual, sized = usual_and_sized(shape, shared, calls=False)
+    assert of_connections(sized, "goodput_bps") >= 0.9 * of_connections(usual, "goodput_bps")
+    assert of_connections(usual, "rtt_mean_s") >= 5 * of_connections(sized, "rtt_mean_s")
+
+
+@pytest.mark.parametrize("shape", [mesh.parking_lot, mesh.cross])
+def test_calls_beside_files_wait_no_longer_than_people_bear(shape: Callable[..., Scenario]) -> None:
+    """Tables 7 and 9: less than 150 ms; and what does not slow down for losses loses nothing."""
+    usual, sized = usual_and_sized(shape, APART, calls=True)
+    assert worst_of_calls(usual, "delay_mean_s") > 0.15 > worst_of_calls(sized, "delay_mean_s")
+    assert worst_of_calls(sized, "loss_ratio") < 0.02
 
 
 SLOW = {"link": ["n1", "n2"], "rate": "2 Mb/s"}

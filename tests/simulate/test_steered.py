@@ -55,10 +55,18 @@ SHORT = """
 name = "short"
 from = "n3"
 to = "n4"
-source = "cbr"
-rate = "50 kb/s"
+source = "tcp"
+tcp = {window = "2 packets"}
 start = "1600 ms"
 stop = "3 s"
+"""
+CALL = """
+[[flows]]
+name = "call"
+from = "n1"
+to = "n4"
+via = ["n2", "n3"]
+source = "voice"
 """
 SLOWER = """
 [[changes]]

@@ -137,7 +137,7 @@ class Network:
         for flow, then, of in zip(self._flows, before["flows"], now["flows"], strict=True):
             delivered = of["delivered_bytes"] - then["delivered_bytes"]
             rates_bps[flow["name"]] = 8.0 * delivered / elapsed_s
-            if delivered or of["under_way_packets"]:
+            if _is_answered(of) and (delivered or of["under_way_packets"]):
                 active.add(flow["name"])
         busy = {
             station: min(1.0, (to_s - from_s) / elapsed_s)
@@ -186,6 +186,12 @@ class Network:
                 for flow in self._flows
             ),
         )
+
+
+def _is_answered(flow: Mapping[str, Any]) -> bool:
+    """Whether TCP governs a flow: B is what its window needs, and a call that is not held back by
+    losses would only lose packets in a small queue."""
+    return any(hop["ack_s"] > 0 for hop in flow["hops"])
 
 
 @dataclass(frozen=True, slots=True)

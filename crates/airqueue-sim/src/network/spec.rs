@@ -126,6 +126,14 @@ pub struct FlowSpec {
     pub spread: Span,
 }
 
+impl FlowSpec {
+    /// Whether TCP governs it, and some of its way is over the air.
+    pub fn is_tcp_on_air(&self) -> bool {
+        let on_air = |hop: &Hop| matches!(hop, Hop::Radio(_));
+        matches!(self.traffic, Traffic::Tcp(_)) && self.route.iter().any(on_air)
+    }
+}
+
 /// A network.
 #[derive(Clone, Debug)]
 pub struct NetworkSpec {

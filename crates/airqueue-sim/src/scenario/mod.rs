@@ -42,7 +42,7 @@ pub use schema::schema;
 pub use shaped::shaped_queue;
 pub use watch::Watch;
 
-use crate::network::{Hop, NetworkSpec};
+use crate::network::{FlowSpec, Hop, NetworkSpec};
 use crate::wlan::WlanSpec;
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
@@ -122,8 +122,9 @@ impl Scenario {
             let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
             (made, changes)
         };
-        if buffers.is_some() && hops.is_empty() {
-            return error::wrong("buffers", "no flow goes over the air; leave the table out");
+        if buffers.is_some() && !flows.iter().any(FlowSpec::is_tcp_on_air) {
+            let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
+            return error::wrong("buffers", problem);
         }
         let wires = nodes.wires;
         let Medium { reach, capture, errors, noise_w, places } = medium;
