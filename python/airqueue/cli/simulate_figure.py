@@ -22,15 +22,27 @@ _PANELS: Final = (
 """Kind, figure, title and label."""
 
 
+def file_format(path: str, what: str) -> str:
+    """Return the format that a file's suffix says; raises ScenarioError where that is none."""
+    found = Path(path).suffix.removeprefix(".").lower()
+    if found not in FORMATS:
+        kinds = text.listed([kind.upper() for kind in FORMATS], "or")
+        raise ScenarioError(f"{path}: a {what} is {kinds}; call the file for example {what}.svg")
+    return found
+
+
+def about(results: Results) -> str:
+    """Return what a picture's figures come from."""
+    count = text.plural(len(results.runs), "replication")
+    return f"{count} of {results.duration_s:g} s, seed {results.seed}"
+
+
 class Picture:
     """A picture in the format of its file's suffix; raises ScenarioError where that is none."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._format = Path(path).suffix.removeprefix(".").lower()
-        if self._format not in FORMATS:
-            kinds = text.listed([kind.upper() for kind in FORMATS], "or")
-            raise ScenarioError(f"{path}: a plot is {kinds}; call the file for example cell.svg")
+        self._format = file_format(path, "plot")
 
     def draw(self, name: str, results: Results) -> bytes:
         """Return the file: a panel for each figure that anything has."""
@@ -39,9 +51,8 @@ class Picture:
             for kind, figure, title, label in _PANELS
             if (panel := _panel(results.summary[kind], kind, figure, title, label)) is not None
         ]
-        count = text.plural(len(results.runs), "replication")
-        about = f"{count} of {results.duration_s:g} s, seed {results.seed}"
-        return draw(panels, self._format, title=f"airqueue simulate {name}", description=about)
+        title = f"airqueue simulate {name}"
+        return draw(panels, self._format, title=title, description=about(results))
 
 
 def _panel(

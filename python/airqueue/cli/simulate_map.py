@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 from airqueue import text
+from airqueue.cli.simulate_figure import about, file_format
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_topology import Link as MeshLink
 from airqueue.plots.network import Link, Network, Node, Way, circle, draw
-from airqueue.plots.parts import FORMATS
-from airqueue.simulate import Results, Scenario, ScenarioError
+from airqueue.simulate import Results, Scenario
 from airqueue.simulate.results import Summary
 from airqueue.simulate.steered import Network as Layout
 from airqueue.simulate.tables import LIMITS
@@ -27,17 +26,12 @@ class Map:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._format = Path(path).suffix.removeprefix(".").lower()
-        if self._format not in FORMATS:
-            kinds = text.listed([kind.upper() for kind in FORMATS], "or")
-            raise ScenarioError(f"{path}: a map is {kinds}; call the file for example mesh.svg")
+        self._format = file_format(path, "map")
 
     def draw(self, name: str, scenario: Scenario, results: Results) -> bytes:
         """Return the file: stations, links and flows, with means over the replications."""
-        count = text.plural(len(results.runs), "replication")
-        about = f"{name}: {count} of {results.duration_s:g} s, seed {results.seed}"
-        title = f"airqueue simulate {name}"
-        return draw(_network(scenario, results), self._format, title=title, description=about)
+        title, said = f"airqueue simulate {name}", f"{name}: {about(results)}"
+        return draw(_network(scenario, results), self._format, title=title, description=said)
 
 
 def _network(scenario: Scenario, results: Results) -> Network:
