@@ -19,6 +19,11 @@ struct Outstanding {
 }
 
 impl RoundTrips {
+    /// Nothing is outstanding any more. The room for segments stays: another connection needs it.
+    pub(super) fn forget(&mut self) {
+        self.outstanding.clear();
+    }
+
     /// A new segment, behind all others, leaves.
     pub(super) fn on_new(&mut self, end: u64, now: Time) {
         self.outstanding.push_back(Outstanding { end, sent: Some(now) });

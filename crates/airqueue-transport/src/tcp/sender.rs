@@ -83,7 +83,9 @@ impl Sender {
 
     /// Becomes the sending end of another connection of the same kind.
     pub fn restart(&mut self) {
-        *self = Sender::of(&self.spec);
+        let mut round_trips = std::mem::take(&mut self.round_trips);
+        round_trips.forget();
+        *self = Sender { round_trips, ..Sender::of(&self.spec) };
     }
 
     fn of(spec: &TcpSpec) -> Sender {
