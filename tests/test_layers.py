@@ -110,6 +110,7 @@ MAY_IMPORT = {
     "models": {"models"},
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "sizing", "models"},
+    "runs": {"runs", "simulate", "models", "measure"},
     "plots": {"plots"},
     "linux": {"linux", "measure"},
     "report": {"report", "measure"},

@@ -30,6 +30,7 @@ _MENDABLE = (
     ("airqueue.models.errors", "ModelError"),
     ("airqueue.simulate.errors", "ScenarioError"),
     ("airqueue.simulate.errors", "ResultsError"),
+    ("airqueue.runs.errors", "RunError"),
 )
 
 

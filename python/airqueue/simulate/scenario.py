@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,6 +145,21 @@ class Scenario:
         with Directory.opened(out, self._description, seed, force=force) as directory:
             return self._carry_out(order, directory)
 
+    def replicate(self, seed: int = 1, replication: int = 0) -> dict[str, Any]:
+        """Simulate one replication, and return its figures as `Results.runs` has them.
+
+        They are the same whether it is simulated alone or among others. Raises ScenarioError for
+        arguments that make no sense, KeyboardInterrupt on Ctrl-C.
+        """
+        check_whole("seed", seed, 0, MOST_SEED)
+        check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
+        order = _Order(seed, 1, 1, None, Recorders())
+        texts, interrupted = self._replications(order, [replication]).run()
+        if interrupted:
+            raise KeyboardInterrupt
+        figures: dict[str, Any] = json.loads(texts[replication])
+        return figures
+
     def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""
         there: dict[int, dict[str, Any]] = {}
@@ -154,18 +169,7 @@ class Scenario:
             missing = directory.missing(there, order.replications, order.recorders)
             if missing:
                 directory.begin_session(order.replications)
-        crew = Replications(
-            self._native,
-            order.seed,
-            missing,
-            order.workers,
-            order.recorders,
-            # ns-2's limits count the frame that the MAC holds.
-            counts_sent=self._description.get("behaviour") == "ns2",
-            kept=order.replications - len(missing),
-            on_progress=order.on_progress,
-            on_finished=None if directory is None else directory.keep,
-        )
+        crew = self._replications(order, missing, directory)
         texts, interrupted = crew.run()
         new = {replication: json.loads(text) for replication, text in texts.items()}
         runs = dict(sorted({**there, **new}.items()))
@@ -179,6 +183,23 @@ class Scenario:
         if interrupted:
             raise Interrupted(results)
         return results
+
+    def _replications(
+        self, order: _Order, missing: Sequence[int], directory: Directory | None = None
+    ) -> Replications:
+        """Return the replications ``missing``, ready to run; the directory keeps what finishes."""
+        return Replications(
+            self._native,
+            order.seed,
+            missing,
+            order.workers,
+            order.recorders,
+            # ns-2's limits count the frame that the MAC holds.
+            counts_sent=self._description.get("behaviour") == "ns2",
+            kept=order.replications - len(missing),
+            on_progress=order.on_progress,
+            on_finished=None if directory is None else directory.keep,
+        )
 
 
 @dataclass(frozen=True, slots=True)

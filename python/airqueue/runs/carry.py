@@ -1,0 +1,168 @@
+"""Carrying out work: what is kept already is not done again, and what finishes is kept at once."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from airqueue.runs.crew import Crew, Team
+from airqueue.runs.local import Local
+from airqueue.runs.store import Store
+from airqueue.runs.work import Work
+
+_REFRESH_S: Final = 0.25
+"""How often progress is told."""
+
+Further: TypeAlias = Callable[[Work, Any], Iterable[Work]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far all work together is."""
+
+    finished: int
+    """Pieces, kept ones included."""
+    pieces: int
+    kept: int
+    """Of those that finished, how many were there before."""
+    fraction: float
+    """Of all work by its weight, 0 to 1."""
+    time_left_s: float | None
+    """On the wall clock; None until something has been done."""
+
+
+def carry_out(
+    works: Iterable[Work],
+    store: Store | None = None,
+    crew: Crew | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    further: Further | None = None,
+) -> Mapping[str, Any]:
+    """Carry out work and return its results by key, the same whoever the crew is.
+
+    ``store``: where results are kept; what it has is not done again (None: nothing is kept).
+    ``crew``: who does it (None: as many local processes as there are cores). ``further`` is called
+    once with each piece of work and its result, kept ones too, and returns more work that follows
+    from it. Heavy pieces begin first. Raises WorkError that names a piece that failed, CrewError,
+    OSError where a result cannot be written, and lets KeyboardInterrupt through: each time all work
+    under way is stopped, and what had finished is kept.
+    """
+    with (crew or Local()).opened() as team:
+        effort = _Effort(team, store, on_progress, further)
+        effort.take(works)
+        while effort.waiting:
+            finished = team.collect(_REFRESH_S)
+            for work, result in finished:
+                effort.finish(work, result)
+            effort.tell()
+    return effort.results
+
+
+class _Effort:
+    """What is to be done, and how much of it is."""
+
+    def __init__(
+        self,
+        team: Team,
+        store: Store | None,
+        on_progress: Callable[[Progress], None] | None,
+        further: Further | None,
+    ) -> None:
+        self._team = team
+        self._store = store
+        self._tell = on_progress
+        self._further = further
+        self._works: dict[str, Work] = {}
+        self._results: dict[str, Any] = {}
+        self._began = time.monotonic()
+        self._weight = 0.0
+        self._kept = 0
+        self._kept_weight = 0.0
+        self._done_weight = 0.0
+        self.waiting = 0
+        """Pieces that have been submitted and have not finished."""
+
+    @property
+    def results(self) -> Mapping[str, Any]:
+        """The results by key, in the order in which the work came."""
+        if self._store is None:
+            return {key: self._results[key] for key in self._works}
+        return _Kept(self._store, self._works)
+
+    def take(self, works: Iterable[Work]) -> None:
+        """Submit work that is not known yet, and what follows from that which is kept."""
+        new: list[Work] = []
+        todo = deque(works)
+        while todo:
+            work = todo.popleft()
+            if work.key in self._works:
+                continue
+            self._works[work.key] = work
+            self._weight += work.weight
+            try:
+                result = self._read(work)
+            except KeyError:
+                new.append(work)
+                continue
+            self._kept += 1
+            self._kept_weight += work.weight
+            todo.extend(self._followers(work, result))
+        self.waiting += len(new)
+        for work in sorted(new, key=lambda each: -each.weight):
+            self._team.submit(work)
+        self.tell()
+
+    def finish(self, work: Work, result: Any) -> None:
+        """Keep a result, and submit what follows from it."""
+        if self._store is None:
+            self._results[work.key] = result
+        else:
+            self._store.write(work, result)
+        self.waiting -= 1
+        self._done_weight += work.weight
+        self.take(self._followers(work, result))
+
+    def tell(self) -> None:
+        """Say how far it is."""
+        if self._tell is None or not self._works:
+            return
+        total, done = self._weight, self._done_weight
+        left = max(total - self._kept_weight - done, 0.0)
+        elapsed = time.monotonic() - self._began
+        pieces = len(self._works)
+        progress = Progress(
+            finished=pieces - self.waiting,
+            pieces=pieces,
+            kept=self._kept,
+            fraction=1.0 if self.waiting == 0 else min((self._kept_weight + done) / total, 1.0),
+            time_left_s=elapsed * left / done if done > 0 else None,
+        )
+        self._tell(progress)
+
+    def _read(self, work: Work) -> Any:
+        if self._store is None:
+            raise KeyError(work.key)
+        return self._store.read(work)
+
+    def _followers(self, work: Work, result: Any) -> Iterable[Work]:
+        return () if self._further is None else self._further(work, result)
+
+
+class _Kept(Mapping[str, Any]):
+    """Results that stay on disk until they are asked for: together they may be large."""
+
+    def __init__(self, store: Store, works: Mapping[str, Work]) -> None:
+        self._store = store
+        self._works = works
+
+    def __getitem__(self, key: str) -> Any:
+        return self._store.read(self._works[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._works)
+
+    def __len__(self) -> int:
+        return len(self._works)

@@ -1,0 +1,29 @@
+"""What everyone who carries out work can do: local processes, or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from airqueue.runs.work import Work
+
+
+class Team(Protocol):
+    """A crew at work."""
+
+    def submit(self, work: Work) -> None:
+        """Take a piece of work; it begins when somebody is free."""
+
+    def collect(self, timeout_s: float) -> Sequence[tuple[Work, Any]]:
+        """Return what finished since the last call, after waiting so long for the first of it.
+
+        Raises WorkError for work that failed, and CrewError if nobody can work any more.
+        """
+
+
+class Crew(Protocol):
+    """Who carries out work; the results are the same whoever it is."""
+
+    def opened(self) -> AbstractContextManager[Team]:
+        """Call them together; the end of the context stops all work in a moment."""

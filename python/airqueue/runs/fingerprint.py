@@ -1,0 +1,39 @@
+"""Digests of the code that a result comes from, so that a result of other code is not taken for it.
+
+The files are read once in a process: what is edited afterwards is not what this process runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import airqueue
+from airqueue.runs.errors import RunError
+
+
+@functools.cache
+def fingerprint(parts: frozenset[str]) -> str:
+    """Return a digest of the version, the native extension and these packages and modules.
+
+    ``parts``: their full names, as ``airqueue.models``.
+    """
+    digests = [f"{part} {_digest(part)}" for part in sorted({"airqueue._native", *parts})]
+    return hashlib.sha256("\n".join([airqueue.__version__, *digests]).encode()).hexdigest()
+
+
+@functools.cache
+def _digest(name: str) -> str:
+    """Return the digest of a module's file, or of all sources of a package."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise RunError(f"there is no module {name}, which work depends on; install airqueue again")
+    origin = Path(spec.origin)
+    package = spec.submodule_search_locations is not None
+    digest = hashlib.sha256()
+    for path in sorted(origin.parent.rglob("*.py")) if package else [origin]:
+        digest.update(f"{path.relative_to(origin.parent).as_posix()}\n".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

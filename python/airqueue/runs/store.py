@@ -1,0 +1,59 @@
+"""Results on disk: one file for each piece of work, named by its key."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import airqueue
+from airqueue.files import write_atomically
+from airqueue.runs.work import Work
+
+FORMAT: Final = "airqueue-run"
+VERSION: Final = 1
+
+
+class Store:
+    """A directory of results. Several processes may use it at the same time.
+
+    A file appears whole or not at all, so that a process that is killed loses nothing but the work
+    under way. A file that is not ours, or damaged, counts as missing and is written anew.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def read(self, work: Work) -> Any:
+        """Return the result of a piece of work; raises KeyError where there is none."""
+        try:
+            there = json.loads(self._file(work.key).read_bytes())
+        except (OSError, ValueError) as error:
+            raise KeyError(work.key) from error
+        expected = {"format": FORMAT, "version": VERSION, "key": work.key}
+        if not isinstance(there, dict) or not (expected.items() <= there.items()):
+            raise KeyError(work.key)
+        try:
+            return there["result"]
+        except KeyError:
+            raise KeyError(work.key) from None
+
+    def write(self, work: Work, result: Any) -> None:
+        """Keep a result, with all that it is computed from beside it. Raises OSError."""
+        file = self._file(work.key)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "key": work.key,
+            "airqueue": airqueue.__version__,
+            "kind": work.kind,
+            "inputs": work.inputs,
+            "result": result,
+        }
+        write_atomically(file, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def _file(self, key: str) -> Path:
+        # Not all in one directory: there may be a hundred thousand.
+        return self.path / key[:2] / f"{key}.json"
