@@ -16,7 +16,8 @@ from airqueue.papers.claim import PAPERS, Claim
 from airqueue.papers.item import Budget, Item, Paper, Run
 from airqueue.papers.picture import Picture
 from airqueue.papers.verdict import Record, judge
-from airqueue.runs import Crew, Progress, Store, carry_out
+from airqueue.runs import Progress, Store, carry_out
+from airqueue.runs.crew import Crew
 
 
 class UnknownItemError(ValueError):

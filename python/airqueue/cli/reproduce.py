@@ -1,0 +1,134 @@
+"""`airqueue reproduce`: the tables and figures of the five papers, beside what we find."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from airqueue.cli import reproduce_tables
+from airqueue.cli.common import json_option, stdout
+from airqueue.cli.progress import Display
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure.events import Event
+from airqueue.papers.document import to_text
+from airqueue.papers.item import Budget
+from airqueue.papers.reproduction import Chosen, Reproduced, choose, reproduce
+from airqueue.runs import Local, Progress, Store
+
+
+@click.command("reproduce", short_help="Rebuild the tables and figures of five papers.")
+@click.argument("names", metavar="[PAPER[.ITEM]]...", nargs=-1)
+@click.option(
+    "--budget",
+    type=click.Choice([each.value for each in Budget]),
+    default=Budget.QUICK.value,
+    show_default=True,
+    help="How long all papers may take on two cores: 5 or 45 minutes.",
+)
+@click.option(
+    "--out",
+    "out_path",
+    metavar="DIR",
+    help="Write the report there: DIR/index.html, figures, scenario files, claims.json. Finished "
+    "runs are kept in DIR/runs; without --out in the user's cache.",
+)
+@json_option
+@click.option("--list", "only_list", is_flag=True, help="List the items, and run nothing.")
+@click.option(
+    "--real",
+    is_flag=True,
+    help="Run what needs a real kernel and real time too, such as the Host AP: it says how long.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    help="Runs at the same time; without it as many as there are cores.",
+)
+def reproduce_command(
+    *,
+    names: tuple[str, ...],
+    budget: str,
+    out_path: str | None,
+    json_path: str | None,
+    only_list: bool,
+    real: bool,
+    workers: int | None,
+) -> None:
+    """Run what stands behind each table and figure, and say of each claim whether it holds.
+
+    \b
+    Examples:
+      airqueue reproduce --list
+      airqueue reproduce mesh.table3 rdqm
+      airqueue reproduce --budget full --out report
+      airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
+
+    Without names: all papers. Finished runs are kept, so that the same command goes on where one
+    was broken off, and only what a changed input or program concerns is run again.
+    docs/reproduction.md says what the verdicts mean.
+    """
+    chosen = choose(names)
+    if only_list:
+        reproduce_tables.show_items(stdout(), chosen)
+        return
+    if json_path not in (None, "-"):
+        check_writable(str(json_path))
+    chosen = [each for each in chosen if real or not each.item.real]
+    reproduced = _run(chosen, Budget(budget), out_path, workers)
+    _emit(reproduced, Budget(budget), out_path, json_path)
+
+
+def _run(
+    chosen: Sequence[Chosen], budget: Budget, out_path: str | None, workers: int | None
+) -> list[Reproduced]:
+    """Carry out the runs, with progress on a terminal."""
+    store = Store(_kept_at(out_path))
+    display = None
+    with ExitStack() as stack:
+
+        def show(progress: Progress) -> None:
+            nonlocal display
+            if sys.stderr.isatty():
+                display = display or stack.enter_context(Display())
+                display.on_event(_event(progress))
+
+        return reproduce(chosen, budget, store, Local(workers), show)
+
+
+def _kept_at(out_path: str | None) -> Path:
+    """Return where runs are kept: below the report, or where the XDG specification puts caches."""
+    if out_path is not None:
+        return Path(out_path) / "runs"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "airqueue" / "runs"
+
+
+def _event(progress: Progress) -> Event:
+    before = f", {progress.kept} from before" if progress.kept else ""
+    return Event(
+        phase="reproduction",
+        message=f"{progress.finished} of {progress.pieces} runs{before}",
+        fraction=progress.fraction,
+        time_left_s=progress.time_left_s,
+    )
+
+
+def _emit(
+    reproduced: Sequence[Reproduced], budget: Budget, out_path: str | None, json_path: str | None
+) -> None:
+    content = to_text(reproduced, budget)
+    if out_path is not None:
+        write_atomically(Path(out_path) / "claims.json", content)
+    if json_path == "-":
+        click.echo(content, nl=False)
+        return
+    if json_path is not None:
+        write_atomically(json_path, content)
+    reproduce_tables.show(stdout(), reproduced)
+    if out_path is not None:
+        click.echo(f"{Path(out_path) / 'claims.json'} has all of it.")
