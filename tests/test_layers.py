@@ -111,9 +111,10 @@ MAY_IMPORT = {
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "sizing", "models"},
     "runs": {"runs", "simulate", "models", "measure"},
-    "plots": {"plots"},
+    "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
+    "plots": {"plots", "papers"},
     "linux": {"linux", "measure"},
-    "report": {"report", "measure"},
+    "report": {"report", "measure", "papers", "plots", "simulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"
 

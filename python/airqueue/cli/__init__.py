@@ -26,11 +26,6 @@ _COMMANDS = {
         "simulate",
         "Simulate a network of 802.11 stations.",
     ),
-    "reproduce": (
-        "airqueue.cli.reproduce",
-        "reproduce_command",
-        "Rebuild the tables and figures of five papers.",
-    ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
 }
 
