@@ -7,12 +7,14 @@
 """
 
 from airqueue.runs.carry import Progress, carry_out
+from airqueue.runs.cluster import Cluster
 from airqueue.runs.errors import CrewError, RunError, WorkError
 from airqueue.runs.local import Local
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
 
 __all__ = [
+    "Cluster",
     "CrewError",
     "Local",
     "Progress",

@@ -1,0 +1,179 @@
+"""Work on a Dask cluster. A worker that dies loses nothing: others get its work."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import queue
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import airqueue
+from airqueue.runs import perform
+from airqueue.runs.errors import CrewError, RunError, WorkError
+from airqueue.runs.work import Work
+
+_CONNECT_S: Final = 10.0
+_PATIENCE_S: Final = 60.0
+"""How long there may be no worker at all."""
+_CHECK_S: Final = 5.0
+"""How often it is asked whether there is any."""
+_INSTALL: Final = "pip install 'airqueue[cluster]'"
+
+
+class Cluster:
+    """The workers of a Dask scheduler, as ``tcp://HOST:8786``.
+
+    Each must have the same airqueue as this process. They are found when work begins: CrewError then
+    says what is wrong with the address, the scheduler or a worker.
+    """
+
+    def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
+        """Name a scheduler; patience_s: how long it may be without any worker."""
+        self._address = address
+        self._patience_s = patience_s
+
+    @contextmanager
+    def opened(self) -> Iterator[ClusterTeam]:
+        """Connect to the scheduler; the end of the context takes back what has not begun."""
+        client = _connected(self._address)
+        team = ClusterTeam(client, self._address, self._patience_s)
+        try:
+            _check_versions(client)
+            yield team
+        finally:
+            team.stop()
+
+
+class ClusterTeam:
+    """Workers of a cluster at work."""
+
+    def __init__(self, client: Any, address: str, patience_s: float) -> None:
+        self._client = client
+        self._address = address
+        self._patience_s = patience_s
+        self._works: dict[Any, Work] = {}
+        """By future, of what has not been collected."""
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._error: RunError | None = None
+        self._seen = time.monotonic()
+        """When there was a worker last."""
+        self._next_check = self._seen + min(_CHECK_S, patience_s)
+
+    def submit(self, work: Work) -> None:
+        """Hand a piece of work to the scheduler."""
+        key = f"airqueue-{work.key}"
+        future = self._client.submit(perform_on_worker, perform.request(work), key=key)
+        self._works[future] = work
+        future.add_done_callback(self._done.put)
+
+    def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
+        """Return what finished; raises WorkError or CrewError."""
+        finished: list[tuple[Work, Any]] = []
+        for future in self._finished_futures(timeout_s):
+            work = self._works.pop(future)
+            try:
+                finished.append((work, self._result(work, future)))
+            except RunError as error:
+                self._error = error
+        if self._error is not None and not finished:
+            raise self._error
+        return finished  # what finished is kept before an error is raised by the next call
+
+    def _finished_futures(self, timeout_s: float) -> list[Any]:
+        if self._error is not None:
+            return []
+        try:
+            futures = [self._done.get(timeout=timeout_s)]
+        except queue.Empty:
+            self._check_alive()
+            return []
+        while not self._done.empty():
+            futures.append(self._done.get_nowait())
+        return futures
+
+    def stop(self) -> None:
+        """Take back what has not begun, and leave."""
+        if self._client.status == "running":
+            self._client.cancel(list(self._works), force=True)
+        self._client.close()
+
+    def _result(self, work: Work, future: Any) -> Any:
+        try:
+            line, who = future.result()
+        except Exception as error:
+            raise self._failure(work, error) from error
+        return perform.answer(work, line, f"the worker {who}")
+
+    def _failure(self, work: Work, error: Exception) -> RunError:
+        """Return what an error of the cluster, not of the work, means."""
+        name = type(error).__name__
+        if name == "KilledWorker":
+            return WorkError(work, "several workers that were at it died; is there enough memory?")
+        if isinstance(error, ImportError | AttributeError):
+            version = airqueue.__version__
+            return CrewError(f"a worker cannot load airqueue {version}: {error}; install it there")
+        if self._client.status != "running":
+            return self._gone()
+        return CrewError(f"the cluster at {self._address} failed: {name}: {error}")
+
+    def _check_alive(self) -> None:
+        """Raise CrewError if the scheduler is gone, or has been without workers for too long."""
+        now = time.monotonic()
+        if now < self._next_check:
+            return
+        self._next_check = now + _CHECK_S
+        try:
+            workers = len(self._client.scheduler_info()["workers"])
+        except (OSError, ValueError) as error:
+            raise self._gone() from error
+        if self._client.status != "running":
+            raise self._gone()
+        if workers:
+            self._seen = now
+        elif now - self._seen > self._patience_s:
+            raise CrewError(
+                f"the scheduler at {self._address} has no worker; start some, as with "
+                f"'dask worker {self._address}'"
+            )
+
+    def _gone(self) -> CrewError:
+        return CrewError(f"the scheduler at {self._address} is gone; what had finished is kept")
+
+
+def perform_on_worker(line: str) -> tuple[str, str]:
+    """Carry out a request on a worker; return the answer and the worker's address."""
+    from distributed import get_worker  # noqa: PLC0415 - an optional dependency
+
+    return perform.perform(line), get_worker().address
+
+
+def _connected(address: str) -> Any:
+    try:
+        import distributed  # noqa: PLC0415 - an optional dependency
+    except ImportError as error:
+        raise CrewError(f"a cluster needs dask.distributed: {_INSTALL}") from error
+    # What becomes of workers is told here in sentences.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise CrewError(
+            f"no Dask scheduler at {address!r}: expected tcp://HOST:PORT, the address that "
+            f"'dask scheduler' prints ({type(error).__name__})"
+        ) from error
+
+
+def _check_versions(client: Any) -> None:
+    """Raise CrewError if a worker has another airqueue, or none."""
+    # By name, so that workers without airqueue can be asked too.
+    found = client.run(importlib.metadata.version, "airqueue", on_error="return")
+    for worker, version in sorted(found.items()):
+        if version != airqueue.__version__:
+            has = f"airqueue {version}" if isinstance(version, str) else "no airqueue"
+            raise CrewError(
+                f"the worker {worker} has {has} and this is {airqueue.__version__}; install the "
+                "same version on both"
+            )

@@ -1,0 +1,109 @@
+"""Work on a Dask cluster: the same results, whoever of it dies; and errors that say what to do."""
+
+import importlib.metadata
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from distributed import LocalCluster
+
+from airqueue.runs import Cluster, CrewError, Local, Work, WorkError, carry_out, cluster
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """A scheduler in this process, and two worker processes."""
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    ) as found:
+        yield found
+
+
+def squares(numbers, **more):
+    return [
+        Work("square", {"number": number, **more}, name=f"square {number}") for number in numbers
+    ]
+
+
+def test_a_cluster_gives_the_same_results_as_processes(workers):
+    works = squares(range(6))
+    there = carry_out(works, None, Cluster(workers.scheduler_address))
+    assert dict(there) == dict(carry_out(works, None, Local(1)))
+
+
+def test_a_worker_that_dies_loses_nothing(workers, tmp_path):
+    diary = tmp_path / "diary"
+    works = squares(range(8), takes_s=0.2, diary=str(diary))
+
+    def kill():
+        while not diary.exists():
+            time.sleep(0.01)
+        os.kill(int(diary.read_text().split()[0]), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    there = carry_out(works, None, Cluster(workers.scheduler_address))
+    thread.join()
+    assert [there[work.key]["square"] for work in works] == [number**2 for number in range(8)]
+    assert len(diary.read_text().splitlines()) > 8
+
+
+def test_work_that_kills_its_workers_is_named(workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers.scheduler, "allowed_failures", 0)
+    work = Work("fragile", {"diary": str(tmp_path / "diary"), "deaths": 99}, name="the fragile one")
+    with pytest.raises(WorkError, match="the fragile one: several workers that were at it died"):
+        carry_out([work], None, Cluster(workers.scheduler_address))
+
+
+def test_work_that_fails_is_named(workers):
+    with pytest.raises(WorkError, match="the wrong one: KeyError: 'the key'"):
+        carry_out(
+            [Work("wrong", {}, name="the wrong one")], None, Cluster(workers.scheduler_address)
+        )
+
+
+def test_other_code_on_the_workers_is_an_error_that_says_so(workers, monkeypatch):
+    monkeypatch.setattr(Work, "code", "0" * 64)
+    with pytest.raises(CrewError, match=r"the worker tcp:.* has other code of airqueue"):
+        carry_out(squares([1]), None, Cluster(workers.scheduler_address))
+
+
+def test_another_version_on_the_workers_is_an_error_that_says_so(workers, monkeypatch):
+    monkeypatch.setattr("airqueue.__version__", "99.0")
+    here = importlib.metadata.version("airqueue")
+    with pytest.raises(
+        CrewError, match=rf"has airqueue {here} and this is 99\.0; install the same"
+    ):
+        carry_out(squares([1]), None, Cluster(workers.scheduler_address))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "http://127.0.0.1:9", ""])
+def test_a_scheduler_that_is_not_there_is_an_error(address, monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    with pytest.raises(CrewError, match=r"no Dask scheduler at .*: expected tcp://HOST:PORT"):
+        carry_out(squares([1]), None, Cluster(address))
+
+
+def test_a_scheduler_without_workers_and_one_that_goes_are_errors():
+    with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty:
+        with pytest.raises(CrewError, match="has no worker; start some, as with 'dask worker tcp:"):
+            carry_out(squares([1]), None, Cluster(empty.scheduler_address, patience_s=0.1))
+        thread = threading.Timer(0.5, empty.close)
+        thread.start()
+        with pytest.raises(CrewError, match="is gone; what had finished is kept"):
+            carry_out(squares([1]), None, Cluster(empty.scheduler_address))
+        thread.join()
+
+
+def test_without_dask_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        CrewError, match=r"needs dask.distributed: pip install 'airqueue\[cluster\]'"
+    ):
+        carry_out(squares([1]), None, Cluster("tcp://127.0.0.1:9"))
