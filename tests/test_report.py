@@ -10,11 +10,12 @@ import pytest
 
 import synthetic
 from airqueue.files import check_writable, write_atomically
+from airqueue.measure import series
 from airqueue.measure.analysis import analyze
 from airqueue.measure.api import measure
 from airqueue.measure.schema import check
 from airqueue.measure.session import Session
-from airqueue.report import series, write_report
+from airqueue.report import write_report
 from airqueue.report.page import render
 from airqueue.report.svg import Chart, nice_ticks, padded, tick_label
 from fifo import Fifo, FifoProber

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import click
 
+from airqueue import text
 from airqueue.cli import reproduce_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable, write_atomically
+from airqueue.linux import preflight
 from airqueue.measure.events import Event
 from airqueue.papers.document import to_text
 from airqueue.papers.item import Budget
-from airqueue.papers.reproduction import Chosen, Reproduced, choose, reproduce
+from airqueue.papers.reproduction import Chosen, Reproduced, choose, missing, reproduce
 from airqueue.runs import Local, Progress, Store
 
 
@@ -78,16 +80,33 @@ def reproduce_command(
         return
     if json_path not in (None, "-"):
         check_writable(str(json_path))
-    chosen = [each for each in chosen if real or not each.item.real]
-    reproduced = _run(chosen, Budget(budget), out_path, workers)
+    store = Store(_kept_at(out_path))
+    simulated = [each for each in chosen if not each.item.real]
+    reproduced = _run(simulated, Budget(budget), store, Local(workers))
+    reproduced += _run_real(chosen, Budget(budget), store, measure=real)
+    reproduced.sort(key=lambda each: chosen.index(each.chosen))
     _emit(reproduced, Budget(budget), out_path, json_path)
 
 
-def _run(
-    chosen: Sequence[Chosen], budget: Budget, out_path: str | None, workers: int | None
+def _run_real(
+    chosen: Sequence[Chosen], budget: Budget, store: Store, *, measure: bool
 ) -> list[Reproduced]:
+    """Carry out what needs a real kernel, one run after the other: they would disturb each other.
+
+    Unless ``measure``, only what is kept is shown; it says when and where it was measured.
+    """
+    items = [each for each in chosen if each.item.real]
+    if not measure:
+        items = [each for each in items if not missing([each], budget, store)]
+    seconds = sum(work.weight for work in missing(items, budget, store))
+    if seconds:
+        preflight.ensure_privileges()
+        click.echo(f"The real part takes about {text.seconds(seconds)}.", err=True)
+    return _run(items, budget, store, Local(1))
+
+
+def _run(chosen: Sequence[Chosen], budget: Budget, store: Store, crew: Local) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
-    store = Store(_kept_at(out_path))
     display = None
     with ExitStack() as stack:
 
@@ -97,7 +116,7 @@ def _run(
                 display = display or stack.enter_context(Display())
                 display.on_event(_event(progress))
 
-        return reproduce(chosen, budget, store, Local(workers), show)
+        return reproduce(chosen, budget, store, crew, show)
 
 
 def _kept_at(out_path: str | None) -> Path:

@@ -16,7 +16,7 @@ from airqueue.papers.claim import PAPERS, Claim
 from airqueue.papers.item import Budget, Item, Paper, Run
 from airqueue.papers.picture import Picture
 from airqueue.papers.verdict import Record, judge
-from airqueue.runs import Progress, Store, carry_out
+from airqueue.runs import Progress, Store, Work, carry_out
 from airqueue.runs.crew import Crew
 
 
@@ -99,6 +99,14 @@ def reproduce(
     works = [work for of_item in runs for run in of_item.values() for work in run.works()]
     results = carry_out(works, store, crew, on_progress)
     return [_judged(each, of_item, results) for each, of_item in zip(chosen, runs, strict=True)]
+
+
+def missing(chosen: Sequence[Chosen], budget: Budget, store: Store) -> list[Work]:
+    """Return the pieces of work of the items that the store does not have."""
+    works = [
+        work for each in chosen for run in each.item.runs(budget).values() for work in run.works()
+    ]
+    return [work for work in works if work not in store]
 
 
 def _judged(chosen: Chosen, runs: Mapping[str, Run], results: Mapping[str, Any]) -> Reproduced:

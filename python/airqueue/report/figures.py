@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airqueue import text
-from airqueue.measure import tables
+from airqueue.measure import series, tables
 from airqueue.measure.records import Run
 from airqueue.measure.session import Session
 from airqueue.measure.words import ESTIMATOR_NAMES
-from airqueue.report import series
 from airqueue.report.svg import Chart, padded
 
 _LABEL_ROOM = 0.16

@@ -51,6 +51,8 @@ KINDS: Final[dict[str, Kind]] = {
     "measurement": Kind(
         "airqueue.runs.measurement:measurement", ("measure", "felt", "stats", "units")
     ),
+    "apq-session": Kind("airqueue.papers.apq.path:session", ("measure", "stats", "units")),
+    "host-ap": Kind("airqueue.papers.apq.host_ap:host_ap", ("measure", "linux", "stats", "units")),
 }
 """Name -> kind. A new one needs nothing else: processes that carry it out are told the function."""
 

@@ -39,6 +39,13 @@ class Store:
         except KeyError:
             raise KeyError(work.key) from None
 
+    def __contains__(self, work: Work) -> bool:
+        try:
+            self.read(work)
+        except KeyError:
+            return False
+        return True
+
     def write(self, work: Work, result: Any) -> None:
         """Keep a result, with all that it is computed from beside it. Raises OSError."""
         file = self._file(work.key)
