@@ -14,10 +14,10 @@ from typing import Final
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
+from airqueue.plots.parts import DASHES, MARKERS, logarithmic, plain, saved
 from airqueue.plots.parts import label as axis_label
-from airqueue.plots.parts import plain, saved
 from airqueue.plots.style import COLOURS, STYLE
 from airqueue.text import scale
 
@@ -29,14 +29,7 @@ _PANEL_CHARACTERS = (46, 32)
 """How much of a label goes along either side."""
 _MARKED_UP_TO = 26
 """Points up to which each is marked, so that one sees what was computed and what is a line."""
-_MOST_TICKS = 8
-"""Of a logarithmic axis, whose ticks are the points themselves where they are few."""
-_TICKED_UP_TO = 26
 _LEGEND_INCHES = 0.9
-
-# Beyond the colours the dashes change.
-_DASHES = ("-", (0, (4, 1.5)))
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +103,8 @@ def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
             places,
             [math.nan if v is None else v / factor for v in line.values],
             color=COLOURS[index % len(COLOURS)],
-            linestyle="none" if _are_words(x) else _DASHES[index // len(COLOURS) % len(_DASHES)],
-            marker=_MARKERS[index % len(_MARKERS)] if marked else "none",
+            linestyle="none" if _are_words(x) else DASHES[index // len(COLOURS) % len(DASHES)],
+            marker=MARKERS[index % len(MARKERS)] if marked else "none",
             label=plain(line.label, 18),
         )
     axes.set_title(plain(panel.title, _PANEL_CHARACTERS[0]), loc="left")
@@ -136,10 +129,7 @@ def _ticks(axes: Axes, x: Axis) -> None:
         return
     if x.logarithmic:
         axes.set_xscale("log")
-        if len(places) <= _TICKED_UP_TO:
-            axes.xaxis.set_major_locator(FixedLocator(places[:: -(-len(places) // _MOST_TICKS)]))
-            axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        logarithmic(axes.xaxis, sorted(places))
     elif all(place == round(place) for place in places):
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     # Also where a panel has no answer at an end, all have the same axis.

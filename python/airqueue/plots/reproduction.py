@@ -1,0 +1,321 @@
+"""Figures of a reproduction in the style of the printed ones: ours in colour with intervals, the
+paper's numbers hollow and grey.
+
+Drawn like `airqueue.plots.sweep`: without pyplot, the same bytes for the same data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from airqueue.papers.picture import Panel, Picture, Series
+from airqueue.plots.parts import DASHES, MARKERS, logarithmic, plain, saved
+from airqueue.plots.style import COLOURS, STYLE
+
+_INCHES: Final = {1: (4.4, 2.9), 2: (3.5, 2.7), 3: (2.75, 2.4)}
+"""Width and height of a panel, by how many stand side by side."""
+_STACKED_INCHES: Final = (3.5, 2.5)
+_CHARACTERS_AN_INCH: Final = 13.5
+"""Of 8-point text, about."""
+_MARKED_UP_TO: Final = 26
+"""Points up to which each is marked and has its own error bar; more are a line in a band."""
+_LEGEND_COLUMNS: Final = 5
+_BARS: Final = 0.8
+"""Share of the place of a category that its bars fill."""
+_APART: Final = 0.12
+"""Between points of one category, so that their error bars do not hide each other."""
+_PRINTED: Final = "0.42"
+_ERROR_BARS: Final[dict[str, Any]] = {
+    "fmt": "none",
+    "elinewidth": 0.9,
+    "capsize": 1.8,
+    "capthick": 0.9,
+}
+
+
+_PLAIN_NUMBERS: Final[dict[Any, Any]] = {"axes.formatter.use_mathtext": False}
+"""A formula for each tick takes longer than all else, and there are dozens of figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the series of one name look in all panels."""
+
+    index: int
+
+    @property
+    def colour(self) -> str:
+        return COLOURS[self.index % len(COLOURS)]
+
+    @property
+    def dashes(self) -> Any:
+        return DASHES[self.index // len(COLOURS) % len(DASHES)]
+
+    @property
+    def marker(self) -> str:
+        return MARKERS[self.index % len(MARKERS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A series at its places along the axis."""
+
+    series: Series
+    look: _Look
+    x: Sequence[float]
+    width: float
+    """Of a bar."""
+
+    @property
+    def colour(self) -> str:
+        return _PRINTED if self.series.printed else self.look.colour
+
+    @property
+    def y(self) -> list[float]:
+        return _numbers(self.series.y)
+
+    @property
+    def intervals(self) -> tuple[list[float], list[float]] | None:
+        """Lower and upper ends."""
+        series = self.series
+        if series.low is None or series.high is None:
+            return None
+        return _numbers(series.low), _numbers(series.high)
+
+
+def draw(picture: Picture, *formats: str, stacked: bool = False) -> list[bytes]:
+    """Return a picture as a file of each of some of `airqueue.plots.parts.FORMATS`.
+
+    Panels stand beside each other, three at most; ``stacked`` puts one below the other, for narrow
+    screens. A series of the paper that is named as one of ours has its marker.
+    """
+    looks = _looks(picture)
+    count = len(picture.panels)
+    columns = 1 if stacked else count if count <= 3 else 2 if count == 4 else 3
+    rows = math.ceil(count / columns)
+    inches = _STACKED_INCHES if stacked else _INCHES[columns]
+    with mpl.rc_context({**STYLE, **_PLAIN_NUMBERS}):
+        width = inches[0] * columns
+        entries = _legend_entries(picture, looks)
+        legend_columns, legend_inches = _legend_room(list(entries), width)
+        figure = Figure(figsize=(width, inches[1] * rows + legend_inches), layout="constrained")
+        for place, panel in enumerate(picture.panels):
+            axes = figure.add_subplot(rows, columns, place + 1)
+            _panel(axes, panel, looks, round(inches[0] * _CHARACTERS_AN_INCH))
+        if legend_columns:
+            figure.legend(
+                list(entries.values()),
+                [label.replace("$", r"\$") for label in entries],
+                loc="outside lower center",
+                ncols=legend_columns,
+                columnspacing=1.4,
+                handlelength=1.8,
+            )
+        files = []
+        for file_format in formats:
+            files.append(saved(figure, file_format, picture.title, ""))
+            # What the first file is arranged like holds for all, and arranging takes longest.
+            figure.set_layout_engine("none")
+        return files
+
+
+def _looks(picture: Picture) -> Mapping[str, _Look]:
+    """Return the look of every name: ours first, so that they have the first colours."""
+    every = [series for panel in picture.panels for series in panel.series]
+    names = [s.label for s in every if not s.printed] + [s.label for s in every if s.printed]
+    return {name: _Look(index) for index, name in enumerate(dict.fromkeys(names))}
+
+
+def _panel(axes: Axes, panel: Panel, looks: Mapping[str, _Look], characters: int) -> None:
+    words = _words(panel)
+    if panel.log_y:
+        bars = any(series.style == "bars" for series in panel.series)
+        axes.set_yscale("log", nonpositive="clip" if bars else "mask")
+    for drawn in _drawn(panel, words, looks):
+        _DRAWERS[drawn.series.style](axes, drawn)
+    if panel.log_y:
+        logarithmic(axes.yaxis)
+    axes.set_title(plain(panel.title, characters), loc="left")
+    axes.set_xlabel(plain(panel.x_label, characters))
+    axes.set_ylabel(plain(panel.y_label, 32))
+    axes.grid(axis="y", linewidth=0.4, color="0.88")
+    axes.set_axisbelow(True)
+    if words:
+        _categories(axes, words, characters)
+    elif panel.log_x:
+        axes.set_xscale("log")
+        logarithmic(axes.xaxis, sorted({float(x) for s in panel.series for x in s.x}))
+    if panel.zero and not panel.log_y and _least(panel) >= 0.0:
+        axes.set_ylim(bottom=0.0)
+
+
+def _words(panel: Panel) -> list[str]:
+    """Return the categories of a panel; none where its axis has numbers."""
+    every = [x for series in panel.series for x in series.x]
+    return list(dict.fromkeys(map(str, every))) if any(isinstance(x, str) for x in every) else []
+
+
+def _least(panel: Panel) -> float:
+    known = [
+        value
+        for series in panel.series
+        for value in (*series.y, *(series.low or ()))
+        if value is not None
+    ]
+    return min(known, default=0.0)
+
+
+def _drawn(panel: Panel, words: Sequence[str], looks: Mapping[str, _Look]) -> Iterator[_Drawn]:
+    """Yield the series at their places; those that share a category stand beside each other."""
+    bars = [series for series in panel.series if series.style == "bars"]
+    points = [series for series in panel.series if series.style == "points"] if words else []
+    unit = 1.0 if words else _closest(bars)
+    width = _BARS * unit / max(len(bars), 1)
+    for series in panel.series:
+        shift = 0.0
+        if series.style == "bars":
+            shift = (bars.index(series) - (len(bars) - 1) / 2) * width
+        elif series in points:
+            shift = (points.index(series) - (len(points) - 1) / 2) * min(
+                _APART, _BARS / len(points)
+            )
+        places = [float(words.index(str(x))) if words else float(x) for x in series.x]
+        yield _Drawn(series, looks[series.label], [place + shift for place in places], width)
+
+
+def _closest(bars: Sequence[Series]) -> float:
+    """Return the least distance between bars' places, which are numbers."""
+    places = sorted({float(x) for series in bars for x in series.x})
+    return min((b - a for a, b in pairwise(places)), default=1.0)
+
+
+def _line(axes: Axes, drawn: _Drawn) -> None:
+    few = len(drawn.x) <= _MARKED_UP_TO
+    steps = drawn.series.style == "steps"
+    axes.plot(drawn.x, drawn.y, **_line_style(drawn, marked=few and not steps), zorder=3)
+    _spread(axes, drawn, as_band=not few or steps)
+
+
+def _points(axes: Axes, drawn: _Drawn) -> None:
+    style = {**_line_style(drawn, marked=True), "linestyle": "none"}
+    axes.plot(drawn.x, drawn.y, **style, zorder=4)
+    _spread(axes, drawn, as_band=False)
+
+
+def _band(axes: Axes, drawn: _Drawn) -> None:
+    axes.plot(drawn.x, drawn.y, **_line_style(drawn, marked=False), zorder=3)
+    _spread(axes, drawn, as_band=True)
+
+
+def _bars(axes: Axes, drawn: _Drawn) -> None:
+    axes.bar(drawn.x, drawn.y, 0.9 * drawn.width, **_bar_style(drawn))
+    _spread(axes, drawn, as_band=False, colour="0.15" if not drawn.series.printed else _PRINTED)
+
+
+_DRAWERS: Final = {
+    "line": _line, "steps": _line, "points": _points, "band": _band, "bars": _bars,
+}  # fmt: skip
+
+
+def _spread(axes: Axes, drawn: _Drawn, *, as_band: bool, colour: str | None = None) -> None:
+    """Draw the intervals, whether or not they hold the values."""
+    if drawn.intervals is None:
+        return
+    low, high = drawn.intervals
+    colour = colour or drawn.colour
+    if as_band:
+        step: Literal["post"] | None = "post" if drawn.series.style == "steps" else None
+        axes.fill_between(drawn.x, low, high, step=step, color=colour, alpha=0.18, linewidth=0)
+        return
+    middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    half = [(b - a) / 2 for a, b in zip(low, high, strict=True)]
+    axes.errorbar(drawn.x, middle, yerr=half, color=colour, **_ERROR_BARS, zorder=3.5)
+
+
+def _line_style(drawn: _Drawn, *, marked: bool) -> dict[str, Any]:
+    printed = drawn.series.printed
+    return {
+        "color": drawn.colour,
+        "linestyle": (0, (2, 1.5)) if printed else drawn.look.dashes,
+        "linewidth": 0.8 if printed else 1.2,
+        "drawstyle": "steps-post" if drawn.series.style == "steps" else "default",
+        "marker": drawn.look.marker if marked else "none",
+        "markersize": 5 if printed else 3.6,
+        "markerfacecolor": "none" if printed else drawn.colour,
+        "markeredgewidth": 0.9 if printed else 0.0,
+        "clip_on": True,
+    }
+
+
+def _bar_style(drawn: _Drawn) -> dict[str, Any]:
+    if drawn.series.printed:
+        return {"facecolor": "none", "edgecolor": _PRINTED, "linewidth": 0.9, "zorder": 2}
+    return {"facecolor": drawn.colour, "edgecolor": "none", "zorder": 2}
+
+
+def _categories(axes: Axes, words: Sequence[str], characters: int) -> None:
+    """Label the categories, aslant where they would not fit side by side."""
+    room = max(characters * 8 // 10 // len(words), 1)
+    fits = all(len(part) <= room for word in words for part in word.split())
+    axes.set_xticks(
+        range(len(words)),
+        [plain(word, room if fits else 18) for word in words],
+        rotation=0 if fits else 35,
+        ha="center" if fits else "right",
+        rotation_mode="default" if fits else "anchor",
+    )
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(words) - 0.4)
+
+
+def _legend_entries(picture: Picture, looks: Mapping[str, _Look]) -> dict[str, Any]:
+    """Return what each name looks like: ours first, then the paper's."""
+    every = [series for panel in picture.panels for series in panel.series]
+    ours = {series.label for series in every if not series.printed}
+    entries: dict[str, Any] = {}
+    for series in sorted(every, key=lambda each: each.printed):
+        label = series.label
+        if series.printed and label in ours:
+            label = f"{label}, printed"
+        if label not in entries:
+            entries[label] = _handle(_Drawn(series, looks[series.label], (), 0.0))
+    return entries
+
+
+def _handle(drawn: _Drawn) -> Any:
+    if drawn.series.style == "bars":
+        return Patch(**_bar_style(drawn))
+    marked = drawn.series.style in ("line", "points")
+    style = _line_style(drawn, marked=marked and len(drawn.series.x) <= _MARKED_UP_TO)
+    if drawn.series.style == "points":
+        style["linestyle"] = "none"
+    return Line2D([], [], **style)
+
+
+def _legend_room(labels: Sequence[str], width_inches: float) -> tuple[int, float]:
+    """Return how many columns a legend below the panels has, and its height; 0 for none."""
+    if len(labels) < 2:
+        return 0, 0.0
+    for columns in range(min(len(labels), _LEGEND_COLUMNS), 0, -1):
+        rows = math.ceil(len(labels) / columns)
+        # Matplotlib fills one column after the other, each as wide as its longest entry.
+        widest = [
+            max(map(len, labels[first : first + rows])) for first in range(0, len(labels), rows)
+        ]
+        if sum(widest) + 6 * len(widest) <= width_inches * _CHARACTERS_AN_INCH:
+            break
+    return columns, 0.1 + 0.16 * rows
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [math.nan if value is None else float(value) for value in values]
