@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -19,46 +18,7 @@ from airqueue.report import write_report
 from airqueue.report.page import render
 from airqueue.report.svg import Chart, nice_ticks, padded, tick_label
 from fifo import Fifo, FifoProber
-
-VOID = {"meta", "br", "hr", "img", "link", "input", "path", "rect"}
-
-
-class Checker(HTMLParser):
-    """Follows the tags: everything that is opened is closed, nothing is fetched."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.text, self.headings = [], [], []
-        self.svgs = 0
-
-    def handle_starttag(self, tag, attrs):
-        for name, value in attrs:
-            assert name not in ("src", "href", "onload", "onclick"), (tag, name, value)
-        if tag == "script":
-            assert dict(attrs)["type"] == "application/json"
-        self.svgs += tag == "svg" and not any(t == "svg" for t in self.open)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text.append(data)
-        if self.open and self.open[-1] in ("h1", "h2", "b"):
-            self.headings.append(data)
-
-
-def parsed(html):
-    checker = Checker()
-    checker.feed(html)
-    checker.close()
-    assert checker.open == []
-    return checker
+from pages import parsed
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +57,7 @@ def test_report_has_every_picture(result, runs):
         assert title in page.headings
     # Four pictures for two sizes each, three against load, one of capacities.
     assert page.svgs == 4 * 2 + 3 + 1
+    assert page.references == []
 
 
 def test_report_says_the_capacity_and_the_call(result, runs):

@@ -11,6 +11,8 @@ _SCALES: Final = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
 }
 
+_RAISED: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
 _UNITS: Final = {
     "s": "s",
     "bps": "bit/s",
@@ -72,6 +74,25 @@ def significant(values: Sequence[float]) -> list[str]:
     if not 0 <= decimals <= 9:
         return [_alone(value) for value in values]
     return [f"{value:,.{decimals}f}" for value in values]
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """Return a number with that many significant digits, whole from a thousand on.
+
+    >>> rounded(0.95), rounded(12345.6), rounded(-2.4239, 4), rounded(1.5e-05)
+    ('0.950', '12,346', '−2.424', '1.50 × 10⁻⁵')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    size = abs(value)
+    if size >= 1e15 or 0 < size < 1e-4:
+        factor, _, power = f"{value:.{digits - 1}e}".partition("e")
+        shown = f"{factor} × 10{str(int(power)).translate(_RAISED)}"
+    elif size >= 999.5:
+        shown = f"{value:,.0f}"
+    else:
+        shown = f"{value:#.{digits}g}".rstrip(".")
+    return shown.replace("-", "−")
 
 
 def _alone(value: float) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from importlib import resources
 from typing import Any
 
 from airqueue import text
@@ -15,10 +14,7 @@ from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
 from airqueue.report import figures
 from airqueue.report.figures import Figure
-
-# Nothing may be loaded or executed: a report travels by mail, and names of hosts and files from
-# outside are in it. Escaping is the first wall, this policy the second.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+from airqueue.report.html import document, table
 
 
 def write_report(
@@ -34,7 +30,6 @@ def write_report(
 
 def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
     """Return the report as HTML text."""
-    style = resources.files("airqueue.report").joinpath("style.css").read_text("utf-8")
     words = describe(result)
     body = [
         f"<h1>{escape(words.headline)}</h1>",
@@ -50,15 +45,7 @@ def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
         _hosts(result),
         _data(result),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>airqueue: {escape(str(result['target']))}</title>"
-        f"<style>{style}</style></head>\n<body>\n"
-        + "\n".join(filter(None, body))
-        + "\n</body></html>\n"
-    )
+    return document(f"airqueue: {result['target']}", body)
 
 
 def _about(result: Mapping[str, Any]) -> str:
@@ -101,7 +88,7 @@ def _evidence(result: Mapping[str, Any]) -> str:
         [item["says"], _number(item["value"]), _interval(item["ci95"])]
         for item in result["evidence"]
     ]
-    return "<h2>Evidence</h2>" + _table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
+    return "<h2>Evidence</h2>" + table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
 
 
 def _pictures(result: Mapping[str, Any], runs: Sequence[Run]) -> list[str]:
@@ -135,7 +122,7 @@ def _estimators(result: Mapping[str, Any]) -> str:
     note = "<p>With 95 % confidence intervals. Bytes contain the link-layer header.</p>"
     if result["verdict"] != "fifo":
         note = "<p>What each formula gives; with this verdict none of them is a capacity.</p>"
-    return f"<h2>Estimators</h2>{note}" + _table(head, rows, numeric=range(1, len(head)))
+    return f"<h2>Estimators</h2>{note}" + table(head, rows, numeric=range(1, len(head)))
 
 
 def _sessions(result: Mapping[str, Any]) -> str:
@@ -157,7 +144,7 @@ def _sessions(result: Mapping[str, Any]) -> str:
         ]
         for s in result["sessions"]
     ]
-    table = _table(
+    sessions = table(
         head,
         rows,
         numeric=set(range(len(head))) - {2},
@@ -167,7 +154,7 @@ def _sessions(result: Mapping[str, Any]) -> str:
         "Estimates in packets of the session's size. Discarded sessions take no part; a dash where "
         "an estimator had nothing to go by, as those that need one rate do when it was not steady."
     )
-    return f"<h2>Sessions</h2><p>{note}</p>{table}"
+    return f"<h2>Sessions</h2><p>{note}</p>{sessions}"
 
 
 def _hosts(result: Mapping[str, Any]) -> str:
@@ -185,39 +172,13 @@ def _hosts(result: Mapping[str, Any]) -> str:
         ],
         ["receive times", "kernel" if hosts["kernel_receive_timestamps"] else "program"],
     ]
-    return "<h2>The two hosts about themselves</h2>" + _table(["", ""], rows, css="facts")
+    return "<h2>The two hosts about themselves</h2>" + table(["", ""], rows, css="facts")
 
 
 def _data(result: Mapping[str, Any]) -> str:
     """Embed the result itself; in a script element only ``<`` could end or nest it."""
     json_text = schema.to_text(result).replace("<", "\\u003c")
     return f'<script type="application/json" id="result">{json_text}</script>'
-
-
-def _table(
-    head: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    numeric: Iterable[int] = (),
-    classes: Sequence[str] = (),
-    css: str = "",
-) -> str:
-    right = set(numeric)
-
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(
-            f'<{tag} class="n">{escape(cell)}</{tag}>'
-            if i in right
-            else f"<{tag}>{escape(cell)}</{tag}>"
-            for i, cell in enumerate(row)
-        )
-
-    header = f"<thead><tr>{cells('th', head)}</tr></thead>" if any(head) else ""
-    body = "".join(
-        f'<tr class="{classes[i] if classes else ""}">{cells("td", row)}</tr>'
-        for i, row in enumerate(rows)
-    )
-    return f'<div class="scroll"><table class="{css}">{header}<tbody>{body}</tbody></table></div>'
 
 
 def _quantiles(values: Mapping[str, Any] | None) -> str:

@@ -1,0 +1,64 @@
+"""What every page of ours shares: the document around it, its tables, and its walls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib import resources
+from typing import Final
+
+# Nothing may be executed, and nothing loaded but pictures beside the page: pages travel by mail, and
+# names of hosts and files from outside are in them. Escaping is the first wall, this the second.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def document(
+    title: str, body: Iterable[str], *, styles: Sequence[str] = (), pictures: bool = False
+) -> str:
+    """Return a page: parts that are HTML already, empty ones left out, with its style sheets inside.
+
+    ``styles`` are files of `airqueue.report` beside ``style.css``; ``pictures`` lets the page show
+    files that lie beside it.
+    """
+    sheets = [resources.files("airqueue.report").joinpath(f) for f in ("style.css", *styles)]
+    style = "".join(sheet.read_text("utf-8") for sheet in sheets)
+    policy = _POLICY + ("; img-src 'self'" if pictures else "")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title>"
+        f"<style>{style}</style></head>\n<body>\n"
+        + "\n".join(filter(None, body))
+        + "\n</body></html>\n"
+    )
+
+
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numeric: Iterable[int] = (),
+    classes: Sequence[str] = (),
+    css: str = "",
+) -> str:
+    """Return a table of plain text that scrolls by itself; ``numeric`` are columns of numbers.
+
+    ``classes`` has one for each row.
+    """
+    right = set(numeric)
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "".join(
+            f'<{tag} class="n">{escape(cell)}</{tag}>'
+            if i in right
+            else f"<{tag}>{escape(cell)}</{tag}>"
+            for i, cell in enumerate(row)
+        )
+
+    header = f"<thead><tr>{cells('th', head)}</tr></thead>" if any(head) else ""
+    body = "".join(
+        f'<tr class="{classes[i] if classes else ""}">{cells("td", row)}</tr>'
+        for i, row in enumerate(rows)
+    )
+    return f'<div class="scroll"><table class="{css}">{header}<tbody>{body}</tbody></table></div>'

@@ -1,0 +1,82 @@
+"""The figures of an item: files for print and for screens of any width."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from airqueue.papers.picture import Picture
+from airqueue.papers.reproduction import Reproduced
+from airqueue.plots import reproduction
+from airqueue.report.reproduction.runs import slug
+
+DIRECTORY: Final = "figures"
+_PIXELS_A_POINT: Final = 1.55
+"""Of a figure on a wide screen: its 8-point text is then as large as the page's smaller one."""
+_NARROW: Final = "screen and (max-width: 44rem)"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture as files of the site."""
+
+    picture: Picture
+    stem: str
+    files: dict[str, bytes]
+    """Path below the site -> content."""
+
+    def html(self) -> str:
+        """Return the figure, stacked where the screen is narrow, with links to its files."""
+        title = escape(self.picture.title)
+        links = " ".join(
+            f'<a href="{escape(path)}">{name}</a>'
+            for name, path in (("SVG", self._svg), ("PDF", self._pdf))
+        )
+        narrow = (
+            f'<source media="{_NARROW}" srcset="{escape(self._narrow)}" '
+            f"{_size(self.files[self._narrow])}>"
+            if self._narrow in self.files
+            else ""
+        )
+        return (
+            f'<figure id="{escape(self.stem)}"><picture>{narrow}<img src="{escape(self._svg)}" '
+            f'{_size(self.files[self._svg])} alt="{title}"></picture>'
+            f'<figcaption>{title} <span class="files">{links}</span></figcaption></figure>'
+        )
+
+    @property
+    def _svg(self) -> str:
+        return f"{DIRECTORY}/{self.stem}.svg"
+
+    @property
+    def _pdf(self) -> str:
+        return f"{DIRECTORY}/{self.stem}.pdf"
+
+    @property
+    def _narrow(self) -> str:
+        return f"{DIRECTORY}/{self.stem}-narrow.svg"
+
+
+def draw(each: Reproduced) -> list[Drawn]:
+    """Draw the pictures of an item."""
+    drawn = []
+    for picture in each.pictures:
+        stem = f"{each.chosen.paper}-{slug(each.chosen.item.name)}-{slug(picture.name)}"
+        svg, pdf = reproduction.draw(picture, "svg", "pdf")
+        files = {f"{DIRECTORY}/{stem}.svg": svg, f"{DIRECTORY}/{stem}.pdf": pdf}
+        if len(picture.panels) > 1:
+            (narrow,) = reproduction.draw(picture, "svg", stacked=True)
+            files[f"{DIRECTORY}/{stem}-narrow.svg"] = narrow
+        drawn.append(Drawn(picture, stem, files))
+    return drawn
+
+
+def _size(svg: bytes) -> str:
+    """Return the attributes that keep room for a picture until it is there."""
+    found = re.search(rb'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg)
+    if found is None:
+        raise ValueError("expected a picture of matplotlib, with a viewBox")
+    width, height = (round(float(points) * _PIXELS_A_POINT) for points in found.groups())
+    return f'width="{width}" height="{height}"'

@@ -1,0 +1,248 @@
+"""The site of a reproduction: whole, self-contained, true to the records and safe against them."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+
+import pytest
+
+import reproduced as made_up
+from airqueue import toml_text
+from airqueue.papers.finding import Finding, Value
+from airqueue.papers.item import Budget, Item, Simulation
+from airqueue.papers.reproduction import Chosen, Reproduced
+from airqueue.papers.verdict import Verdict, judge
+from airqueue.report.reproduction import Origin, figures, write_site
+from airqueue.report.reproduction.claims import claim_table, printed, usual_tolerance
+from airqueue.report.reproduction.runs import scenario_files
+from airqueue.report.reproduction.verdicts import LOOKS, kind_of, tally
+from airqueue.simulate import Scenario
+from pages import parsed
+
+ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)
+PAGES = ("index.html", "mesh.html", "http.html")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("site")
+    assert write_site(directory, made_up.reproduced(), ORIGIN) == directory / "index.html"
+    return directory
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {name: parsed((site / name).read_text("utf-8")) for name in PAGES}
+
+
+def test_every_link_has_its_file_and_its_place(site, pages):
+    for page in pages.values():
+        assert page.references
+        for reference in page.references:
+            path, _, place = reference.partition("#")
+            if place:
+                assert place in (pages[path] if path else page).ids, reference
+            assert (site / path).is_file() or not path, reference
+
+
+def test_every_file_is_linked_to(site, pages):
+    linked = {
+        reference.partition("#")[0] for page in pages.values() for reference in page.references
+    }
+    files = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    assert files == linked - {""}
+
+
+def test_no_place_has_two_claims(pages):
+    for page in pages.values():
+        assert len(set(page.ids)) == len(page.ids)
+
+
+def test_no_page_loads_anything_from_elsewhere(site):
+    for name in PAGES:
+        text = (site / name).read_text("utf-8")
+        assert "default-src 'none'" in text
+        assert "<script" not in text
+        assert "url(" not in text and "@import" not in text
+
+
+def test_names_and_reasons_are_shown_as_they_stand(site, pages):
+    assert made_up.HOSTILE in " ".join(pages["mesh.html"].text)
+    for name in PAGES:
+        assert made_up.HOSTILE not in (site / name).read_text("utf-8")
+    assert escape(made_up.HOSTILE) in (site / "mesh.html").read_text("utf-8")
+
+
+def test_every_claim_has_its_verdict_as_a_word_and_a_sign(site, pages):
+    text = " ".join(" ".join(pages["mesh.html"].text).split())
+    for record in made_up.records():
+        assert record.claim.id in pages["mesh.html"].ids
+        assert record.reason in text
+    for kind, look in LOOKS.items():
+        assert f"{look.sign} {kind}" in text
+
+
+def test_verdicts_are_the_four_and_what_is_by_construction():
+    assert set(LOOKS) == {verdict.value for verdict in Verdict} | {"by construction"}
+    assert len({look.sign for look in LOOKS.values()}) == len(LOOKS)
+
+
+def test_what_is_by_construction_is_set_apart():
+    records = made_up.records()
+    counted = tally(records)
+    assert sum(counted.values()) == len(records)
+    assert counted["by construction"] == 1
+    reproduced = [r for r in records if r.verdict is Verdict.REPRODUCED]
+    assert counted["reproduced"] == len(reproduced) - 1
+    hardware = made_up.claim("both", by_construction="a setting", not_testable="hardware")
+    assert kind_of(judge(hardware, None)) == "not testable here"
+
+
+def test_the_first_page_has_what_is_not_met_and_nothing_else(pages):
+    missed = [r for r in made_up.records() if r.counts and not r.met]
+    assert {r.claim.id for r in missed} == {"mesh.each", "mesh.below", "mesh.never"}
+    claims = {name for name in pages["index.html"].ids if "." in name}
+    assert claims == {r.claim.id for r in missed}
+
+
+def test_a_site_without_a_miss_says_so(tmp_path):
+    write_site(tmp_path, made_up.reproduced()[2:], ORIGIN)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert "all that counts is met" in text
+    assert not (tmp_path / "mesh.html").exists()
+
+
+def test_it_says_where_it_comes_from(pages):
+    text = " ".join(pages["index.html"].text)
+    for fact in ("1.2.3", "22 November 2026", "Linux, two cores", "0123abc", "quick", "61.00 s"):
+        assert fact in text
+    assert "airqueue reproduce mesh http --budget quick" in text
+    known = Origin(
+        Budget.FULL, "1", "today", "a machine", command="airqueue reproduce --budget full"
+    )
+    assert "revision" not in known.facts() and "time it took" not in known.facts()
+
+
+def test_commands_name_item_budget_and_real_time(pages):
+    text = " ".join(pages["mesh.html"].text)
+    assert "airqueue reproduce mesh.table3 --budget quick" in text
+    assert "airqueue reproduce mesh.alloc --budget quick --real" in text
+
+
+def test_scenario_files_are_the_scenarios_that_ran(site):
+    each = made_up.reproduced()[0]
+    files = scenario_files(each)
+    assert [file.run for file in files] == ["sized buffers", made_up.HOSTILE]
+    for file in files:
+        content = (site / file.path).read_text("utf-8")
+        assert toml_text.parse(content) == file.simulation.scenario
+        Scenario(toml_text.parse(content))
+        assert content.startswith(f"# {file.command}\n")
+    assert files[1].command.endswith(".toml --seed 7 --replications 1")
+
+
+def test_runs_whose_names_are_written_alike_have_files_of_their_own():
+    runs = {name: Simulation(made_up.SCENARIO, 1) for name in ("A b", "a-b", "a b 2", "-")}
+    each = Reproduced(Chosen("mesh", Item("x", "X", lambda _: [])), runs, [], ())
+    assert len({file.path for file in scenario_files(each)}) == 4
+
+
+def test_the_claims_are_there_as_data(site):
+    data = json.loads((site / "claims.json").read_text("utf-8"))
+    records = [record for each in made_up.reproduced() for record in each.records]
+    assert [each["id"] for each in data["claims"]] == [record.claim.id for record in records]
+
+
+def test_the_same_records_give_the_same_files(site, tmp_path):
+    write_site(tmp_path, made_up.reproduced(), ORIGIN)
+    files = [path for path in site.rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        assert (tmp_path / path.relative_to(site)).read_bytes() == path.read_bytes()
+
+
+def test_a_broken_off_write_leaves_the_old_pages(tmp_path, monkeypatch):
+    write_site(tmp_path, made_up.reproduced()[2:], ORIGIN)
+    old = {path: path.read_bytes() for path in tmp_path.glob("*.html")}
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(figures, "draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_site(tmp_path, made_up.reproduced(), ORIGIN)
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.html")} == old
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_directory_that_cannot_be_is_named(tmp_path):
+    taken = tmp_path / "file"
+    taken.write_text("")
+    with pytest.raises(OSError, match="file") as caught:
+        write_site(taken, made_up.reproduced()[2:], ORIGIN)
+    assert str(taken) in str(caught.value.filename)
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        ({}, "<b>0.94</b>"),
+        ({"printed": 1250, "unit": "kb/s"}, "<b>1,250</b> kb/s"),
+        ({"printed": 5, "unit": "percent"}, "<b>5</b> %"),
+        ({"printed": -2}, "<b>−2</b>"),
+        ({"printed": 2e-06, "unit": "s"}, "<b>2 × 10⁻⁶</b> s"),
+        ({"printed": [2, 6], "comparator": "range"}, "<b>2 to 6</b>"),
+        ({"printed": [2, 6]}, "<b>2, 6</b>"),
+        ({"printed": 700, "comparator": "<="}, "<b>≤ 700</b>"),
+        ({"printed": 700, "comparator": "<"}, "<b>&lt; 700</b>"),
+        ({"printed": 316, "std": 68}, "<b>316</b><small>std. dev. 68</small>"),
+        ({"printed": 65.0, "ci95": 1.1}, "<b>65</b><small>± 1.1 (95 %)</small>"),
+        ({"printed": 1, "ci95_interval": [0.9, 1.1]}, "<b>1</b><small>95 %: 0.9 to 1.1</small>"),
+        ({"printed": 187, "jitter_ms": 30}, "<b>187</b><small>jitter 30 ms</small>"),
+        ({"printed": 15, "uncertainty": "about"}, "<b>15</b><small>about</small>"),
+        ({"printed": "qualitative", "sort": "statement"}, ""),
+        ({"printed": ["64 KB", "1 MB"], "sort": "statement"}, "64 KB, 1 MB"),
+    ],
+)  # fmt: skip
+def test_what_is_printed_is_shown_as_printed(changed, shown):
+    assert printed(made_up.claim("x", **changed)) == shown
+
+
+def row(ours, ns2=None, **changed):
+    claim = made_up.claim("x", **changed)
+    return claim_table([judge(claim, Finding("x", "so", ours, ns2=ns2))], 0.25)
+
+
+def test_ours_is_as_precise_as_the_print_and_says_how_far_off_it_is():
+    assert "<b>0.1150</b>" in row((Value(0.115),), printed=0.1099)
+    assert '<span class="off">+5 %</span>' in row((Value(0.115),), printed=0.1099)
+    assert '<span class="off">−50 %</span>' in row((Value(1.0),), printed=2.0)
+    assert '<span class="off">±0 %</span>' in row((Value(-2.0),), printed=-2.0)
+    assert "95 %: 1.50 to 2.50" in row((Value(2.0, 1.5, 2.5),), printed=2.0)
+    assert "off" not in row((Value(650.0),), printed=700, comparator="<")
+
+
+def test_a_gauge_has_ours_where_it_is_and_an_arrow_where_it_is_off():
+    assert '<circle class="ours" cx="66.0"' in row((Value(2.0),), printed=2.0)
+    assert '<path class="ours" d="M132' in row((Value(20.0),), printed=2.0)
+    assert '<path class="ours" d="M0' in row((Value(-20.0),), printed=2.0)
+    assert row((Value(1.0), Value(2.0)), printed=[1.0, 2.0]).count('class="ours"') == 2
+    assert "gauge" not in row((Value(0.0),), printed=0.0)
+    assert "gauge" not in row((Value(1.0),), tolerance=0.0, printed=1.0)
+
+
+def test_ns2_has_a_column_where_it_was_asked():
+    assert "ns-2" not in row((Value(2.0),), printed=2.0)
+    table = row((Value(4.0),), printed=2.0, ns2=4.2)
+    assert "ours is near it" in table
+    assert "met: ns-2 is off the print too" in table
+
+
+def test_only_an_unusual_tolerance_is_said_again():
+    records = [*made_up.records(), judge(made_up.claim("n", tolerance=0.5), Finding("n", "so"))]
+    assert usual_tolerance(records) == 0.25
+    table = claim_table(records, 0.25)
+    assert table.count("near: within") == 1
+    assert "near: within 50 %" in table
+    assert usual_tolerance([]) == 0.0
