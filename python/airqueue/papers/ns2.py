@@ -1,0 +1,56 @@
+"""What ns-2 (2.35) gives where a paper's numbers come from it or can be held against it.
+
+``ns2_tcp.csv`` holds rows of the references that the engine is validated against: 802.11b with the
+long preamble, one cell. ``benches/peers`` of the repository has the scripts that made them.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib import resources
+
+
+@cache
+def _rows() -> list[dict[str, str]]:
+    text = resources.files("airqueue.papers").joinpath("ns2_tcp.csv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def value(quantity: str, **conditions: object) -> float | None:
+    """Return a reference, in b/s, s or frames, or None if there is none.
+
+    ``quantity`` and ``conditions`` are columns: ``value("aggregate throughput", window=1, ...)``.
+    """
+    wanted = {"quantity": quantity, **{key: str(each) for key, each in conditions.items()}}
+    for row in _rows():
+        if all(row[key] == each for key, each in wanted.items()):
+            return float(row["value"])
+    return None
+
+
+def downloads_bps(connections: int, window: int, ack_every: int) -> float | None:
+    """Return what downloads without end carry together, from an access point with lossless queues.
+
+    Segments of 1000 bytes, RTS and CTS, control frames at 2 Mb/s, acknowledgements at least every
+    40 ms: the cell of the HTTP paper.
+    """
+    flows = "down:ap:11" if connections == 1 else f"{connections}*down:ap:11"
+    return value(
+        "aggregate throughput",
+        kind="persistent",
+        flows=flows,
+        window=window,
+        ack_every=ack_every,
+    )
+
+
+def session_s(users: int, law: str, window: int) -> float | None:
+    """Return the mean time of a file of the mean size, 30 000 bytes, with pauses of 10 s between."""
+    return value(
+        "mean session delay, at the mean size of files",
+        kind="sessions",
+        stations=users,
+        law=law,
+        window=window,
+    )
