@@ -5,8 +5,8 @@
 #
 # What is missing is installed with apt-get when that is possible without asking (root, or sudo
 # that wants no password); otherwise the exact command to type is printed, and the script fails.
-# Only for `test` the tools of the test bed are optional: a test whose tool is absent is skipped
-# and says so.
+# Only for `test` the tools of the test bed and the browser are optional: a test whose tool is absent
+# is skipped and says so.
 set -euo pipefail
 
 # Ordinary users of Debian have no sbin on their PATH; ip, tc and nft live there.
@@ -39,7 +39,7 @@ look() {
     optional=()
     has cc || required+=(gcc libc6-dev)
     look_for_venv
-    local bed=()
+    local bed=() browser=()
     has ip && has tc || bed+=(iproute2)
     has unshare && has nsenter || bed+=(util-linux)
     has nft || bed+=(nftables)
@@ -47,7 +47,8 @@ look() {
     demo) required+=("${bed[@]}") ;;
     test)
         has mgen || bed+=(mgen)
-        optional+=("${bed[@]}")
+        has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
+        optional+=("${bed[@]}" "${browser[@]}")
         ;;
     esac
     missing=("${required[@]}" "${optional[@]}")

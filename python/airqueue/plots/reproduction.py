@@ -29,11 +29,13 @@ _CHARACTERS_AN_INCH: Final = 13.5
 """Of 8-point text, about."""
 _MARKED_UP_TO: Final = 26
 """Points up to which each is marked and has its own error bar; more are a line in a band."""
-_LEGEND_COLUMNS: Final = 5
+_LEGEND_COLUMNS: Final = 6
 _BARS: Final = 0.8
 """Share of the place of a category that its bars fill."""
 _APART: Final = 0.12
 """Between points of one category, so that their error bars do not hide each other."""
+_LINES_APART: Final = 0.008
+"""Between lines with error bars, for the same reason, as a share of what they span."""
 _PRINTED: Final = "0.42"
 _ERROR_BARS: Final[dict[str, Any]] = {
     "fmt": "none",
@@ -166,31 +168,53 @@ def _words(panel: Panel) -> list[str]:
 
 
 def _least(panel: Panel) -> float:
-    known = [
-        value
-        for series in panel.series
-        for value in (*series.y, *(series.low or ()))
-        if value is not None
-    ]
-    return min(known, default=0.0)
+    """Return the least value; an interval that reaches below 0 does not move the axis."""
+    return min((y for series in panel.series for y in series.y if y is not None), default=0.0)
 
 
 def _drawn(panel: Panel, words: Sequence[str], looks: Mapping[str, _Look]) -> Iterator[_Drawn]:
     """Yield the series at their places; those that share a category stand beside each other."""
-    bars = [series for series in panel.series if series.style == "bars"]
-    points = [series for series in panel.series if series.style == "points"] if words else []
-    unit = 1.0 if words else _closest(bars)
-    width = _BARS * unit / max(len(bars), 1)
-    for series in panel.series:
-        shift = 0.0
-        if series.style == "bars":
-            shift = (bars.index(series) - (len(bars) - 1) / 2) * width
-        elif series in points:
-            shift = (points.index(series) - (len(points) - 1) / 2) * min(
-                _APART, _BARS / len(points)
-            )
+    unit = 1.0 if words else _closest([s for s in panel.series if s.style == "bars"])
+    width = _BARS * unit / max(sum(s.style == "bars" for s in panel.series), 1)
+    asides = _asides(panel, words, width)
+    for series, aside in zip(panel.series, asides, strict=True):
         places = [float(words.index(str(x))) if words else float(x) for x in series.x]
-        yield _Drawn(series, looks[series.label], [place + shift for place in places], width)
+        if aside and not words and series.style == "line":
+            places = _moved(places, aside, logarithmic=panel.log_x)
+        else:
+            places = [place + aside for place in places]
+        yield _Drawn(series, looks[series.label], places, width)
+
+
+def _asides(panel: Panel, words: Sequence[str], width: float) -> list[float]:
+    """Return by how much each series stands aside: bars by their width, what has error bars a little.
+
+    Of lines along numbers it is a share of the axis.
+    """
+    kinds = [_kind_aside(series, words) for series in panel.series]
+    apart = {"bars": width, "points": min(_APART, _BARS / max(kinds.count("points"), 1))}
+    apart["line"] = _APART / 2 if words else _LINES_APART
+    asides = []
+    for index, kind in enumerate(kinds):
+        place = kinds[:index].count(kind) - (kinds.count(kind) - 1) / 2
+        asides.append(place * apart.get(kind, 0.0))
+    return asides
+
+
+def _kind_aside(series: Series, words: Sequence[str]) -> str:
+    """Return the style by which a series stands aside; nothing for one that does not."""
+    if series.style == "line":
+        return "line" if series.low is not None and len(series.x) <= _MARKED_UP_TO else ""
+    return series.style if series.style == "bars" or (words and series.style == "points") else ""
+
+
+def _moved(places: list[float], share: float, *, logarithmic: bool) -> list[float]:
+    """Return places along numbers, moved by a share of what they span."""
+    if logarithmic:
+        positive = [place for place in places if place > 0]
+        factor = (max(positive) / min(positive)) ** share if positive else 1.0
+        return [place * factor for place in places]
+    return [place + share * (max(places) - min(places)) for place in places]
 
 
 def _closest(bars: Sequence[Series]) -> float:
@@ -202,7 +226,8 @@ def _closest(bars: Sequence[Series]) -> float:
 def _line(axes: Axes, drawn: _Drawn) -> None:
     few = len(drawn.x) <= _MARKED_UP_TO
     steps = drawn.series.style == "steps"
-    axes.plot(drawn.x, drawn.y, **_line_style(drawn, marked=few and not steps), zorder=3)
+    style = _line_style(drawn, marked=few and not steps)
+    axes.plot(drawn.x, drawn.y, **style, zorder=3)
     _spread(axes, drawn, as_band=not few or steps)
 
 
@@ -314,6 +339,7 @@ def _legend_room(labels: Sequence[str], width_inches: float) -> tuple[int, float
         ]
         if sum(widest) + 6 * len(widest) <= width_inches * _CHARACTERS_AN_INCH:
             break
+    columns = math.ceil(len(labels) / rows)
     return columns, 0.1 + 0.16 * rows
 
 

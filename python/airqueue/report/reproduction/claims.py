@@ -240,9 +240,9 @@ def _unit(claim: Claim) -> str:
 
 
 def _as_printed(number: Number) -> str:
-    if isinstance(number, float) and 0 < abs(number) < 1e-4:
+    if 0 < abs(number) < 1e-4:
         return text.rounded(number, _digits(number))
-    return f"{number:,.10g}".replace("-", "−")
+    return f"{number:,}".replace("-", "−")
 
 
 def _digits(number: Number) -> int:

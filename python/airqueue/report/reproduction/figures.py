@@ -63,7 +63,7 @@ def draw(each: Reproduced) -> list[Drawn]:
     """Draw the pictures of an item."""
     drawn = []
     for picture in each.pictures:
-        stem = f"{each.chosen.paper}-{slug(each.chosen.item.name)}-{slug(picture.name)}"
+        stem = _stem(each, picture)
         svg, pdf = reproduction.draw(picture, "svg", "pdf")
         files = {f"{DIRECTORY}/{stem}.svg": svg, f"{DIRECTORY}/{stem}.pdf": pdf}
         if len(picture.panels) > 1:
@@ -71,6 +71,12 @@ def draw(each: Reproduced) -> list[Drawn]:
             files[f"{DIRECTORY}/{stem}-narrow.svg"] = narrow
         drawn.append(Drawn(picture, stem, files))
     return drawn
+
+
+def _stem(each: Reproduced, picture: Picture) -> str:
+    """Return the name of a picture's files: its own, which begins with the paper's."""
+    own, paper = slug(picture.name), each.chosen.paper
+    return own if own.startswith(f"{paper}-") else f"{paper}-{slug(each.chosen.item.name)}-{own}"
 
 
 def _size(svg: bytes) -> str:

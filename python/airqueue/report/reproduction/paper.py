@@ -73,7 +73,7 @@ def _contents(items: Sequence[Reproduced]) -> str:
         f"{bar(each.records, words=False)}</li>"
         for each in items
     )
-    return f'<ol class="contents">{links}</ol>'
+    return f'<ol class="contents" id="items">{links}</ol>'
 
 
 def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget) -> str:
@@ -90,6 +90,7 @@ def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget
         claim_table(each.records, usual) if each.records else "",
         f'<div class="notes"><h3>Notes</h3>{notes}</div>' if notes else "",
         again(each, budget),
+        '<p class="up"><a href="#items">↑ all items</a></p>',
         "</section>",
     ]
     return "".join(parts)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 from airqueue import text, toml_text
-from airqueue.papers.item import Budget, Run, Simulation
+from airqueue.papers.item import Budget, Calculation, Simulation
 from airqueue.papers.reproduction import Reproduced
 
 DIRECTORY: Final = "scenarios"
 _SHOWN_AT_ONCE: Final = 4
-"""Scenarios up to which nobody has to ask for the list."""
+"""Rows up to which nobody has to ask for a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _numbered(stem: str) -> Iterator[str]:
 
 
 def again(each: Reproduced, budget: Budget) -> str:
-    """Return the commands that run an item again, and its scenarios one by one."""
+    """Return the command that runs an item again, and its scenarios and calculations one by one."""
     item = each.chosen.item
     real = " --real" if item.real else ""
     command = f"airqueue reproduce {each.chosen.name} --budget {budget.value}{real}"
@@ -82,26 +82,29 @@ def again(each: Reproduced, budget: Budget) -> str:
     files = scenario_files(each)
     if files:
         runs = sum(file.simulation.replications for file in files)
-        opened = " open" if len(files) <= _SHOWN_AT_ONCE else ""
-        listed = "".join(
-            f'<li><a href="{escape(file.path)}">{escape(file.run)}</a>'
-            f"<code>{escape(file.command)}</code></li>"
-            for file in files
-        )
-        parts.append(
-            f"<details{opened}><summary>{text.plural(len(files), 'scenario file')}, "
-            f'{text.plural(runs, "run")}</summary><ul class="runs">{listed}</ul></details>'
-        )
-    parts += [_calculation(name, run) for name, run in each.runs.items()]
+        said = f"{text.plural(len(files), 'scenario file')}, {text.plural(runs, 'run')}"
+        parts.append(_details(said, [_scenario(file) for file in files]))
+    calculations = [
+        _calculation(name, run) for name, run in each.runs.items() if isinstance(run, Calculation)
+    ]
+    if calculations:
+        parts.append(_details(text.plural(len(calculations), "calculation"), calculations))
     return "".join(parts)
 
 
-def _calculation(name: str, run: Run) -> str:
-    if isinstance(run, Simulation):
-        return ""
+def _details(said: str, rows: Sequence[str]) -> str:
+    """Return rows that open on demand, or stand open where they are few."""
+    opened = " open" if len(rows) <= _SHOWN_AT_ONCE else ""
+    listed = "".join(f"<li>{row}</li>" for row in rows)
+    return f'<details{opened}><summary>{said}</summary><ul class="runs">{listed}</ul></details>'
+
+
+def _scenario(file: ScenarioFile) -> str:
+    link = f'<a href="{escape(file.path)}">{escape(file.run)}</a>'
+    return f"{link}<code>{escape(file.command)}</code>"
+
+
+def _calculation(name: str, run: Calculation) -> str:
+    """Return what kind of calculation it is, and of what."""
     inputs = json.dumps(dict(run.work.inputs), ensure_ascii=False, sort_keys=True)
-    return (
-        f"<details><summary>{escape(name)}: a calculation of the kind <code>"
-        f'{escape(run.work.kind)}</code></summary><pre class="inputs"><code>{escape(inputs)}</code>'
-        "</pre></details>"
-    )
+    return f"<span>{escape(name)}</span><code>{escape(run.work.kind)} {escape(inputs)}</code>"

@@ -6,8 +6,8 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-
 import reproduced as made_up
+
 from airqueue.papers.picture import Panel, Picture, Series
 from airqueue.plots.parts import FORMATS
 from airqueue.plots.reproduction import draw
@@ -31,7 +31,7 @@ def size(content):
 
 
 def test_every_format_is_drawn_and_the_same_each_time():
-    picture = made_up.pictures()[1]
+    picture = Picture("p", "P", (Panel("", "x", "y", made_up.pictures()[1].panels[0].series),))
     first, second = draw(picture, *FORMATS), draw(picture, *FORMATS)
     assert first == second
     for content, file_format in zip(first, FORMATS, strict=True):
@@ -40,9 +40,9 @@ def test_every_format_is_drawn_and_the_same_each_time():
 
 def test_panels_stand_side_by_side_or_are_stacked():
     series = Series("a", (1.0, 2.0), (3.0, 4.0))
-    wide, high = size(svg(series, panels=3)), size(svg(series, panels=3, stacked=True))
+    wide, high = size(svg(series, panels=2)), size(svg(series, panels=2, stacked=True))
     assert wide[0] > 2 * wide[1]
-    assert high[1] > 1.5 * high[0]
+    assert high[1] > high[0]
 
 
 def test_the_papers_numbers_are_named_as_such():
@@ -113,6 +113,23 @@ def test_the_vertical_axis_begins_at_zero_unless_told_otherwise(zero):
     written = words(svg(Series("a", (1.0, 2.0), (100.0, 110.0)), zero=zero))
     numbers = [float(word) for word in written if re.fullmatch(r"[0-9.]+", word)]
     assert (0.0 in numbers) is zero
+
+
+@pytest.mark.parametrize("log_x", [True, False])
+@pytest.mark.parametrize("style", ["line", "points", "bars", "steps", "band"])
+def test_the_axes_hold_what_is_drawn(style, log_x):
+    series = [
+        Series(name, (100.0, 200.0, 900.0), (20.0, 30.0, 70.0), (10.0,) * 3, (80.0,) * 3, style)
+        for name in "ab"
+    ]
+    found = [float(word) for word in words(svg(*series, log_x=log_x)) if word.isdecimal()]
+    assert {20.0, 40.0, 60.0} <= set(found)
+    assert max(found) >= 800.0
+
+
+def test_an_interval_below_zero_does_not_move_the_axis():
+    series = Series("a", (1.0, 2.0), (1.0, 2.0), (-5.0, 1.0), (7.0, 3.0))
+    assert not any(word.startswith("−") for word in words(svg(series)))
 
 
 def test_a_dollar_begins_no_formula():

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from pages import parsed
 
 import synthetic
 from airqueue.files import check_writable, write_atomically
@@ -18,7 +19,6 @@ from airqueue.report import write_report
 from airqueue.report.page import render
 from airqueue.report.svg import Chart, nice_ticks, padded, tick_label
 from fifo import Fifo, FifoProber
-from pages import parsed
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import json
 from html import escape
 
 import pytest
-
 import reproduced as made_up
+from pages import parsed
+
 from airqueue import toml_text
 from airqueue.papers.finding import Finding, Value
 from airqueue.papers.item import Budget, Item, Simulation
@@ -18,39 +19,32 @@ from airqueue.report.reproduction.claims import claim_table, printed, usual_tole
 from airqueue.report.reproduction.runs import scenario_files
 from airqueue.report.reproduction.verdicts import LOOKS, kind_of, tally
 from airqueue.simulate import Scenario
-from pages import parsed
 
-ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)
 PAGES = ("index.html", "mesh.html", "http.html")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("site")
-    assert write_site(directory, made_up.reproduced(), ORIGIN) == directory / "index.html"
-    return directory
+def pages(made_up_site):
+    return {name: parsed((made_up_site / name).read_text("utf-8")) for name in PAGES}
 
 
-@pytest.fixture(scope="module")
-def pages(site):
-    return {name: parsed((site / name).read_text("utf-8")) for name in PAGES}
-
-
-def test_every_link_has_its_file_and_its_place(site, pages):
+def test_every_link_has_its_file_and_its_place(made_up_site, pages):
     for page in pages.values():
         assert page.references
         for reference in page.references:
             path, _, place = reference.partition("#")
             if place:
                 assert place in (pages[path] if path else page).ids, reference
-            assert (site / path).is_file() or not path, reference
+            assert (made_up_site / path).is_file() or not path, reference
 
 
-def test_every_file_is_linked_to(site, pages):
+def test_every_file_is_linked_to(made_up_site, pages):
     linked = {
         reference.partition("#")[0] for page in pages.values() for reference in page.references
     }
-    files = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    files = {
+        str(path.relative_to(made_up_site)) for path in made_up_site.rglob("*") if path.is_file()
+    }
     assert files == linked - {""}
 
 
@@ -59,22 +53,22 @@ def test_no_place_has_two_claims(pages):
         assert len(set(page.ids)) == len(page.ids)
 
 
-def test_no_page_loads_anything_from_elsewhere(site):
+def test_no_page_loads_anything_from_elsewhere(made_up_site):
     for name in PAGES:
-        text = (site / name).read_text("utf-8")
+        text = (made_up_site / name).read_text("utf-8")
         assert "default-src 'none'" in text
         assert "<script" not in text
         assert "url(" not in text and "@import" not in text
 
 
-def test_names_and_reasons_are_shown_as_they_stand(site, pages):
+def test_names_and_reasons_are_shown_as_they_stand(made_up_site, pages):
     assert made_up.HOSTILE in " ".join(pages["mesh.html"].text)
     for name in PAGES:
-        assert made_up.HOSTILE not in (site / name).read_text("utf-8")
-    assert escape(made_up.HOSTILE) in (site / "mesh.html").read_text("utf-8")
+        assert made_up.HOSTILE not in (made_up_site / name).read_text("utf-8")
+    assert escape(made_up.HOSTILE) in (made_up_site / "mesh.html").read_text("utf-8")
 
 
-def test_every_claim_has_its_verdict_as_a_word_and_a_sign(site, pages):
+def test_every_claim_has_its_verdict_as_a_word_and_a_sign(made_up_site, pages):
     text = " ".join(" ".join(pages["mesh.html"].text).split())
     for record in made_up.records():
         assert record.claim.id in pages["mesh.html"].ids
@@ -107,7 +101,7 @@ def test_the_first_page_has_what_is_not_met_and_nothing_else(pages):
 
 
 def test_a_site_without_a_miss_says_so(tmp_path):
-    write_site(tmp_path, made_up.reproduced()[2:], ORIGIN)
+    write_site(tmp_path, made_up.reproduced()[2:], made_up.ORIGIN)
     text = (tmp_path / "index.html").read_text("utf-8")
     assert "all that counts is met" in text
     assert not (tmp_path / "mesh.html").exists()
@@ -130,12 +124,12 @@ def test_commands_name_item_budget_and_real_time(pages):
     assert "airqueue reproduce mesh.alloc --budget quick --real" in text
 
 
-def test_scenario_files_are_the_scenarios_that_ran(site):
+def test_scenario_files_are_the_scenarios_that_ran(made_up_site):
     each = made_up.reproduced()[0]
     files = scenario_files(each)
     assert [file.run for file in files] == ["sized buffers", made_up.HOSTILE]
     for file in files:
-        content = (site / file.path).read_text("utf-8")
+        content = (made_up_site / file.path).read_text("utf-8")
         assert toml_text.parse(content) == file.simulation.scenario
         Scenario(toml_text.parse(content))
         assert content.startswith(f"# {file.command}\n")
@@ -148,22 +142,24 @@ def test_runs_whose_names_are_written_alike_have_files_of_their_own():
     assert len({file.path for file in scenario_files(each)}) == 4
 
 
-def test_the_claims_are_there_as_data(site):
-    data = json.loads((site / "claims.json").read_text("utf-8"))
+def test_the_claims_are_there_as_data(made_up_site):
+    data = json.loads((made_up_site / "claims.json").read_text("utf-8"))
     records = [record for each in made_up.reproduced() for record in each.records]
     assert [each["id"] for each in data["claims"]] == [record.claim.id for record in records]
 
 
-def test_the_same_records_give_the_same_files(site, tmp_path):
-    write_site(tmp_path, made_up.reproduced(), ORIGIN)
-    files = [path for path in site.rglob("*") if path.is_file()]
-    assert files
+def test_the_same_records_give_the_same_files(tmp_path):
+    for name in ("one", "two"):
+        write_site(tmp_path / name, made_up.reproduced()[1:], made_up.ORIGIN)
+    files = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert len(files) > len(PAGES)
     for path in files:
-        assert (tmp_path / path.relative_to(site)).read_bytes() == path.read_bytes()
+        again = tmp_path / "two" / path.relative_to(tmp_path / "one")
+        assert again.read_bytes() == path.read_bytes()
 
 
 def test_a_broken_off_write_leaves_the_old_pages(tmp_path, monkeypatch):
-    write_site(tmp_path, made_up.reproduced()[2:], ORIGIN)
+    write_site(tmp_path, made_up.reproduced()[2:], made_up.ORIGIN)
     old = {path: path.read_bytes() for path in tmp_path.glob("*.html")}
 
     def interrupted(_):
@@ -171,7 +167,7 @@ def test_a_broken_off_write_leaves_the_old_pages(tmp_path, monkeypatch):
 
     monkeypatch.setattr(figures, "draw", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_site(tmp_path, made_up.reproduced(), ORIGIN)
+        write_site(tmp_path, made_up.reproduced(), made_up.ORIGIN)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.html")} == old
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -180,7 +176,7 @@ def test_a_directory_that_cannot_be_is_named(tmp_path):
     taken = tmp_path / "file"
     taken.write_text("")
     with pytest.raises(OSError, match="file") as caught:
-        write_site(taken, made_up.reproduced()[2:], ORIGIN)
+        write_site(taken, made_up.reproduced()[2:], made_up.ORIGIN)
     assert str(taken) in str(caught.value.filename)
 
 
@@ -197,7 +193,7 @@ def test_a_directory_that_cannot_be_is_named(tmp_path):
         ({"printed": 700, "comparator": "<="}, "<b>≤ 700</b>"),
         ({"printed": 700, "comparator": "<"}, "<b>&lt; 700</b>"),
         ({"printed": 316, "std": 68}, "<b>316</b><small>std. dev. 68</small>"),
-        ({"printed": 65.0, "ci95": 1.1}, "<b>65</b><small>± 1.1 (95 %)</small>"),
+        ({"printed": 65.0, "ci95": 1.1}, "<b>65.0</b><small>± 1.1 (95 %)</small>"),
         ({"printed": 1, "ci95_interval": [0.9, 1.1]}, "<b>1</b><small>95 %: 0.9 to 1.1</small>"),
         ({"printed": 187, "jitter_ms": 30}, "<b>187</b><small>jitter 30 ms</small>"),
         ({"printed": 15, "uncertainty": "about"}, "<b>15</b><small>about</small>"),
