@@ -50,6 +50,12 @@ def enumerate_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def scaled(value: Value, by: float) -> Value:
+    """Return a value in another unit."""
+    low, high = (None if each is None else each * by for each in (value.low, value.high))
+    return Value(value.mean * by, low, high)
+
+
 def interval(value: Value, scale: float = 1.0, digits: int = 3) -> str:
     """Return ``1.234 (1.2 to 1.3)``, the mean and its 95 % interval if there is one."""
     text = f"{scale * value.mean:.{digits}f}"
