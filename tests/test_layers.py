@@ -110,6 +110,7 @@ MAY_IMPORT = {
     "models": {"models"},
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "sizing", "models"},
+    "sweep": {"sweep", "runs", "simulate"},
     "runs": {"runs", "simulate", "models", "measure"},
     "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
     "plots": {"plots", "papers"},

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -40,6 +43,35 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise _about(error, target) from error
+
+
+@contextmanager
+def alone(path: str | os.PathLike[str], error: type[Exception]) -> Iterator[None]:
+    """Make a directory and keep other processes from it; the end of this one, too, lets it go.
+
+    Raises OSError, or ``error`` for what is no directory, or one that another process writes to.
+    """
+    directory = Path(path)
+    if directory.exists() and not directory.is_dir():
+        raise error(f"{directory}: is no directory; choose another name")
+    directory.mkdir(parents=True, exist_ok=True)
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        _lock(handle, directory, error)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path, error: type[Exception]) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as busy:
+        raise error(
+            f"{path}: another process writes there; wait for it or choose another directory"
+        ) from busy
+    except OSError:
+        pass  # a file system without locks, as NFS for directories: users keep order themselves
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -48,7 +48,7 @@ def test_what_is_kept_is_not_done_again(tmp_path):
 
 
 def test_progress_is_by_weight_and_never_goes_back():
-    works = [Work("square", {"number": n}, weight=n) for n in (1, 2, 5)]
+    works = [Work("square", {"number": n, "takes_s": 0.2}, weight=n) for n in (1, 2, 5)]
     told = []
     carry_out(works, None, Local(1), told.append)
     fractions = [each.fraction for each in told]

@@ -11,6 +11,8 @@ import pytest
 from distributed import LocalCluster
 
 from airqueue.runs import Cluster, CrewError, Local, Work, WorkError, carry_out, cluster
+from airqueue.simulate import cell
+from airqueue.sweep import Sweep
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +109,27 @@ def test_without_dask_it_is_said_what_to_install(monkeypatch):
         CrewError, match=r"needs dask.distributed: pip install 'airqueue\[cluster\]'"
     ):
         carry_out(squares([1]), None, Cluster("tcp://127.0.0.1:9"))
+
+
+def test_a_sweep_that_loses_a_worker_is_complete_and_the_same(workers, tmp_path):
+    scenario = cell(stations=2, duration="20 s")
+    given = {
+        "scenario": scenario,
+        "parameters": {"stations.sta.count": [1, 4], "phy.rate": ["2 Mb/s", "11 Mb/s"]},
+        "replications": {"least": 3, "most": 8},
+        "until": {"flows.*.delay_mean_s": 0.0001},
+    }
+    lost = []
+
+    def lose(progress):
+        if progress.runs.finished > 5 and not lost:
+            lost.append(next(iter(workers.workers.values())).pid)
+            os.kill(lost[0], signal.SIGKILL)
+
+    there = Sweep(given).run(tmp_path / "there", Cluster(workers.scheduler_address), lose)
+    Sweep(given).run(tmp_path / "here", Local(2))
+    assert lost
+    assert there.complete
+    tables = [path.name for path in (tmp_path / "here").glob("*.parquet")]
+    for name in (*tables, "summary.json"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()

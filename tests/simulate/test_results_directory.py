@@ -356,7 +356,7 @@ def test_only_one_process_writes(invoke):
     with Directory.opened("out", scenario.description, 1):
         result = invoke("cell.toml", "--out", "out")
         assert result.exit_code == 1
-        assert "out: another simulation writes there; wait for it or" in result.stderr
+        assert "out: another process writes there; wait for it or" in result.stderr
     assert invoke("cell.toml", "--out", "out", "--force").exit_code == 0
 
 

@@ -26,6 +26,11 @@ _COMMANDS = {
         "simulate",
         "Simulate a network of 802.11 stations.",
     ),
+    "sweep": (
+        "airqueue.cli.sweep",
+        "sweep",
+        "Simulate a scenario at many points of its parameters.",
+    ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
 }
 
@@ -64,5 +69,5 @@ def main() -> None:
     \b
     On a wired machine:       airqueue server
     On the wireless machine:  airqueue measure HOST
-    Without any network:      airqueue model, airqueue simulate, airqueue size
+    Without any network:      airqueue model, airqueue simulate, airqueue sweep, airqueue size
     """

@@ -31,6 +31,7 @@ _MENDABLE = (
     ("airqueue.simulate.errors", "ScenarioError"),
     ("airqueue.simulate.errors", "ResultsError"),
     ("airqueue.runs.errors", "RunError"),
+    ("airqueue.sweep.errors", "SweepError"),
 )
 
 

@@ -92,7 +92,7 @@ def _table(kind: str, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -
     table = Table(f"{len(figures):,} {kind}" if many else noun)
     cells = []
     for name, summaries in columns.items():
-        heading, column = _column(name, summaries)
+        heading, column = figure_column(name, summaries)
         table.add_column(heading, justify="right")
         cells.append(column)
     for name, *row in zip(names, *cells, strict=True):
@@ -107,7 +107,7 @@ def _extremes(summaries: Sequence[Summary]) -> list[Summary]:
     return [{"mean": mean, "ci95": None} for mean in three]
 
 
-def _column(name: str, summaries: Sequence[Summary]) -> tuple[str, list[str]]:
+def figure_column(name: str, summaries: Sequence[Summary]) -> tuple[str, list[str]]:
     """Return heading and cells of a figure, all cells in one unit."""
     words, unit, factor = _scaled(name, [s["mean"] for s in summaries])
     heading = words.replace(" ", "\n", 1) + (f"\n{unit}" if unit else "")
@@ -181,6 +181,6 @@ def _medium(figures: Mapping[str, Summary]) -> Table:
     table.add_column("", justify="right")
     for name in SHOWN["medium"]:
         words, unit, factor = _scaled(name, [figures[name]["mean"]])
-        _, cells = _column(name, [figures[name]])
+        _, cells = figure_column(name, [figures[name]])
         table.add_row(words, f"{cells[0]} {unit}".rstrip() if factor else cells[0])
     return table

@@ -48,6 +48,8 @@ class Line:
 
     label: str
     values: tuple[float | None, ...]
+    intervals: tuple[Sequence[float] | None, ...] = ()
+    """``(low, high)`` of each value, None where it has none; empty without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +101,18 @@ def _panel(axes: Axes, x: Axis, panel: Panel) -> None:
     places = _places(x)
     marked = len(places) <= _MARKED_UP_TO
     for index, line in enumerate(panel.lines):
+        colour = COLOURS[index % len(COLOURS)]
         axes.plot(
             places,
             [math.nan if v is None else v / factor for v in line.values],
-            color=COLOURS[index % len(COLOURS)],
+            color=colour,
             linestyle="none" if _are_words(x) else DASHES[index // len(COLOURS) % len(DASHES)],
             marker=MARKERS[index % len(MARKERS)] if marked else "none",
             label=plain(line.label, 18),
         )
+        for place, bounds in zip(places, line.intervals, strict=False):
+            if bounds is not None:
+                axes.vlines(place, bounds[0] / factor, bounds[1] / factor, colour, linewidth=0.8)
     axes.set_title(plain(panel.title, _PANEL_CHARACTERS[0]), loc="left")
     axes.set_ylabel(axis_label(panel.label, unit, _PANEL_CHARACTERS[1]))
     axes.grid(axis="y", linewidth=0.4, color="0.88")

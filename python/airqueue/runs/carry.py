@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,6 +79,7 @@ class _Effort:
         self._works: dict[str, Work] = {}
         self._results: dict[str, Any] = {}
         self._began = time.monotonic()
+        self._told = -math.inf
         self._weight = 0.0
         self._kept = 0
         self._kept_weight = 0.0
@@ -127,11 +129,15 @@ class _Effort:
 
     def tell(self) -> None:
         """Say how far it is."""
+        now = time.monotonic()
         if self._tell is None or not self._works:
             return
+        if self.waiting and now < self._told + _REFRESH_S / 2:
+            return
+        self._told = now
         total, done = self._weight, self._done_weight
         left = max(total - self._kept_weight - done, 0.0)
-        elapsed = time.monotonic() - self._began
+        elapsed = now - self._began
         pieces = len(self._works)
         progress = Progress(
             finished=pieces - self.waiting,

@@ -156,7 +156,8 @@ def _connected(address: str) -> Any:
     except ImportError as error:
         raise CrewError(f"a cluster needs dask.distributed: {_INSTALL}") from error
     # What becomes of workers is told here in sentences.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

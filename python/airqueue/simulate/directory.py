@@ -9,7 +9,6 @@ summary is they are all of one piece.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
 from airqueue import provenance, toml_text
-from airqueue.files import write_atomically
+from airqueue.files import alone, write_atomically
 from airqueue.simulate import tables
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.recorders import Recorders
@@ -63,7 +62,7 @@ class Directory:
         or if another process writes there.
         """
         directory = cls(Path(path))
-        with _alone(directory._path):
+        with alone(directory._path, ResultsError):
             directory._sweep()
             if force:
                 directory._discard()
@@ -235,31 +234,6 @@ def read(
         raise ResultsError(f"{root}: tables and {_SUMMARY} have different replications")
     has_series = all((root / f"{name}.parquet").exists() for name in tables.SERIES)
     return summary, runs, Directory(root).series() if has_series else None
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Make a directory and keep other processes from it; the end of this one, too, lets it go."""
-    if path.exists() and not path.is_dir():
-        raise ResultsError(f"{path}: is no directory; choose another name")
-    path.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        _lock(handle, path)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, path: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise ResultsError(
-            f"{path}: another simulation writes there; wait for it or choose another directory"
-        ) from error
-    except OSError:
-        pass  # a file system without locks, as NFS for directories: users keep order themselves
 
 
 def _runs(root: Path) -> dict[int, dict[str, Any]]:

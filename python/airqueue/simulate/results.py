@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -177,10 +177,11 @@ class Results:
 
 def _summaries(runs: list[Mapping[str, float | None]]) -> dict[str, Summary]:
     """Return the summary of each figure over the replications."""
-    return {figure: _summary([run[figure] for run in runs]) for figure in runs[0]}
+    return {figure: summarised([run[figure] for run in runs]) for figure in runs[0]}
 
 
-def _summary(values: list[float | None]) -> Summary:
+def summarised(values: Sequence[float | None]) -> Summary:
+    """Return mean and 95 % interval of a figure over replications; ``n`` where some have none."""
     from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
 
     present = [value for value in values if value is not None]

@@ -102,6 +102,14 @@ class Scenario:
         ways = self._native.ways
         return {flow: ways[flow] for flow in self.flows}
 
+    def figures(self) -> dict[str, Any]:
+        """Return what figures a replication will have: those of one that has not begun yet.
+
+        By kind and name, as `Results.runs` has them; of their values nothing can be said.
+        """
+        found: dict[str, Any] = json.loads(self._native.start(0).results())
+        return found
+
     def layout(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the map and what is seen at the beginning, as the bindings' `Watch` has them."""
         watch = self._native.watch()

@@ -123,15 +123,26 @@ def series_of(tables: Mapping[str, Iterable[Row]]) -> SeriesDict:
 
 def to_parquet(given: Columns) -> bytes:
     """Return columns as a Parquet file; NaN is a null."""
+    return parquet(arrow(given))
+
+
+def arrow(given: Columns) -> Any:
+    """Return columns as a table of Arrow; NaN is a null."""
     import pyarrow as pa  # noqa: PLC0415 - slow to load
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
 
     arrays = {
         head: pa.array(values, _type(pa, head, values), from_pandas=True)
         for head, values in given.items()
     }
+    return pa.table(arrays)
+
+
+def parquet(table: Any) -> bytes:
+    """Return a table of Arrow as a Parquet file."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
+
     file = io.BytesIO()
-    pq.write_table(pa.table(arrays), file, compression="zstd")
+    pq.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 

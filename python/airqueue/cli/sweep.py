@@ -1,0 +1,178 @@
+"""`airqueue sweep`: a scenario at many points, each simulated until its intervals are narrow."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airqueue import text
+from airqueue.cli import sweep_tables
+from airqueue.cli.common import json_option, stdout
+from airqueue.cli.errors import INTERRUPTED, sentence
+from airqueue.cli.progress import Display
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure.events import Event
+from airqueue.runs import Cluster, Local
+from airqueue.runs.crew import Crew
+from airqueue.sweep import Interrupted, Progress, Sweep, SweepError, SweepResults
+from airqueue.sweep.figures import Pattern
+
+if TYPE_CHECKING:
+    from airqueue.cli.sweep_figure import Picture
+
+_MOST_WORKERS = 10_000
+
+
+class _Figures(click.ParamType[Pattern]):
+    """``flows.*.throughput_bps``."""
+
+    name = "figure"
+
+    def convert(self, value: object, param: object, ctx: object) -> Pattern:
+        """Parse the text; a pattern passes."""
+        if isinstance(value, Pattern):
+            return value
+        try:
+            return Pattern.read(str(value))
+        except SweepError as error:
+            raise click.BadParameter(sentence(error)) from error
+
+
+@click.command(short_help="Simulate a scenario at many points of its parameters.")
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--out",
+    "out_path",
+    metavar="DIR",
+    help="Keep every run and write the tables there; without it in a directory named after FILE. The "
+    "same command again goes on where one was broken off.",
+)
+@click.option("--list", "listed", is_flag=True, help="Print the points and simulate nothing.")
+@click.option(
+    "--show",
+    "shown",
+    type=_Figures(),
+    multiple=True,
+    metavar="FIGURE",
+    help="A figure of the table and the plot, e.g. 'flows.*.delay_p95_s' or medium.collided_ratio; "
+    "may be repeated.",
+)
+@json_option
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE",
+    help="Draw the figures over one or two parameters: FILE.svg, .pdf or .png.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, _MOST_WORKERS),
+    help="Runs at the same time; without it as many as there are cores.",
+)
+@click.option(
+    "--cluster",
+    metavar="tcp://HOST:PORT",
+    help="Let the workers of a Dask scheduler simulate.",
+)
+def sweep(
+    *,
+    path: str,
+    out_path: str | None,
+    listed: bool,
+    shown: tuple[Pattern, ...],
+    json_path: str | None,
+    plot_path: str | None,
+    workers: int | None,
+    cluster: str | None,
+) -> None:
+    """Simulate the scenario that FILE names with the parameters that FILE changes.
+
+    \b
+    Examples:
+      airqueue sweep examples/sweep/buffer-size.toml --list
+      airqueue sweep examples/sweep/buffer-size.toml --plot buffer.svg
+      airqueue sweep FILE --cluster tcp://192.0.2.1:8786 --out results
+
+    Every combination of values is a point. A point gets replications until the intervals that FILE
+    names are narrow enough. FILE, its scenario and the version of airqueue determine the tables,
+    whoever simulates. Ctrl-C, or the power going, loses the runs under way and no other.
+    docs/sweep.md explains files and tables.
+    """
+    if cluster is not None and workers is not None:
+        raise click.UsageError("--workers is for this machine; a cluster has its own.")
+    plan = Sweep.from_toml(path)
+    plan.check_figures(shown, "--show ")
+    if listed:
+        sweep_tables.show_points(stdout(), path, plan)
+        return
+    patterns = shown or sweep_tables.usual(plan)
+    picture = None if plot_path is None else _picture(plan, patterns, plot_path)
+    for file in (plot_path, json_path):
+        if file is not None and file != "-":
+            check_writable(file)
+    crew = Local(workers) if cluster is None else Cluster(cluster)
+    out = out_path or f"{Path(path).stem}-sweep"
+    try:
+        results = _run(plan, out, crew)
+    except Interrupted as interrupt:
+        _emit(path, interrupt.results, patterns, json_path, None)
+        runs = text.plural(interrupt.results.replications, "run")
+        click.echo(f"Interrupted after {runs}; the same command goes on from there.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    _emit(path, results, patterns, json_path, picture)
+
+
+def _picture(plan: Sweep, patterns: tuple[Pattern, ...], path: str) -> Picture:
+    from airqueue.cli.sweep_figure import Picture  # noqa: PLC0415 - matplotlib is slow to load
+
+    return Picture(plan, patterns, path)
+
+
+def _run(plan: Sweep, out: str, crew: Crew) -> SweepResults:
+    """Simulate, with progress on a terminal."""
+    display = None
+    with ExitStack() as stack:
+
+        def show(progress: Progress) -> None:
+            nonlocal display
+            if sys.stderr.isatty():
+                display = display or stack.enter_context(Display())
+                display.on_event(_event(progress))
+
+        return plan.run(out, crew, show)
+
+
+def _event(progress: Progress) -> Event:
+    runs = progress.runs
+    before = f", {runs.kept:,} from before" if runs.kept else ""
+    points = f"{progress.finished:,} of {text.plural(progress.points, 'point')}"
+    return Event(
+        phase="sweep",
+        message=f"{points}, {text.plural(runs.finished, 'run')}{before}",
+        fraction=runs.fraction,
+        time_left_s=runs.time_left_s,
+    )
+
+
+def _emit(
+    path: str,
+    results: SweepResults,
+    patterns: tuple[Pattern, ...],
+    json_path: str | None,
+    picture: Picture | None,
+) -> None:
+    """Write the files and show the table; the table also where a file fails."""
+    try:
+        if json_path is not None and json_path != "-":
+            write_atomically(json_path, results.to_text())
+        if picture is not None:
+            write_atomically(picture.path, picture.draw(path, results))
+    finally:
+        if json_path == "-":
+            click.echo(results.to_text(), nl=False)
+        else:
+            sweep_tables.show(stdout(), path, results, patterns)

@@ -1,0 +1,126 @@
+"""What `airqueue sweep` prints: a row for each point, some figures of it, and what is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue import text
+from airqueue.cli.simulate_tables import figure_column
+from airqueue.sweep import Sweep, SweepError, SweepResults
+from airqueue.sweep.figures import Pattern
+from airqueue.sweep.points import Point
+
+_USUAL: Final = (
+    "flows.*.throughput_bps",
+    "flows.*.loss_ratio",
+    "flows.*.delay_mean_s",
+    "flows.*.delay_p95_s",
+)
+"""Figures of the table where neither the file nor the command names any."""
+_MOST_ROWS: Final = 100
+_MOST_WIDE: Final = 5
+"""Points that are named for their wide intervals."""
+_LONGEST: Final = 40
+
+
+def usual(sweep: Sweep) -> tuple[Pattern, ...]:
+    """Return the figures that a sweep waits for; where it waits for none those that most want."""
+    named = sweep.spec.rule.patterns or [Pattern.read(each) for each in _USUAL]
+    found = []
+    for pattern in dict.fromkeys(named):
+        try:
+            sweep.check_figures([pattern], "")
+        except SweepError:
+            continue  # a network without flows
+        found.append(pattern)
+    return tuple(found)
+
+
+def show_points(console: Console, path: str, sweep: Sweep) -> None:
+    """Print the points of a sweep that is not carried out."""
+    rule = sweep.spec.rule
+    each = text.plural(rule.most, "replication")
+    if rule.widths:
+        each = f"{rule.least:,} to {each}"
+    count = text.plural(len(sweep.points), "point")
+    console.print(f"{path}: {count}, {each} each, seed {sweep.spec.seed}", style="bold")
+    table = _started(sweep.parameters, sweep.points)
+    for point in sweep.points:
+        table.add_row(*_cells(point))
+    console.print()
+    console.print(table)
+
+
+def show(console: Console, path: str, results: SweepResults, patterns: Sequence[Pattern]) -> None:
+    """Print the table of a sweep, and where everything is."""
+    console.print(_headline(path, results), style="bold")
+    outcomes = results.outcomes[:_MOST_ROWS]
+    points = [outcome.point for outcome in outcomes]
+    table = _started([each.path for each in results.spec.parameters], points)
+    table.add_column("runs", justify="right", no_wrap=True)
+    columns = [[f"{len(outcome.replications):,}" for outcome in outcomes]]
+    for pattern in patterns:
+        heading, cells = figure_column(pattern.figure, results.over(pattern)[: len(outcomes)])
+        table.add_column(f"{pattern.of_what}\n{heading}", justify="right", no_wrap=True)
+        columns.append(cells)
+    for point, *cells in zip(points, *columns, strict=True):
+        table.add_row(*_cells(point), *cells)
+    console.print()
+    console.print(table)
+    console.print()
+    if len(outcomes) < len(results.outcomes):
+        console.print(f"{len(results.outcomes) - len(outcomes):,} more points are in the tables.")
+    for words in (*_wide(results), _explained(patterns, results)):
+        console.print(words)
+
+
+def _headline(path: str, results: SweepResults) -> str:
+    points = text.plural(len(results.outcomes), "point")
+    if not results.complete:
+        points = f"{sum(each.complete for each in results.outcomes):,} of {points}"
+    runs = text.plural(results.replications, "run")
+    return f"{path}: {points}, {runs}, seed {results.spec.seed}"
+
+
+def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:
+    """Return a table with the columns of parameters; numbers stand at the right."""
+    table = Table()
+    table.add_column("point", justify="right", no_wrap=True)
+    for path in paths:
+        numbers = all(isinstance(point.values[path], int | float) for point in points)
+        heading = path.replace(".", ".\n")
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
+    return table
+
+
+def _cells(point: Point) -> list[str]:
+    return [str(point.number), *(_written(value) for value in point.values.values())]
+
+
+def _written(value: Any) -> str:
+    words = str(value).lower() if isinstance(value, bool) else str(value)
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."
+
+
+def _wide(results: SweepResults) -> list[str]:
+    """Return what to know of points whose intervals stayed too wide."""
+    wide = [each for each in results.outcomes if each.complete and each.wide]
+    if not wide:
+        return []
+    named = [
+        f"  {outcome.point}: {', '.join('.'.join(filter(None, each)) for each in outcome.wide)}"
+        for outcome in wide[:_MOST_WIDE]
+    ]
+    more = [f"  and {len(wide) - _MOST_WIDE:,} more points"] if len(wide) > _MOST_WIDE else []
+    most = text.plural(results.spec.rule.most, "replication")
+    return [f"With {most}, intervals are still wider than asked for:", *named, *more]
+
+
+def _explained(patterns: Sequence[Pattern], results: SweepResults) -> str:
+    several = "Of several names the mean is shown. " if any(p.is_open for p in patterns) else ""
+    half = "± is half the 95 % confidence interval of the mean. " if patterns else ""
+    return f"{several}{half}{results.path} has all tables, docs/sweep.md what is in them."

@@ -1,0 +1,14 @@
+"""Sweeps over the parameters of a scenario: many points, each with replications until it is enough.
+
+>>> from airqueue.simulate import cell
+>>> from airqueue.sweep import Sweep
+>>> sweep = Sweep({"scenario": cell(duration="1 s"), "parameters": {"stations.sta.count": [1, 5]}})
+>>> [str(point) for point in sweep.points]
+['point 0 (stations.sta.count=1)', 'point 1 (stations.sta.count=5)']
+"""
+
+from airqueue.sweep.errors import SweepError
+from airqueue.sweep.results import SweepResults
+from airqueue.sweep.sweep import Interrupted, Progress, Sweep
+
+__all__ = ["Interrupted", "Progress", "Sweep", "SweepError", "SweepResults"]

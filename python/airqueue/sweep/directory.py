@@ -1,0 +1,112 @@
+"""The directory of a sweep: what has been simulated, and the tables made of it.
+
+``runs`` keeps each replication as it finishes, under a name made of all that it depends on. The
+tables are made of them anew each time, so that they are the same however often the sweep was broken
+off. ``summary.json`` goes first and comes last: where it is, the tables are all of one piece.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import airqueue
+from airqueue import provenance
+from airqueue.files import alone, write_atomically
+from airqueue.runs import Store
+from airqueue.sweep import results as of
+from airqueue.sweep import tables
+from airqueue.sweep.errors import SweepError
+from airqueue.sweep.results import FORMAT, VERSION, Outcome, SweepResults
+from airqueue.sweep.spec import Spec
+
+_PROVENANCE: Final = "provenance.json"
+_SUMMARY: Final = "summary.json"
+_RUNS: Final = "runs"
+
+
+class Directory:
+    """A directory that this process alone writes to; see `opened`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.store = Store(path / _RUNS)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | os.PathLike[str]) -> Iterator[Directory]:
+        """Make the directory, or go on in one of a sweep: this one, or one that it came from.
+
+        Raises OSError, or SweepError if it has other results, or if another process writes there.
+        """
+        directory = cls(Path(path))
+        with alone(directory.path, SweepError):
+            directory._check()
+            yield directory
+
+    def begin_session(self, spec: Spec) -> None:
+        """Note what is to be simulated, by which version, and that this process does it."""
+        sessions = self._noted().get("sessions", [])
+        session = {**provenance.session(), **_program()}
+        noted = {**_origin(spec), "sessions": [*sessions, session]}
+        write_atomically(self.path / _PROVENANCE, of.text(noted))
+
+    def finish(
+        self, results: SweepResults, runs_of: Callable[[Outcome], Mapping[int, Any]]
+    ) -> None:
+        """Write all tables, and the summary at the end."""
+        (self.path / _SUMMARY).unlink(missing_ok=True)
+        made = tables.Tables(results.spec, [outcome.point for outcome in results.outcomes])
+        summaries = {}
+        for outcome in results.outcomes:
+            found = runs_of(outcome)
+            summaries[outcome.point.number] = of.summary(results.spec, outcome, found)
+            made.add(outcome, found, summaries[outcome.point.number])
+        origin = json.dumps(_origin(results.spec), ensure_ascii=False)
+        for name, content in made.files(origin):
+            write_atomically(self.path / f"{name}.parquet", content)
+        write_atomically(self.path / _SUMMARY, of.text(results.to_json(summaries)))
+
+    def _check(self) -> None:
+        """Raise SweepError if there are results of something else."""
+        if (self.path / _PROVENANCE).exists():
+            self._noted()
+            return
+        names = [_SUMMARY, *(f"{name}.parquet" for name in tables.NAMES)]
+        there = [name for name in names if (self.path / name).exists()]
+        if there:
+            raise SweepError(
+                f"{self.path}: has {there[0]} and no {_PROVENANCE} that says what of; choose another "
+                "directory"
+            )
+
+    def _noted(self) -> dict[str, Any]:
+        path = self.path / _PROVENANCE
+        if not path.exists():
+            return {}
+        try:
+            noted = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise SweepError(f"{path}: no JSON: {error}") from error
+        if not isinstance(noted, dict) or noted.get("format") != FORMAT:
+            raise SweepError(f"{path}: not of a sweep; choose another directory")
+        return noted
+
+
+def _origin(spec: Spec) -> dict[str, Any]:
+    """Return all that determines the results, and nothing of when and where they were made."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **_program(),
+        "sweep": spec.description,
+        "scenario": spec.scenario,
+    }
+
+
+def _program() -> dict[str, Any]:
+    return {"airqueue": airqueue.__version__, "git_revision": provenance.git_revision()}

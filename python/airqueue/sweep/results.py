@@ -1,0 +1,128 @@
+"""What a sweep found: figures with intervals at each point, and the tables on disk."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import airqueue
+from airqueue.simulate.results import Results, Summary, summarised
+from airqueue.simulate.tables import KINDS
+from airqueue.sweep.figures import Figure, Pattern
+from airqueue.sweep.points import Point
+from airqueue.sweep.spec import Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT: Final = "airqueue-sweep"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a point."""
+
+    point: Point
+    description: Mapping[str, Any]
+    """Its scenario."""
+    replications: tuple[int, ...]
+    """Those that finished."""
+    complete: bool
+    """Whether they are all that there were to be."""
+    wide: tuple[Figure, ...]
+    """Figures whose intervals are wider than the sweep wants; with all replications, for good."""
+
+
+@dataclass(frozen=True)
+class SweepResults:
+    """The results of a sweep; the tables are on disk and read when they are asked for."""
+
+    path: Path
+    spec: Spec
+    outcomes: tuple[Outcome, ...]
+    """In the order of the points."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point has all its replications."""
+        return all(outcome.complete for outcome in self.outcomes)
+
+    @property
+    def replications(self) -> int:
+        """Of all points together."""
+        return sum(len(outcome.replications) for outcome in self.outcomes)
+
+    @functools.cached_property
+    def points(self) -> pd.DataFrame:
+        """A row for each point: its parameters, replications, and whether it is narrow enough."""
+        return self.table("points")
+
+    @functools.cached_property
+    def summary(self) -> pd.DataFrame:
+        """A row for each point and figure: mean, 95 % interval, and the number of values."""
+        return self.table("summary")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table, as ``flows`` or ``medium``: a row for each replication and name."""
+        import pandas as pd  # noqa: PLC0415 - slow to load
+
+        return pd.read_parquet(self.path / f"{name}.parquet")
+
+    def over(self, pattern: Pattern) -> list[Summary]:
+        """Return mean and interval of a figure at each point; of several names their mean.
+
+        The values behind the interval are those of replications, each the mean over the names that
+        have the figure.
+        """
+        noun = KINDS.get(pattern.kind)
+        columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
+        table = self.table(pattern.kind)
+        if pattern.figure not in table:
+            return [summarised([]) for _ in self.outcomes]
+        rows = table[columns].dropna()
+        if noun:
+            rows = rows[[pattern.matches(name) for name in rows[noun]]]
+        means = rows.groupby(["point", "replication"])[pattern.figure].mean()
+        found = {point: list(of) for point, of in means.groupby("point")}
+        return [summarised(found.get(each.point.number, [])) for each in self.outcomes]
+
+    def to_json(self, summaries: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return plain data, given the summary of each point by its number."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "airqueue": airqueue.__version__,
+            "seed": self.spec.seed,
+            "parameters": [each.path for each in self.spec.parameters],
+            "complete": self.complete,
+            "points": [
+                {
+                    "point": outcome.point.number,
+                    "parameters": outcome.point.values,
+                    "replications": len(outcome.replications),
+                    "wide": [".".join(filter(None, figure)) for figure in outcome.wide],
+                    **summaries[outcome.point.number],
+                }
+                for outcome in self.outcomes
+            ],
+        }
+
+    def to_text(self) -> str:
+        """Return as text what ``--json`` prints: what ``summary.json`` has."""
+        return (self.path / "summary.json").read_text("utf-8")
+
+
+def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Any]) -> dict[str, Any]:
+    """Return means and intervals of a point's figures, by kind and name as `Results` has them."""
+    count = len(outcome.replications)
+    return Results(outcome.description, spec.seed, count, figures).summary
+
+
+def text(content: Any) -> str:
+    """Return JSON for people."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,227 @@
+"""A sweep: the points of a file, and the replications that each of them gets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from airqueue import runs, toml_text
+from airqueue.runs import Store, Work
+from airqueue.runs.crew import Crew
+from airqueue.simulate import overrides
+from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.scenario import Scenario
+from airqueue.sweep import figures, points, spec
+from airqueue.sweep.directory import Directory
+from airqueue.sweep.errors import SweepError
+from airqueue.sweep.figures import Figure
+from airqueue.sweep.points import Dimension, Point
+from airqueue.sweep.results import Outcome, SweepResults
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; ``results`` has the replications that had finished."""
+
+    def __init__(self, results: SweepResults) -> None:
+        super().__init__()
+        self.results = results
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a sweep is."""
+
+    finished: int
+    """Points that need no more replications."""
+    points: int
+    runs: runs.Progress
+    """The replications that are known to be needed so far."""
+
+
+class Sweep:
+    """A sweep that has been checked, each scenario of it, and can be carried out.
+
+    ``description``: the keys of a sweep file (``docs/sweep.md``); its ``scenario`` may also be a
+    dictionary or a `Scenario`. ``folder``: where paths in it begin. Raises SweepError that names the
+    key, what was found and what was expected, and OSError for a scenario that cannot be read.
+    """
+
+    def __init__(
+        self, description: Mapping[str, Any], folder: str | os.PathLike[str] = "."
+    ) -> None:
+        self.spec = spec.read(description, Path(folder))
+        self.parameters = tuple(each.path for each in self.spec.parameters)
+        """The paths of what changes, in the order of the file."""
+        given = self.spec
+        self.dimensions: tuple[Dimension, ...] = points.dimensions(
+            given.parameters, given.zipped, given.samples, given.sample_seed
+        )
+        self.points: tuple[Point, ...] = tuple(points.points(self.dimensions, self.parameters))
+        self._weights: list[float] = []
+        self._figures: list[dict[str, Any]] = []
+        """Of points that have other figures than the ones before."""
+        for point in self.points:
+            self._check(point)
+        self.check_figures(self.spec.rule.patterns, "until.")
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Sweep:
+        """Read a sweep file. Raises OSError, or SweepError that names the file too."""
+        try:
+            description = toml_text.parse(toml_text.read(path))
+            return cls(description, Path(path).parent)
+        except (toml_text.TomlError, SweepError) as error:
+            raise SweepError(f"{path}: {error}") from error
+
+    def scenario(self, point: Point) -> dict[str, Any]:
+        """Return the description of a point's scenario."""
+        try:
+            return overrides.apply(self.spec.scenario, point.values)
+        except ScenarioError as error:
+            raise SweepError(f"parameters.{error}") from error
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        crew: Crew | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> SweepResults:
+        """Simulate what the directory ``out`` does not have, and write the tables into it.
+
+        ``crew``: who does it (None: as many processes as there are cores); the tables are the same
+        whoever it is. Every replication is kept as it finishes. Raises Interrupted on Ctrl-C;
+        RunError for work that fails, SweepError for a directory with something else, OSError where a
+        file cannot be written.
+        """
+        with Directory.opened(out) as directory:
+            directory.begin_session(self.spec)
+            effort = _Effort(self, directory.store)
+            interrupted = False
+            try:
+                effort.carry_out(crew, on_progress)
+            except KeyboardInterrupt:
+                interrupted = True
+            results = SweepResults(directory.path, self.spec, tuple(effort.outcomes()))
+            directory.finish(results, effort.runs)
+        if interrupted:
+            raise Interrupted(results)
+        return results
+
+    def work(self, point: Point, description: Mapping[str, Any], replication: int) -> Work:
+        """Return one replication of a point as a piece of work."""
+        inputs = {"scenario": description, "seed": self.spec.seed, "replication": replication}
+        name = f"{point}, replication {replication}"
+        return Work("simulation", inputs, self._weights[point.number], name)
+
+    def check_figures(self, patterns: Iterable[figures.Pattern], key: str) -> None:
+        """Raise SweepError, ``key`` before its message, for a pattern that nothing matches."""
+        figures.check(list(patterns), self._figures, key)
+
+    def _check(self, point: Point) -> None:
+        """Raise SweepError unless the point's scenario can be simulated."""
+        described = self.scenario(point)
+        try:
+            scenario = Scenario(described)
+        except ScenarioError as error:
+            where = f"{self.spec.source}: " if self.spec.source else ""
+            raise SweepError(f"{point}: {where}{error}") from error
+        # What a run costs grows with the time simulated and with who is active in it.
+        seconds = scenario.warm_up_s + scenario.duration_s
+        self._weights.append(seconds * (len(scenario.stations) + len(scenario.flows)))
+        found = scenario.figures()
+        if not any(_same_names(found, known) for known in self._figures):
+            self._figures.append(found)
+
+
+def _same_names(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(list(one[kind]) == list(other[kind]) for kind in one if isinstance(one[kind], dict))
+
+
+@dataclass
+class _Course:
+    """The replications of one scenario, which several points may have in common."""
+
+    point: Point
+    description: Mapping[str, Any]
+    count: int
+    """How many replications there are to be, as far as is known."""
+    keys: dict[int, str] = field(default_factory=dict)
+    """Of those that finished, by replication."""
+    selected: dict[int, dict[Figure, float | None]] = field(default_factory=dict)
+    """The figures that decide on more of them."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it needs no more."""
+        return len(self.keys) == self.count
+
+
+class _Effort:
+    """Carrying out a sweep: more replications follow from the results of those before."""
+
+    def __init__(self, sweep: Sweep, store: Store) -> None:
+        self._sweep = sweep
+        self._rule = sweep.spec.rule
+        self._store = store
+        self._of_point: list[_Course] = []
+        self._where: dict[str, tuple[_Course, int]] = {}
+        """Key of a piece of work -> whose replication it is."""
+        self._works: dict[str, Work] = {}
+        courses: dict[str, _Course] = {}
+        for point in sweep.points:
+            description = sweep.scenario(point)
+            text = json.dumps(description, sort_keys=True)
+            course = courses.setdefault(text, _Course(point, description, self._rule.least))
+            self._of_point.append(course)
+        self._courses = list(courses.values())
+
+    def carry_out(self, crew: Crew | None, on_progress: Callable[[Progress], None] | None) -> None:
+        """Simulate until every point has its replications."""
+
+        def tell(progress: runs.Progress) -> None:
+            if on_progress is not None:
+                finished = sum(course.finished for course in self._of_point)
+                on_progress(Progress(finished, len(self._of_point), progress))
+
+        works = [work for course in self._courses for work in self._more(course, 0)]
+        runs.carry_out(works, self._store, crew, tell, self._further)
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield what became of each point: its replications that finished."""
+        for point, course in zip(self._sweep.points, self._of_point, strict=True):
+            wide = self._rule.wide([course.selected[i] for i in sorted(course.selected)])
+            yield Outcome(
+                point,
+                course.description,
+                tuple(sorted(course.keys)),
+                complete=course.finished,
+                wide=tuple(sorted(wide)),
+            )
+
+    def runs(self, outcome: Outcome) -> dict[int, Any]:
+        """Return the figures of a point's replications."""
+        keys = self._of_point[outcome.point.number].keys
+        return {i: self._store.read(self._works[keys[i]]) for i in outcome.replications}
+
+    def _more(self, course: _Course, first: int) -> Iterator[Work]:
+        for replication in range(first, course.count):
+            work = self._sweep.work(course.point, course.description, replication)
+            self._where[work.key] = (course, replication)
+            self._works[work.key] = work
+            yield work
+
+    def _further(self, work: Work, figures: Mapping[str, Any]) -> Iterable[Work]:
+        course, replication = self._where[work.key]
+        course.keys[replication] = work.key
+        if not self._rule.widths:
+            return ()
+        course.selected[replication] = self._rule.selected(figures)
+        if not course.finished:
+            return ()
+        before = course.count
+        course.count = self._rule.next([course.selected[i] for i in range(before)])
+        return list(self._more(course, before))

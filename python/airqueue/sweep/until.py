@@ -1,0 +1,89 @@
+"""How many replications a point gets: until the intervals of some figures are narrow enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airqueue.sweep import figures
+from airqueue.sweep.figures import Figure, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """Half of a 95 % confidence interval that is narrow enough; one of the two suffices."""
+
+    relative: float | None
+    """Of the mean."""
+    absolute: float | None
+    """In the figure's unit."""
+
+    def excess(self, values: Sequence[float | None]) -> float:
+        """Return how many times too wide the interval of these values is; at most 1 if it is not.
+
+        A figure that no replication has is not waited for. One value has no interval.
+        """
+        from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
+
+        present = [value for value in values if value is not None]
+        interval = t_interval(present)
+        if interval is None:
+            return 0.0
+        half = interval.half_width
+        aims = [] if self.relative is None else [self.relative * abs(interval.mean)]
+        aims += [] if self.absolute is None else [self.absolute]
+        aim = max(aims)
+        if half <= aim:
+            return 1.0 if half else 0.0
+        return half / aim if aim > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How many replications there are to be."""
+
+    least: int
+    most: int
+    widths: tuple[tuple[Pattern, Width], ...] = ()
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """The figures whose intervals count."""
+        return [pattern for pattern, _ in self.widths]
+
+    def selected(self, run: Mapping[str, Any]) -> dict[Figure, float | None]:
+        """Return the figures of a run that count."""
+        return {
+            figure: figures.value(run, figure) for _, figure in figures.each(self.patterns, run)
+        }
+
+    def wide(self, runs: Sequence[Mapping[Figure, float | None]]) -> dict[Figure, float]:
+        """Return the figures that are too wide, and how many times: from what `selected` gave.
+
+        A figure that several patterns name has to satisfy each of them.
+        """
+        found: dict[Figure, float] = {}
+        for pattern, width in self.widths:
+            for figure in runs[0] if runs else ():
+                if not pattern.names(figure):
+                    continue
+                excess = width.excess([run[figure] for run in runs])
+                if excess > 1:
+                    found[figure] = max(excess, found.get(figure, 0.0))
+        return found
+
+    def next(self, runs: Sequence[Mapping[Figure, float | None]]) -> int:
+        """Return how many replications there are to be, given all so far: no more if it is enough.
+
+        A half-width falls with the root of the number. What that asks for is approached by doubling
+        at most: an interval of few values is a poor guess.
+        """
+        now = len(runs)
+        wide = self.wide(runs)
+        if not wide or now >= self.most:
+            return now
+        excess = max(wide.values())
+        wanted = math.ceil(now * excess**2) if excess < 1e3 else 2 * now
+        return min(max(wanted, now + 1), 2 * now, self.most)
