@@ -1,9 +1,14 @@
-"""Work that behaves as a test wants: it fails, dies, waits, and writes down that it was done."""
+"""Work that behaves as a test wants: it fails, dies, waits, and writes down that it was done.
+
+Each function is a kind of work of its name in a process that imports this.
+"""
 
 import os
 import signal
 import time
 from pathlib import Path
+
+from airqueue.runs.kinds import KINDS, Kind
 
 
 def square(inputs):
@@ -42,3 +47,11 @@ def note(inputs):
     if "diary" in inputs:
         with Path(inputs["diary"]).open("a") as diary:
             diary.write(f"{os.getpid()}\n")
+
+
+KINDS.update(
+    {
+        name: Kind(f"deeds:{name}", ())
+        for name in ("square", "fragile", "wrong", "chatty", "infinite")
+    }
+)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import deeds  # noqa: F401 - the kinds of work for tests
 import pytest
 from distributed import LocalCluster
 

@@ -4,6 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import deeds  # noqa: F401 - the kinds of work for tests
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

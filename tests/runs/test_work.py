@@ -4,6 +4,7 @@ import importlib
 import re
 from pathlib import Path
 
+import deeds  # noqa: F401 - the kinds of work for tests
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,9 +11,29 @@ import sys
 from pathlib import Path
 
 import pytest
-from here import Here
+from click.testing import CliRunner
+from here import CELL, Here
 
+from airqueue.cli import main
 from airqueue.cli import sweep as command
+
+SWEEP = """
+scenario = "cell.toml"
+replications = 2
+[parameters]
+stations.sta.count = [1, 3]
+phy.rate = ["2 Mb/s", "11 Mb/s"]
+"""
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("cell.toml").write_text(CELL)
+    Path("sweep.toml").write_text(SWEEP)
+    return lambda *arguments: CliRunner().invoke(
+        main, ["sweep", *arguments], env={"COLUMNS": "120"}
+    )
 
 
 @pytest.fixture(autouse=True)
