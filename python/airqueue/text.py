@@ -87,12 +87,17 @@ def rounded(value: float, digits: int = 3) -> str:
     size = abs(value)
     if size >= 1e15 or 0 < size < 1e-4:
         factor, _, power = f"{value:.{digits - 1}e}".partition("e")
-        shown = f"{factor} × 10{str(int(power)).translate(_RAISED)}"
+        shown = f"{factor} × {power_of_ten(int(power))}"
     elif size >= 999.5:
         shown = f"{value:,.0f}"
     else:
         shown = f"{value:#.{digits}g}".rstrip(".")
     return shown.replace("-", "−")
+
+
+def power_of_ten(exponent: int) -> str:
+    """Return ``10⁻⁵``."""
+    return f"10{str(exponent).translate(_RAISED)}"
 
 
 def _alone(value: float) -> str:

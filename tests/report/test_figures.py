@@ -97,6 +97,11 @@ def test_logarithmic_axes_have_plain_numbers(style):
     assert not any("^" in word or "mathdefault" in word for word in words(content))
 
 
+def test_many_decades_have_powers_of_ten():
+    written = words(svg(Series("a", (1.0, 2.0), (1e-9, 1.0)), log_y=True))
+    assert {"10⁻⁶", "1"} <= set(written) or {"10⁻⁷", "1"} <= set(written)
+
+
 def test_a_logarithmic_axis_leaves_zero_out():
     assert "1" in words(svg(Series("a", (1.0, 2.0, 3.0), (0.0, 1.0, 10.0)), log_y=True))
 

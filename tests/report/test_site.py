@@ -235,6 +235,13 @@ def test_ns2_has_a_column_where_it_was_asked():
     assert "met: ns-2 is off the print too" in table
 
 
+def test_statements_alone_have_no_empty_columns():
+    statement = made_up.claim("s", sort="statement", printed="qualitative")
+    table = claim_table([judge(statement, Finding("s", "see `this`", holds=True))], 0.25)
+    assert "printed" not in table and "ours" not in table
+    assert "see <code>this</code>" in table
+
+
 def test_only_an_unusual_tolerance_is_said_again():
     records = [*made_up.records(), judge(made_up.claim("n", tolerance=0.5), Finding("n", "so"))]
     assert usual_tolerance(records) == 0.25

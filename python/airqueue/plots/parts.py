@@ -12,6 +12,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from airqueue.text import power_of_ten
+
 FORMATS: Final = ("svg", "pdf", "png")
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P")
@@ -48,7 +50,16 @@ def logarithmic(axis: Axis, places: Sequence[float] = ()) -> None:
     elif len(places) <= _TICKED_UP_TO:
         axis.set_major_locator(FixedLocator(_well_apart(places)))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
+def _tick(value: float) -> str:
+    """Return a number as it is written, or a power of ten where that takes many zeros."""
+    if value <= 0 or 1e-4 < value < 1e5:
+        return f"{value:g}"
+    factor, _, exponent = f"{value:.2e}".partition("e")
+    raised = power_of_ten(int(exponent))
+    return raised if float(factor) == 1.0 else f"{float(factor):g}×{raised}"
 
 
 def _well_apart(places: Sequence[float]) -> list[float]:

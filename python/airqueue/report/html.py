@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
@@ -32,6 +33,11 @@ def document(
         + "\n".join(filter(None, body))
         + "\n</body></html>\n"
     )
+
+
+def prose(words: str) -> str:
+    """Return a sentence as HTML; what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
 def table(

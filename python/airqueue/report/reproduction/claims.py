@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -12,9 +12,11 @@ from airqueue import text
 from airqueue.papers.claim import Claim, Number
 from airqueue.papers.finding import Value
 from airqueue.papers.verdict import Record, Verdict
+from airqueue.report.html import prose
 from airqueue.report.reproduction.verdicts import LOOKS, chip, kind_of
 
 _COMPARED: Final = {"<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ "}
+_NUMBERS: Final = ("printed", "ours", "ns-2")
 _GAUGE: Final = (132, 14)
 """Width of a gauge, and its height for each value."""
 _GAUGE_TOLERANCES: Final = 4.0
@@ -52,10 +54,14 @@ def claim_table(records: Sequence[Record], usual: float, *, page: str = "") -> s
     ``usual`` is the tolerance that goes without saying, ``page`` where the claims are at home if
     that is another page.
     """
-    with_ns2 = any(record.ns2 is not None for record in records)
-    heads = ["claim", "printed", "ours", *(["ns-2"] if with_ns2 else []), "verdict, and why"]
+    shown = [_numbers(record, usual) for record in records]
+    present = [head for head in _NUMBERS if any(numbers[head] for numbers in shown)]
+    heads = ["claim", *present, "verdict, and why"]
     header = "".join(f'<th scope="col" role="columnheader">{head}</th>' for head in heads)
-    rows = "".join(_row(record, usual, page, with_ns2=with_ns2) for record in records)
+    rows = "".join(
+        _row(record, {head: numbers[head] for head in present}, page)
+        for record, numbers in zip(records, shown, strict=True)
+    )
     # The roles say again what a browser forgets of tables that are laid out as cards.
     return (
         '<table class="claims" role="table"><thead role="rowgroup"><tr role="row">'
@@ -63,7 +69,7 @@ def claim_table(records: Sequence[Record], usual: float, *, page: str = "") -> s
     )
 
 
-def _row(record: Record, usual: float, page: str, *, with_ns2: bool) -> str:
+def _row(record: Record, numbers: Mapping[str, str], page: str) -> str:
     claim = record.claim
     name = escape(claim.id)
     said = [claim.conditions, claim.note, f"Check: {claim.check}" if claim.check else ""]
@@ -72,12 +78,16 @@ def _row(record: Record, usual: float, page: str, *, with_ns2: bool) -> str:
     cells = [
         f'<th scope="row" role="rowheader">{escape(claim.quantity)}{about}'
         f'<small class="place">{escape(claim.place)} · {link}</small></th>',
-        _number_cell("printed", printed(claim, usual)),
-        _number_cell("ours", _ours(record)),
-        *([_number_cell("ns-2", _ns2(record))] if with_ns2 else []),
-        f'<td role="cell" class="why">{_verdict(record)}<p>{escape(record.reason)}</p></td>',
+        *(_number_cell(head, content) for head, content in numbers.items()),
+        f'<td role="cell" class="why">{_verdict(record)}<p>{prose(record.reason)}</p></td>',
     ]
     return f'<tr id="{name}" role="row" class="{LOOKS[kind_of(record)].css}">{"".join(cells)}</tr>'
+
+
+def _numbers(record: Record, usual: float) -> dict[str, str]:
+    """Return what is in the columns of `_NUMBERS`, which a table has only where any row needs it."""
+    cells = (printed(record.claim, usual), _ours(record), _ns2(record))
+    return dict(zip(_NUMBERS, cells, strict=True))
 
 
 def _number_cell(label: str, content: str) -> str:

@@ -9,7 +9,7 @@ from airqueue.papers.claim import Claim, load
 from airqueue.papers.item import Budget
 from airqueue.papers.reproduction import Reproduced
 from airqueue.papers.verdict import Record
-from airqueue.report.html import document
+from airqueue.report.html import document, prose
 from airqueue.report.reproduction.claims import claim_table, legend, printed, usual_tolerance
 from airqueue.report.reproduction.figures import Drawn
 from airqueue.report.reproduction.runs import again
@@ -79,7 +79,7 @@ def _contents(items: Sequence[Reproduced]) -> str:
 def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget) -> str:
     item = each.chosen.item
     real = '<p class="real">Measured in real time, on a real kernel.</p>' if item.real else ""
-    notes = "".join(f"<p>{escape(note)}</p>" for note in item.notes)
+    notes = "".join(f"<p>{prose(note)}</p>" for note in item.notes)
     parts = [
         f'<section id="{escape(item.name)}">',
         f"<h2>{escape(item.title)} <code>{escape(each.chosen.name)}</code></h2>",

@@ -88,13 +88,14 @@ def again(each: Reproduced, budget: Budget) -> str:
         _calculation(name, run) for name, run in each.runs.items() if isinstance(run, Calculation)
     ]
     if calculations:
-        parts.append(_details(text.plural(len(calculations), "calculation"), calculations))
+        said = text.plural(len(calculations), "calculation")
+        parts.append(_details(said, calculations, most_shown=0))
     return "".join(parts)
 
 
-def _details(said: str, rows: Sequence[str]) -> str:
+def _details(said: str, rows: Sequence[str], most_shown: int = _SHOWN_AT_ONCE) -> str:
     """Return rows that open on demand, or stand open where they are few."""
-    opened = " open" if len(rows) <= _SHOWN_AT_ONCE else ""
+    opened = " open" if len(rows) <= most_shown else ""
     listed = "".join(f"<li>{row}</li>" for row in rows)
     return f'<details{opened}><summary>{said}</summary><ul class="runs">{listed}</ul></details>'
 
