@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from airqueue.papers.claim import load
-from airqueue.papers.item import Budget, Item, Outcomes
+from airqueue.papers.item import Budget, Item, Outcomes, Simulation
 from airqueue.papers.reproduction import paper
 from airqueue.papers.verdict import Record, judge
 
 Scenario = dict[str, Any]
 Figures = dict[str, Any]
 Network = Callable[[Scenario], Figures]
-"""What a made-up network shows for a scenario: the figures of one replication."""
+"""What a made-up network shows for a scenario: the figures of one replication; for other work, its
+result for the inputs."""
 
 
 def items(name: str) -> dict[str, Item]:
@@ -23,8 +24,10 @@ def items(name: str) -> dict[str, Item]:
 def outcomes(item: Item, network: Network, budget: Budget = Budget.QUICK) -> Outcomes:
     found = {}
     for name, run in item.runs(budget).items():
-        figures = network(run.scenario)
-        found[name] = run.outcome([figures] * run.replications)
+        if isinstance(run, Simulation):
+            found[name] = run.outcome([network(run.scenario)] * run.replications)
+        else:
+            found[name] = run.outcome([network(run.work.inputs)])
     return found
 
 

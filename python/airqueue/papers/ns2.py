@@ -1,7 +1,8 @@
 """What ns-2 (2.35) gives where a paper's numbers come from it or can be held against it.
 
-``ns2_tcp.csv`` holds rows of the references that the engine is validated against: 802.11b with the
-long preamble, one cell. ``benches/peers`` of the repository has the scripts that made them.
+``ns2_tcp.csv`` and ``ns2_mesh.csv`` hold rows of the references that the engine is validated
+against: 802.11b with the long preamble, one cell, and several hops. ``benches/peers`` of the
+repository has the scripts that made them.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from importlib import resources
 
 
 @cache
-def _rows() -> list[dict[str, str]]:
-    text = resources.files("airqueue.papers").joinpath("ns2_tcp.csv").read_text("utf-8")
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of ``ns2_NAME.csv``."""
+    text = resources.files("airqueue.papers").joinpath(f"ns2_{name}.csv").read_text("utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 def value(quantity: str, **conditions: object) -> float | None:
-    """Return a reference, in b/s, s or frames, or None if there is none.
+    """Return a reference for TCP in a cell, in b/s, s or frames, or None if there is none.
 
     ``quantity`` and ``conditions`` are columns: ``value("aggregate throughput", window=1, ...)``.
     """
     wanted = {"quantity": quantity, **{key: str(each) for key, each in conditions.items()}}
-    for row in _rows():
+    for row in rows("tcp"):
         if all(row[key] == each for key, each in wanted.items()):
             return float(row["value"])
     return None
