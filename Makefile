@@ -15,6 +15,8 @@ PIP_INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Seconds that `make fuzz` gives to each target.
 FUZZ_SECONDS ?= 60
+# Of `make gallery`: quick or full.
+BUDGET ?= full
 # More arguments for pytest, for example PYTEST_ARGS="-k mgen".
 PYTEST_ARGS ?=
 
@@ -28,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers bench-linux bench-linux-tcp validation demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -101,6 +103,9 @@ bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures 
 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs
+
+gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes most of an hour
+	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)
 
 bench-linux: $(VENV)/.installed  ## validation/linux/kernel.csv: the kernel's disciplines, measured anew
 	$(BIN)/python -m validation.linux

@@ -11,7 +11,7 @@ from airqueue.papers.reproduction import Reproduced
 from airqueue.report.html import document, table
 from airqueue.report.reproduction.claims import claim_table, legend, usual_tolerance
 from airqueue.report.reproduction.paper import STYLES, navigation, page_of, records_of
-from airqueue.report.reproduction.verdicts import bar, cards, meanings
+from airqueue.report.reproduction.verdicts import bar, cards, meanings_section
 
 
 def index_page(
@@ -32,7 +32,7 @@ def index_page(
         *(_paper(paper, items) for paper, items in by_paper.items()),
         "</div></section>",
         _misses(by_paper),
-        f'<section id="verdicts"><h2>What the verdicts mean</h2>{meanings()}</section>',
+        meanings_section(),
         _provenance(facts, command),
         "</main>",
     ]

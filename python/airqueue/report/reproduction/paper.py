@@ -13,7 +13,7 @@ from airqueue.report.html import document, prose
 from airqueue.report.reproduction.claims import claim_table, legend, printed, usual_tolerance
 from airqueue.report.reproduction.figures import Drawn
 from airqueue.report.reproduction.runs import again
-from airqueue.report.reproduction.verdicts import bar, cards, meanings
+from airqueue.report.reproduction.verdicts import bar, cards, meanings_section
 
 STYLES = ("reproduction/site.css",)
 
@@ -42,11 +42,11 @@ def paper_page(
         bar(records),
         cards(records),
         _contents(items),
-        legend(usual),
+        legend(usual) if any(record.ours for record in records) else "",
         *(_item(each, drawn.get(each.chosen.name, ()), usual, budget) for each in items),
         _tolerances(records),
         _unjudged([claim for claim in claims.claims.values() if not claim.judged]),
-        f'<section id="verdicts"><h2>What the verdicts mean</h2>{meanings()}</section>',
+        meanings_section() if records else "",
         "</main>",
     ]
     return document(f"{paper.upper()} rebuilt", body, styles=STYLES, pictures=True)

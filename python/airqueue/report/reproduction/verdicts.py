@@ -77,7 +77,12 @@ def tally(records: Sequence[Record]) -> dict[str, int]:
 
 
 def bar(records: Sequence[Record], *, words: bool = True) -> str:
-    """Return a bar whose parts are as long as there are verdicts of a kind, and the numbers below."""
+    """Return a bar whose parts are as long as there are verdicts of a kind, with the numbers below.
+
+    Nothing where there is no record.
+    """
+    if not records:
+        return ""
     present = [(kind, number) for kind, number in tally(records).items() if number]
     parts = "".join(
         f'<i class="{LOOKS[kind].css}" style="flex-grow:{number}"></i>' for kind, number in present
@@ -101,8 +106,8 @@ def cards(records: Iterable[Record]) -> str:
     return f'<div class="cards">{"".join(items)}</div>' if items else ""
 
 
-def meanings() -> str:
-    """Return what the verdicts mean."""
+def meanings_section() -> str:
+    """Return a section of what the verdicts mean."""
     rows = "".join(
         f"<div><dt>{chip(kind)}</dt><dd>{escape(look.meaning)}</dd></div>"
         for kind, look in LOOKS.items()
@@ -112,7 +117,10 @@ def meanings() -> str:
         "then something that the paper does not state decides. What is by construction, or not "
         "testable here, is in no share."
     )
-    return f'<dl class="meanings">{rows}</dl><p>{met}</p>'
+    return (
+        '<section id="verdicts"><h2>What the verdicts mean</h2>'
+        f'<dl class="meanings">{rows}</dl><p>{met}</p></section>'
+    )
 
 
 def _hidden(words: str) -> str:

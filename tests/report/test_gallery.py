@@ -1,0 +1,40 @@
+"""docs/gallery.md: a page and its figures, made from a reproduction and from nothing else."""
+
+from __future__ import annotations
+
+import pytest
+import reproduced as made_up
+
+from airqueue.papers.item import Budget
+from validation import gallery
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    monkeypatch.setattr(gallery, "SHOWN", ("by-load",))
+    (tmp_path / "gallery").mkdir()
+    (tmp_path / "gallery" / "old.svg").write_text("")
+    gallery.write(tmp_path, made_up.reproduced()[:2], Budget.FULL)
+    return tmp_path, (tmp_path / "gallery.md").read_text("utf-8")
+
+
+def test_it_shows_the_chosen_figures_and_removes_older_ones(page):
+    folder, text = page
+    assert [path.name for path in folder.glob("gallery/*.svg")] == ["by-load.svg"]
+    assert "](gallery/by-load.svg)" in text
+    assert "`airqueue reproduce mesh.table3 --budget full`" in text
+
+
+def test_it_counts_verdicts_and_shares(page):
+    _, text = page
+    row = next(line for line in text.splitlines() if line.startswith("| **all** |"))
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == [
+        *("4", "2", "2", "1", "2"),
+        *("3 of 5", "1 of 2", "1 of 1"),
+    ]
+
+
+def test_a_figure_that_nobody_draws_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(gallery, "SHOWN", ("nowhere",))
+    with pytest.raises(ValueError, match="no item draws nowhere; there are by-load, goodput"):
+        gallery.write(tmp_path, made_up.reproduced(), Budget.FULL)

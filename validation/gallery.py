@@ -1,0 +1,126 @@
+"""Write docs/gallery.md, the papers rebuilt: `python -m validation.gallery --out docs`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import airqueue
+from airqueue import provenance, text
+from airqueue.papers.claim import load
+from airqueue.papers.item import Budget
+from airqueue.papers.picture import Picture
+from airqueue.papers.reproduction import Reproduced, choose, missing, reproduce
+from airqueue.papers.verdict import Record, shares
+from airqueue.plots.reproduction import draw
+from airqueue.report.reproduction import Origin, write_site
+from airqueue.report.reproduction.verdicts import LOOKS, tally
+from airqueue.runs import Local, Progress, Store
+
+SHOWN: Final = (
+    "apq-fig4", "apq-capacities", "rdqm-fig2", "rdqm-fig3", "edca-fig3", "edca-sec5",
+    "http-fig1", "http-fig4", "http-roundrobin",
+)  # fmt: skip
+"""Names of the pictures, a few of each paper."""
+SCREENS: Final = {"report-desk": (1280, 1240), "report-phone": (390, 844)}
+"""Name of a picture of the report -> width and height of the browser's window."""
+
+_HEAD: Final = """# The papers rebuilt
+
+`make gallery` computes this page: every item of every paper with the budget `{budget}`, of which
+some figures are shown. Ours are in colour with 95 % confidence intervals, the printed numbers
+hollow and grey. `airqueue reproduce --out report` gives all of them on pages of their own, with
+every claim, its verdict and the reason, scenario files and commands; [what verdicts
+mean](reproduction.md).
+
+"""
+
+
+def write(folder: Path, reproduced: Sequence[Reproduced], budget: Budget) -> None:
+    """Write ``gallery.md`` into the folder, its figures beside it in ``gallery/``.
+
+    Raises ValueError for a picture of `SHOWN` that no item draws.
+    """
+    figures = folder / "gallery"
+    figures.mkdir(parents=True, exist_ok=True)
+    found = {picture.name: (each, picture) for each in reproduced for picture in each.pictures}
+    absent = [name for name in SHOWN if name not in found]
+    if absent:
+        raise ValueError(f"no item draws {absent[0]}; there are {', '.join(sorted(found))}")
+    for old in figures.glob("*.svg"):
+        old.unlink()
+    parts = [_HEAD.format(budget=budget.value), _summary(reproduced)]
+    for name in SHOWN:
+        each, picture = found[name]
+        (figures / f"{name}.svg").write_bytes(draw(picture, "svg")[0])
+        parts.append(_section(each, picture, budget))
+    (folder / "gallery.md").write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
+
+
+def _summary(reproduced: Sequence[Reproduced]) -> str:
+    by_paper: dict[str, list[Record]] = {}
+    for each in reproduced:
+        by_paper.setdefault(each.chosen.paper, []).extend(each.records)
+    by_paper = {load(paper).title: records for paper, records in by_paper.items() if records}
+    by_paper["**all**"] = [record for records in by_paper.values() for record in records]
+    heads = [*LOOKS, "ratios met", "absolute values met", "statements met"]
+    lines = [f"| paper | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    for title, records in by_paper.items():
+        met = [f"{met} of {of}" if of else "" for met, of in shares(records).values()]
+        cells = [*(str(number or "") for number in tally(records).values()), *met]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    screens = " ".join(f"![The report](gallery/{name}.png)" for name in SCREENS)
+    return "\n".join(lines) + f"\n\n{screens}\n\n"
+
+
+def _section(each: Reproduced, picture: Picture, budget: Budget) -> str:
+    counted = [f"{n} {kind}" for kind, n in tally(each.records).items() if n]
+    said = f"{text.listed(counted)}. " if counted else ""
+    return (
+        f"## {picture.title}\n\n![{picture.title}](gallery/{picture.name}.svg)\n\n"
+        f"{said}`airqueue reproduce {each.chosen.name} --budget {budget.value}`\n\n"
+    )
+
+
+def photograph(site: Path, folder: Path) -> None:
+    """Take pictures of the report's first page in a real browser."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - for developers only
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, (width, height) in SCREENS.items():
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.goto((site / "index.html").resolve().as_uri())
+            page.screenshot(path=folder / "gallery" / f"{name}.png")
+        browser.close()
+
+
+def main() -> None:
+    """Read the arguments, run what is not kept yet, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page")
+    parser.add_argument("--site", type=Path, default=Path("target/gallery"), help="of the report")
+    parser.add_argument("--budget", type=Budget, choices=list(Budget), default=Budget.FULL)
+    arguments = parser.parse_args()
+    budget, site = arguments.budget, arguments.site
+    store = Store(site / "runs")
+    # What needs real time is shown only where it is kept.
+    chosen = [c for c in choose() if not c.item.real or not missing([c], budget, store)]
+    reproduced = reproduce(chosen, budget, store, Local(), _show)
+    here = provenance.session()
+    origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])
+    write_site(site, reproduced, origin)
+    write(arguments.out, reproduced, budget)
+    photograph(site, arguments.out)
+
+
+def _show(progress: Progress) -> None:
+    print(f"{progress.finished} of {progress.pieces} runs", end="\r", flush=True)
+
+
+if __name__ == "__main__":
+    main()
