@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from airqueue.models.airtime import exchange, mac_overhead_bytes
@@ -56,6 +57,7 @@ def _ratio(outcomes: Outcomes, pair: Pair) -> Value:
     )
 
 
+@cache
 def _packet_us(layer: str = "b-short", control_bps: float = 11e6) -> tuple[float, float, float]:
     """Return frame, acknowledgement and SIFS of a packet in us."""
     timing = phy(layer)

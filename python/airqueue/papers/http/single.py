@@ -166,7 +166,8 @@ FIG12: Final = Item(
         "The simulation's points are the time of a segment and its acknowledgement without the "
         "frames that Table 1 makes of them. Its RTS has 160 bits, as in the standard and in ns-2, "
         "which is 20 us less for each segment than Table 1 says, and its first backoff is 15 slots "
-        "and not 15.5 on average.",
+        "and not 15.5 on average. Most of the rest is that the backoff after a packet goes on while "
+        "the other end is in its own, where the formula has one after the other.",
     ),
 )
 FIG13: Final = Item(
