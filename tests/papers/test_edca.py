@@ -59,7 +59,7 @@ def advantage(_scenario, groups, source):
 
 def transfers(scenario, groups):
     window = int(scenario["tcp"]["window"].split()[0])
-    fair = scenario["mac"]["access"] == "edca"
+    fair = scenario.get("mac", {}).get("access") == "edca"
     rates = {f"{kind}{k}": 500e3 for kind in ("up", "down") for k in range(groups.get(kind, 0))}
     if not fair:
         starved = groups.get("up", 0) // 3

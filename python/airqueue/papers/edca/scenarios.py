@@ -228,3 +228,37 @@ class Transfers:
         """Return its replications."""
         weight = 5e-3 * duration_s
         return Simulation(self.scenario(duration_s), replications, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class LikeNs2:
+    """TCP uploads as in ns-2's references: its MAC and TCP, and a server 5 ms behind the AP."""
+
+    uploads: int
+    queue_frames: int = 50
+    """Of every station, as ns-2 counts: with the one in the MAC."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return f"ns2-{self.uploads}-queue{self.queue_frames}"
+
+    def scenario(self, duration_s: float) -> dict[str, Any]:
+        """Return the description."""
+        cable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
+        return {
+            "behaviour": "ns2",
+            "duration": f"{duration_s:g} s",
+            "warm_up": "30 s",
+            "phy": {"standard": "802.11b", "rate": "11 Mb/s", "control_rate": "1 Mb/s"},
+            "queue": {"limit": f"{self.queue_frames - 1} packets"},
+            "tcp": {"mss": "1460 B", "window": "10000 packets"},
+            "stations": [{"name": AP}, {"name": "up", "count": self.uploads}],
+            "hosts": [cable],
+            "flows": [{"name": "up", "from": "up", "to": "server", **UNENDING}],
+        }
+
+    def simulation(self, duration_s: float, replications: int) -> Simulation:
+        """Return its replications."""
+        weight = 3e-3 * duration_s
+        return Simulation(self.scenario(duration_s), replications, weight=weight)
