@@ -7,7 +7,7 @@ A claim file (``claims/PAPER.toml``) has a table ``[[claims]]`` for each. Its ke
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -22,6 +22,7 @@ KINDS: Final = (
 )  # fmt: skip
 UNJUDGED: Final = frozenset({"parameter", "erratum"})
 """Kinds of what is no result: settings, and errors of print."""
+SORTS: Final = ("ratio", "absolute", "statement")
 COMPARATORS: Final = ("=", "<", "<=", ">", ">=", "range")
 
 Number = int | float
@@ -106,20 +107,25 @@ def load(paper: str) -> ClaimFile:
     default = table.get("because", {})
     claims: dict[str, Claim] = {}
     for entry in table["claims"]:
-        claim = _claim(place, paper, entry, default)
+        claim = made(place, paper, entry, default)
         if claim.id in claims:
             raise ValueError(f"{place}: {claim.id} is there twice")
         claims[claim.id] = claim
     return ClaimFile(paper, table["title"], table["authors"], claims)
 
 
-def _claim(place: str, paper: str, entry: Mapping[str, Any], default: Mapping[str, str]) -> Claim:
-    """Return a checked claim, with the file's reason for a tolerance if it has none of its own."""
+def made(place: str, paper: str, entry: Mapping[str, Any], default: Mapping[str, str]) -> Claim:
+    """Return the claim of an entry of the file ``place``, checked.
+
+    ``default``: the file's reasons for tolerances, by sort. Raises ValueError, as `load`.
+    """
     name = f"{place}: {entry.get('id', 'a claim without id')}"
     unknown = sorted(entry.keys() - _KEYS)
     if unknown:
         raise ValueError(f"{name}: unknown key {unknown[0]}")
-    claim = Claim(**{"because": default.get(entry.get("sort", ""), ""), **entry})
+    claim = Claim(**entry)
+    if not claim.because:
+        claim = replace(claim, because=default.get(claim.sort, ""))
     if not claim.id.startswith(f"{paper}."):
         raise ValueError(f"{name}: expected an id that begins with {paper}.")
     if claim.kind not in KINDS or claim.comparator not in COMPARATORS:
@@ -128,7 +134,12 @@ def _claim(place: str, paper: str, entry: Mapping[str, Any], default: Mapping[st
         )
     if claim.judged and not claim.item:
         raise ValueError(f"{name}: no item answers it")
-    measured = claim.sort != "statement"
-    if measured and (claim.numbers is None or claim.tolerance < 0.0 or not claim.because):
+    if claim.sort not in SORTS:
+        raise ValueError(f"{name}: sort {claim.sort}: expected one of {', '.join(SORTS)}")
+    if claim.sort == "statement" and claim.tolerance:
+        raise ValueError(f"{name}: a statement has no tolerance")
+    if claim.sort != "statement" and (
+        claim.numbers is None or claim.tolerance < 0.0 or not claim.because
+    ):
         raise ValueError(f"{name}: a number needs a tolerance, and a reason for it")
     return claim

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from airqueue.papers.finding import Finding, Value
@@ -274,7 +275,7 @@ def _compare_classes(tail: Axis, rdqm: Axis, base: Axis) -> Iterable[Finding]:
             f"{min(low for low, _ in bands):.0f} and {max(high for _, high in bands):.0f} by mix and "
             f"buffer; {base.over_buffers(_at(rate)).mean:.0f} with the least round-trip time told",
             (shares[rate],),
-            holds=ordered == sorted(ordered, reverse=True),
+            holds=all(faster > slower for faster, slower in pairwise(ordered)),
         )
     total = rdqm.over_buffers(ALL, total=True)
     gain = 100 * (total.mean / tail.over_buffers(ALL, total=True).mean - 1)

@@ -1,0 +1,77 @@
+"""What the RDQM paper's claims make of goodputs that are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from outcomes import check_scenarios, item, made_up, verdicts
+
+from airqueue.papers.rdqm import LEGACY, MIXES, PAPER
+from airqueue.papers.verdict import Verdict
+
+BY_RATE = {11.0: 700.0, 5.5: 500.0, 1.0: 100.0}
+FAR_LAST = (1200.0, 900.0, 700.0, 600.0, 500.0, 400.0)
+
+
+def connections(goodputs_kbps):
+    return {
+        "connections": {
+            f"flow{i}": {"goodput_bps": 1e3 * kbps} for i, kbps in enumerate(goodputs_kbps, 1)
+        }
+    }
+
+
+def as_printed(name: str) -> dict[str, Any]:
+    """Goodputs as the paper has them."""
+    if name == "fast-alone":
+        return connections([750.0] * 6)
+    rates = [BY_RATE[rate] for _, rate in MIXES["mixed"]]
+    if name.startswith("half"):
+        rates[5] += 40.0 if name.endswith("-50") else 0.0
+        return connections([600.0 if i in LEGACY else kbps for i, kbps in enumerate(rates, 1)])
+    return connections([350.0] * 6 if name.startswith(("slow-half", "droptail")) else rates)
+
+
+def delays_as_printed(name: str) -> dict[str, Any]:
+    return connections(FAR_LAST if name.startswith("droptail") else [800.0] * 6)
+
+
+@pytest.mark.parametrize("of", PAPER.items, ids=lambda of: of.name)
+def test_the_scenarios_can_be_run(of):
+    check_scenarios(of)
+
+
+@pytest.mark.parametrize(
+    ("name", "figures"), [("fig2", delays_as_printed), ("fig3", as_printed), ("fig4", as_printed)]
+)
+def test_what_is_printed_is_reproduced(name, figures):
+    of = item("rdqm", name)
+    found = verdicts("rdqm", of, made_up(of, figures))
+    wrong = {claim: each.reason for claim, each in found.items() if each.verdict != "reproduced"}
+    assert not wrong
+    assert list(of.pictures(made_up(of, figures)))
+
+
+def test_a_drop_tail_in_the_place_of_rdqm_is_noticed():
+    of = item("rdqm", "fig2")
+    found = verdicts("rdqm", of, made_up(of, lambda _: connections(FAR_LAST)))
+    for claim in ("rdqm.s1.rdqm.far", "rdqm.s1.droptail.order"):
+        assert found[claim].verdict is Verdict.NOT_REPRODUCED
+    of = item("rdqm", "fig3")
+    found = verdicts("rdqm", of, made_up(of, lambda _: connections([350.0] * 6)))
+    for claim in ("rdqm.s2.rdqm.11", "rdqm.s2.rdqm.1", "rdqm.s2.rdqm.total", "rdqm.s2.rdqm.gain"):
+        assert found[claim].verdict is Verdict.NOT_REPRODUCED
+
+
+def test_legacy_flows_that_take_from_the_others_are_noticed():
+    def greedy(name: str) -> dict[str, Any]:
+        kept = 0.5 if name.startswith("half") else 1.0
+        run = as_printed(name)
+        for i in (1, 5, 6):
+            run["connections"][f"flow{i}"]["goodput_bps"] *= kept
+        return run
+
+    of = item("rdqm", "fig4")
+    found = verdicts("rdqm", of, made_up(of, greedy))
+    assert found["rdqm.s3.rdqm"].verdict is Verdict.NOT_REPRODUCED
