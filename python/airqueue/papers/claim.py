@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from airqueue import toml_text
 
-PAPERS: Final = ("apq", "rdqm", "mesh", "edca", "http")
-"""In the order in which they stand in every list."""
+PAPERS: Final = ("apq", "rdqm", "mesh", "edca", "http", "beyond")
+"""In the order in which they stand in every list; the last is the page behind the five papers."""
 
 KINDS: Final = (
     "table", "text", "figure-in-text", "figure", "qualitative", "parameter", "erratum",
@@ -106,7 +106,7 @@ def load(paper: str) -> ClaimFile:
     )
     default = table.get("because", {})
     claims: dict[str, Claim] = {}
-    for entry in table["claims"]:
+    for entry in table.get("claims", ()):
         claim = made(place, paper, entry, default)
         if claim.id in claims:
             raise ValueError(f"{place}: {claim.id} is there twice")

@@ -81,6 +81,10 @@ def _no_pictures(_: Outcomes) -> Iterable[Picture]:
     return ()
 
 
+def _no_sentences(_: Outcomes) -> Iterable[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A table, a figure, or a passage of a paper."""
@@ -92,6 +96,8 @@ class Item:
     """What the outcomes say of the item's claims; cheap models are computed here."""
     runs: Callable[[Budget], Mapping[str, Run]] = _no_runs
     pictures: Callable[[Outcomes], Iterable[Picture]] = _no_pictures
+    says: Callable[[Outcomes], Iterable[str]] = _no_sentences
+    """What the outcomes show beyond the claims, in sentences with their numbers."""
     notes: tuple[str, ...] = ()
     """Paragraphs for the report: what was assumed where the paper is silent, what it means."""
     real: bool = False

@@ -51,6 +51,8 @@ class Reproduced:
     runs: Mapping[str, Run]
     records: Sequence[Record]
     pictures: Sequence[Picture]
+    sentences: Sequence[str]
+    """What the outcomes show beyond the claims."""
 
 
 def paper(name: str) -> Paper:
@@ -118,4 +120,5 @@ def _judged(chosen: Chosen, runs: Mapping[str, Run], results: Mapping[str, Any])
     if strange:
         raise ValueError(f"{chosen.name} answers {strange[0]}, which is no claim of it")
     records = [judge(each, found.get(each.id)) for each in chosen.claims]
-    return Reproduced(chosen, runs, records, tuple(chosen.item.pictures(outcomes)))
+    pictures, sentences = chosen.item.pictures(outcomes), chosen.item.says(outcomes)
+    return Reproduced(chosen, runs, records, tuple(pictures), tuple(sentences))
