@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from airqueue import text
+import airqueue
+from airqueue import provenance, text
 from airqueue.cli import reproduce_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.progress import Display
@@ -80,12 +82,16 @@ def reproduce_command(
         return
     if json_path not in (None, "-"):
         check_writable(str(json_path))
+    began = time.monotonic()
     store = Store(_kept_at(out_path))
     simulated = [each for each in chosen if not each.item.real]
     reproduced = _run(simulated, Budget(budget), store, Local(workers))
     reproduced += _run_real(chosen, Budget(budget), store, measure=real)
     reproduced.sort(key=lambda each: chosen.index(each.chosen))
-    _emit(reproduced, Budget(budget), out_path, json_path)
+    page = None
+    if out_path is not None:
+        page = _report(out_path, reproduced, Budget(budget), time.monotonic() - began)
+    _emit(reproduced, Budget(budget), page, json_path)
 
 
 def _run_real(
@@ -137,17 +143,31 @@ def _event(progress: Progress) -> Event:
     )
 
 
+def _report(out_path: str, reproduced: Sequence[Reproduced], budget: Budget, took_s: float) -> Path:
+    """Write the report and return its first page."""
+    from airqueue.report.reproduction import Origin, write_site  # noqa: PLC0415 - matplotlib is slow
+
+    here = provenance.session()
+    origin = Origin(
+        budget=budget,
+        version=airqueue.__version__,
+        date=here["date"],
+        machine=here["platform"],
+        revision=provenance.git_revision(),
+        took_s=took_s,
+    )
+    return write_site(out_path, reproduced, origin)
+
+
 def _emit(
-    reproduced: Sequence[Reproduced], budget: Budget, out_path: str | None, json_path: str | None
+    reproduced: Sequence[Reproduced], budget: Budget, page: Path | None, json_path: str | None
 ) -> None:
     content = to_text(reproduced, budget)
-    if out_path is not None:
-        write_atomically(Path(out_path) / "claims.json", content)
     if json_path == "-":
         click.echo(content, nl=False)
         return
     if json_path is not None:
         write_atomically(json_path, content)
     reproduce_tables.show(stdout(), reproduced)
-    if out_path is not None:
-        click.echo(f"{Path(out_path) / 'claims.json'} has all of it.")
+    if page is not None:
+        click.echo(f"The report is {page}.")

@@ -307,7 +307,7 @@ PAPER: Final = Paper(
             lambda _: (),
             _access_point,
             _draw_access_point,
-            _conclude_access_point,
+            says=_conclude_access_point,
         ),
         Item(
             "rates",
@@ -315,7 +315,7 @@ PAPER: Final = Paper(
             lambda _: (),
             _rates,
             _draw_rates,
-            _conclude_rates,
+            says=_conclude_rates,
         ),
         Item(
             "uploads",
@@ -323,7 +323,7 @@ PAPER: Final = Paper(
             lambda _: (),
             _uploads,
             _draw_uploads,
-            _conclude_uploads,
+            says=_conclude_uploads,
         ),
     ),
 )

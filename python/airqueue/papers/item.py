@@ -96,12 +96,12 @@ class Item:
     """What the outcomes say of the item's claims; cheap models are computed here."""
     runs: Callable[[Budget], Mapping[str, Run]] = _no_runs
     pictures: Callable[[Outcomes], Iterable[Picture]] = _no_pictures
-    says: Callable[[Outcomes], Iterable[str]] = _no_sentences
-    """What the outcomes show beyond the claims, in sentences with their numbers."""
     notes: tuple[str, ...] = ()
     """Paragraphs for the report: what was assumed where the paper is silent, what it means."""
     real: bool = False
     """Whether it needs real time and a real kernel: it runs alone, and with ``--real`` only."""
+    says: Callable[[Outcomes], Iterable[str]] = _no_sentences
+    """What the outcomes show beyond the claims, in sentences with their numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget
     item = each.chosen.item
     real = '<p class="real">Measured in real time, on a real kernel.</p>' if item.real else ""
     notes = "".join(f"<p>{prose(note)}</p>" for note in item.notes)
+    says = [f"<p>{prose(sentence)}</p>" for sentence in each.sentences]
     parts = [
         f'<section id="{escape(item.name)}">',
         f"<h2>{escape(item.title)} <code>{escape(each.chosen.name)}</code></h2>",
@@ -87,6 +88,7 @@ def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget
         '<div class="figures">' if drawn else "",
         *(picture.html() for picture in drawn),
         "</div>" if drawn else "",
+        *says,
         claim_table(each.records, usual) if each.records else "",
         f'<div class="notes"><h3>Notes</h3>{notes}</div>' if notes else "",
         again(each, budget),
