@@ -87,7 +87,7 @@ def scenario(
 
 
 def _frames(budget: Budget) -> Sequence[int]:
-    return budget.pick((50, 100, 200, 500), (25, 50, 75, 100, 150, 200, 250, 300, 400, 500))
+    return budget.pick((50, 100, 200, 500), (25, 50, 100, 150, 200, 300, 400, 500))
 
 
 def _simulation(budget: Budget, *described: Any, legacy: Sequence[int] = ()) -> Simulation:
@@ -95,7 +95,7 @@ def _simulation(budget: Budget, *described: Any, legacy: Sequence[int] = ()) -> 
     # The paper's 600 s; a tenth of its steady state is enough to see who wins.
     duration_s = budget.pick(60, 600)
     description = scenario(flows, discipline, frames, duration_s, legacy)
-    return Simulation(description, budget.pick(3, 5), weight=budget.pick(0.2, 1.2))
+    return Simulation(description, 3, weight=budget.pick(0.2, 1.2))
 
 
 def _delays(budget: Budget) -> Mapping[str, Run]:
