@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from airqueue import simulate
 from airqueue.papers.claim import load
 from airqueue.papers.item import Budget, Item, Outcomes, Simulation
 from airqueue.papers.reproduction import paper
@@ -22,19 +23,42 @@ def items(name: str) -> dict[str, Item]:
 
 
 def outcomes(item: Item, network: Network, budget: Budget = Budget.QUICK) -> Outcomes:
-    found = {}
-    for name, run in item.runs(budget).items():
-        if isinstance(run, Simulation):
-            found[name] = run.outcome([network(run.scenario)] * run.replications)
-        else:
-            found[name] = run.outcome([network(run.work.inputs)])
-    return found
+    runs = item.runs(budget)
+
+    def figures(name: str) -> Figures:
+        run = runs[name]
+        return network(run.scenario if isinstance(run, Simulation) else run.work.inputs)
+
+    return made_up(item, figures, budget)
+
+
+def made_up(
+    item: Item, figures: Callable[[str], Figures], budget: Budget = Budget.QUICK
+) -> Outcomes:
+    """Outcomes of an item's runs from the figures of each, by its name."""
+    return {
+        name: run.outcome([figures(name)] * len(run.works()))
+        for name, run in item.runs(budget).items()
+    }
 
 
 def judged(name: str, item: Item, network: Network) -> dict[str, Record]:
-    """Records of an item by claim; each claim of it must be answered, and no other."""
+    """Records of an item by claim."""
+    return verdicts(name, item, outcomes(item, network))
+
+
+def verdicts(name: str, item: Item, found: Outcomes) -> dict[str, Record]:
+    """The same of outcomes; each claim of the item must be answered, and no other."""
     claims = {c.id: c for c in load(name).claims.values() if c.judged and c.item == item.name}
-    findings = {f.claim: f for f in item.compare(outcomes(item, network))}
+    findings = {f.claim: f for f in item.compare(found)}
     assert set(findings) == {c.id for c in claims.values() if not c.not_testable}
     assert all(f.reason.endswith(".") for f in findings.values())
     return {key: judge(claim, findings.get(key)) for key, claim in claims.items()}
+
+
+def check_scenarios(item: Item) -> None:
+    """Every scenario that an item runs is one that the engine accepts, and says the same again."""
+    for budget in Budget:
+        for run in item.runs(budget).values():
+            if isinstance(run, Simulation):
+                assert simulate.Scenario(run.scenario).description == run.scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from outcomes import check_scenarios, item, verdicts
+from judged import check_scenarios, items, verdicts
 
 from airqueue.papers.apq import PAPER
 from airqueue.papers.apq.devices import DEVICES, capacity
@@ -27,7 +27,7 @@ def test_the_scenarios_can_be_run(of):
 
 def test_estimates_of_known_settings():
     """Too high for small queues and too low for large ones, as in the paper; or the other way."""
-    of = item("apq", "fig4")
+    of = items("apq")["fig4"]
     outcomes = {str(each): measurement(each * (1.1 if each < 600 else 0.95)) for each in SETTINGS}
     outcomes["1"] = measurement(DRIVER_FRAMES + 1)
     found = verdicts("apq", of, outcomes)
@@ -40,7 +40,7 @@ def test_estimates_of_known_settings():
 
 
 def test_capacities_are_by_construction_and_still_compared():
-    of = item("apq", "table2")
+    of = items("apq")["table2"]
     outcomes = {
         f"{device}-{size}": measurement(capacity(device), size)
         for device in DEVICES
@@ -62,10 +62,10 @@ def test_a_session_sees_a_full_queue():
     inputs = {"path": access_point(100), "rate_pps": 900.0, "size_bytes": 1500, "seed": 1}
     seen = session(inputs)
     outcomes = {"cisco": seen, "netgear_com": seen}
-    fig6, fig7 = item("apq", "fig6"), item("apq", "fig7")
+    fig6, fig7 = items("apq")["fig6"], items("apq")["fig7"]
     rate = verdicts("apq", fig6, outcomes)["apq.fig6.netgear"].ours[0].mean
     delay = verdicts("apq", fig7, outcomes)["apq.fig7.netgear"].ours[0].mean
     assert delay * rate == pytest.approx(100 * 12e-3, rel=0.05)
     assert seen["quiet"][0][-1] < 0.01 < seen["full"][0][0]
-    for of in (fig6, fig7, item("apq", "fig8")):
+    for of in (fig6, fig7, items("apq")["fig8"]):
         assert list(of.pictures(outcomes))

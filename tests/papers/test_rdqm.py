@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from outcomes import check_scenarios, item, made_up, verdicts
+from judged import check_scenarios, items, made_up, verdicts
 
 from airqueue.papers.rdqm import LEGACY, MIXES, PAPER
 from airqueue.papers.verdict import Verdict
@@ -46,7 +46,7 @@ def test_the_scenarios_can_be_run(of):
     ("name", "figures"), [("fig2", delays_as_printed), ("fig3", as_printed), ("fig4", as_printed)]
 )
 def test_what_is_printed_is_reproduced(name, figures):
-    of = item("rdqm", name)
+    of = items("rdqm")[name]
     found = verdicts("rdqm", of, made_up(of, figures))
     wrong = {claim: each.reason for claim, each in found.items() if each.verdict != "reproduced"}
     assert not wrong
@@ -54,11 +54,11 @@ def test_what_is_printed_is_reproduced(name, figures):
 
 
 def test_a_drop_tail_in_the_place_of_rdqm_is_noticed():
-    of = item("rdqm", "fig2")
+    of = items("rdqm")["fig2"]
     found = verdicts("rdqm", of, made_up(of, lambda _: connections(FAR_LAST)))
     for claim in ("rdqm.s1.rdqm.far", "rdqm.s1.droptail.order"):
         assert found[claim].verdict is Verdict.NOT_REPRODUCED
-    of = item("rdqm", "fig3")
+    of = items("rdqm")["fig3"]
     found = verdicts("rdqm", of, made_up(of, lambda _: connections([350.0] * 6)))
     for claim in ("rdqm.s2.rdqm.11", "rdqm.s2.rdqm.1", "rdqm.s2.rdqm.total", "rdqm.s2.rdqm.gain"):
         assert found[claim].verdict is Verdict.NOT_REPRODUCED
@@ -72,6 +72,6 @@ def test_legacy_flows_that_take_from_the_others_are_noticed():
             run["connections"][f"flow{i}"]["goodput_bps"] *= kept
         return run
 
-    of = item("rdqm", "fig4")
+    of = items("rdqm")["fig4"]
     found = verdicts("rdqm", of, made_up(of, greedy))
     assert found["rdqm.s3.rdqm"].verdict is Verdict.NOT_REPRODUCED

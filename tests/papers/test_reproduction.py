@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from airqueue.cli.reproduce import reproduce_command
+from airqueue.papers.claim import PAPERS
 from airqueue.papers.document import to_text
 from airqueue.papers.item import Budget
 from airqueue.papers.reproduction import UnknownItemError, choose, missing, reproduce
@@ -22,13 +23,13 @@ def test_names_choose_papers_and_items():
     assert [each.name for each in choose(["apq.fig7", "apq.fig6"])] == ["apq.fig6", "apq.fig7"]
     assert {each.paper for each in choose(["rdqm"])} == {"rdqm"}
     assert [each.paper for each in choose(["rdqm.fig2", "apq.fig6"])] == ["apq", "rdqm"]
-    assert {each.paper for each in choose()} == {"apq", "rdqm", "mesh", "edca", "http"}
+    assert {each.paper for each in choose()} == set(PAPERS)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ftp", "no paper 'ftp'; there are apq, rdqm, mesh, edca, http"),
+        ("ftp", "no paper 'ftp'; there are apq, rdqm, mesh, edca, http, beyond"),
         ("apq.fig99", "no item 'apq.fig99'; apq has fig3"),
         ("apq.", "no item 'apq.'"),
         ("", "no paper ''"),

@@ -103,7 +103,7 @@ def _access_point(budget: Budget) -> Mapping[str, Run]:
     return {
         name: _simulation(
             {**described, "stations": [{"name": "ap", "queue": dict(queue)}, *stations]},
-            budget.pick(2, 5),
+            budget.pick(3, 5),
             weight=budget.pick(1.0, 5.0),
         )
         for name, queue in QUEUES.items()
@@ -229,7 +229,7 @@ def _uploads(budget: Budget) -> Mapping[str, Run]:
         budget, QUEUES["mac80211"], _OFTEN, _N
     )
     return {
-        name: _simulation(each, budget.pick(2, 5), weight=budget.pick(0.7, 4.0))
+        name: _simulation(each, budget.pick(3, 5), weight=budget.pick(0.7, 4.0))
         for name, each in described.items()
     }
 

@@ -11,6 +11,7 @@ class Series:
     """One line, set of points, or set of bars."""
 
     label: str
+    """In the legend; without one it is not in it."""
     x: tuple[float, ...] | tuple[str, ...]
     """Words are categories, at the same places for all series of a panel."""
     y: tuple[float | None, ...]

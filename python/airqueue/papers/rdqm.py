@@ -199,16 +199,16 @@ def _compare_delays(outcomes: Outcomes) -> Iterable[Finding]:
     far = tail.goodput(FAR, large[-1])
     yield Finding(
         "rdqm.s1.droptail.far",
-        f"with drop-tail and {large[-1]} frames the flows of 100 and 120 ms get {far.mean:.0f} kb/s "
-        f"each, the one of 5 ms {tail.goodput((1,), large[-1]).mean:.0f} kb/s",
+        f"With drop-tail and {large[-1]} frames the flows of 100 and 120 ms get {far.mean:.0f} kb/s "
+        f"each, the one of 5 ms {tail.goodput((1,), large[-1]).mean:.0f} kb/s.",
         (far,),
         holds=far.mean < tail.goodput((1,), large[-1]).mean,
     )
     below = max((frames for frames, kbps in slowest.items() if kbps < 700), default=0)
     yield Finding(
         "rdqm.s1.droptail.buffer",
-        f"the largest buffer at which the far flows stay below 700 kb/s is {below} frames of the "
-        f"{max(tail.frames)} that were tried",
+        f"The largest buffer at which the far flows stay below 700 kb/s is {below} frames of the "
+        f"{max(tail.frames)} that were tried.",
         (Value(below),),
         holds=below >= 300,
     )
@@ -217,7 +217,7 @@ def _compare_delays(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "rdqm.s1.rdqm.far",
         f"RDQM gives the far flows {min(spread):.0f} to {max(spread):.0f} kb/s with {LEAST_FRAMES} "
-        f"frames and more, {base.over_buffers(FAR).mean:.0f} with the least round-trip time told",
+        f"frames and more, {base.over_buffers(FAR).mean:.0f} with the least round-trip time told.",
         (ours,),
         holds=min(spread) > 700,
     )
@@ -230,8 +230,8 @@ def _order_of_delays(tail: Axis, rdqm: Axis) -> Finding:
     fair_near, fair_far = (rdqm.goodput(flows, frames).mean for flows in ((1, 2), FAR))
     return Finding(
         "rdqm.s1.droptail.order",
-        f"with {frames} frames the two nearest get {near:.0f} kb/s each and the two farthest "
-        f"{far:.0f} under drop-tail, {fair_near:.0f} and {fair_far:.0f} under RDQM",
+        f"With {frames} frames the two nearest get {near:.0f} kb/s each and the two farthest "
+        f"{far:.0f} under drop-tail, {fair_near:.0f} and {fair_far:.0f} under RDQM.",
         holds=near > 1.25 * far and fair_near < 1.25 * fair_far,
     )
 
@@ -244,20 +244,20 @@ def _compare_rates(outcomes: Outcomes) -> Iterable[Finding]:
     words = ", ".join(f"{kbps:.0f} at {rate:g} Mb/s" for rate, kbps in classes.items())
     yield Finding(
         "rdqm.s2.droptail.flow",
-        f"a flow gets {each.mean:.0f} kb/s under drop-tail: {words}",
+        f"A flow gets {each.mean:.0f} kb/s under drop-tail: {words}.",
         (each,),
         holds=max(classes.values()) < 2 * min(classes.values()),
     )
     yield Finding(
         "rdqm.s2.droptail.total",
-        f"all six get {total.mean:.2f} Mb/s together under drop-tail, {alone.mean:.2f} where all "
-        "have 11 Mb/s",
+        f"All six get {total.mean:.2f} Mb/s together under drop-tail, {alone.mean:.2f} where all "
+        "have 11 Mb/s.",
         (total,),
         holds=total.mean < 0.7 * alone.mean,
     )
     yield Finding(
         "rdqm.s2.avg_available",
-        f"six downloads at 11 Mb/s get {alone.mean:.2f} Mb/s together",
+        f"Six downloads at 11 Mb/s get {alone.mean:.2f} Mb/s together.",
         (alone,),
         holds=total.mean < 0.7 * alone.mean,
     )
@@ -271,9 +271,9 @@ def _compare_classes(tail: Axis, rdqm: Axis, base: Axis) -> Iterable[Finding]:
         bands = [rdqm.band(_at(rate), frames) for frames in rdqm.frames if frames >= LEAST_FRAMES]
         yield Finding(
             f"rdqm.s2.rdqm.{name}",
-            f"a flow at {rate:g} Mb/s gets {shares[rate].mean:.0f} kb/s under RDQM, between "
+            f"A flow at {rate:g} Mb/s gets {shares[rate].mean:.0f} kb/s under RDQM, between "
             f"{min(low for low, _ in bands):.0f} and {max(high for _, high in bands):.0f} by mix and "
-            f"buffer; {base.over_buffers(_at(rate)).mean:.0f} with the least round-trip time told",
+            f"buffer; {base.over_buffers(_at(rate)).mean:.0f} with the least round-trip time told.",
             (shares[rate],),
             holds=all(faster > slower for faster, slower in pairwise(ordered)),
         )
@@ -285,15 +285,15 @@ def _compare_classes(tail: Axis, rdqm: Axis, base: Axis) -> Iterable[Finding]:
     )
     yield Finding(
         "rdqm.s2.rdqm.total",
-        f"all six get {total.mean / 1e3:.2f} Mb/s together under RDQM, "
-        f"{base.over_buffers(ALL, total=True).mean / 1e3:.2f} with the least round-trip time told",
+        f"All six get {total.mean / 1e3:.2f} Mb/s together under RDQM, "
+        f"{base.over_buffers(ALL, total=True).mean / 1e3:.2f} with the least round-trip time told.",
         (_mbps(total),),
         holds=gain > 0,
     )
     yield Finding(
         "rdqm.s2.rdqm.gain",
         f"RDQM carries {gain:.0f} % more than drop-tail, {100 * (least - 1):.0f} % at least at any "
-        "buffer",
+        "buffer.",
         (Value(gain),),
         holds=gain > 0,
     )
@@ -308,9 +308,9 @@ def _compare_population(outcomes: Outcomes) -> Iterable[Finding]:
     ours, before = (axis.over_buffers(taking_part).mean for axis in (half, whole))
     yield Finding(
         "rdqm.s3.legacy",
-        f"flows whose stations tell nothing get {legacy.mean:.0f} kb/s, or "
+        f"Flows whose stations tell nothing get {legacy.mean:.0f} kb/s, or "
         f"{slow.over_buffers(SLOW_LEGACY).mean:.0f} if the slow one is among them; flows that tell "
-        f"keep {100 * ours / before:.0f} % of what they got among their like",
+        f"keep {100 * ours / before:.0f} % of what they got among their like.",
         (legacy,),
         # They do not take from those that tell.
         holds=ours > 0.75 * before,
@@ -321,8 +321,8 @@ def _compare_population(outcomes: Outcomes) -> Iterable[Finding]:
     sixth = [axis.goodput((SIXTH,), smallest).mean for axis in (half, whole)]
     yield Finding(
         "rdqm.s3.rdqm",
-        f"flows that tell keep {100 * kept:.0f} % of what they got among their like; flow 6 gets "
-        f"{sixth[0]:.0f} instead of {sixth[1]:.0f} kb/s with {smallest} frames",
+        f"Flows that tell keep {100 * kept:.0f} % of what they got among their like; flow 6 gets "
+        f"{sixth[0]:.0f} instead of {sixth[1]:.0f} kb/s with {smallest} frames.",
         holds=abs(kept - 1) < 0.25 and sixth[0] > sixth[1],
     )
 

@@ -312,7 +312,7 @@ def _legend_entries(picture: Picture, looks: Mapping[str, _Look]) -> dict[str, A
         label = series.label
         if series.printed and label in ours:
             label = f"{label}, printed"
-        if label not in entries:
+        if label and label not in entries:
             entries[label] = _handle(_Drawn(series, looks[series.label], (), 0.0))
     return entries
 

@@ -69,24 +69,24 @@ def _compare_measurements(outcomes: Outcomes) -> Iterable[Finding]:
         given = capacity(device)
         yield Finding(
             f"apq.table2.{device}.{size}",
-            f"a queue of {given} packets is found to hold {value.mean:.1f}",
+            f"A queue of {given} packets is found to hold {value.mean:.1f}.",
             (value,),
             holds=abs(value.mean - given) < 0.05 * given,
         )
     large = [found[device, 1500].mean for device in DEVICES]
     ends = (Value(min(large)), Value(max(large)))
     for name in ("abstract_range", "range"):
-        reason = f"the estimates are between {min(large):.0f} and {max(large):.0f} packets"
+        reason = f"The estimates are between {min(large):.0f} and {max(large):.0f} packets."
         yield Finding(f"apq.text.{name}", reason, ends)
     twice = found["linksys", 1500].mean / found["linksys_old", 1500].mean
     yield Finding(
-        "apq.text.newlinksys", f"the estimates have the ratio {twice:.2f}", (Value(twice),)
+        "apq.text.newlinksys", f"The estimates have the ratio {twice:.2f}.", (Value(twice),)
     )
     ratios = [found[device, 750].mean / found[device, 1500].mean for device in DEVICES]
     yield Finding(
         "apq.text.packet_based",
-        f"half the packet size changes the estimates by factors of {min(ratios):.2f} to "
-        f"{max(ratios):.2f}; a queue counted in bytes would hold twice the packets",
+        f"Half the packet size changes the estimates by factors of {min(ratios):.2f} to "
+        f"{max(ratios):.2f}; a queue counted in bytes would hold twice the packets.",
         holds=all(abs(ratio - 1) < 0.2 for ratio in ratios),
     )
 
@@ -136,7 +136,7 @@ def _compare_throughput(outcomes: Outcomes) -> Iterable[Finding]:
         yield Finding(
             f"apq.fig6.{name}",
             f"{ours[device]:.2f} Mb/s with {phy(device)['standard']} at 11 Mb/s and the short "
-            "preamble",
+            "preamble.",
             (Value(ours[device]),),
             holds=ours["cisco"] > ours["netgear_com"],
         )
@@ -147,7 +147,7 @@ def _compare_delay(outcomes: Outcomes) -> Iterable[Finding]:
     for device, name in zip(_TWO, ("cisco", "netgear"), strict=True):
         yield Finding(
             f"apq.fig7.{name}",
-            f"{1e3 * ours[device]:.0f} ms behind a full queue of {capacity(device)} packets",
+            f"{1e3 * ours[device]:.0f} ms behind a full queue of {capacity(device)} packets.",
             (Value(ours[device]),),
             holds=ours["netgear_com"] > 4 * ours["cisco"],
         )

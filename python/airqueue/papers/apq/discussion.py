@@ -71,15 +71,15 @@ def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "apq.text.effective_11b",
         f"{rates[0]:.2f} Mb/s with the long preamble and acknowledgements at 1 Mb/s, {rates[1]:.2f} "
-        "with the short one",
+        "with the short one.",
         tuple(Value(rate) for rate in rates),
     )
     share, fast, unprotected = (_share(outcomes[name]) for name in PROTECTION)
     yield Finding(
         "apq.text.app_third",
-        f"beside stations of 802.11b, where slots are long, a TCP download gets "
+        f"Beside stations of 802.11b, where slots are long, a TCP download gets "
         f"{100 * share.mean:.0f} % of 54 Mb/s with CTS frames at 2 Mb/s, {100 * fast.mean:.0f} % "
-        f"with CTS at 11 Mb/s, and {100 * unprotected.mean:.0f} % unprotected",
+        f"with CTS at 11 Mb/s, and {100 * unprotected.mean:.0f} % unprotected.",
         (share,),
         holds=share.mean < 0.5,
     )
@@ -92,7 +92,7 @@ def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     words = " and ".join(f"{ratio:.3f} with {packets}" for packets, ratio in ratios.items())
     yield Finding(
         "apq.text.fewer_small",
-        f"the estimate with 750-byte packets is, of that with 1500-byte packets, {words} packets",
+        f"The estimate with 750-byte packets is, of that with 1500-byte packets, {words} packets.",
         holds=all(ratio < 1 for ratio in ratios.values()),
     )
 
@@ -109,32 +109,34 @@ def _arithmetic() -> Iterable[Finding]:
     backoff = _MEAN_BACKOFF_SLOTS * _SLOT_US
     yield Finding(
         "apq.text.backoff",
-        f"{_MEAN_BACKOFF_SLOTS:g} slots of {_SLOT_US:g} µs are {backoff:.0f} µs",
+        f"{_MEAN_BACKOFF_SLOTS:g} slots of {_SLOT_US:g} µs are {backoff:.0f} µs.",
         (Value(backoff),),
     )
     rule = float(bandwidth_delay_bytes(18e6, 0.2)) / PACKET_BYTES
-    yield Finding("apq.text.guideline", f"18 Mb/s for 0.2 s are {rule:.0f} packets", (Value(rule),))
+    yield Finding(
+        "apq.text.guideline", f"18 Mb/s for 0.2 s are {rule:.0f} packets.", (Value(rule),)
+    )
     many = float(many_flows_bytes(18e6, 0.2, 250)) / PACKET_BYTES
     yield Finding(
-        "apq.text.many_flows", f"with 250 flows {many:.1f} packets remain of them", (Value(many),)
+        "apq.text.many_flows", f"With 250 flows {many:.1f} packets remain of them.", (Value(many),)
     )
     windows = claim.load("apq").claims["apq.text.rwin"].numbers or []
     packets = math.ceil(max(windows) / PACKET_BYTES)
     yield Finding(
         "apq.text.window_guideline",
-        f"the largest of the windows, {max(windows):g} bytes, is {packets} packets of "
-        f"{PACKET_BYTES} bytes; the paper rounds up generously",
+        f"The largest of the windows, {max(windows):g} bytes, is {packets} packets of "
+        f"{PACKET_BYTES} bytes; the paper rounds up generously.",
         (Value(packets),),
         holds=packets < rule,
     )
     yield Finding(
         "apq.text.voip_bound",
-        f"calls are judged by {1e3 * felt.CALL_GOOD_S:.0f} ms here too",
+        f"Calls are judged by {1e3 * felt.CALL_GOOD_S:.0f} ms here too.",
         (Value(1e3 * felt.CALL_GOOD_S),),
     )
     yield Finding(
         "apq.text.fps_bound",
-        f"games are judged by {1e3 * felt.GAME_ROUND_TRIP_S:.0f} ms here too",
+        f"Games are judged by {1e3 * felt.GAME_ROUND_TRIP_S:.0f} ms here too.",
         # Under 100 ms: what is still good is a moment less.
         (Value(1e3 * felt.GAME_ROUND_TRIP_S - 1e-9),),
     )
@@ -146,13 +148,13 @@ def _delays(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "apq.text.full_delay_large",
         f"{both[0]:.0f} ms behind 245 packets, the D-Link's, and {both[1]:.0f} behind 338, the "
-        "Netgear's: their mean is compared",
+        "Netgear's: their mean is compared.",
         (Value(sum(both) / 2),),
         holds=min(both) > 1e3 * felt.CALL_GOOD_S,
     )
     yield Finding(
         "apq.text.full_delay_linksys",
-        f"{delays['linksys']:.0f} ms behind {capacity('linksys')} packets",
+        f"{delays['linksys']:.0f} ms behind {capacity('linksys')} packets.",
         (Value(delays["linksys"]),),
         holds=delays["linksys"] > 1e3 * felt.CALL_GOOD_S,
     )

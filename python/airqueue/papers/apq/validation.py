@@ -33,14 +33,14 @@ def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
     found = {setting: estimate(outcomes[str(setting)]) for setting in (1, *SETTINGS)}
     yield Finding(
         "apq.val.driver_queue",
-        f"with a setting of 1 packet the method finds {found[1].mean:.1f}",
+        f"With a setting of 1 packet the method finds {found[1].mean:.1f}.",
         (found[1],),
     )
     small = [setting for setting in SETTINGS if setting <= 250]
     large = [setting for setting in SETTINGS if setting > 1000]
     yield Finding(
         "apq.val.over",
-        _apart(found, small),
+        f"{_apart(found, small)}.",
         holds=all(found[setting].mean > setting for setting in small),
     )
     held = {setting: setting + DRIVER_FRAMES for setting in large}
@@ -50,14 +50,14 @@ def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "apq.val.under",
         f"{_apart(found, large)}; of all that setting and driver hold {short} is missing, and the "
-        "simulated flood keeps the queue full",
+        "simulated flood keeps the queue full.",
         holds=all(found[setting].mean < setting for setting in large),
     )
 
 
 def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:
     words = (f"{found[each].mean - each:+.0f} at {each}" for each in settings)
-    return f"the estimate differs from the setting by {', '.join(words)} packets"
+    return f"The estimate differs from the setting by {', '.join(words)} packets"
 
 
 def _draw_settings(outcomes: Outcomes) -> Iterable[Picture]:

@@ -19,7 +19,7 @@ def index_page(
 ) -> str:
     """Return the first page; ``facts`` say where the results come from, ``command`` makes them."""
     records = [record for items in by_paper.values() for record in records_of(items)]
-    what = text.plural(len(by_paper), "paper")
+    what = text.plural(sum(bool(records_of(items)) for items in by_paper.values()), "paper")
     body = [
         navigation(list(by_paper)),
         "<main>",
@@ -48,7 +48,7 @@ def _paper(paper: str, items: Sequence[Reproduced]) -> str:
     )
     return (
         f'<article><h3><a href="{page}">{escape(claims.title)}</a></h3>'
-        f'<p class="about">{escape(paper.upper())} · {escape(claims.authors)}</p>'
+        f'<p class="about">{escape(" · ".join(filter(None, (paper.upper(), claims.authors))))}</p>'
         f"{bar(records_of(items))}"
         f"<details><summary>{text.plural(len(items), 'item')}</summary><ol>{links}</ol></details>"
         "</article>"
