@@ -29,7 +29,9 @@ def test_the_scenarios_can_be_run(of):
 
 def test_the_best_call_of_the_queues_that_carry_enough():
     """One is best for the call and carries too little, one carries most and is worst for it."""
-    figures = dict(zip(QUEUES, (behind(100, 2), behind(20, 4.5), behind(95, 4), behind(92, 3))))
+    figures = dict(
+        zip(QUEUES, (behind(100, 2), behind(20, 4.5), behind(95, 4), behind(92, 3)), strict=True)
+    )
     of = items("beyond")["queue"]
     outcomes = made_up(of, figures.__getitem__)
     (sentence,) = of.says(outcomes)
