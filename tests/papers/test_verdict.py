@@ -44,6 +44,8 @@ def found(*ours, holds=None, ns2=None):
         (100, "<=", (101,), Verdict.NOT_REPRODUCED),
         (100, ">=", (100,), Verdict.REPRODUCED),
         (100, ">", (99,), Verdict.NOT_REPRODUCED),
+        (100, ">", (100,), Verdict.NOT_REPRODUCED),
+        (100, "<", (100,), Verdict.NOT_REPRODUCED),
         ([10, 20], "range", (8,), Verdict.REPRODUCED),
         ([10, 20], "range", (7,), Verdict.NOT_REPRODUCED),
         ([10, 20], "range", (11, 24), Verdict.REPRODUCED),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from airqueue.papers.claim import Claim
 from airqueue.papers.finding import Finding, Value
@@ -70,6 +71,9 @@ class Record:
         }
 
 
+_BOUNDS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
 def judge(claim: Claim, finding: Finding | None) -> Record:
     """Return the verdict on a claim.
 
@@ -121,10 +125,9 @@ def _agrees(claim: Claim, ours: Sequence[Value]) -> bool:
             )
         return printed[0] - margin[0] <= ours[0].mean <= printed[1] + margin[1]
     compared = zip(ours, printed, margin, strict=True)
-    if claim.comparator in ("<", "<="):
-        return all(value.mean <= each for value, each, _ in compared)
-    if claim.comparator in (">", ">="):
-        return all(value.mean >= each for value, each, _ in compared)
+    if claim.comparator in _BOUNDS:
+        keeps = _BOUNDS[claim.comparator]
+        return all(keeps(value.mean, each) for value, each, _ in compared)
     return all(abs(value.mean - each) <= by for value, each, by in compared)
 
 
