@@ -31,6 +31,11 @@ _COMMANDS = {
         "sweep",
         "Simulate a scenario at many points of its parameters.",
     ),
+    "reproduce": (
+        "airqueue.cli.reproduce",
+        "reproduce_command",
+        "Rebuild the tables and figures of five papers.",
+    ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
 }
 

@@ -51,7 +51,7 @@ class Reproduced:
     runs: Mapping[str, Run]
     records: Sequence[Record]
     pictures: Sequence[Picture]
-    sentences: Sequence[str]
+    sentences: Sequence[str] = ()
     """What the outcomes show beyond the claims."""
 
 
