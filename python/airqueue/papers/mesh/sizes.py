@@ -140,7 +140,7 @@ def _allocation_runs(budget: Budget) -> Mapping[str, Run]:
         for rule in STRATEGIES
         for where, spacing in (("far", networks.FAR_M), ("close", networks.CLOSE_M[HOPS]))
     }
-    return networks.runs(budget, described, 0.5, least=3)
+    return networks.runs(budget, described, 0.35, least=2)
 
 
 def _whole(packets: Iterable[float]) -> tuple[Value, ...]:
@@ -236,7 +236,7 @@ def _related_runs(budget: Budget) -> Mapping[str, Run]:
     described = {
         str(packets): networks.paced_link(packets, budget.pick(40, 100)) for packets in (10, 20)
     }
-    return networks.runs(budget, described, 1.0, least=2)
+    return networks.runs(budget, described, 0.5, least=2)
 
 
 def _compare_related(outcomes: Outcomes) -> Iterable[Finding]:
