@@ -53,7 +53,7 @@ def cells(
             }
             of_usual = figures.share(ours.mean, means[FIFO50.name])
             beside = "" if scheme is FIFO50 else f", {of_usual:.0f} % of that with 50 packets"
-            sentence = f"{ours.mean:.4g} {unit} with {scheme.label}{beside}"
+            sentence = f"{figures.number(ours.mean)} {unit} with {scheme.label}{beside}"
             yield figures.found(
                 claimed,
                 figures.reason(claimed, ours, sentence, others, unit),

@@ -119,7 +119,12 @@ def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], un
 
 
 def _listed(tried: Mapping[str, Value], unit: str) -> str:
-    return ", ".join(f"{of.mean:.3g} {unit} {label}" for label, of in tried.items())
+    return ", ".join(f"{number(of.mean)} {unit} {label}" for label, of in tried.items())
+
+
+def number(mean: float) -> str:
+    """Return three digits, or all of a larger number."""
+    return f"{mean:.0f}" if abs(mean) >= 100 else f"{mean:.3g}"
 
 
 def bars(

@@ -66,7 +66,7 @@ class Scheme:
 
 FIFO50: Final = Scheme("fifo50", "50 packets", {})
 TCPAP: Final = Scheme("tcpap", "TCP-AP", {"tcp.pacing": "tcp-ap"})
-SIZED: Final = Scheme("sized", "sized", {})
+SIZED: Final = Scheme("sized", "sized buffers", {})
 SCHEMES: Final = (FIFO50, TCPAP, SIZED)
 FLOWS_APART: Final = {"queue.discipline": "drr", "buffers.queues": "flow"}
 """Sized buffers of several flows: a fair queue for each flow at each node (Sec. 6.2)."""
