@@ -115,7 +115,7 @@ MAY_IMPORT = {
     "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
     "plots": {"plots", "papers"},
     "linux": {"linux", "measure"},
-    "report": {"report", "measure", "papers", "plots", "simulate"},
+    "report": {"report", "measure", "papers", "plots", "runs", "simulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"
 

@@ -113,7 +113,7 @@ def main() -> None:
     reproduced = reproduce(chosen, budget, store, Local(), _show)
     here = provenance.session()
     origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])
-    write_site(site, reproduced, origin)
+    write_site(site, reproduced, origin, store, Local())
     write(arguments.out, reproduced, budget)
     photograph(site, arguments.out)
 

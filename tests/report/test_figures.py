@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -9,6 +10,7 @@ import pytest
 import reproduced as made_up
 
 from airqueue.papers.picture import Panel, Picture, Series
+from airqueue.plots.figure_work import figure, inputs
 from airqueue.plots.parts import FORMATS
 from airqueue.plots.reproduction import draw
 
@@ -140,6 +142,18 @@ def test_an_interval_below_zero_does_not_move_the_axis():
 def test_a_dollar_begins_no_formula():
     content = svg(Series("$x_1$", (1.0,), (1.0,)), Series("b", (1.0,), (2.0,)))
     assert "$x_1$" in "".join(words(content)).replace("\\", "")
+
+
+def test_what_is_not_finite_is_a_gap_and_words_stay_words():
+    numbers = Series("a", (1.0, 2.0), (float("nan"), 2.0), (float("-inf"), 1.0), (3.0, 4.0))
+    named = Series("b", ("low", "high"), (1.0, None), style="bars", printed=True)
+    picture = Picture("p", "P", (Panel("t", "x", "y", (numbers,)), Panel("u", "x", "y", (named,))))
+    described = json.loads(json.dumps(inputs(picture), allow_nan=False))
+    assert described["panels"][0]["series"][0]["y"] == [None, 2.0]
+    assert described["panels"][0]["series"][0]["low"] == [None, 1.0]
+    files = figure(described)
+    assert files["svg"].encode() == draw(picture, "svg")[0]
+    assert {"low", "high"} <= set(words(files["narrow"]))
 
 
 def test_a_panel_without_any_series_is_drawn():

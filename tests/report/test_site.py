@@ -18,6 +18,7 @@ from airqueue.report.reproduction import Origin, figures, write_site
 from airqueue.report.reproduction.claims import claim_table, printed, usual_tolerance
 from airqueue.report.reproduction.runs import scenario_files
 from airqueue.report.reproduction.verdicts import LOOKS, kind_of, tally
+from airqueue.runs import Local, Store
 from airqueue.simulate import Scenario
 
 PAGES = ("index.html", "mesh.html", "http.html")
@@ -158,11 +159,23 @@ def test_the_same_records_give_the_same_files(tmp_path):
         assert again.read_bytes() == path.read_bytes()
 
 
+def test_processes_draw_the_same_figures_once(tmp_path, made_up_site):
+    store = Store(tmp_path / "runs")
+    for _ in range(2):
+        write_site(tmp_path / "site", made_up.reproduced()[1:], made_up.ORIGIN, store, Local(1))
+    kept = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+    assert len(kept) == 1
+    figures_drawn = sorted((tmp_path / "site" / "figures").iterdir())
+    assert len(figures_drawn) == 2
+    for path in figures_drawn:
+        assert path.read_bytes() == (made_up_site / "figures" / path.name).read_bytes()
+
+
 def test_a_broken_off_write_leaves_the_old_pages(tmp_path, monkeypatch):
     write_site(tmp_path, made_up.reproduced()[2:], made_up.ORIGIN)
     old = {path: path.read_bytes() for path in tmp_path.glob("*.html")}
 
-    def interrupted(_):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(figures, "draw", interrupted)

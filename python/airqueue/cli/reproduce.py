@@ -90,7 +90,8 @@ def reproduce_command(
     reproduced.sort(key=lambda each: chosen.index(each.chosen))
     page = None
     if out_path is not None:
-        page = _report(out_path, reproduced, Budget(budget), time.monotonic() - began)
+        took_s = time.monotonic() - began
+        page = _report(out_path, reproduced, Budget(budget), took_s, Local(workers))
     _emit(reproduced, Budget(budget), page, json_path)
 
 
@@ -143,7 +144,13 @@ def _event(progress: Progress) -> Event:
     )
 
 
-def _report(out_path: str, reproduced: Sequence[Reproduced], budget: Budget, took_s: float) -> Path:
+def _report(
+    out_path: str,
+    reproduced: Sequence[Reproduced],
+    budget: Budget,
+    took_s: float,
+    crew: Local,
+) -> Path:
     """Write the report and return its first page."""
     from airqueue.report.reproduction import Origin, write_site  # noqa: PLC0415 - matplotlib is slow
 
@@ -156,7 +163,7 @@ def _report(out_path: str, reproduced: Sequence[Reproduced], budget: Budget, too
         revision=provenance.git_revision(),
         took_s=took_s,
     )
-    return write_site(out_path, reproduced, origin)
+    return write_site(out_path, reproduced, origin, Store(_kept_at(out_path)), crew)
 
 
 def _emit(

@@ -169,7 +169,8 @@ def _words(panel: Panel) -> list[str]:
 
 def _least(panel: Panel) -> float:
     """Return the least value; an interval that reaches below 0 does not move the axis."""
-    return min((y for series in panel.series for y in series.y if y is not None), default=0.0)
+    values = [y for series in panel.series for y in _numbers(series.y)]
+    return min((y for y in values if not math.isnan(y)), default=0.0)
 
 
 def _drawn(panel: Panel, words: Sequence[str], looks: Mapping[str, _Look]) -> Iterator[_Drawn]:
@@ -344,4 +345,5 @@ def _legend_room(labels: Sequence[str], width_inches: float) -> tuple[int, float
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [math.nan if value is None else float(value) for value in values]
+    """Return values with a gap, which is no number, where there is none or it is not finite."""
+    return [v if v is not None and math.isfinite(v) else math.nan for v in values]

@@ -53,6 +53,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "apq-session": Kind("airqueue.papers.apq.path:session", ("measure", "stats", "units")),
     "host-ap": Kind("airqueue.papers.apq.host_ap:host_ap", ("measure", "linux", "stats", "units")),
+    "figure": Kind("airqueue.plots.figure_work:figure", ("plots", "papers.picture", "text")),
     "series": Kind("airqueue.runs.series:series", ("simulate",), _steering),
 }
 """Name -> kind. A new one needs nothing else: processes that carry it out are told the function."""

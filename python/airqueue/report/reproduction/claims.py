@@ -16,6 +16,8 @@ from airqueue.report.html import prose
 from airqueue.report.reproduction.verdicts import LOOKS, chip, kind_of
 
 _COMPARED: Final = {"<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ "}
+_UNSAID: Final = frozenset({"", "count", "name", "ratio", "fraction", "probability"})
+"""Units that say no more than the quantity does."""
 _NUMBERS: Final = ("printed", "ours", "ns-2")
 _GAUGE: Final = (132, 14)
 """Width of a gauge, and its height for each value."""
@@ -246,7 +248,7 @@ def _place(claim: Claim, index: int, number: float) -> float:
 
 def _unit(claim: Claim) -> str:
     unit = {"percent": "%", "us": "µs"}.get(claim.unit, claim.unit)
-    return f" {escape(unit)}" if unit not in ("", "count", "name") else ""
+    return f" {escape(unit)}" if unit not in _UNSAID else ""
 
 
 def _as_printed(number: Number) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 from airqueue.papers.picture import Picture
 from airqueue.papers.reproduction import Reproduced
-from airqueue.plots import reproduction
+from airqueue.plots import figure_work
 from airqueue.report.reproduction.runs import slug
+from airqueue.runs import Store, Work, carry_out
+from airqueue.runs.crew import Crew
 
 DIRECTORY: Final = "figures"
 _PIXELS_A_POINT: Final = 1.55
@@ -59,18 +63,40 @@ class Drawn:
         return f"{DIRECTORY}/{self.stem}-narrow.svg"
 
 
-def draw(each: Reproduced) -> list[Drawn]:
-    """Draw the pictures of an item."""
-    drawn = []
-    for picture in each.pictures:
+def draw(
+    reproduced: Sequence[Reproduced], store: Store | None = None, crew: Crew | None = None
+) -> dict[str, list[Drawn]]:
+    """Draw the pictures of all items, by the items' names.
+
+    With a crew by its processes, and not again what the store has; without one in this process.
+    """
+    wanted = [
+        (each, picture, Work("figure", figure_work.inputs(picture), name=picture.name))
+        for each in reproduced
+        for picture in each.pictures
+    ]
+    works = [work for _, _, work in wanted]
+    results = (
+        carry_out(works, store, crew)
+        if crew
+        else {work.key: figure_work.figure(work.inputs) for work in works}
+    )
+    drawn: dict[str, list[Drawn]] = {each.chosen.name: [] for each in reproduced}
+    for each, picture, work in wanted:
         stem = _stem(each, picture)
-        svg, pdf = reproduction.draw(picture, "svg", "pdf")
-        files = {f"{DIRECTORY}/{stem}.svg": svg, f"{DIRECTORY}/{stem}.pdf": pdf}
-        if len(picture.panels) > 1:
-            (narrow,) = reproduction.draw(picture, "svg", stacked=True)
-            files[f"{DIRECTORY}/{stem}-narrow.svg"] = narrow
-        drawn.append(Drawn(picture, stem, files))
+        drawn[each.chosen.name].append(Drawn(picture, stem, _files(stem, results[work.key])))
     return drawn
+
+
+def _files(stem: str, result: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the files of a picture by their paths below the site."""
+    files = {
+        f"{DIRECTORY}/{stem}.svg": result["svg"].encode(),
+        f"{DIRECTORY}/{stem}.pdf": base64.b64decode(result["pdf"]),
+    }
+    if "narrow" in result:
+        files[f"{DIRECTORY}/{stem}-narrow.svg"] = result["narrow"].encode()
+    return files
 
 
 def _stem(each: Reproduced, picture: Picture) -> str:

@@ -13,10 +13,11 @@ from airqueue.papers.document import to_text
 from airqueue.papers.item import Budget
 from airqueue.papers.reproduction import Reproduced
 from airqueue.report.reproduction import figures
-from airqueue.report.reproduction.figures import Drawn
 from airqueue.report.reproduction.index import index_page
 from airqueue.report.reproduction.paper import page_of, paper_page
 from airqueue.report.reproduction.runs import scenario_files
+from airqueue.runs import Store
+from airqueue.runs.crew import Crew
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +50,22 @@ class Origin:
 
 
 def write_site(
-    out: str | os.PathLike[str], reproduced: Sequence[Reproduced], origin: Origin
+    out: str | os.PathLike[str],
+    reproduced: Sequence[Reproduced],
+    origin: Origin,
+    store: Store | None = None,
+    crew: Crew | None = None,
 ) -> Path:
     """Write the site into a directory, made if need be, and return its first page.
+
+    ``crew`` draws the figures, and not again those that ``store`` has; without one they are drawn
+    here, one after the other.
 
     Each file is replaced as a whole, so that whoever is killed leaves every page as it was or as it
     will be. What else lies in the directory stays. Raises OSError naming the file.
     """
     directory = Path(out)
-    for path, content in site_files(reproduced, origin):
+    for path, content in site_files(reproduced, origin, store, crew):
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
@@ -65,7 +73,10 @@ def write_site(
 
 
 def site_files(
-    reproduced: Sequence[Reproduced], origin: Origin
+    reproduced: Sequence[Reproduced],
+    origin: Origin,
+    store: Store | None = None,
+    crew: Crew | None = None,
 ) -> Iterator[tuple[str, str | bytes]]:
     """Yield path and content of each file: what pages link to, then the pages, then the first."""
     by_paper: dict[str, list[Reproduced]] = {}
@@ -74,10 +85,9 @@ def site_files(
         for file in scenario_files(each):
             yield file.path, file.content
     yield "claims.json", to_text(reproduced, origin.budget)
-    drawn: dict[str, list[Drawn]] = {}
-    for each in reproduced:
-        drawn[each.chosen.name] = figures.draw(each)
-        for picture in drawn[each.chosen.name]:
+    drawn = figures.draw(reproduced, store, crew)
+    for pictures in drawn.values():
+        for picture in pictures:
             yield from picture.files.items()
     for paper, items in by_paper.items():
         yield page_of(paper), paper_page(paper, items, drawn, list(by_paper), origin.budget)
