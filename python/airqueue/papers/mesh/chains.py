@@ -298,7 +298,7 @@ def _summary(outcomes: Outcomes, goodputs: Normalised) -> Iterable[Finding]:
 def _draw_table5(outcomes: Outcomes) -> Iterable[Picture]:
     panels = []
     lengths = (*SHORTER, *LENGTHS)
-    hops = tuple(map(float, lengths))
+    hops = tuple(map(str, lengths))
     for title, normalised in (
         ("goodput", Normalised(outcomes, figures.goodput_kbps, FIFO50.name)),
         ("round-trip time", Normalised(outcomes, figures.rtt_ms, TCPAP.name)),
@@ -310,7 +310,8 @@ def _draw_table5(outcomes: Outcomes) -> Iterable[Picture]:
             series.append(Series(f"{scheme.label}, all sense each other", hops, tuple(close)))
             series.append(Series(f"{scheme.label}, 200 m", hops, tuple(far)))
         base = next(each.label for each in SCHEMES if each.name == normalised.to)
-        panels.append(Panel(title, "hops", f"of that with {base}", tuple(series)))
+        axis, times = f"of that with {base}", normalised.figure is figures.rtt_ms
+        panels.append(Panel(title, "hops", axis, tuple(series), log_y=times, zero=not times))
     yield Picture("mesh-table5", "Chains of 2 to 6 hops (Table 5)", tuple(panels))
 
 

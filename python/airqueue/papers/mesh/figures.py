@@ -156,10 +156,8 @@ def _bar_panel(
     ours: Sequence[Value],
     printed: Sequence[float | None],
 ) -> Panel:
-    series = measured.series("here", dict(zip(labels, ours, strict=True)), style="bars")
-    return Panel(
-        title,
-        "",
-        axis,
-        (series, Series("printed", labels, tuple(printed), None, None, "bars", True)),
-    )
+    here = measured.series("here", dict(zip(labels, ours, strict=True)), style="bars")
+    known = Series("printed", labels, tuple(printed), style="bars", printed=True)
+    # Times are so far apart that on a linear axis all but the longest would be too small to see.
+    times = axis == "ms"
+    return Panel(title, "", axis, (here, known), log_y=times, zero=not times)

@@ -332,12 +332,18 @@ def goodput_mbps(results: Results) -> Value:
     return _scaled(figures.goodput_kbps(results), 1e-3)
 
 
+def _labels(outcomes: Outcomes) -> dict[str, str]:
+    """Return what runs are called, default and sized buffers under equal conditions together."""
+    pairs = sorted(outcomes, key=lambda name: name.partition("-")[2])
+    return {name: name.replace("-", ", ") for name in pairs}
+
+
 def _draw_table10(outcomes: Outcomes) -> Iterable[Picture]:
     panels = (
         ("goodput", "kb/s", figures.goodput_kbps, "mesh.table10.{}.goodput"),
         ("round-trip time", "ms", figures.rtt_ms, "mesh.table10.{}.rtt"),
     )
-    labels = {name: name.replace("-", ", ") for name in outcomes}
+    labels = _labels(outcomes)
     title = "Two flows over disjoint paths (Table 10)"
     yield figures.bars("mesh-table10", title, outcomes, labels, panels)
 
@@ -347,7 +353,7 @@ def _draw_table11(outcomes: Outcomes) -> Iterable[Picture]:
         ("goodput", "Mb/s", goodput_mbps, "mesh.table11.{}.goodput"),
         ("round-trip time", "ms", figures.rtt_ms, "mesh.table11.{}.rtt"),
     )
-    labels = {name: name.replace("-", ", ") for name in outcomes}
+    labels = _labels(outcomes)
     title = "Four hops of 802.11n (Table 11)"
     yield figures.bars("mesh-table11", title, outcomes, labels, panels)
 
