@@ -41,7 +41,7 @@ def test_what_is_kept_is_not_done_again(tmp_path):
     told = []
     for numbers in ([1, 2], [1, 2, 3], [3]):
         works = squares(numbers, diary=str(diary))
-        results = carry_out(works, store, Local(2), told.append)
+        results = carry_out(works, store, Local(1), told.append)
         assert [results[work.key]["square"] for work in works] == [n * n for n in numbers]
     assert len(diary.read_text().splitlines()) == 3
     last = told[-1]
@@ -67,7 +67,7 @@ def test_more_work_may_follow_from_results(tmp_path):
         return squares([number + 1, 0] if number < 4 else [])
 
     for _ in ("new", "kept"):
-        results = carry_out(squares([0]), Store(tmp_path), Local(2), further=further)
+        results = carry_out(squares([0]), Store(tmp_path), Local(1), further=further)
         assert sorted(each["square"] for each in results.values()) == [0, 1, 4, 9, 16]
 
 

@@ -13,6 +13,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from here import CELL, Here
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import airqueue
 from airqueue import toml_text
@@ -195,6 +197,32 @@ def test_a_samples_points_are_simulated(tmp_path):
     assert len(results.table("medium")) == 6
 
 
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["from", "to", "points", "scale", "least", "most", "a.b"]), inner
+        )
+    ),
+    max_leaves=6,
+)
+KEYS = ("scenario", "parameters", "zip", "sample", "seed", "replications", "until", "x")
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(st.sampled_from(KEYS), JUNK, max_size=3), st.sampled_from(["phy.rate", "a", ""])
+)
+def test_no_sweep_is_worse_than_a_sentence(given, path):
+    if isinstance(given.get("parameters"), dict):
+        given["parameters"] = {path: given["parameters"]}
+    try:
+        Sweep(COUNTS | given)
+    except (SweepError, OSError) as error:
+        assert str(error)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -314,7 +342,7 @@ SCRIPT = "from airqueue.sweep import Sweep; Sweep.from_toml('sweep.toml').run('o
 
 
 def test_kill_9_at_random_moments_loses_at_most_what_was_under_way(tmp_path):
-    (tmp_path / "cell.toml").write_text(CELL.replace("40 ms", "30 s"))
+    (tmp_path / "cell.toml").write_text(CELL.replace("40 ms", "15 s"))
     (tmp_path / "sweep.toml").write_text(KILLED)
     moments = random.Random(1)
     kept = 0

@@ -18,7 +18,6 @@ _USUAL: Final = (
     "flows.*.throughput_bps",
     "flows.*.loss_ratio",
     "flows.*.delay_mean_s",
-    "flows.*.delay_p95_s",
 )
 """Figures of the table where neither the file nor the command names any."""
 _MOST_ROWS: Final = 100
@@ -93,7 +92,8 @@ def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:
     for path in paths:
         numbers = all(isinstance(point.values[path], int | float) for point in points)
         heading = path.replace(".", ".\n")
-        table.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
+        # Where there is no room it is these that are broken into lines, not numbers.
+        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
     return table
 
 

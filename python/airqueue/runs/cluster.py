@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import queue
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import airqueue
+from airqueue import toml_text
 from airqueue.runs import perform
 from airqueue.runs.errors import CrewError, RunError, WorkError
 from airqueue.runs.work import Work
@@ -20,6 +22,7 @@ _PATIENCE_S: Final = 60.0
 """How long there may be no worker at all."""
 _CHECK_S: Final = 5.0
 """How often it is asked whether there is any."""
+_ADDRESS: Final = re.compile(r"[a-z]+://[^\s/]+:[0-9]{1,5}")
 _INSTALL: Final = "pip install 'airqueue[cluster]'"
 
 
@@ -155,16 +158,22 @@ def _connected(address: str) -> Any:
         import distributed  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
         raise CrewError(f"a cluster needs dask.distributed: {_INSTALL}") from error
+    if _ADDRESS.fullmatch(address) is None:
+        raise _nowhere(address, "no such address")
     # What becomes of workers is told here in sentences.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise CrewError(
-            f"no Dask scheduler at {address!r}: expected tcp://HOST:PORT, the address that "
-            f"'dask scheduler' prints ({type(error).__name__})"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise _nowhere(address, str(error) or type(error).__name__) from error
+
+
+def _nowhere(address: str, why: str) -> CrewError:
+    return CrewError(
+        f"no Dask scheduler at {address!r}: {toml_text.short(why)}; expected tcp://HOST:PORT, the "
+        "address that 'dask scheduler' prints"
+    )
 
 
 def _check_versions(client: Any) -> None:

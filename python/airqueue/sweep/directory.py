@@ -53,7 +53,8 @@ class Directory:
         sessions = self._noted().get("sessions", [])
         session = {**provenance.session(), **_program()}
         noted = {**_origin(spec), "sessions": [*sessions, session]}
-        write_atomically(self.path / _PROVENANCE, of.text(noted))
+        content = json.dumps(noted, indent=1, ensure_ascii=False)
+        write_atomically(self.path / _PROVENANCE, f"{content}\n")
 
     def finish(
         self, results: SweepResults, runs_of: Callable[[Outcome], Mapping[int, Any]]
@@ -61,15 +62,16 @@ class Directory:
         """Write all tables, and the summary at the end."""
         (self.path / _SUMMARY).unlink(missing_ok=True)
         made = tables.Tables(results.spec, [outcome.point for outcome in results.outcomes])
-        summaries = {}
+        points = []
         for outcome in results.outcomes:
             found = runs_of(outcome)
-            summaries[outcome.point.number] = of.summary(results.spec, outcome, found)
-            made.add(outcome, found, summaries[outcome.point.number])
+            summary = of.summary(results.spec, outcome, found)
+            made.add(outcome, found, summary)
+            points.append(of.point_text(outcome, summary))
         origin = json.dumps(_origin(results.spec), ensure_ascii=False)
         for name, content in made.files(origin):
             write_atomically(self.path / f"{name}.parquet", content)
-        write_atomically(self.path / _SUMMARY, of.text(results.to_json(summaries)))
+        write_atomically(self.path / _SUMMARY, of.whole_text(results, points))
 
     def _check(self) -> None:
         """Raise SweepError if there are results of something else."""

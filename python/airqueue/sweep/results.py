@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -91,27 +91,6 @@ class SweepResults:
         found = {point: list(of) for point, of in means.groupby("point")}
         return [summarised(found.get(each.point.number, [])) for each in self.outcomes]
 
-    def to_json(self, summaries: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return plain data, given the summary of each point by its number."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "airqueue": airqueue.__version__,
-            "seed": self.spec.seed,
-            "parameters": [each.path for each in self.spec.parameters],
-            "complete": self.complete,
-            "points": [
-                {
-                    "point": outcome.point.number,
-                    "parameters": outcome.point.values,
-                    "replications": len(outcome.replications),
-                    "wide": [".".join(filter(None, figure)) for figure in outcome.wide],
-                    **summaries[outcome.point.number],
-                }
-                for outcome in self.outcomes
-            ],
-        }
-
     def to_text(self) -> str:
         """Return as text what ``--json`` prints: what ``summary.json`` has."""
         return (self.path / "summary.json").read_text("utf-8")
@@ -123,6 +102,26 @@ def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Any]) -> dict[st
     return Results(outcome.description, spec.seed, count, figures).summary
 
 
-def text(content: Any) -> str:
-    """Return JSON for people."""
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def point_text(outcome: Outcome, figures: Mapping[str, Any]) -> str:
+    """Return a point with its summary as JSON on one line."""
+    about = {
+        "point": outcome.point.number,
+        "parameters": outcome.point.values,
+        "replications": len(outcome.replications),
+        "wide": [".".join(filter(None, figure)) for figure in outcome.wide],
+    }
+    return json.dumps({**about, **figures}, ensure_ascii=False, allow_nan=False)
+
+
+def whole_text(results: SweepResults, points: Sequence[str]) -> str:
+    """Return all points as JSON, given each as `point_text` has it: a line for each."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "airqueue": airqueue.__version__,
+        "seed": results.spec.seed,
+        "parameters": [each.path for each in results.spec.parameters],
+        "complete": results.complete,
+    }
+    lines = ",\n".join(points)
+    return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "points": [\n{lines}\n]}}\n'
