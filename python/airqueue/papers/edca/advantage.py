@@ -83,7 +83,7 @@ def _simulation(
 ) -> Simulation:
     duration_s = budget.pick(60, 300)
     count = 4 if source == "udp" else budget.pick(24, 40)
-    return Simulation(scenario(source, duration_s), count, weight=3e-3 * duration_s)
+    return Simulation(scenario(source, duration_s), count, weight=2e-3 * duration_s)
 
 
 def _rates(run: Any) -> dict[str, float]:

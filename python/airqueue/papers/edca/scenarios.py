@@ -132,7 +132,7 @@ class Pair:
 
     def simulation(self, duration_s: float, replications: int) -> Simulation:
         """Return its replications."""
-        weight = 1.5e-3 * duration_s
+        weight = 1e-3 * duration_s
         return Simulation(self.scenario(duration_s), replications, weight=weight)
 
 
@@ -226,7 +226,7 @@ class Transfers:
 
     def simulation(self, duration_s: float, replications: int) -> Simulation:
         """Return its replications."""
-        weight = 5e-3 * duration_s
+        weight = 2.3e-3 * (duration_s + 10)
         return Simulation(self.scenario(duration_s), replications, weight=weight)
 
 
