@@ -79,8 +79,9 @@ def _compare_drops(outcomes: Outcomes) -> Iterable[Finding]:
     most = _given_up(outcomes)[50.0]
     yield Finding(
         "http.fig2.drops",
-        f"Downloads lose at most {percent(shares[worst], 3)} of their packets to the retry limit, "
-        f"up to {max(case.connections for case in shares)} connections; 50 nodes that always have a "
+        f"Of the packets of up to {max(case.connections for case in shares)} downloads "
+        f"{percent(shares[worst], 3) + ' at most' if shares[worst] else 'none'} fall to the retry "
+        "limit; 50 nodes that always have a "
         f"packet would lose {percent(most.mean, 2)}, and Eq. (1) says "
         f"{percent(float(contention(50).drop_probability), 2)}.",
         holds=shares[worst] <= 0.01,
