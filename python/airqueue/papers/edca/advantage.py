@@ -107,6 +107,11 @@ def _fairness(outcomes: Outcomes, name: str) -> float:
     return found(jain(list(_rates(run).values())) for run in runs(outcomes[name])).mean
 
 
+def _clearly_above(one: Value, other: Value) -> bool:
+    """Whether the 95 % intervals lie apart."""
+    return one.low is not None and other.high is not None and one.low > other.high
+
+
 def _compare_udp(outcomes: Outcomes) -> Iterable[Finding]:
     advantage = _advantage(outcomes, "udp")
     tests = [_rates(run) for run in runs(outcomes["udp"])]
@@ -133,7 +138,8 @@ def _compare_tcp(outcomes: Outcomes) -> Iterable[Finding]:
         f"tests and less than a tenth in {starved}, while Jain's index of all falls from "
         f"{_fairness(outcomes, 'udp'):.3f} to {_fairness(outcomes, 'tcp'):.2f}{why}; were its "
         f"advantage that the others lose frames to noise, it would have "
-        f"{interval(loss['tcp'], digits=2)} and {interval(loss['udp'], digits=2)}.",
+        f"{interval(loss['tcp'], digits=2)} by TCP and {interval(loss['udp'], digits=2)} by UDP"
+        f"{', which is magnified' if _clearly_above(loss['tcp'], loss['udp']) else ''}.",
         holds=magnified,
     )
 
