@@ -158,3 +158,10 @@ def test_what_is_not_finite_is_a_gap_and_words_stay_words():
 
 def test_a_panel_without_any_series_is_drawn():
     assert "title" in words(svg())
+
+
+def test_the_legend_shows_the_marks_of_points_however_many_there_are():
+    x = tuple(float(k) for k in range(60))
+    drawn = svg(Series("points", x, x, style="points"), Series("line", x, x))
+    legend = drawn[drawn.index('<g id="legend_1">') :]
+    assert len(re.findall(r'<use xlink:href="#m[0-9a-f]+"', legend)) == 1

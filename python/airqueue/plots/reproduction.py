@@ -321,9 +321,10 @@ def _legend_entries(picture: Picture, looks: Mapping[str, _Look]) -> dict[str, A
 def _handle(drawn: _Drawn) -> Any:
     if drawn.series.style == "bars":
         return Patch(**_bar_style(drawn))
-    marked = drawn.series.style in ("line", "points")
-    style = _line_style(drawn, marked=marked and len(drawn.series.x) <= _MARKED_UP_TO)
-    if drawn.series.style == "points":
+    points = drawn.series.style == "points"
+    few = drawn.series.style == "line" and len(drawn.series.x) <= _MARKED_UP_TO
+    style = _line_style(drawn, marked=points or few)
+    if points:
         style["linestyle"] = "none"
     return Line2D([], [], **style)
 
