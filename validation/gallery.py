@@ -21,8 +21,8 @@ from airqueue.report.reproduction.verdicts import LOOKS, tally
 from airqueue.runs import Local, Progress, Store
 
 SHOWN: Final = (
-    "apq-fig4", "apq-capacities", "rdqm-fig2", "rdqm-fig3", "edca-fig3", "edca-sec5",
-    "http-fig1", "http-fig4", "http-roundrobin",
+    "apq-fig4", "apq-capacities", "rdqm-fig2", "rdqm-fig3", "mesh-fig8", "mesh-table8",
+    "edca-fig3", "edca-sec5", "http-fig1", "http-fig4", "http-roundrobin", "beyond-queue",
 )  # fmt: skip
 """Names of the pictures, a few of each paper."""
 SCREENS: Final = {"report-desk": (1280, 1240), "report-phone": (390, 844)}

@@ -61,6 +61,14 @@ def test_the_papers_numbers_are_hollow():
     assert "#6b6b6b" not in svg(ours)
 
 
+def test_bars_of_one_colour_are_told_apart():
+    def bars(count):
+        return [Series(str(n), ("x",), (1.0,), style="bars") for n in range(count)]
+
+    assert "<pattern" not in svg(*bars(6))
+    assert "<pattern" in svg(*bars(7))
+
+
 def test_one_series_needs_no_legend():
     assert "only" not in words(svg(Series("only", (1.0, 2.0), (3.0, 4.0))))
 
@@ -73,6 +81,14 @@ def test_words_are_categories_in_their_order():
 def test_long_categories_are_all_written():
     names = tuple(f"long-category-{n}" for n in range(9))
     assert set(names) <= set(words(svg(Series("a", names, (1.0,) * 9, style="bars"))))
+
+
+def test_very_long_categories_stand_upright_and_make_the_figure_higher():
+    names = tuple(f"802.11n, mac80211, CWmin {n} at the access point" for n in range(7))
+    series = Series("a", names, (1.0,) * 7, style="bars")
+    high, plain = svg(series), svg(Series("a", tuple("abcdefg"), (1.0,) * 7, style="bars"))
+    assert size(high)[1] > size(plain)[1] + 72
+    assert "CWmin 6 at the access point" in words(high) or "rotate(-90)" in high
 
 
 def test_words_on_one_axis_with_numbers_are_one_set_of_categories():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import reproduced as made_up
 
 from airqueue.papers.item import Budget
 from validation import gallery
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -38,3 +43,11 @@ def test_a_figure_that_nobody_draws_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "SHOWN", ("nowhere",))
     with pytest.raises(ValueError, match="no item draws nowhere; there are by-load, goodput"):
         gallery.write(tmp_path, made_up.reproduced(), Budget.FULL)
+
+
+def test_the_page_in_the_repository_shows_what_lies_beside_it():
+    linked = set(re.findall(r"\]\(gallery/([^)]+)\)", (DOCS / "gallery.md").read_text("utf-8")))
+    assert linked == {path.name for path in (DOCS / "gallery").iterdir()}
+    assert linked == {f"{name}.svg" for name in gallery.SHOWN} | {
+        f"{name}.png" for name in gallery.SCREENS
+    }

@@ -36,6 +36,11 @@ _APART: Final = 0.12
 """Between points of one category, so that their error bars do not hide each other."""
 _LINES_APART: Final = 0.008
 """Between lines with error bars, for the same reason, as a share of what they span."""
+_ASLANT: Final = 35
+"""Degrees."""
+_ASLANT_CHARACTERS: Final = 18
+_UPRIGHT_CHARACTERS: Final = 26
+"""Of a line of a long category, of which two stand beside each other."""
 _PRINTED: Final = "0.42"
 _ERROR_BARS: Final[dict[str, Any]] = {
     "fmt": "none",
@@ -58,6 +63,11 @@ class _Look:
     @property
     def colour(self) -> str:
         return COLOURS[self.index % len(COLOURS)]
+
+    @property
+    def again(self) -> bool:
+        """Whether another name has the colour too: bars are hatched then."""
+        return self.index // len(COLOURS) % 2 == 1
 
     @property
     def dashes(self) -> Any:
@@ -110,10 +120,13 @@ def draw(picture: Picture, *formats: str, stacked: bool = False) -> list[bytes]:
         width = inches[0] * columns
         entries = _legend_entries(picture, looks)
         legend_columns, legend_inches = _legend_room(list(entries), width)
-        figure = Figure(figsize=(width, inches[1] * rows + legend_inches), layout="constrained")
+        characters = round(inches[0] * _CHARACTERS_AN_INCH)
+        higher = max(_word_inches(panel, characters) for panel in picture.panels)
+        height = (inches[1] + higher) * rows + legend_inches
+        figure = Figure(figsize=(width, height), layout="constrained")
         for place, panel in enumerate(picture.panels):
             axes = figure.add_subplot(rows, columns, place + 1)
-            _panel(axes, panel, looks, round(inches[0] * _CHARACTERS_AN_INCH))
+            _panel(axes, panel, looks, characters)
         if legend_columns:
             figure.legend(
                 list(entries.values()),
@@ -286,22 +299,42 @@ def _line_style(drawn: _Drawn, *, marked: bool) -> dict[str, Any]:
 def _bar_style(drawn: _Drawn) -> dict[str, Any]:
     if drawn.series.printed:
         return {"facecolor": "none", "edgecolor": _PRINTED, "linewidth": 0.9, "zorder": 2}
+    if drawn.look.again:
+        return {"facecolor": drawn.colour, "edgecolor": "white", "hatch": "////", "zorder": 2}
     return {"facecolor": drawn.colour, "edgecolor": "none", "zorder": 2}
 
 
 def _categories(axes: Axes, words: Sequence[str], characters: int) -> None:
-    """Label the categories, aslant where they would not fit side by side."""
-    room = max(characters * 8 // 10 // len(words), 1)
-    fits = all(len(part) <= room for word in words for part in word.split())
+    """Label the categories: side by side where they fit, else aslant, and long ones upright."""
+    rotation, width = _word_layout(words, characters)
     axes.set_xticks(
         range(len(words)),
-        [plain(word, room if fits else 18) for word in words],
-        rotation=0 if fits else 35,
-        ha="center" if fits else "right",
-        rotation_mode="default" if fits else "anchor",
+        [plain(word, width) for word in words],
+        rotation=rotation,
+        ha="right" if rotation == _ASLANT else "center",
+        rotation_mode="anchor" if rotation == _ASLANT else "default",
     )
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.6, len(words) - 0.4)
+
+
+def _word_layout(words: Sequence[str], characters: int) -> tuple[int, int]:
+    """Return by how much categories are turned, and after how many characters their lines break."""
+    room = max(characters * 8 // 10 // len(words), 1)
+    if all(len(part) <= room for word in words for part in word.split()):
+        return 0, room
+    longest = max(map(len, words))
+    return (_ASLANT, longest) if longest <= _ASLANT_CHARACTERS else (90, _UPRIGHT_CHARACTERS)
+
+
+def _word_inches(panel: Panel, characters: int) -> float:
+    """Return how much higher a panel is for its categories."""
+    words = _words(panel)
+    rotation, width = _word_layout(words, characters) if words else (0, 0)
+    if not rotation:
+        return 0.0
+    longest = max(min(len(word), width) for word in words)
+    return longest / _CHARACTERS_AN_INCH * math.sin(math.radians(rotation))
 
 
 def _legend_entries(picture: Picture, looks: Mapping[str, _Look]) -> dict[str, Any]:

@@ -26,8 +26,9 @@ _GAUGE_TOLERANCES: Final = 4.0
 
 
 def usual_tolerance(records: Sequence[Record]) -> float:
-    """Return the tolerance that most numbers have, which need not be said again for each."""
-    seen = Counter(record.claim.tolerance for record in records if _has_tolerance(record.claim))
+    """Return the tolerance of most numbers that count, which need not be said again for each."""
+    counted = [each for each in records if each.counts and _has_tolerance(each.claim)]
+    seen = Counter(record.claim.tolerance for record in counted)
     return seen.most_common(1)[0][0] if seen else 0.0
 
 

@@ -23,7 +23,7 @@ def index_page(
     body = [
         navigation(list(by_paper)),
         "<main>",
-        "<h1>Papers on queues of Wi-Fi networks, rebuilt</h1>",
+        "<h1>Papers on queues of Wi&#8209;Fi networks, rebuilt</h1>",
         f'<p class="lead">{text.plural(len(records), "claim")} of {what}, each beside what '
         "simulations and models of airqueue find, with what agrees, what does not, and why.</p>",
         bar(records),
