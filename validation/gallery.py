@@ -14,10 +14,10 @@ from airqueue.papers.claim import load
 from airqueue.papers.item import Budget
 from airqueue.papers.picture import Picture
 from airqueue.papers.reproduction import Reproduced, choose, missing, reproduce
-from airqueue.papers.verdict import Record, shares
+from airqueue.papers.verdict import Record, counts, shares
 from airqueue.plots.reproduction import draw
 from airqueue.report.reproduction import Origin, write_site
-from airqueue.report.reproduction.verdicts import LOOKS, tally
+from airqueue.report.reproduction.verdicts import LOOKS
 from airqueue.runs import Local, Progress, Store
 
 SHOWN: Final = (
@@ -70,14 +70,14 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
     lines = [f"| paper | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for title, records in by_paper.items():
         met = [f"{met} of {of}" if of else "" for met, of in shares(records).values()]
-        cells = [*(str(number or "") for number in tally(records).values()), *met]
+        cells = [*(str(number or "") for number in counts(records).values()), *met]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     screens = " ".join(f"![The report](gallery/{name}.png)" for name in SCREENS)
     return "\n".join(lines) + f"\n\n{screens}\n\n"
 
 
 def _section(each: Reproduced, picture: Picture, budget: Budget) -> str:
-    counted = [f"{n} {kind}" for kind, n in tally(each.records).items() if n]
+    counted = [f"{n} {kind}" for kind, n in counts(each.records).items() if n]
     said = f"{text.listed(counted)}. " if counted else ""
     return (
         f"## {picture.title}\n\n![{picture.title}](gallery/{picture.name}.svg)\n\n"

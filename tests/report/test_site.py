@@ -13,11 +13,11 @@ from airqueue import toml_text
 from airqueue.papers.finding import Finding, Value
 from airqueue.papers.item import Budget, Item, Simulation
 from airqueue.papers.reproduction import Chosen, Reproduced
-from airqueue.papers.verdict import Verdict, judge
+from airqueue.papers.verdict import Verdict, counts, judge
 from airqueue.report.reproduction import Origin, figures, write_site
 from airqueue.report.reproduction.claims import claim_table, printed, usual_tolerance
 from airqueue.report.reproduction.runs import scenario_files
-from airqueue.report.reproduction.verdicts import LOOKS, kind_of, tally
+from airqueue.report.reproduction.verdicts import LOOKS
 from airqueue.runs import Local, Store
 from airqueue.simulate import Scenario
 
@@ -85,13 +85,13 @@ def test_verdicts_are_the_four_and_what_is_by_construction():
 
 def test_what_is_by_construction_is_set_apart():
     records = made_up.records()
-    counted = tally(records)
+    counted = counts(records)
     assert sum(counted.values()) == len(records)
     assert counted["by construction"] == 1
     reproduced = [r for r in records if r.verdict is Verdict.REPRODUCED]
     assert counted["reproduced"] == len(reproduced) - 1
     hardware = made_up.claim("both", by_construction="a setting", not_testable="hardware")
-    assert kind_of(judge(hardware, None)) == "not testable here"
+    assert judge(hardware, None).counted_as == "not testable here"
 
 
 def test_the_first_page_has_what_is_not_met_and_nothing_else(pages):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -68,6 +70,21 @@ class Display:
             left=time_left(event.time_left_s),
             glimpse="" if event.progress is None else glimpse(event.progress),
         )
+
+
+@contextmanager
+def on_terminal() -> Iterator[Callable[[Event], None]]:
+    """Yield what shows events on a terminal, from the first on; elsewhere nothing is shown."""
+    display = None
+    with ExitStack() as stack:
+
+        def show(event: Event) -> None:
+            nonlocal display
+            if sys.stderr.isatty():
+                display = display or stack.enter_context(Display())
+                display.on_event(event)
+
+        yield show
 
 
 def time_left(seconds: float | None) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -15,7 +13,7 @@ import airqueue
 from airqueue import provenance, text
 from airqueue.cli import reproduce_tables
 from airqueue.cli.common import json_option, stdout
-from airqueue.cli.progress import Display
+from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import preflight
 from airqueue.measure.events import Event
@@ -114,16 +112,8 @@ def _run_real(
 
 def _run(chosen: Sequence[Chosen], budget: Budget, store: Store, crew: Local) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
-    display = None
-    with ExitStack() as stack:
-
-        def show(progress: Progress) -> None:
-            nonlocal display
-            if sys.stderr.isatty():
-                display = display or stack.enter_context(Display())
-                display.on_event(_event(progress))
-
-        return reproduce(chosen, budget, store, crew, show)
+    with on_terminal() as show:
+        return reproduce(chosen, budget, store, crew, lambda progress: show(_event(progress)))
 
 
 def _kept_at(out_path: str | None) -> Path:

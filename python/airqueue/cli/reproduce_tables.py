@@ -59,15 +59,12 @@ def _table(records: Sequence[Record]) -> Table:
     table.add_column("unit")
     table.add_column("verdict")
     for record in records:
-        verdict = record.verdict.value
-        if record.claim.by_construction and record.verdict is not Verdict.NOT_TESTABLE:
-            verdict += ", by construction"
         table.add_row(
             record.claim.quantity,
             printed(record.claim),
             ours(record),
             record.claim.unit,
-            verdict,
+            record.counted_as,
             style=_STYLES[record.verdict],
         )
         if record.verdict in (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,7 @@ from airqueue.cli import simulate_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.parameters import DURATION
-from airqueue.cli.progress import Display
+from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
@@ -261,16 +259,16 @@ def _run(
     force: bool,
 ) -> Results:
     """Simulate, with progress on a terminal if it takes longer than a moment."""
-    display = None
-    with ExitStack() as stack:
-
-        def show(progress: Progress) -> None:
-            nonlocal display
-            if sys.stderr.isatty():
-                display = display or stack.enter_context(Display())
-                display.on_event(_event(progress))
-
-        return scenario.simulate(seed, replications, workers, show, recorders, out=out, force=force)
+    with on_terminal() as show:
+        return scenario.simulate(
+            seed,
+            replications,
+            workers,
+            lambda progress: show(_event(progress)),
+            recorders,
+            out=out,
+            force=force,
+        )
 
 
 def _event(progress: Progress) -> Event:

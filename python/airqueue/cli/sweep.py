@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ from airqueue import text
 from airqueue.cli import sweep_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
-from airqueue.cli.progress import Display
+from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.runs import Cluster, Local
@@ -134,16 +132,8 @@ def _picture(plan: Sweep, patterns: tuple[Pattern, ...], path: str) -> Picture:
 
 def _run(plan: Sweep, out: str, crew: Crew) -> SweepResults:
     """Simulate, with progress on a terminal."""
-    display = None
-    with ExitStack() as stack:
-
-        def show(progress: Progress) -> None:
-            nonlocal display
-            if sys.stderr.isatty():
-                display = display or stack.enter_context(Display())
-                display.on_event(_event(progress))
-
-        return plan.run(out, crew, show)
+    with on_terminal() as show:
+        return plan.run(out, crew, lambda progress: show(_event(progress)))
 
 
 def _event(progress: Progress) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airqueue.papers.finding import Value
@@ -43,11 +43,6 @@ def furthest(pairs: Mapping[Any, tuple[float, float]]) -> tuple[Any, float]:
 def grows(values: Iterable[float]) -> bool:
     """Whether each value is larger than the one before."""
     return all(one < other for one, other in itertools.pairwise(values))
-
-
-def enumerate_words(words: Sequence[str]) -> str:
-    """Return ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def scaled(value: Value, by: float) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,9 @@ class Verdict(StrEnum):
     NOT_TESTABLE = "not testable here"
 
 
+BY_CONSTRUCTION: Final = "by construction"
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A claim beside our answer, and the verdict."""
@@ -37,6 +41,12 @@ class Record:
     def counts(self) -> bool:
         """Whether the verdict says something about us: not where the answer was an input of ours."""
         return self.verdict is not Verdict.NOT_TESTABLE and not self.claim.by_construction
+
+    @property
+    def counted_as(self) -> str:
+        """The verdict, or ``by construction`` where the answer was an input of ours."""
+        given = self.claim.by_construction and self.verdict is not Verdict.NOT_TESTABLE
+        return BY_CONSTRUCTION if given else self.verdict.value
 
     @property
     def met(self) -> bool:
@@ -147,13 +157,10 @@ def _plain(values: list[Any]) -> Any:
 
 
 def counts(records: Iterable[Record]) -> dict[str, int]:
-    """Return how many records have each verdict, and how many of them were by construction."""
-    records = list(records)
-    by_verdict = {
-        verdict.value: sum(each.verdict is verdict for each in records) for verdict in Verdict
-    }
-    constructed = sum(bool(each.claim.by_construction) for each in records)
-    return {**by_verdict, "by construction": constructed}
+    """Return how many records have each verdict; those by construction are counted apart."""
+    found = Counter(each.counted_as for each in records)
+    kinds = [*(verdict.value for verdict in Verdict), BY_CONSTRUCTION]
+    return {kind: found[kind] for kind in kinds}
 
 
 def shares(records: Iterable[Record]) -> dict[str, tuple[int, int]]:

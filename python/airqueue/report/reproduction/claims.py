@@ -13,7 +13,7 @@ from airqueue.papers.claim import Claim, Number
 from airqueue.papers.finding import Value
 from airqueue.papers.verdict import Record, Verdict
 from airqueue.report.html import prose
-from airqueue.report.reproduction.verdicts import LOOKS, chip, kind_of
+from airqueue.report.reproduction.verdicts import LOOKS, chip
 
 _COMPARED: Final = {"<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ "}
 _UNSAID: Final = frozenset({"", "count", "name", "ratio", "fraction", "probability"})
@@ -84,7 +84,9 @@ def _row(record: Record, numbers: Mapping[str, str], page: str) -> str:
         *(_number_cell(head, content) for head, content in numbers.items()),
         f'<td role="cell" class="why">{_verdict(record)}<p>{prose(record.reason)}</p></td>',
     ]
-    return f'<tr id="{name}" role="row" class="{LOOKS[kind_of(record)].css}">{"".join(cells)}</tr>'
+    return (
+        f'<tr id="{name}" role="row" class="{LOOKS[record.counted_as].css}">{"".join(cells)}</tr>'
+    )
 
 
 def _numbers(record: Record, usual: float) -> dict[str, str]:
@@ -179,7 +181,7 @@ def _ns2(record: Record) -> str:
 
 
 def _verdict(record: Record) -> str:
-    kind = kind_of(record)
+    kind = record.counted_as
     shown = chip(kind)
     if kind == "by construction":
         shown += f"<small>{escape(record.claim.by_construction)}</small>"

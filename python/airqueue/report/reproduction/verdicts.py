@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from airqueue import text
-from airqueue.papers.verdict import Record, Verdict, counts, shares
+from airqueue.papers.verdict import BY_CONSTRUCTION, Record, Verdict, counts, shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ LOOKS: Final[Mapping[str, Look]] = {
     Verdict.NOT_TESTABLE.value: Look(
         "none", "–", "About hardware that no simulation or model can speak for."
     ),
-    "by construction": Look(
+    BY_CONSTRUCTION: Look(
         "given",
         "=",
         "The answer was an input of ours, such as a device that is modelled by its printed capacity: "
@@ -54,12 +54,6 @@ _SORTS: Final = {
 }
 
 
-def kind_of(record: Record) -> str:
-    """Return the key of `LOOKS` under which a record is counted."""
-    given = record.claim.by_construction and record.verdict is not Verdict.NOT_TESTABLE
-    return "by construction" if given else record.verdict.value
-
-
 def chip(kind: str) -> str:
     """Return the sign and the words of a verdict."""
     look = LOOKS[kind]
@@ -69,13 +63,6 @@ def chip(kind: str) -> str:
     )
 
 
-def tally(records: Sequence[Record]) -> dict[str, int]:
-    """Return how many records there are of each key of `LOOKS`; those by construction set apart."""
-    apart = [each for each in records if kind_of(each) == "by construction"]
-    own = counts(each for each in records if kind_of(each) != "by construction")
-    return {**own, "by construction": len(apart)}
-
-
 def bar(records: Sequence[Record], *, words: bool = True) -> str:
     """Return a bar whose parts are as long as there are verdicts of a kind, with the numbers below.
 
@@ -83,7 +70,7 @@ def bar(records: Sequence[Record], *, words: bool = True) -> str:
     """
     if not records:
         return ""
-    present = [(kind, number) for kind, number in tally(records).items() if number]
+    present = [(kind, number) for kind, number in counts(records).items() if number]
     parts = "".join(
         f'<i class="{LOOKS[kind].css}" style="flex-grow:{number}"></i>' for kind, number in present
     )
