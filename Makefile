@@ -104,7 +104,7 @@ bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs
 
-gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes most of an hour
+gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
 	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)
 
 bench-linux: $(VENV)/.installed  ## validation/linux/kernel.csv: the kernel's disciplines, measured anew

@@ -97,6 +97,11 @@ def _value(value: Value) -> str:
 
 def _summary(records: Sequence[Record]) -> str:
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts(records).items())
-    met = [f"{met} of {text.plural(of, sort)}" for sort, (met, of) in shares(records).items() if of]
+    words = {"absolute": "absolute value"}
+    met = [
+        f"{met} of {text.plural(of, words.get(sort, sort))}"
+        for sort, (met, of) in shares(records).items()
+        if of
+    ]
     within = f"\nMet, of what counts: {text.listed(met)}." if met else ""
     return f"{text.plural(len(records), 'claim')}: {said}.{within}"
