@@ -136,6 +136,7 @@ impl<E> EventQueue<E> {
     ///
     /// If `at` lies in the past: the model that asks for this is wrong, and going on would break
     /// the order of everything after it.
+    #[inline(always)]
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
         let key = self.next_key(at, phase);
         let slot = if self.free == NONE { self.add_slot() } else { self.free };
@@ -183,7 +184,17 @@ impl<E> EventQueue<E> {
 
     /// Takes out the next event and makes its time the present.
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        if self.heap.first().is_none_or(|entry| self.closing_at < entry.key.at) {
+        self.pop_until(Time::MAX)
+    }
+
+    /// Takes out the next event if it happens at or before `limit`.
+    #[inline]
+    pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
+        let first = self.heap.first().map_or(Time::MAX, |entry| entry.key.at);
+        if first.min(self.closing_at) > limit {
+            return None;
+        }
+        if self.closing_at < first {
             return self.pop_closing();
         }
         let Entry { key, item } = self.heap.pop()?;
@@ -194,14 +205,9 @@ impl<E> EventQueue<E> {
     #[inline]
     fn pop_closing(&mut self) -> Option<(Time, E)> {
         let at = std::mem::replace(&mut self.closing_at, Time::MAX);
-        let event = self.closing.take().filter(|_| at < Time::MAX)?;
+        let event = self.closing.take()?;
         self.now = at;
         Some((at, event))
-    }
-
-    /// Takes out the next event if it happens at or before `limit`.
-    pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        if self.next_at()? <= limit { self.pop() } else { None }
     }
 
     /// Lets time pass to `at` with nothing happening on the way.

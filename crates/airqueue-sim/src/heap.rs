@@ -109,29 +109,13 @@ impl<K: Copy + Ord> Heap<K> {
         Some(first)
     }
 
-    /// Calls `found` for all items with keys up to `key`.
-    pub(crate) fn up_to(&self, key: K, found: &mut impl FnMut(u32)) {
-        if let Some(first) = self.entries.first().filter(|first| first.key <= key) {
-            found(first.item);
-            self.below(0, key, found);
-        }
-    }
-
-    fn below(&self, place: usize, key: K, found: &mut impl FnMut(u32)) {
-        let first = place * ARITY + 1;
-        let children = self.entries.iter().enumerate().skip(first).take(ARITY);
-        for (child, entry) in children.filter(|(_, entry)| entry.key <= key) {
-            found(entry.item);
-            self.below(child, key, found);
-        }
-    }
-
     #[inline]
     fn put(&mut self, place: usize, entry: Entry<K>) {
         self.entries[place] = entry;
         self.places[entry.item as usize] = place as u32;
     }
 
+    #[inline(always)]
     fn rise(&mut self, mut place: usize, entry: Entry<K>) {
         while place > 0 {
             let parent = (place - 1) / ARITY;

@@ -70,14 +70,27 @@ impl<M: Model, C: Clock> Simulation<M, C> {
     }
 
     /// Lets the next event happen, if it is due at or before `limit`; says whether one did.
+    #[inline]
     pub fn step(&mut self, limit: Time) -> bool {
-        let Some(at) = self.queue.next_at().filter(|&at| at <= limit) else { return false };
+        let Some((at, event)) = self.queue.pop_until(limit) else { return false };
         self.worst_lateness = self.worst_lateness.max(self.clock.synchronize(at));
-        if let Some((_, event)) = self.queue.pop() {
-            self.events += 1;
-            self.model.handle(event, &mut self.queue);
-        }
+        self.events += 1;
+        self.model.handle(event, &mut self.queue);
         true
+    }
+
+    /// Lets everything happen that is due at or before `limit`, but nothing more once the model is not `content`; says
+    /// whether that is why it stopped. Time does not go on beyond the last event.
+    #[inline]
+    pub fn run_while(&mut self, limit: Time, content: impl Fn(&M) -> bool) -> bool {
+        loop {
+            if !content(&self.model) {
+                return true;
+            }
+            if !self.step(limit) {
+                return false;
+            }
+        }
     }
 
     /// Lets everything happen that is due at or before `until`, which then is the present.

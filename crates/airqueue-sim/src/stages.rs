@@ -122,6 +122,7 @@ impl Stages {
         Some(packet)
     }
 
+    #[inline(always)]
     fn refill_ring(&mut self, now: Time) {
         while self.ring.len() < self.ring_limit
             && let Some(packet) = self.queue.dequeue(now, &mut self.drops)

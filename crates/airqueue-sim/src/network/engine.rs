@@ -167,13 +167,12 @@ impl Network {
     pub fn run_until(&mut self, until: Time) {
         loop {
             let own = self.queue.next_at().unwrap_or(Time::MAX);
-            let on_air = self.radio.queue.next_at().unwrap_or(Time::MAX);
-            if own.min(on_air) > until {
+            // By itself up to there, or until something has become of a packet.
+            let limit = until.min(own - Span::from_nanos(1));
+            if self.radio.run_while(limit, Wlan::has_no_outcomes) {
+                self.pass_on(self.radio.now());
+            } else if own > until {
                 break;
-            }
-            if own > on_air {
-                self.radio.step(on_air);
-                self.pass_on(on_air);
             } else if let Some((now, event)) = self.queue.pop() {
                 self.radio.queue.advance_to(now);
                 self.on_event(event, now);
@@ -306,6 +305,7 @@ impl Network {
     }
 
     /// Sees to what the queue of a wire has dropped.
+    #[inline(always)]
     fn collect_drops(&mut self, wire: usize) {
         let mut drops = std::mem::take(&mut self.drops);
         self.wires[wire].take_drops(&mut drops);
@@ -382,6 +382,7 @@ impl Network {
     }
 
     /// An end of a connection gets what a packet carries.
+    #[inline(always)]
     fn hand_over(&mut self, number: u32, way: Way, packet: &Packet, now: Time) {
         let Stored { mut segment, connection } = self.store.take(packet.payload);
         if packet.ecn == Ecn::Ce {

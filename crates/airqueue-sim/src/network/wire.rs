@@ -94,6 +94,7 @@ impl Wire {
         }
     }
 
+    #[inline(always)]
     pub(super) fn set_alarms(&mut self, now: Time, queue: &mut EventQueue<Event>) {
         self.arrived.set(self.line.next_at(), queue);
         if let Some(gate) = &self.gate {

@@ -1,13 +1,13 @@
 //! What is on the air.
 
-use airqueue_wifi::mac::Frame;
-use airqueue_wifi::medium::{Air, FrameId};
+use airqueue_wifi::medium::{Air, FrameId, StationId};
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnAir {
     pub(super) id: FrameId,
-    pub(super) frame: Frame,
+    /// Who transmits it: [`Mac::frame`](airqueue_wifi::mac::Mac::frame).
+    pub(super) from: StationId,
     pub(super) air: Air,
 }
 
@@ -21,9 +21,10 @@ pub(super) struct Airings {
 
 impl Airings {
     /// A frame begins.
-    pub(super) fn begin(&mut self, frame: Frame, air: Air) -> u32 {
+    #[inline]
+    pub(super) fn begin(&mut self, from: StationId, air: Air) -> u32 {
         self.next += 1;
-        let on_air = OnAir { id: FrameId(self.next), frame, air };
+        let on_air = OnAir { id: FrameId(self.next), from, air };
         match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = on_air;

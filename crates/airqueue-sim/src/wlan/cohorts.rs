@@ -142,6 +142,7 @@ impl Cohorts {
     }
 
     /// A member of one crowd of a cohort moves to another, which knows the same.
+    #[inline(always)]
     pub(super) fn hand_over(&mut self, station: usize, mac: &mut Mac, to: usize) {
         let Seat { crowd, place, .. } = self.seats[station];
         let Ok([from, into]) = self.crowds.get_disjoint_mut([crowd as usize, to]) else { return };

@@ -36,6 +36,7 @@ impl Wlan {
     }
 
     /// A station leaves its crowd, which is to be recounted; it is to be among the grants.
+    #[inline(always)]
     fn take_out(&mut self, station: usize, crowd: usize) {
         let Seat { cohort, place, .. } = self.cohorts.seats[station];
         let members = self.cohorts.crowds[crowd].members();
@@ -121,6 +122,7 @@ impl Wlan {
         Some(into)
     }
 
+    #[inline(always)]
     fn recount(&mut self, crowd: usize) {
         self.cohorts.crowds[crowd].recount(&self.net);
         self.grants.set(self.grant_of(crowd), self.cohorts.crowds[crowd].next_grant());

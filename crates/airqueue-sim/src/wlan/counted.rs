@@ -39,6 +39,7 @@ impl CountedQueue {
     }
 
     /// A packet comes. What that cost is in the stages' drops.
+    #[inline(always)]
     pub(crate) fn enqueue(&mut self, packet: Packet, now: Time) {
         self.pass(now);
         self.tally.offered.add(&packet);
@@ -48,11 +49,12 @@ impl CountedQueue {
     }
 
     /// The next packet for the MAC.
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
         self.take_by(now, |stages| stages.take(now))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_by(
         &mut self,
         now: Time,

@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 use crate::run_loop::{Model, Simulation};
 use airqueue_core::{Packet, Seed, Sent, Time};
 use airqueue_transport::traffic::Source;
-use airqueue_wifi::mac::{Fate, Finished, Frame, Mac, Msdu, Network};
+use airqueue_wifi::mac::{Fate, Finished, Mac, Msdu, Network};
 use airqueue_wifi::medium::{Reception, StationId};
 
 /// Frames end.
@@ -68,8 +68,8 @@ pub struct Wlan {
     pub(super) grants: Grants,
     timers: Vec<Alarm<Event>>,
     pub(super) wakeups: Vec<Alarm<Event>>,
-    /// Frames that begin when nothing else is left to happen at this instant.
-    beginning: Vec<Frame>,
+    /// Whose frames begin when nothing else is left to happen at this instant.
+    beginning: Vec<u32>,
     /// Stations in which a frame that ended has changed more than their view of the medium.
     pub(super) touched: Vec<u32>,
     /// For the stations that leave a crowd together, and for what a frame means to its members.
@@ -181,7 +181,7 @@ impl Wlan {
     /// that is on the air by now.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.tap.plug(tap);
-        let watched = |wlan: &Wlan, place| wlan.ears.watchers(wlan.airings.at(place).frame.from);
+        let watched = |wlan: &Wlan, place| wlan.ears.watchers(wlan.airings.at(place).from);
         let on_air = self.airings.all().into_iter();
         let heard: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
         if self.ears.let_all_listen() {
@@ -208,6 +208,7 @@ impl Wlan {
         }
     }
 
+    #[inline(always)]
     fn settle_counters(&mut self, station: usize, now: Time) {
         let mac = &mut self.macs[station];
         mac.settle(now, &self.net);
@@ -274,7 +275,8 @@ impl Wlan {
             let category = self.macs[station].on_grant(now, &self.net);
             self.open_txop(station, category);
             self.compose(station, category, now);
-            self.beginning.push(self.macs[station].begin(now, &self.net));
+            self.macs[station].begin(now, &self.net);
+            self.beginning.push(station as u32);
             self.follow_up(station, now, queue);
         }
         self.called = actors;
@@ -286,9 +288,8 @@ impl Wlan {
         }
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
         let receiving = self.hearing.receiving(station, now, &on);
-        let frame = self.macs[station].on_timer(now, receiving, &self.net);
-        if let Some(frame) = frame {
-            self.beginning.push(frame);
+        if self.macs[station].on_timer(now, receiving, &self.net) {
+            self.beginning.push(station as u32);
         }
         self.follow_up(station, now, queue);
     }
@@ -324,7 +325,7 @@ impl Wlan {
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<Event>) {
         // Nothing that begins makes another begin.
         for at in 0..self.beginning.len() {
-            self.begin(self.beginning[at], now, queue);
+            self.begin(self.beginning[at] as usize, now, queue);
         }
         self.beginning.clear();
     }

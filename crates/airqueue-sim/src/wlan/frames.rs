@@ -13,11 +13,14 @@ use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
-/// A frame that ends.
+/// A frame that ends. The rest of it is still where its sender keeps it: [`Wlan::frame_of`].
 struct Ending {
     place: u32,
     id: FrameId,
-    frame: Frame,
+    from: usize,
+    to: usize,
+    kind: FrameKind,
+    mpdus: u16,
     begins: Time,
     now: Time,
     time: Span,
@@ -82,22 +85,23 @@ impl Meaning {
 
 impl Wlan {
     /// A frame begins. Who sends it is on its own.
-    pub(super) fn begin(&mut self, frame: Frame, now: Time, queue: &mut EventQueue<Event>) {
-        let from = frame.from.index();
-        let air = Air { begins: now, ends: now + self.net.phy.airtime(frame.rate, frame.bytes) };
-        let place = self.airings.begin(frame, air);
+    pub(super) fn begin(&mut self, from: usize, now: Time, queue: &mut EventQueue<Event>) {
+        let &Frame { rate, bytes, .. } = self.macs[from].frame();
+        let (id, lasts) = (StationId(from as u32), self.net.phy.airtime(rate, bytes));
+        let air = Air { begins: now, ends: now + lasts };
+        let place = self.airings.begin(id, air);
         queue.schedule(air.ends, END, Event::End(place));
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
-        self.hearing.transmit(frame.from, air, &on);
+        self.hearing.transmit(id, air, &on);
         self.macs[from].on_transmit(now);
         self.settle(from, now);
-        self.begin_at_apart(frame.from, place, now);
-        for ear in self.ears.watchers(frame.from).map(|at| self.ears.at(at)) {
+        self.begin_at_apart(id, place, now);
+        for ear in self.ears.watchers(id).map(|at| self.ears.at(at)) {
             if ear.alone.sensed {
                 self.macs[ear.to()].watch_begin(now);
             }
         }
-        for at in self.ears.of(frame.from).1 {
+        for at in self.ears.of(id).1 {
             let ear = self.ears.at(at);
             for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
                 let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
@@ -109,24 +113,29 @@ impl Wlan {
     /// A frame begins where stations on their own hear it.
     #[inline]
     fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
-        let Wlan { ears, airings, hearing, cohorts, macs, grants, net, .. } = self;
-        let on = OnAirNow { ears, airings };
-        let mut begin_at = |station: usize, alone: Alone| {
-            hearing.begin(station, place, now, &on);
-            let mac = &mut macs[station];
-            if alone.sensed && mac.on_sensed_begin(now, net) {
-                grants.set(station, mac.next_grant());
-            }
-        };
-        let (single, many) = ears.of(from);
-        for ear in single.map(|at| ears.at(at)) {
-            begin_at(ear.to(), ear.alone);
+        let (single, many) = self.ears.of(from);
+        for at in single {
+            let ear = self.ears.at(at);
+            self.begin_at(ear.to(), ear.alone, place, now);
         }
-        for ear in many.map(|at| ears.at(at)) {
-            let apart = cohorts.all[ear.to()].apart.iter().map(|&station| station as usize);
-            for station in apart.filter(|&station| station != from.index()) {
-                begin_at(station, ear.alone);
+        for at in many {
+            let ear = self.ears.at(at);
+            for member in 0..self.cohorts.all[ear.to()].apart.len() {
+                let station = self.cohorts.all[ear.to()].apart[member] as usize;
+                if station != from.index() {
+                    self.begin_at(station, ear.alone, place, now);
+                }
             }
+        }
+    }
+
+    #[inline(always)]
+    fn begin_at(&mut self, station: usize, alone: Alone, place: u32, now: Time) {
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.begin(station, place, now, &on);
+        let mac = &mut self.macs[station];
+        if alone.sensed && mac.on_sensed_begin(now, &self.net) {
+            self.grants.set(station, mac.next_grant());
         }
     }
 
@@ -170,19 +179,23 @@ impl Wlan {
         now: Time,
         queue: &mut EventQueue<Event>,
     ) {
-        let &OnAir { id, ref frame, air } = self.airings.at(place);
-        let (from, begins, time) = (frame.from.index(), air.begins, air.ends - air.begins);
-        self.macs[from].on_transmitted(frame, now, &self.net);
-        self.stations[from].on_sent(frame.kind, time);
-        let (overheard, frame) = (self.net.overheard(frame, now), *frame);
+        let &OnAir { id, from: sender, air } = self.airings.at(place);
+        let (from, begins, time) = (sender.index(), air.begins, air.ends - air.begins);
+        self.macs[from].on_transmitted(now, &self.net);
+        let frame = self.macs[from].frame();
+        let &Frame { kind, to, mpdus, queue: category, .. } = frame;
+        self.stations[from].on_sent(kind, time);
+        let (to, overheard) = (to.index(), self.net.overheard(frame, now));
         self.airings.end(place);
-        let mut ending = Ending { place, id, frame, begins, now, time, overheard, received: false };
-        let (single, cohorts) = self.ears.of(frame.from);
+        let (received, category) = (false, usize::from(category));
+        let mut ending =
+            Ending { place, id, from, to, kind, mpdus, begins, now, time, overheard, received };
+        let (single, cohorts) = self.ears.of(sender);
         for at in single {
             let ear = self.ears.at(at);
             self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
         }
-        for ear in self.ears.watchers(frame.from).map(|at| self.ears.at(at)) {
+        for ear in self.ears.watchers(sender).map(|at| self.ears.at(at)) {
             if ear.alone.sensed {
                 self.macs[ear.to()].watch_end(now);
             }
@@ -190,18 +203,18 @@ impl Wlan {
         for at in cohorts.clone() {
             self.end_at_cohort::<TAPPED>(at, &mut ending);
         }
-        if ending.received && frame.kind == FrameKind::Data {
-            self.deliver(from, frame.queue.into(), now);
+        if ending.received && kind == FrameKind::Data {
+            self.deliver(from, category, now);
         }
         if TAPPED {
-            let data = (frame.kind == FrameKind::Data).then(|| &self.macs[from]);
-            let mpdus = data.into_iter().flat_map(|mac| mac.sent(frame.queue.into()));
+            let data = (kind == FrameKind::Data).then(|| &self.macs[from]);
+            let mpdus = data.into_iter().flat_map(|mac| mac.sent(category));
             let carried = mpdus.map(|(msdu, decoded)| Carried {
                 packet: msdu.packet,
                 mpdu_bytes: msdu.mpdu_bytes,
                 decoded,
             });
-            self.tap.tell(frame, carried, begins, now);
+            self.tap.tell(*self.macs[from].frame(), carried, begins, now);
         }
         self.follow_up(from, now, queue);
         // In an order that does not depend on who is in a crowd.
@@ -218,7 +231,7 @@ impl Wlan {
         let ear = self.ears.at(at);
         for member in 0..self.cohorts.all[ear.to()].apart.len() {
             let station = self.cohorts.all[ear.to()].apart[member] as usize;
-            if station != ending.frame.from.index() {
+            if station != ending.from {
                 self.end_at::<TAPPED>(station, ear.alone, ending);
             }
         }
@@ -253,11 +266,11 @@ impl Wlan {
             let (station, bit_error) = (StationId(station as u32), whole && !decoded);
             self.tap.hear(Heard { station, outcome, engaged: end.engaged, bit_error });
         }
-        let frame = &ending.frame;
-        if station != frame.to.index() {
+        if station != ending.to {
             return Meaning::to_others(end, decoded);
         }
-        self.stations[frame.from.index()].on_outcome(frame, end.outcome, !decoded, ending.time);
+        let frame = self.macs[ending.from].frame();
+        self.stations[ending.from].on_outcome(frame, end.outcome, !decoded, ending.time);
         ending.received = decoded;
         if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
     }
@@ -265,22 +278,26 @@ impl Wlan {
     /// Whether a station decodes a frame: of an A-MPDU any part.
     #[inline]
     fn decodes(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
-        let frame = &ending.frame;
-        if frame.mpdus > 1 {
+        if ending.mpdus > 1 {
             return self.decodes_any(station, told, end, ending);
         }
         if !end.outcome.decoded() {
             return false;
         }
-        let lost = self.errors.happen() && {
-            let signal = || self.ears.signal(frame.from, station);
-            let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
-            self.errors.strikes(station, loss)
-        };
-        if lost || station != frame.to.index() || frame.kind != FrameKind::Data {
+        let lost = self.errors.happen() && self.is_lost(station, end, ending);
+        if lost || station != ending.to || ending.kind != FrameKind::Data {
             return !lost;
         }
-        self.macs[frame.from.index()].on_received_by_peer(frame.queue.into(), |_| false)
+        let category = self.macs[ending.from].frame().queue.into();
+        self.macs[ending.from].on_received_by_peer(category, |_| false)
+    }
+
+    /// Whether noise takes a frame of one MPDU from a station.
+    fn is_lost(&mut self, station: usize, end: &End, ending: &Ending) -> bool {
+        let frame = self.macs[ending.from].frame();
+        let signal = || self.ears.signal(frame.from, station);
+        let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
+        self.errors.strikes(station, loss)
     }
 
     /// The same of an A-MPDU. Whose it is looks at each MPDU; to others they are equally long.
@@ -288,10 +305,10 @@ impl Wlan {
         if !self.is_found(told, end, ending) {
             return false;
         }
-        let (frame, noisy) = (&ending.frame, self.errors.happen());
+        let (frame, noisy) = (*self.macs[ending.from].frame(), self.errors.happen());
         let Wlan { ears, errors, hearing, macs, net, .. } = self;
         let signal = ears.signal(frame.from, station);
-        let parts = Parts::of(frame, ending.begins, ending.now, &net.phy);
+        let parts = Parts::of(&frame, ending.begins, ending.now, &net.phy);
         // The probability that an MPDU behind its delimiter is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
             let beside = match end.overlapped {
@@ -323,10 +340,10 @@ impl Wlan {
     /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
     #[inline]
     fn is_found(&self, told: usize, end: &End, ending: &Ending) -> bool {
-        let frame = &ending.frame;
-        if frame.mpdus == 1 || !end.overlapped {
+        if ending.mpdus == 1 || !end.overlapped {
             return end.outcome.decoded();
         }
+        let frame = self.macs[ending.from].frame();
         let signal = self.ears.signal(frame.from, told);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.net.phy);
         self.hearing.beside(told, parts.preamble(), signal).is_some()
@@ -335,28 +352,25 @@ impl Wlan {
     /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
     #[inline]
     fn is_partial(&self, told: usize, end: &End, ending: &Ending) -> bool {
-        let overlapped = ending.frame.mpdus > 1 && end.overlapped;
+        let overlapped = ending.mpdus > 1 && end.overlapped;
         (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
     }
 
     #[inline]
     fn react(&mut self, station: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
+        if matches!(meaning, Meaning::ForIt) {
+            return self.react_to_own(station, alone, ending);
+        }
         let (mac, net, now) = (&mut self.macs[station], &self.net, ending.now);
         let idle = alone.sensed && mac.on_sensed_end(now);
         let reaction = match meaning {
-            Meaning::ForIt => {
-                if ending.frame.opens {
-                    self.cohorts.on_asked(station);
-                }
-                mac.on_frame(&ending.frame, now, net)
-            }
             Meaning::Overheard => mac.overhear(ending.overheard, now, net),
             Meaning::Misheard(outcome) => mac.on_error(outcome, now, net),
             Meaning::Ignored => {
                 mac.on_ignored(ending.begins, now, net);
                 Reaction::Overheard
             }
-            Meaning::Nothing => Reaction::Overheard,
+            Meaning::ForIt | Meaning::Nothing => Reaction::Overheard,
         };
         if reaction == Reaction::Mine {
             self.touched.push(station as u32);
@@ -364,6 +378,19 @@ impl Wlan {
             mac.settle(now, net);
             self.grants.set(station, mac.next_grant());
         }
+    }
+
+    /// The one that a frame is for has decoded it.
+    fn react_to_own(&mut self, station: usize, alone: Alone, ending: &Ending) {
+        let frame = *self.macs[ending.from].frame();
+        if alone.sensed {
+            self.macs[station].on_sensed_end(ending.now);
+        }
+        if frame.opens {
+            self.cohorts.on_asked(station);
+        }
+        self.macs[station].on_frame(&frame, ending.now, &self.net);
+        self.touched.push(station as u32);
     }
 
     /// A frame ends where a crowd hears it.
@@ -375,7 +402,7 @@ impl Wlan {
         alone: Alone,
         ending: &mut Ending,
     ) {
-        let Ending { place, id, frame, .. } = *ending;
+        let Ending { place, id, to: receiver, .. } = *ending;
         let first = self.cohorts.crowds[crowd].members()[0];
         let told = first.index();
         let first = self.cohorts.all[cohort].uniform.then_some(first);
@@ -385,7 +412,6 @@ impl Wlan {
             Ended::Alike(end) if !(TAPPED || self.is_partial(told, &end, ending)) => end,
             ended => return self.end_at_each::<TAPPED>(crowd, cohort, alone, &ended, ending),
         };
-        let receiver = frame.to.index();
         if self.cohorts.crowd_of(receiver) == Some(crowd) {
             let meaning = self.meaning::<TAPPED>(receiver, told, &end, ending);
             if ending.received {
@@ -413,7 +439,7 @@ impl Wlan {
             let station = self.cohorts.crowds[crowd].members()[member].index();
             let (told, end) = match ended {
                 Ended::Alike(end) => (first, *end),
-                Ended::Apart => (station, self.hearing.end_among_others(station, ending.id)),
+                Ended::Apart => (station, self.hearing.end_told(station, ending.id)),
             };
             let meaning = self.meaning::<TAPPED>(station, told, &end, ending);
             meanings.push((station as u32, meaning));

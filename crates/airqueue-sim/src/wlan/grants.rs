@@ -1,43 +1,119 @@
 //! When each station on its own transmits next, and the first of each crowd; and who is first of all.
 
-use crate::heap::Heap;
 use airqueue_core::Time;
+use std::ops::BitOr;
+
+/// Children of a node: they lie in two cache lines, and the first of them is found without a branch.
+const FANOUT: usize = 8;
 
 /// The time at which each of many would act, where most have nothing to do and some change their minds
 /// often.
+///
+/// A tournament among groups of sixteen. Most of those who change their minds neither become the first of their group
+/// nor were it: that is one store. Whoever else that now is, is looked for when somebody asks.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    acting: Heap<Time>,
+    /// The root, then its children, then theirs, to the actors' own times. A node has the first of its children's,
+    /// or an earlier time if it is among those left by their first.
+    tree: Vec<Time>,
+    /// Where the actors are.
+    leaves: usize,
+    /// Nodes whose first child has become later.
+    left: Vec<u32>,
 }
 
 impl Grants {
     /// Nobody acts.
     pub fn new(actors: usize) -> Grants {
-        Grants { acting: Heap::new(actors) }
+        let (mut leaves, mut room) = (1, FANOUT);
+        while room < actors {
+            (leaves, room) = (leaves * FANOUT + 1, room * FANOUT);
+        }
+        let tree = vec![Time::MAX; leaves + actors.next_multiple_of(FANOUT)];
+        Grants { tree, leaves, left: Vec::with_capacity(actors) }
     }
 
     /// From now on `actor` would act at `at`; [`Time::MAX`]: not at all.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, actor: usize, at: Time) {
-        let actor = actor as u32;
-        if at == Time::MAX {
-            self.acting.remove(actor);
-        } else {
-            self.acting.set(actor, at);
+        let place = self.leaves + actor;
+        let was = std::mem::replace(&mut self.tree[place], at);
+        let group = (place - 1) / FANOUT;
+        let known = self.tree[group];
+        if at < known {
+            self.come_first(group, at);
+        } else if was == known && at > was {
+            self.left.push(group as u32);
+        }
+    }
+
+    /// A node's time becomes an earlier one, and those of nodes above it that are later.
+    #[inline]
+    fn come_first(&mut self, mut node: usize, at: Time) {
+        loop {
+            self.tree[node] = at;
+            if node == 0 {
+                return;
+            }
+            node = (node - 1) / FANOUT;
+            if self.tree[node] <= at {
+                return;
+            }
         }
     }
 
     /// When the first acts.
     #[inline]
-    pub fn first(&self) -> Time {
-        self.acting.first().map_or(Time::MAX, |entry| entry.key)
+    pub fn first(&mut self) -> Time {
+        while let Some(node) = self.left.pop() {
+            self.look_again(node as usize);
+        }
+        self.tree[0]
     }
 
-    /// Adds those who act at `now`, by rising number. `now` is not after [`Self::first`]; there may be none.
+    /// Finds the first of a node's children, and of those above it that it was the first of.
+    fn look_again(&mut self, mut node: usize) {
+        loop {
+            let first = self.first_below(node);
+            let was = std::mem::replace(&mut self.tree[node], first);
+            if node == 0 || first == was {
+                return;
+            }
+            node = (node - 1) / FANOUT;
+            if self.tree[node] != was {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn first_below(&self, node: usize) -> Time {
+        let children = &self.tree[node * FANOUT + 1..][..FANOUT];
+        children.iter().fold(Time::MAX, |first, &at| first.min(at))
+    }
+
+    /// Adds those who act at `now`, by rising number. `now` is not after [`Self::first`], which has been asked since the
+    /// last change; there may be none.
     pub fn due(&self, now: Time, actors: &mut Vec<u32>) {
-        let begin = actors.len();
-        self.acting.up_to(now, &mut |actor| actors.push(actor));
-        actors[begin..].sort_unstable();
+        if self.tree[0] <= now {
+            self.due_below(0, now, actors);
+        }
+    }
+
+    fn due_below(&self, node: usize, now: Time, actors: &mut Vec<u32>) {
+        let begin = node * FANOUT + 1;
+        let is_due = |(child, &at): (usize, &Time)| u32::from(at <= now) << child;
+        // As a mask: it is one or two of many, and no branch could be predicted.
+        let children = self.tree[begin..][..FANOUT].iter().enumerate();
+        let mut due = children.map(is_due).fold(0, u32::bitor);
+        while due != 0 {
+            let place = begin + due.trailing_zeros() as usize;
+            match place.checked_sub(self.leaves) {
+                Some(actor) => actors.push(actor as u32),
+                None => self.due_below(place, now, actors),
+            }
+            due &= due - 1;
+        }
     }
 }
 

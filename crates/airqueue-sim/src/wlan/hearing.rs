@@ -220,9 +220,10 @@ impl Hearing {
         }
     }
 
+    #[inline(always)]
     fn tell_of(&mut self, station: usize, place: u32, on: &OnAirNow) {
         let on_air = on.airings.at(place);
-        let signal = on.ears.signal(on_air.frame.from, station);
+        let signal = on.ears.signal(on_air.from, station);
         self.receptions[station].on_begin(on_air.id, on_air.air, signal);
     }
 
@@ -259,12 +260,12 @@ impl Hearing {
             spot.lone = place;
             return;
         }
+        // The one that was alone there until now, and the one that begins.
         let lone = std::mem::replace(&mut spot.lone, NONE);
-        for member in told {
-            if lone != NONE {
-                self.tell_of(member.index(), lone, on);
+        for of in [lone, place].into_iter().filter(|&of| of != NONE) {
+            for member in told {
+                self.tell_of(member.index(), of, on);
             }
-            self.tell_of(member.index(), place, on);
         }
     }
 
@@ -280,9 +281,14 @@ impl Hearing {
         self.end_among_others(station, id)
     }
 
-    /// The same for a station whose receiver was told.
     #[cold]
-    pub(super) fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+    fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+        self.end_told(station, id)
+    }
+
+    /// The same for a station whose receiver was told.
+    #[inline(always)]
+    pub(super) fn end_told(&mut self, station: usize, id: FrameId) -> End {
         self.receptions[station].on_end(id).expect("a frame that ends has begun")
     }
 
@@ -364,7 +370,7 @@ impl Hearing {
             return reception.receiving(now);
         }
         let on_air = on.airings.at(self.spots[station].lone);
-        let signal = on.ears.signal(on_air.frame.from, station);
+        let signal = on.ears.signal(on_air.from, station);
         reception.may_decode(on_air.air.begins, signal, now)
     }
 }

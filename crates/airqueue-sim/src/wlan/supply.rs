@@ -21,6 +21,12 @@ impl Wlan {
         self.conclude(queue);
     }
 
+    /// Whether nothing has become of any packet of a collected flow since [`Self::exchange_outcomes`].
+    #[inline]
+    pub fn has_no_outcomes(&self) -> bool {
+        self.outcomes.is_empty()
+    }
+
     /// What became of packets of collected flows since the last call, in the order in which it did, in exchange
     /// for a list that is empty.
     #[inline]
@@ -35,6 +41,7 @@ impl Wlan {
         self.flows[flow as usize].report = Some(RttReport { base: rtt, smoothed: false });
     }
 
+    #[inline(always)]
     pub(super) fn emit(&mut self, flow: u32, now: Time) {
         self.next_packet += 1;
         let &Flow { ref source, ecn, hop, .. } = &self.flows[flow as usize];
@@ -42,6 +49,7 @@ impl Wlan {
         self.enqueue(Packet { ecn, hop, ..packet }, now);
     }
 
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, packet: Packet, now: Time) {
         let flow = &mut self.flows[packet.flow as usize];
         flow.tally.offered.add(&packet);
@@ -56,6 +64,7 @@ impl Wlan {
     }
 
     /// True if there were any.
+    #[inline(always)]
     fn account_drops(&mut self, interface: usize) -> bool {
         let Wlan { interfaces, flows, outcomes, .. } = self;
         let Interface { queue, backlog, .. } = &mut interfaces[interface];
@@ -72,6 +81,7 @@ impl Wlan {
 
     /// Takes the next packet out of a queue. Saturated flows fill the gap; a queue that keeps its packets
     /// back is asked again when it says.
+    #[inline(always)]
     pub(super) fn take(
         &mut self,
         interface: usize,
@@ -90,6 +100,7 @@ impl Wlan {
         msdu
     }
 
+    #[inline(always)]
     fn take_out_of(&mut self, interface: usize, now: Time) -> Option<Msdu> {
         let packet = self.interfaces[interface].queue.take(now);
         self.on_taken(interface, packet, now)
@@ -165,6 +176,7 @@ impl Wlan {
 
     /// Every saturated flow keeps a packet waiting. Each in turn is the first: where the queue has no room for
     /// all, they share it.
+    #[inline(always)]
     pub(super) fn top_up(&mut self, interface: usize, now: Time) {
         let flows = &mut self.interfaces[interface].saturated;
         if flows.len() > 1 {

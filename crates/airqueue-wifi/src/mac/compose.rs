@@ -26,6 +26,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// What a step of the exchange takes: up to the next, or to the end of the response.
+    #[inline(always)]
     pub(super) fn time(&self, step: Step, phy: &Phy) -> Span {
         match step {
             Step::Rts => phy.protection(Protection::RtsCts, self.control),
@@ -126,13 +127,14 @@ impl Mac {
         });
     }
 
+    #[inline(always)]
     pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
         self.categories[queue].take_in(msdu, now);
         self.send_one(queue, net);
     }
 
     /// The next data frame of a queue is its first packet alone, so far.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_one(&mut self, queue: usize, net: &Network) {
         let Some(first) = self.held(queue) else { return };
         let window = self.limits(first.rate, &net.phy).map_or(1, |limits| limits.mpdus);
@@ -191,6 +193,7 @@ impl Mac {
     }
 
     /// What the next exchange of a queue is about.
+    #[inline(always)]
     pub(super) fn subject(&self, queue: usize, net: &Network) -> Option<Subject> {
         let category = &self.categories[queue];
         let &Msdu { to, rate, .. } = category.batch.first()?;

@@ -7,6 +7,7 @@ use super::view::{Network, Overheard, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
 use airqueue_core::{Span, Time};
+use std::ops::BitOr;
 
 /// Stations that hear alike and at present only count.
 ///
@@ -107,11 +108,9 @@ impl Ladder {
     fn look_for_least(&mut self) -> u64 {
         let (mut least, mut second) = (u64::MAX, u64::MAX);
         for &end in &self.ends {
-            if end < least {
-                (least, second) = (end, least);
-            } else if end < second {
-                second = end;
-            }
+            // Without a branch: nobody could predict it.
+            second = second.min(least.max(end));
+            least = least.min(end);
         }
         (self.least, self.second) = (Some(least), Some(second));
         least
@@ -242,6 +241,7 @@ impl Crowd {
     }
 
     /// Adds those whose counters end at `by` or before.
+    #[inline(always)]
     pub fn due(&self, by: Time, net: &Network, stations: &mut Vec<u32>) {
         let base = self.view.base();
         for ladder in &self.ladders {
@@ -250,8 +250,15 @@ impl Crowd {
                 continue;
             }
             let reached = ladder.passed + u64::from(slots_in(by - begin, net.slot));
-            let due = self.members.iter().zip(&ladder.ends).filter(|&(_, &end)| end <= reached);
-            stations.extend(due.map(|(member, _)| member.0));
+            for (members, ends) in self.members.chunks(64).zip(ladder.ends.chunks(64)) {
+                let is_due = |(seat, &end): (usize, &u64)| u64::from(end <= reached) << seat;
+                // As a mask: it is one or two of many, and no branch could be predicted.
+                let mut due = ends.iter().enumerate().map(is_due).fold(0, u64::bitor);
+                while due != 0 {
+                    stations.push(members[due.trailing_zeros() as usize].0);
+                    due &= due - 1;
+                }
+            }
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) enum State {
     /// Contends, or has nothing to send.
     Idle,
     /// SIFS before a response.
-    Responding(Frame),
+    Responding,
     /// A response is on the air.
     Answering,
     /// An exchange begins now.
@@ -91,7 +91,9 @@ impl Mac {
         if self.state == State::Idle
             && let Some(response) = self.response_to(frame, now, net)
         {
-            self.state = State::Responding(response);
+            debug_assert!(!self.view.transmitting, "whoever transmits decodes nothing");
+            self.frame = response;
+            self.state = State::Responding;
             self.timer = now + net.phy.sifs();
         }
     }
@@ -228,28 +230,28 @@ impl Mac {
         if self.categories[queue].batch.asks { Step::Request } else { Step::Data }
     }
 
-    /// The exchange that [`Self::compose`] has made up begins: its first frame.
+    /// The exchange that [`Self::compose`] has made up begins, with [`Self::frame`].
     ///
     /// # Panics
     ///
     /// If no exchange is to begin.
-    pub fn begin(&mut self, now: Time, net: &Network) -> Frame {
+    pub fn begin(&mut self, now: Time, net: &Network) {
         let State::Beginning { queue } = self.state else {
             panic!("no exchange is to begin, but {:?}", self.state);
         };
-        self.begin_exchange(queue, now, net)
+        self.begin_exchange(queue, now, net);
     }
 
-    fn begin_exchange(&mut self, queue: usize, now: Time, net: &Network) -> Frame {
+    fn begin_exchange(&mut self, queue: usize, now: Time, net: &Network) {
         let category = &mut self.categories[queue];
         category.tally.attempts += 1;
         if !category.batch.asks {
             category.use_up();
         }
-        self.send(queue, self.first_step(queue), now, net)
+        self.send(queue, self.first_step(queue), now, net);
     }
 
-    fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) -> Frame {
+    fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
         let subject = self.subject(queue, net).expect("an exchange has a packet");
         let frame = subject.frame(step, self.id, &net.phy);
         // A CTS to oneself is nobody's to receive.
@@ -264,11 +266,11 @@ impl Mac {
         }
         self.state = State::Sending { queue, step };
         self.timer = Time::MAX;
-        Frame { nav, opens, retry, queue: queue as u8, ..frame }
+        self.frame = Frame { nav, opens, retry, queue: queue as u8, ..frame };
     }
 
     /// Its own frame has ended. [`Self::settle`] is due.
-    pub fn on_transmitted(&mut self, frame: &Frame, now: Time, net: &Network) {
+    pub fn on_transmitted(&mut self, now: Time, net: &Network) {
         self.view.transmitting = false;
         self.view.end_busy(now);
         match self.state {
@@ -282,7 +284,7 @@ impl Mac {
             }
             State::Sending { queue, step } => {
                 self.state = State::Waiting { queue, step };
-                self.timer = now + net.phy.response_timeout(frame.rate);
+                self.timer = now + net.phy.response_timeout(self.frame.rate);
             }
             _ => self.state = State::Idle,
         }
@@ -298,21 +300,18 @@ impl Mac {
         }
     }
 
-    /// The timer goes off; `receiving` says whether the receiver is with a frame that it may decode. The
-    /// frame that is to begin now, if one is. [`Self::settle`] is due.
-    pub fn on_timer(&mut self, now: Time, receiving: bool, net: &Network) -> Option<Frame> {
+    /// The timer goes off; `receiving` says whether the receiver is with a frame that it may decode. True if
+    /// [`Self::frame`] is to begin now. [`Self::settle`] is due.
+    pub fn on_timer(&mut self, now: Time, receiving: bool, net: &Network) -> bool {
         self.timer = Time::MAX;
         let clear = !self.view.is_busy() && !self.view.is_kept_silent(now);
         let hindered = net.rules.answers_need_idle && !clear;
         match self.state {
-            State::Responding(frame) => {
-                if frame.kind == FrameKind::Cts && hindered {
-                    self.state = State::Idle;
-                    return None;
-                }
-                self.state = State::Answering;
-                Some(frame)
+            State::Responding if self.frame.kind == FrameKind::Cts && hindered => {
+                self.state = State::Idle;
+                return false;
             }
+            State::Responding => self.state = State::Answering,
             State::Pausing { queue } | State::Continuing { queue } if hindered => {
                 // The next packet of a TXOP has not begun its exchange.
                 let begun = self.state == State::Pausing { queue };
@@ -320,23 +319,28 @@ impl Mac {
                 self.categories[queue].tally.failures += u64::from(begun);
                 self.categories[queue].widen(false);
                 self.draw(queue, Time::ZERO, net);
-                None
+                return false;
             }
-            State::Pausing { queue } => Some(self.send(queue, self.second_step(queue), now, net)),
-            State::Continuing { queue } => Some(self.begin_exchange(queue, now, net)),
-            State::Ending { queue } => Some(self.cf_end(queue, net)),
+            State::Pausing { queue } => self.send(queue, self.second_step(queue), now, net),
+            State::Continuing { queue } => self.begin_exchange(queue, now, net),
+            State::Ending { queue } => self.send_cf_end(queue, net),
             State::Suspended(pause) => {
-                self.resume(pause, now, net).then(|| self.begin_exchange(pause.queue, now, net))
+                let goes_on = self.resume(pause, now, net);
+                if goes_on {
+                    self.begin_exchange(pause.queue, now, net);
+                }
+                return goes_on;
             }
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).
                 if !(net.rules.reception_decides && receiving) {
                     self.fail(queue, step, now, net);
                 }
-                None
+                return false;
             }
-            _ => None,
+            _ => return false,
         }
+        true
     }
 
     /// No response came.

@@ -5,7 +5,7 @@ use super::behaviour::{Arrival, BackoffDraw};
 use super::category::{Category, CategoryTally};
 use super::config::{MacConfig, MacError};
 use super::exchange::{State, Step};
-use super::frame::{Frame, Msdu, Transmission};
+use super::frame::{Frame, FrameKind, Msdu, Transmission};
 use super::view::{Network, Overheard, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
@@ -38,6 +38,8 @@ pub struct Mac {
     pub(super) config: MacConfig,
     pub(super) chance: Stream,
     pub(super) transmission: Option<Transmission>,
+    /// The frame that it transmits, will transmit next, or transmitted last. It stays here until the next is made up.
+    pub(super) frame: Frame,
 }
 
 impl Mac {
@@ -53,6 +55,7 @@ impl Mac {
         for (backoff, category) in backoffs.iter_mut().zip(&config.categories) {
             *backoff = Backoff::new(net.phy.aifs(category.aifsn), category.countdown);
         }
+        let (rate, _) = net.phy.rates().next().expect("a layer has rates");
         Ok(Mac {
             id,
             view: View::IDLE,
@@ -65,6 +68,7 @@ impl Mac {
             config,
             chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
             transmission: None,
+            frame: Frame::new(FrameKind::Data, id, id, rate),
         })
     }
 
@@ -186,6 +190,7 @@ impl Mac {
         }
     }
 
+    #[inline(always)]
     pub(super) fn draw(&mut self, queue: usize, since: Time, net: &Network) {
         let values = match net.rules.backoff_draw {
             BackoffDraw::Whole => self.categories[queue].cw,
@@ -226,7 +231,7 @@ impl Mac {
     /// Whether an exchange of its own keeps its counters still.
     #[inline]
     fn in_exchange(&self) -> bool {
-        !matches!(self.state, State::Idle | State::Responding(_) | State::Answering)
+        !matches!(self.state, State::Idle | State::Responding | State::Answering)
     }
 
     fn stand_still(&mut self, now: Time, net: &Network) {
@@ -240,7 +245,7 @@ impl Mac {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn freeze(&mut self, now: Time, net: &Network) {
         let base = self.view.base();
         self.view.frozen = true;
@@ -289,7 +294,13 @@ impl Mac {
         winner
     }
 
-    /// One of its frames, which [`Self::begin`] or [`Self::on_timer`] returned, goes on the air.
+    /// The frame that [`Self::begin`] or [`Self::on_timer`] made up last. It stays the same until it has ended.
+    #[inline]
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Its [`Self::frame`] goes on the air.
     #[inline]
     pub fn on_transmit(&mut self, now: Time) {
         self.view.begin_busy(now);

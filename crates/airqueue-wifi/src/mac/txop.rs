@@ -58,6 +58,7 @@ impl Mac {
     }
 
     /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
+    #[inline(always)]
     fn may_go_on(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
         if self.categories[queue].opportunity == Opportunity::Last {
             return false;
@@ -78,12 +79,12 @@ impl Mac {
         net.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
 
-    /// The frame that ends a TXOP.
-    pub(super) fn cf_end(&mut self, queue: usize, net: &Network) -> Frame {
+    /// A frame ends the TXOP.
+    pub(super) fn send_cf_end(&mut self, queue: usize, net: &Network) {
         self.state = State::GivingBack { queue };
         self.timer = Time::MAX;
         let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&net.phy));
-        Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame }
+        self.frame = Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame };
     }
 
     /// What a frame that begins at `now` and announces its own exchange is to announce.

@@ -42,6 +42,7 @@ impl Network {
     }
 
     /// What a frame that ends at `now` tells those for whom it is not.
+    #[inline(always)]
     pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
         let until = now + frame.nav;
         let clears = frame.kind == FrameKind::CfEnd;

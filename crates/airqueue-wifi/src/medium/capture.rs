@@ -233,7 +233,7 @@ impl Reception {
     }
 
     /// A frame begins to be heard. All frames that end at or before `air.begins` have been reported.
-    #[inline]
+    #[inline(always)]
     pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
         debug_assert!(air.begins < air.ends, "a frame takes time");
         debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
@@ -258,7 +258,7 @@ impl Reception {
     }
 
     /// A frame ends. `None` if it never began here.
-    #[inline]
+    #[inline(always)]
     pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
         let at = self.airing.iter().position(|a| a.frame == frame)?;
         let airing = self.airing.remove(at);
@@ -353,6 +353,7 @@ impl Reception {
     }
 
     /// Adds a frame, and decides about all that begin when it does.
+    #[inline(always)]
     fn join(&mut self, new: Airing) {
         let window = match self.rule {
             Rule::First { .. } => Span::ZERO,

@@ -56,6 +56,7 @@ impl Hearer {
     }
 
     /// How well.
+    #[inline(always)]
     pub fn signal(&self) -> Signal {
         Signal { power_w: self.power_w, level: self.level }
     }

@@ -294,7 +294,7 @@ impl Phy {
 
     /// The Duration/ID of a frame at this rate behind which comes only its response: SIFS and that (IEEE
     /// 802.11-2016, 9.2.5.2). That of the response is 0.
-    #[inline]
+    #[inline(always)]
     pub fn response_nav(&self, index: RateIndex, response: Response) -> Span {
         match response {
             Response::Ack => self.timing(index).data_nav,

@@ -262,7 +262,7 @@ impl Station {
     /// Ends, then timers and packets, then the grant, then beginnings, as in the engine.
     fn instant(&mut self, now: Time) {
         if let Some((_, frame)) = self.on_air.take_if(|(ends, _)| *ends == now) {
-            self.mac.on_transmitted(&frame, now, &self.net);
+            self.mac.on_transmitted(now, &self.net);
             self.answer(&frame, now);
             self.follow_up(now);
         }
@@ -276,7 +276,8 @@ impl Station {
                 self.compose(queue, now);
             }
             let receiving = self.hopeful > 0;
-            self.beginning = self.mac.on_timer(now, receiving, &self.net);
+            let begins = self.mac.on_timer(now, receiving, &self.net);
+            self.beginning = begins.then(|| *self.mac.frame());
             self.follow_up(now);
         }
         while let Some(Happening::Packet(queue)) =
@@ -289,7 +290,8 @@ impl Station {
             let queue = self.mac.on_grant(now, &self.net);
             self.extend(now);
             self.compose(queue, now);
-            self.beginning = Some(self.mac.begin(now, &self.net));
+            self.mac.begin(now, &self.net);
+            self.beginning = Some(*self.mac.frame());
             self.follow_up(now);
         }
         self.extend(now);
