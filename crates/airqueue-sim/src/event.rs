@@ -3,13 +3,13 @@
 //! Order inside one instant is (phase, sequence): phases let a model say that, for instance, every
 //! departure of an instant comes before every arrival, or that a medium gathers all grants of a slot
 //! boundary before it decides; within a phase, first scheduled is first served. Nothing depends on
-//! addresses, hashes or the shape of the heap.
+//! addresses, hashes or the shape of the agenda.
 //!
-//! The events themselves lie still in a slab, and a heap orders their slots. Cancelling and
-//! rescheduling cost one sift each, and nothing is allocated once the slab has grown to the largest
+//! The events themselves lie still in a slab, and an agenda orders their slots. Nothing is allocated once the slab has grown to the largest
 //! number of events that were ever pending together.
 
-use crate::heap::{Entry, Heap};
+use crate::agenda::Agenda;
+use crate::heap::Entry;
 use airqueue_core::Time;
 use std::cmp::Ordering;
 
@@ -30,7 +30,7 @@ pub struct EventQueue<E> {
     now: Time,
     sequence: u64,
     /// The slots of pending events.
-    heap: Heap<Key>,
+    agenda: Agenda<Key>,
     slots: Vec<Slot<E>>,
     /// The first free slot, or [`NONE`].
     free: u32,
@@ -89,7 +89,7 @@ impl<E> EventQueue<E> {
         EventQueue {
             now: Time::ZERO,
             sequence: 0,
-            heap: Heap::new(0),
+            agenda: Agenda::new(),
             slots: Vec::new(),
             free: NONE,
             closing_at: Time::MAX,
@@ -104,7 +104,7 @@ impl<E> EventQueue<E> {
 
     /// Number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len() + usize::from(self.closing_at < Time::MAX)
+        self.agenda.len() + usize::from(self.closing_at < Time::MAX)
     }
 
     /// Whether nothing is pending.
@@ -115,14 +115,14 @@ impl<E> EventQueue<E> {
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        match self.heap.first() {
+        match self.agenda.first() {
             Some(entry) => Some(entry.key.at.min(self.closing_at)),
             None => (self.closing_at < Time::MAX).then_some(self.closing_at),
         }
     }
 
     /// There is one event that happens when nothing else is left to happen at its instant: `event`, at `at` (at once
-    /// if that has passed) and at no other time; [`Time::MAX`]: not at all. It lies outside the heap, so that moving
+    /// if that has passed) and at no other time; [`Time::MAX`]: not at all. It lies outside the agenda, so that moving
     /// it costs nothing.
     #[inline]
     pub fn set_closing(&mut self, at: Time, event: E) {
@@ -140,7 +140,7 @@ impl<E> EventQueue<E> {
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
         let key = self.next_key(at, phase);
         let slot = if self.free == NONE { self.add_slot() } else { self.free };
-        self.heap.insert(slot, key);
+        self.agenda.insert(slot, key);
         let Slot { event: free, generation, next_free } = &mut self.slots[slot as usize];
         *free = Some(event);
         self.free = *next_free;
@@ -150,7 +150,7 @@ impl<E> EventQueue<E> {
     #[cold]
     fn add_slot(&mut self) -> u32 {
         self.slots.push(Slot { event: None, generation: 0, next_free: NONE });
-        self.heap.grow()
+        self.agenda.grow()
     }
 
     /// Takes the event back; `None` if it is no longer pending.
@@ -158,7 +158,7 @@ impl<E> EventQueue<E> {
         if !self.is_pending(id) {
             return None;
         }
-        self.heap.remove(id.slot);
+        self.agenda.remove(id.slot);
         self.vacate(id.slot)
     }
 
@@ -172,14 +172,15 @@ impl<E> EventQueue<E> {
         let pending = self.is_pending(id);
         if pending {
             let key = self.next_key(at, phase);
-            self.heap.set(id.slot, key);
+            self.agenda.remove(id.slot);
+            self.agenda.insert(id.slot, key);
         }
         pending
     }
 
     /// When a pending event will happen.
     pub fn scheduled_at(&self, id: EventId) -> Option<Time> {
-        self.is_pending(id).then(|| self.heap.key(id.slot).map(|key| key.at))?
+        self.is_pending(id).then(|| self.agenda.key(id.slot).map(|key| key.at))?
     }
 
     /// Takes out the next event and makes its time the present.
@@ -190,14 +191,14 @@ impl<E> EventQueue<E> {
     /// Takes out the next event if it happens at or before `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        let first = self.heap.first().map_or(Time::MAX, |entry| entry.key.at);
+        let first = self.agenda.first().map_or(Time::MAX, |entry| entry.key.at);
         if first.min(self.closing_at) > limit {
             return None;
         }
         if self.closing_at < first {
             return self.pop_closing();
         }
-        let Entry { key, item } = self.heap.pop()?;
+        let Entry { key, item } = self.agenda.pop()?;
         self.now = key.at;
         self.vacate(item).map(|event| (key.at, event))
     }

@@ -3,8 +3,6 @@
 //! Moving or removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
 //! most items that were ever in it.
 
-use std::cmp::Ordering;
-
 /// Children of a node: the entries of all four lie in two cache lines.
 const ARITY: usize = 4;
 /// No place in the heap.
@@ -27,9 +25,9 @@ pub(crate) struct Entry<K> {
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// Empty, for the items below `items`, with room for all of them.
-    pub(crate) fn new(items: usize) -> Heap<K> {
-        Heap { entries: Vec::with_capacity(items), places: vec![NONE; items] }
+    /// Empty, for no items.
+    pub(crate) fn new() -> Heap<K> {
+        Heap { entries: Vec::new(), places: Vec::new() }
     }
 
     /// Makes room for one more item, which is its number.
@@ -44,29 +42,10 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.len()
     }
 
-    /// The first of all.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&Entry<K>> {
-        self.entries.first()
-    }
-
     /// An item's key, if it is in the heap.
     #[inline]
     pub(crate) fn key(&self, item: u32) -> Option<K> {
         self.entries.get(self.places[item as usize] as usize).map(|entry| entry.key)
-    }
-
-    /// Puts an item in, or moves it if it is there.
-    #[inline]
-    pub(crate) fn set(&mut self, item: u32, key: K) {
-        let entry = Entry { key, item };
-        let place = self.places[item as usize] as usize;
-        match self.entries.get(place).map(|old| key.cmp(&old.key)) {
-            None => self.insert(item, key),
-            Some(Ordering::Less) => self.rise(place, entry),
-            Some(Ordering::Greater) => self.sink(place, entry),
-            Some(Ordering::Equal) => {}
-        }
     }
 
     /// Puts an item in that is not there.

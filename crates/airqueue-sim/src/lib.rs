@@ -6,6 +6,7 @@
 //! [`bottleneck`] is a device that queues, [`path`] the two measuring endpoints with such a device
 //! between them.
 
+mod agenda;
 pub mod alarm;
 pub mod bottleneck;
 pub mod event;

@@ -19,6 +19,8 @@ pub(super) struct Connection {
     /// Which of the flow's connections it is: segments of others mean nothing to it.
     number: u32,
     state: State,
+    /// Ends to which something has happened since they had nothing to send.
+    stirred: Stirred,
     files: Option<Files>,
     alarm: Alarm<Event>,
     /// When the alarm is set to go off.
@@ -37,6 +39,13 @@ enum State {
     Open(Time),
     /// Nothing any more.
     Over,
+}
+
+/// Which ends may have something to send.
+#[derive(Clone, Copy, Debug)]
+struct Stirred {
+    sender: bool,
+    receiver: bool,
 }
 
 /// Which leg a segment goes on.
@@ -138,6 +147,7 @@ impl Connection {
             spec: spec.clone(),
             number: 0,
             state: State::Waiting(spec.start),
+            stirred: Stirred { sender: true, receiver: true },
             files,
             alarm: Alarm::new(Event::Connection(at), Phase(0)),
             armed: Time::MAX,
@@ -157,6 +167,7 @@ impl Connection {
     /// The alarm has gone off.
     pub(super) fn on_alarm(&mut self, now: Time) {
         self.armed = Time::MAX;
+        self.stirred = Stirred { sender: true, receiver: true };
         match self.state {
             State::Open(_) if now >= self.spec.stop => {
                 self.account();
@@ -192,19 +203,31 @@ impl Connection {
             return;
         }
         match way {
-            Way::Data => self.receiver.on_segment(segment, now),
-            Way::Back => self.sender.on_segment(segment, now),
+            Way::Data => {
+                self.receiver.on_segment(segment, now);
+                self.stirred.receiver = true;
+            }
+            Way::Back => {
+                self.sender.on_segment(segment, now);
+                self.stirred.sender = true;
+            }
         }
     }
 
     /// The next segment to be sent; `None` for the time being, and a transfer that is complete then ends.
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Way, u32, Segment)> {
         let State::Open(began) = self.state else { return None };
-        if let Some(segment) = self.sender.poll_transmit(now) {
-            return Some((Way::Data, self.number, segment));
+        if self.stirred.sender {
+            if let Some(segment) = self.sender.poll_transmit(now) {
+                return Some((Way::Data, self.number, segment));
+            }
+            self.stirred.sender = false;
         }
-        if let Some(segment) = self.receiver.poll_transmit(now) {
-            return Some((Way::Back, self.number, segment));
+        if self.stirred.receiver {
+            if let Some(segment) = self.receiver.poll_transmit(now) {
+                return Some((Way::Back, self.number, segment));
+            }
+            self.stirred.receiver = false;
         }
         if self.is_complete() {
             self.tally.sessions.add(now - began);

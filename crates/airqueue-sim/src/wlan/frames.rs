@@ -3,7 +3,7 @@
 use super::air::OnAir;
 use super::engine::{END, Event, Wlan};
 use super::errors::BitErrors;
-use super::hearing::{Alone, Ended, OnAirNow};
+use super::hearing::{Alone, OnAirNow};
 use super::parts::Parts;
 use super::tap::{Carried, Heard};
 use crate::event::EventQueue;
@@ -402,16 +402,19 @@ impl Wlan {
         alone: Alone,
         ending: &mut Ending,
     ) {
-        let Ending { place, id, to: receiver, .. } = *ending;
-        let first = self.cohorts.crowds[crowd].members()[0];
-        let told = first.index();
-        let first = self.cohorts.all[cohort].uniform.then_some(first);
-        let ended = self.hearing.end_at_crowd(crowd, first, alone, place, id);
-        let end = match ended {
-            // Nobody asks about each of them, and noise cannot tell them apart.
-            Ended::Alike(end) if !(TAPPED || self.is_partial(told, &end, ending)) => end,
-            ended => return self.end_at_each::<TAPPED>(crowd, cohort, alone, &ended, ending),
+        let receiver = ending.to;
+        let told = self.cohorts.crowds[crowd].members()[0].index();
+        let end = if self.hearing.end_at_crowd(crowd, ending.place) {
+            alone.end()
+        } else if self.cohorts.all[cohort].uniform {
+            self.hearing.end_told(told, ending.id)
+        } else {
+            return self.end_at_each::<TAPPED>(crowd, cohort, alone, None, ending);
         };
+        // Somebody asks about each of them, or noise can tell them apart.
+        if TAPPED || self.is_partial(told, &end, ending) {
+            return self.end_at_each::<TAPPED>(crowd, cohort, alone, Some(end), ending);
+        }
         if self.cohorts.crowd_of(receiver) == Some(crowd) {
             let meaning = self.meaning::<TAPPED>(receiver, told, &end, ending);
             if ending.received {
@@ -423,24 +426,23 @@ impl Wlan {
         self.react_together(crowd, alone, Meaning::to_others(&end, decoded), ending);
     }
 
-    /// A frame ends at a crowd whose members need not all have heard the same.
+    /// A frame ends at a crowd to whose members it need not all mean the same; `alike`: what became of it, if that is the
+    /// same at all.
     #[cold]
     fn end_at_each<const TAPPED: bool>(
         &mut self,
         crowd: usize,
         cohort: usize,
         alone: Alone,
-        ended: &Ended,
+        alike: Option<End>,
         ending: &mut Ending,
     ) {
         let mut meanings = std::mem::take(&mut self.meanings);
         let first = self.cohorts.crowds[crowd].members()[0].index();
         for member in 0..self.cohorts.crowds[crowd].members().len() {
             let station = self.cohorts.crowds[crowd].members()[member].index();
-            let (told, end) = match ended {
-                Ended::Alike(end) => (first, *end),
-                Ended::Apart => (station, self.hearing.end_told(station, ending.id)),
-            };
+            let told = if alike.is_some() { first } else { station };
+            let end = alike.unwrap_or_else(|| self.hearing.end_told(station, ending.id));
             let meaning = self.meaning::<TAPPED>(station, told, &end, ending);
             meanings.push((station as u32, meaning));
         }

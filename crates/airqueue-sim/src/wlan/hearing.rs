@@ -76,14 +76,6 @@ pub(super) struct Hearing {
     receptions: Vec<Reception>,
 }
 
-/// What became of a frame at a crowd.
-pub(super) enum Ended {
-    /// The same at all.
-    Alike(End),
-    /// Each member's own receiver knows.
-    Apart,
-}
-
 impl Alone {
     /// What a station's frames come to right beside it.
     pub(super) const NEARBY: Alone = Alone { sensed: true, decoded: true, engaged: true };
@@ -105,7 +97,8 @@ impl Alone {
         u8::from(self.sensed) | u8::from(self.decoded) << 1 | u8::from(self.engaged) << 2
     }
 
-    fn end(self) -> End {
+    #[inline(always)]
+    pub(super) fn end(self) -> End {
         let outcome = if self.decoded { Outcome::Received } else { Outcome::Undecodable };
         End { outcome, engaged: self.engaged, interference_w: 0.0, overlapped: false }
     }
@@ -292,23 +285,16 @@ impl Hearing {
         self.receptions[station].on_end(id).expect("a frame that ends has begun")
     }
 
-    /// A frame ends at a crowd; `first`: its first member, if all of them hear it equally strong.
-    #[inline]
-    pub(super) fn end_at_crowd(
-        &mut self,
-        crowd: usize,
-        first: Option<StationId>,
-        alone: Alone,
-        place: u32,
-        id: FrameId,
-    ) -> Ended {
+    /// A frame ends at a crowd. Whether it was alone there; otherwise receivers were told of it.
+    #[inline(always)]
+    pub(super) fn end_at_crowd(&mut self, crowd: usize, place: u32) -> bool {
         let spot = &mut self.crowds[crowd];
         spot.heard -= 1;
-        if spot.lone == place {
+        let alone = spot.lone == place;
+        if alone {
             spot.lone = NONE;
-            return Ended::Alike(alone.end());
         }
-        first.map_or(Ended::Apart, |first| Ended::Alike(self.end_among_others(first.index(), id)))
+        alone
     }
 
     /// What others left of a part of the frame that ended last where a station, whose receiver was told, heard it.

@@ -20,7 +20,7 @@
 //! looked at one by one where they may have heard different things: when frames overlap that are not
 //! equally strong at all of them, when frames are lost to noise, and when a tap wants to know.
 //! When the next backoff ends is found in [`grants::Grants`]; in the event queue it is the closing event, outside the
-//! heap: a medium that turns busy and idle again moves no other.
+//! agenda: a medium that turns busy and idle again moves no other.
 //!
 //! A frame is made up where its sender keeps it until it has ended, and is copied by none who hear it. What every frame
 //! passes through and is short is inlined by force: left to itself the compiler makes calls of it, which cost a tenth of

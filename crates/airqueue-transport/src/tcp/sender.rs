@@ -146,7 +146,7 @@ impl Sender {
 
     /// Whether everything, and FIN, has been acknowledged.
     pub fn is_finished(&self) -> bool {
-        self.closed && self.recovery.una() == self.budget().data_end + 1
+        self.closed && self.recovery.una() == self.data_end() + 1
     }
 
     /// Bytes written and not acknowledged.
@@ -350,12 +350,17 @@ impl Sender {
         self.tell_reduced = self.spec.ecn;
     }
 
+    /// The octet after the last that was written.
+    fn data_end(&self) -> u64 {
+        1 + self.written
+    }
+
     fn budget(&self) -> Budget {
         let mss = u64::from(self.spec.mss_bytes);
         Budget {
             cwnd: self.controller.cwnd_bytes(),
             window: u64::from(self.spec.sender.window_segments) * mss,
-            data_end: 1 + self.written,
+            data_end: self.data_end(),
             closed: self.closed,
             nagle: self.spec.sender.nagle,
         }
@@ -381,7 +386,7 @@ impl Sender {
     /// RFC 5681, section 4.1.
     fn restart_if_idle(&mut self, now: Time) {
         let Some(last) = self.last_sent else { return };
-        let something = self.budget().data_end > self.recovery.high();
+        let something = self.data_end() > self.recovery.high();
         let most = self.spec.restart_window_bytes();
         if something
             && self.recovery.is_idle()
