@@ -84,8 +84,12 @@ impl<K: Copy + Ord> Agenda<K> {
     /// Takes an item out; false if it is not in.
     #[inline]
     pub(crate) fn remove(&mut self, item: u32) -> bool {
-        if let Some(place) = self.near.iter().position(|entry| entry.item == item) {
-            self.near.remove(place);
+        if let Some(place) = self.near.iter().rposition(|entry| entry.item == item) {
+            // By hand: there are few before it, if any.
+            for place in place + 1..self.near.len() {
+                self.near[place - 1] = self.near[place];
+            }
+            self.near.pop();
             self.refill();
             return true;
         }

@@ -4,12 +4,12 @@ use airqueue_core::Time;
 use std::ops::BitOr;
 
 /// Children of a node, the first of whom is found without a branch.
-const FANOUT: usize = 8;
+const FANOUT: usize = 16;
 
 /// The time at which each of many would act, where most have nothing to do and some change their minds
 /// often.
 ///
-/// A tournament among groups of eight. Most of those who change their minds neither become the first of their group
+/// A tournament among groups of sixteen. Most of those who change their minds neither become the first of their group
 /// nor were it: that is one store. Whoever else that now is, is looked for when somebody asks.
 #[derive(Clone, Debug)]
 pub struct Grants {
@@ -89,9 +89,11 @@ impl Grants {
     #[inline]
     fn first_below(&self, node: usize) -> Time {
         let children = self.tree[node * FANOUT + 1..].first_chunk::<FANOUT>();
-        // In pairs: none of the first four comparisons waits for another.
-        let [a, b, c, d, e, f, g, h] = *children.expect("all children of a node");
-        (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
+        let children = children.expect("all children of a node");
+        // In pairs: no comparison waits for another of its round.
+        let eight: [Time; 8] = std::array::from_fn(|at| children[at].min(children[at + 8]));
+        let four: [Time; 4] = std::array::from_fn(|at| eight[at].min(eight[at + 4]));
+        four[0].min(four[2]).min(four[1].min(four[3]))
     }
 
     /// Adds those who act at `now`, by rising number. `now` is not after [`Self::first`], which has been asked since the
