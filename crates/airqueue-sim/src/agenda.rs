@@ -9,7 +9,7 @@ use crate::heap::{Entry, Heap};
 /// How many are kept in order.
 const NEAR: usize = 16;
 
-/// Items, which are small numbers, with a key each, no two of them the same.
+/// Items, which are small numbers, with a key each. The order among equal keys is any.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda<K> {
     /// The next, the first of them last; empty only if there are no others.

@@ -5,8 +5,8 @@
 //! boundary before it decides; within a phase, first scheduled is first served. Nothing depends on
 //! addresses, hashes or the shape of the agenda.
 //!
-//! The events themselves lie still in a slab, and an agenda orders their slots. Nothing is allocated once the slab has grown to the largest
-//! number of events that were ever pending together.
+//! The events themselves lie still in a slab, and an agenda orders their slots. Nothing is allocated once the slab has
+//! grown to the largest number of events that were ever pending together.
 
 use crate::agenda::Agenda;
 use crate::heap::Entry;

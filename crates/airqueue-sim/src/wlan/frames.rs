@@ -13,7 +13,7 @@ use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
-/// A frame that ends. The rest of it is still where its sender keeps it: [`Wlan::frame_of`].
+/// A frame that ends. The rest of it is still where its sender keeps it ([`Mac::frame`](airqueue_wifi::mac::Mac::frame)).
 struct Ending {
     place: u32,
     id: FrameId,
