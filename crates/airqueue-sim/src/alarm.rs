@@ -32,20 +32,19 @@ impl<E: Copy> Alarm<E> {
 
     #[inline(never)]
     fn change(&mut self, at: Time, queue: &mut EventQueue<E>) {
-        self.at = at.max(queue.now());
+        let was = std::mem::replace(&mut self.at, at.max(queue.now()));
         if at == Time::MAX {
             if let Some(id) = self.pending.take() {
                 queue.cancel(id);
             }
             return;
         }
-        let is = self.pending.and_then(|id| Some((id, queue.scheduled_at(id)?)));
-        match is {
-            Some((_, is)) if is == self.at => {}
-            Some((id, _)) => {
-                queue.reschedule(id, self.at, self.phase);
-            }
-            None => self.pending = Some(queue.schedule(self.at, self.phase, self.event)),
+        let kept = self.pending.is_some_and(|id| {
+            let stays = was == self.at;
+            if stays { queue.is_pending(id) } else { queue.reschedule(id, self.at, self.phase) }
+        });
+        if !kept {
+            self.pending = Some(queue.schedule(self.at, self.phase, self.event));
         }
     }
 }

@@ -178,11 +178,6 @@ impl<E> EventQueue<E> {
         pending
     }
 
-    /// When a pending event will happen.
-    pub fn scheduled_at(&self, id: EventId) -> Option<Time> {
-        self.is_pending(id).then(|| self.agenda.key(id.slot).map(|key| key.at))?
-    }
-
     /// Takes out the next event and makes its time the present.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.pop_until(Time::MAX)
@@ -228,7 +223,9 @@ impl<E> EventQueue<E> {
         Key { at, order: u64::from(phase.0) << PHASE_SHIFT | self.sequence }
     }
 
-    fn is_pending(&self, id: EventId) -> bool {
+    /// Whether an event has neither happened nor been cancelled.
+    #[inline]
+    pub fn is_pending(&self, id: EventId) -> bool {
         let slot = self.slots.get(id.slot as usize);
         slot.is_some_and(|slot| slot.generation == id.generation && slot.event.is_some())
     }

@@ -42,12 +42,6 @@ impl<K: Copy + Ord> Heap<K> {
         self.entries.len()
     }
 
-    /// An item's key, if it is in the heap.
-    #[inline]
-    pub(crate) fn key(&self, item: u32) -> Option<K> {
-        self.entries.get(self.places[item as usize] as usize).map(|entry| entry.key)
-    }
-
     /// Puts an item in that is not there.
     #[inline]
     pub(crate) fn insert(&mut self, item: u32, key: K) {
