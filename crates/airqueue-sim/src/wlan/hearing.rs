@@ -10,16 +10,10 @@ use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Outcome, Reach, Reception, Signal, StationId};
 use std::ops::Range;
 
-/// What a frame comes to that meets no other.
+/// What a frame comes to that meets no other: whether it is sensed, decoded, and the receiver is with it to its end, one
+/// bit each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Alone {
-    /// It makes the medium busy.
-    pub(super) sensed: bool,
-    /// It is decoded.
-    decoded: bool,
-    /// The receiver is with it to its end.
-    engaged: bool,
-}
+pub(super) struct Alone(u8);
 
 /// One who hears a station, or a cohort of such, and how.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +71,17 @@ pub(super) struct Hearing {
 }
 
 impl Alone {
+    const SENSED: u8 = 1;
+    const DECODED: u8 = 2;
+    const ENGAGED: u8 = 4;
     /// What a station's frames come to right beside it.
-    pub(super) const NEARBY: Alone = Alone { sensed: true, decoded: true, engaged: true };
+    pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
 
     fn new(signal: Signal, reception: &Reception) -> Alone {
         let end = reception.alone(signal);
-        let (sensed, decoded) = (signal.sensed(), end.outcome.decoded());
-        Alone { sensed, decoded, engaged: end.engaged }
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let decoded = bit(end.outcome.decoded(), Alone::DECODED);
+        Alone(bit(signal.sensed(), Alone::SENSED) | decoded | bit(end.engaged, Alone::ENGAGED))
     }
 
     /// One for each link, in the order of the reach.
@@ -94,13 +92,21 @@ impl Alone {
     }
 
     pub(super) fn bits(self) -> u8 {
-        u8::from(self.sensed) | u8::from(self.decoded) << 1 | u8::from(self.engaged) << 2
+        self.0
+    }
+
+    /// It makes the medium busy.
+    #[inline(always)]
+    pub(super) fn is_sensed(self) -> bool {
+        self.0 & Alone::SENSED != 0
     }
 
     #[inline(always)]
     pub(super) fn end(self) -> End {
-        let outcome = if self.decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: self.engaged, interference_w: 0.0, overlapped: false }
+        let decoded = self.0 & Alone::DECODED != 0;
+        let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
+        let engaged = self.0 & Alone::ENGAGED != 0;
+        End { outcome, engaged, interference_w: 0.0, overlapped: false }
     }
 }
 
@@ -265,13 +271,22 @@ impl Hearing {
     /// A frame ends where a station on its own heard it: what became of it.
     #[inline(always)]
     pub(super) fn end(&mut self, station: usize, alone: Alone, place: u32, id: FrameId) -> End {
-        let spot = &mut self.spots[station];
-        spot.heard -= 1;
-        if spot.lone == place {
-            spot.lone = NONE;
+        if self.end_alone(station, place) {
             return alone.end();
         }
+        self.spots[station].heard -= 1;
         self.end_among_others(station, id)
+    }
+
+    /// The same if it met no other there; false, and nothing has changed, if it did.
+    #[inline(always)]
+    pub(super) fn end_alone(&mut self, station: usize, place: u32) -> bool {
+        let spot = &mut self.spots[station];
+        let alone = spot.lone == place;
+        if alone {
+            (spot.heard, spot.lone) = (spot.heard - 1, NONE);
+        }
+        alone
     }
 
     #[cold]
