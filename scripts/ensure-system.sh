@@ -47,6 +47,7 @@ look() {
     demo) required+=("${bed[@]}") ;;
     test)
         has mgen || bed+=(mgen)
+        has tshark || bed+=(tshark)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;
