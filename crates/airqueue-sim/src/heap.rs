@@ -1,6 +1,6 @@
 //! Items by key, the least first, where each item knows its place: a four-ary heap.
 //!
-//! Moving or removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
+//! Removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
 //! most items that were ever in it.
 
 /// Children of a node: the entries of all four lie in two cache lines.

@@ -2,86 +2,13 @@
 
 use super::air::OnAir;
 use super::engine::{END, Event, Wlan};
-use super::errors::BitErrors;
 use super::hearing::{Alone, OnAirNow};
-use super::parts::Parts;
-use super::tap::{Carried, Heard};
+use super::meaning::{Ending, Meaning};
+use super::tap::Carried;
 use crate::event::EventQueue;
-use airqueue_core::{Span, Time};
-use airqueue_wifi::mac::{Frame, FrameKind, Overheard, Reaction};
-use airqueue_wifi::medium::{Air, End, FrameId, Outcome, StationId};
-use airqueue_wifi::phy::frames::DELIMITER_BYTES;
-use std::mem::discriminant;
-
-/// A frame that ends. The rest of it is still where its sender keeps it ([`Mac::frame`](airqueue_wifi::mac::Mac::frame)).
-struct Ending {
-    place: u32,
-    id: FrameId,
-    from: usize,
-    to: usize,
-    kind: FrameKind,
-    mpdus: u16,
-    begins: Time,
-    now: Time,
-    time: Span,
-    overheard: Overheard,
-    /// Whether the one for whom it is has decoded it.
-    received: bool,
-}
-
-/// What a frame that ends means to a station.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Meaning {
-    /// It is for it, and decoded.
-    ForIt,
-    /// It is for another, and decoded.
-    Overheard,
-    /// The receiver was with it and has not decoded it.
-    Misheard(Outcome),
-    /// It was ignored for a stronger one.
-    Ignored,
-    /// Nothing.
-    Nothing,
-}
-
-/// What the frames of one instant mean to the members of a crowd that do not hear alike.
-pub(super) type Meanings = Vec<(u32, Meaning)>;
-
-impl Meaning {
-    #[inline]
-    fn to_others(end: &End, decoded: bool) -> Meaning {
-        if decoded {
-            Meaning::Overheard
-        } else if end.engaged {
-            Meaning::Misheard(end.outcome)
-        } else if end.outcome == Outcome::Overpowered {
-            Meaning::Ignored
-        } else {
-            Meaning::Nothing
-        }
-    }
-
-    fn is_like(&self, other: &Meaning) -> bool {
-        discriminant(self) == discriminant(other)
-    }
-
-    /// That of most.
-    fn of_most(meanings: &Meanings) -> Meaning {
-        let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
-        let mut count = [0u32; 3];
-        for (_, meaning) in meanings {
-            match meaning {
-                Meaning::Overheard => count[0] += 1,
-                Meaning::Misheard(_) => count[1] += 1,
-                Meaning::Ignored => count[2] += 1,
-                Meaning::ForIt | Meaning::Nothing => {}
-            }
-        }
-        let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
-        let others = meanings.len() as u32 - count.iter().sum::<u32>();
-        if count[most] >= others { kinds[most] } else { Meaning::Nothing }
-    }
-}
+use airqueue_core::Time;
+use airqueue_wifi::mac::{Frame, FrameKind, Reaction};
+use airqueue_wifi::medium::{Air, End, StationId};
 
 impl Wlan {
     /// A frame begins. Who sends it is on its own.
@@ -191,12 +118,9 @@ impl Wlan {
         let mut ending =
             Ending { place, id, from, to, kind, mpdus, begins, now, time, overheard, received };
         let (single, cohorts) = self.ears.of(sender);
-        let plain = !TAPPED && !self.errors.happen();
         for at in single {
             let ear = self.ears.at(at);
-            if !(plain && self.end_plainly(ear.to(), ear.alone, &ending)) {
-                self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
-            }
+            self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending);
         }
         for ear in self.ears.watchers(sender).map(|at| self.ears.at(at)) {
             if ear.alone.is_sensed() {
@@ -244,169 +168,61 @@ impl Wlan {
         }
     }
 
-    /// A frame ends where a station on its own hears it, without noise: all that there is to do if it is for another and met
-    /// none there, as it mostly does. False, and nothing is done, if that is not so.
+    /// A frame ends where a station on its own hears it. Mostly it is for another and met none there: there is nothing to
+    /// find out then, unless somebody asks or noise may have taken it.
     #[inline(always)]
-    fn end_plainly(&mut self, station: usize, alone: Alone, ending: &Ending) -> bool {
-        let plainly = station != ending.to && self.hearing.end_alone(station, ending.place);
-        if plainly {
+    fn end_at<const TAPPED: bool>(&mut self, station: usize, alone: Alone, ending: &mut Ending) {
+        let plain = !TAPPED && station != ending.to && !self.errors.happen();
+        if plain && self.hearing.end_alone(station, ending.place) {
             let end = alone.end();
-            let meaning = Meaning::to_others(&end, end.outcome.decoded());
-            self.react(station, alone, meaning, ending);
+            self.react(station, alone, Meaning::to_others(&end, end.outcome.decoded()), ending);
+        } else {
+            self.end_in_full::<TAPPED>(station, alone, ending);
         }
-        plainly
     }
 
-    /// A frame ends where a station on its own hears it.
     #[inline(never)]
-    fn end_at<const TAPPED: bool>(&mut self, station: usize, alone: Alone, ending: &mut Ending) {
+    fn end_in_full<const TAPPED: bool>(
+        &mut self,
+        station: usize,
+        alone: Alone,
+        ending: &mut Ending,
+    ) {
         let end = self.hearing.end(station, alone, ending.place, ending.id);
         let meaning = self.meaning::<TAPPED>(station, station, &end, ending);
         self.react(station, alone, meaning, ending);
     }
 
-    /// What a frame means to a station, and the books on that. `told`: whose receiver knows what else was on the air.
-    #[inline]
-    fn meaning<const TAPPED: bool>(
-        &mut self,
-        station: usize,
-        told: usize,
-        end: &End,
-        ending: &mut Ending,
-    ) -> Meaning {
-        let decoded = self.decodes(station, told, end, ending);
-        if TAPPED {
-            let whole = end.outcome.decoded();
-            // An A-MPDU of which something is left was captured.
-            let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
-            let (station, bit_error) = (StationId(station as u32), whole && !decoded);
-            self.tap.hear(Heard { station, outcome, engaged: end.engaged, bit_error });
-        }
-        if station != ending.to {
-            return Meaning::to_others(end, decoded);
-        }
-        let frame = self.macs[ending.from].frame();
-        self.stations[ending.from].on_outcome(frame, end.outcome, !decoded, ending.time);
-        ending.received = decoded;
-        if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
-    }
-
-    /// Whether a station decodes a frame: of an A-MPDU any part.
-    #[inline]
-    fn decodes(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
-        if ending.mpdus > 1 {
-            return self.decodes_any(station, told, end, ending);
-        }
-        if !end.outcome.decoded() {
-            return false;
-        }
-        let lost = self.errors.happen() && self.is_lost(station, end, ending);
-        if lost || station != ending.to || ending.kind != FrameKind::Data {
-            return !lost;
-        }
-        let category = self.macs[ending.from].frame().queue.into();
-        self.macs[ending.from].on_received_by_peer(category, |_| false)
-    }
-
-    /// Whether noise takes a frame of one MPDU from a station.
-    fn is_lost(&mut self, station: usize, end: &End, ending: &Ending) -> bool {
-        let frame = self.macs[ending.from].frame();
-        let signal = || self.ears.signal(frame.from, station);
-        let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
-        self.errors.strikes(station, loss)
-    }
-
-    /// The same of an A-MPDU. Whose it is looks at each MPDU; to others they are equally long.
-    fn decodes_any(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
-        if !self.is_found(told, end, ending) {
-            return false;
-        }
-        let (frame, noisy) = (*self.macs[ending.from].frame(), self.errors.happen());
-        let Wlan { ears, errors, hearing, macs, net, .. } = self;
-        let signal = ears.signal(frame.from, station);
-        let parts = Parts::of(&frame, ending.begins, ending.now, &net.phy);
-        // The probability that an MPDU behind its delimiter is lost.
-        let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
-            let beside = match end.overlapped {
-                true => hearing.beside(told, parts.bytes(from, to), signal),
-                false => Some(end.interference_w),
-            };
-            match beside {
-                Some(beside_w) if noisy => errors.loss(frame.rate, to - from, beside_w, || signal),
-                Some(_) => 0.0,
-                None => 1.0,
-            }
-        };
-        if station != frame.to.index() {
-            let one = frame.bytes / u32::from(frame.mpdus);
-            let places = 0..u32::from(frame.mpdus);
-            let each = places.map(|at| loss(errors, at * one, (at + 1) * one));
-            let all = each.product::<f64>();
-            return if noisy { !errors.strikes(station, all) } else { all < 1.0 };
-        }
-        let mut at = 0;
-        macs[frame.from.index()].on_received_by_peer(frame.queue.into(), |mpdu_bytes| {
-            let (from, to) = (at, at + DELIMITER_BYTES + mpdu_bytes);
-            at = to.next_multiple_of(4);
-            let loss = loss(errors, from, to);
-            if noisy { errors.strikes(station, loss) } else { loss > 0.0 }
-        })
-    }
-
-    /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
-    #[inline]
-    fn is_found(&self, told: usize, end: &End, ending: &Ending) -> bool {
-        if ending.mpdus == 1 || !end.overlapped {
-            return end.outcome.decoded();
-        }
-        let frame = self.macs[ending.from].frame();
-        let signal = self.ears.signal(frame.from, told);
-        let parts = Parts::of(frame, ending.begins, ending.now, &self.net.phy);
-        self.hearing.beside(told, parts.preamble(), signal).is_some()
-    }
-
-    /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
-    #[inline]
-    fn is_partial(&self, told: usize, end: &End, ending: &Ending) -> bool {
-        let overlapped = ending.mpdus > 1 && end.overlapped;
-        (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
-    }
-
     #[inline(always)]
     fn react(&mut self, station: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
-        if matches!(meaning, Meaning::ForIt) {
-            return self.react_to_own(station, alone, ending);
-        }
-        let (mac, net, now) = (&mut self.macs[station], &self.net, ending.now);
-        let idle = alone.is_sensed() && mac.on_sensed_end(now);
+        let now = ending.now;
+        let idle = alone.is_sensed() && self.macs[station].on_sensed_end(now);
+        let (mac, net) = (&mut self.macs[station], &self.net);
         let reaction = match meaning {
+            Meaning::ForIt => self.receive(station, ending),
             Meaning::Overheard => mac.overhear(ending.overheard, now, net),
             Meaning::Misheard(outcome) => mac.on_error(outcome, now, net),
             Meaning::Ignored => {
                 mac.on_ignored(ending.begins, now, net);
                 Reaction::Overheard
             }
-            Meaning::ForIt | Meaning::Nothing => Reaction::Overheard,
+            Meaning::Nothing => Reaction::Overheard,
         };
         if reaction == Reaction::Mine {
             self.touched.push(station as u32);
         } else if idle {
-            mac.settle(now, net);
-            self.grants.set(station, mac.next_grant());
+            self.macs[station].settle(now, &self.net);
+            self.grants.set(station, self.macs[station].next_grant());
         }
     }
 
-    /// The one that a frame is for has decoded it.
-    fn react_to_own(&mut self, station: usize, alone: Alone, ending: &Ending) {
+    /// A station takes a frame that is for it.
+    fn receive(&mut self, station: usize, ending: &Ending) -> Reaction {
         let frame = *self.macs[ending.from].frame();
-        if alone.is_sensed() {
-            self.macs[station].on_sensed_end(ending.now);
-        }
         if frame.opens {
             self.cohorts.on_asked(station);
         }
-        self.macs[station].on_frame(&frame, ending.now, &self.net);
-        self.touched.push(station as u32);
+        self.macs[station].on_frame(&frame, ending.now, &self.net)
     }
 
     /// A frame ends where a crowd hears it.
