@@ -1,4 +1,4 @@
-"""Shared by all tests: Hypothesis without a clock, and the ``bed`` marker.
+"""Shared by all tests: Hypothesis without a clock, who runs commands, and the ``bed`` marker.
 
 A test of the bed is skipped with the reason when the Host AP cannot be built.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import functools
 import signal
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
 from airqueue.linux import preflight
@@ -23,6 +25,14 @@ settings.register_profile(
     "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("patient")
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    """Runs commands in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AIRQUEUE_KEY", raising=False)
+    return CliRunner()
 
 
 @functools.cache

@@ -3,15 +3,12 @@
 import dataclasses
 import json
 import os
-import re
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from typing import ClassVar
 
 import pytest
-from click.testing import CliRunner
 
 import mgen_logs
 import synthetic
@@ -69,13 +66,6 @@ class MemoryCapture:
 
     def __exit__(self, *_):
         pass
-
-
-@pytest.fixture
-def runner(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("AIRQUEUE_KEY", raising=False)
-    return CliRunner()
 
 
 @pytest.fixture
@@ -455,51 +445,6 @@ def test_glimpse_and_time_left():
     assert time_left(3600.0) == "about 60 min left"
 
 
-@contextmanager
-def serving(*arguments):
-    """`airqueue server` as a process; yields it and the address that it names."""
-    command = [sys.executable, "-m", "airqueue", "server", "--bind", "127.0.0.1", *arguments]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            found = re.search(r"Listening on (127\.0\.0\.1):(\d+)", line)
-            assert found, line
-            yield process, int(found[2])
-        finally:
-            process.kill()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_server_ends_cleanly(number):
-    with serving("--port", "0") as (process, _port):
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=10)
-        assert process.returncode == 0
-        assert errors == "Stopped.\n"
-
-
-def test_measuring_through_a_real_server(runner, tmp_path):
-    # Loopback has no queue to fill at such a rate, and the verdict must say so.
-    (tmp_path / "key").write_text("secret")
-    with serving("--port", "0", "--key-file", str(tmp_path / "key")) as (_process, port):
-        command = ["measure", "127.0.0.1", "--port", str(port), "--max-rate", "5mbit", "-q"]
-        arguments = ["--key-file", "key", "--capture", "a.capture", "--json", "-"]
-        result = runner.invoke(main, [*command, *arguments])
-        wrong = runner.invoke(main, command)
-    assert result.exit_code == 0, result.output
-    measured = json.loads(result.stdout)
-    check(measured)
-    assert measured["verdict"] == "not_saturable"
-    assert wrong.exit_code == 1
-    assert wrong.stdout == ""
-    assert "key" in wrong.stderr
-    assert wrong.stderr.count("\n") == 1
-    again = runner.invoke(main, ["analyze", "a.capture", "--json", "-"])
-    assert again.exit_code == 0, again.output
-    assert json.loads(again.stdout)["verdict"] == measured["verdict"]
-
-
 def test_a_torn_capture_is_an_interrupted_measurement(runner, tmp_path):
     header = {"profile": "quick", "direction": "down", "sizes": [1500, 750], "target": "a"}
     runs = [synthetic.fifo_run(size, index) for size in (1500, 750) for index in range(2)]
@@ -516,28 +461,6 @@ def test_a_torn_capture_is_an_interrupted_measurement(runner, tmp_path):
         assert measured["interrupted"] is (name == "torn")
         assert len(measured["sessions"]) == sessions
         assert measured["profile"] == "quick"
-
-
-def test_a_taken_port_is_one_sentence(runner):
-    with serving("--port", "0") as (_process, port):
-        result = runner.invoke(main, ["server", "--bind", "127.0.0.1", "--port", str(port)])
-    assert result.exit_code == 1
-    assert str(port) in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-def test_an_address_that_is_none_is_one_sentence(runner):
-    result = runner.invoke(main, ["server", "--bind", "here"])
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
-
-
-def test_nobody_there_is_one_sentence(runner):
-    result = runner.invoke(main, ["measure", "127.0.0.1", "--port", "9", "--quiet"])
-    assert result.exit_code == 1
-    assert "127.0.0.1" in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path):
