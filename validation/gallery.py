@@ -10,7 +10,7 @@ from typing import Final
 
 import airqueue
 from airqueue import provenance, text
-from airqueue.papers.claim import load
+from airqueue.papers.claim import SORTS, load
 from airqueue.papers.item import Budget
 from airqueue.papers.picture import Picture
 from airqueue.papers.reproduction import Reproduced, choose, missing, reproduce
@@ -66,7 +66,7 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
         by_paper.setdefault(each.chosen.paper, []).extend(each.records)
     by_paper = {load(paper).title: records for paper, records in by_paper.items() if records}
     by_paper["**all**"] = [record for records in by_paper.values() for record in records]
-    heads = [*LOOKS, "ratios met", "absolute values met", "statements met"]
+    heads = [*LOOKS, *(f"{name}s met" for name in SORTS.values())]
     lines = [f"| paper | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for title, records in by_paper.items():
         met = [f"{met} of {of}" if of else "" for met, of in shares(records).values()]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
-from airqueue.papers.claim import Claim, load
+from airqueue.papers.claim import SORTS, Claim, load
 from airqueue.papers.finding import Value
 from airqueue.papers.reproduction import Chosen, Reproduced
 from airqueue.papers.verdict import Record, Verdict, counts, shares
@@ -97,9 +97,8 @@ def _value(value: Value) -> str:
 
 def _summary(records: Sequence[Record]) -> str:
     said = ", ".join(f"{number} {verdict}" for verdict, number in counts(records).items())
-    words = {"absolute": "absolute value"}
     met = [
-        f"{met} of {text.plural(of, words.get(sort, sort))}"
+        f"{met} of {text.plural(of, SORTS[sort])}"
         for sort, (met, of) in shares(records).items()
         if of
     ]

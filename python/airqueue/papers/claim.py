@@ -22,7 +22,8 @@ KINDS: Final = (
 )  # fmt: skip
 UNJUDGED: Final = frozenset({"parameter", "erratum"})
 """Kinds of what is no result: settings, and errors of print."""
-SORTS: Final = ("ratio", "absolute", "statement")
+SORTS: Final = {"ratio": "ratio", "absolute": "absolute value", "statement": "statement"}
+"""Sort of a claim -> what one of them is called."""
 COMPARATORS: Final = ("=", "<", "<=", ">", ">=", "range")
 
 Number = int | float

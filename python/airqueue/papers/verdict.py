@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from airqueue.papers.claim import Claim
+from airqueue.papers.claim import SORTS, Claim
 from airqueue.papers.finding import Finding, Value
 
 
@@ -170,7 +170,7 @@ def shares(records: Iterable[Record]) -> dict[str, tuple[int, int]]:
     """
     counted = [each for each in records if each.counts]
     found = {}
-    for sort in ("ratio", "absolute", "statement"):
+    for sort in SORTS:
         of_sort = [each for each in counted if each.claim.sort == sort]
         found[sort] = (sum(each.met for each in of_sort), len(of_sort))
     return found

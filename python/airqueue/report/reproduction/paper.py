@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from airqueue.papers.claim import Claim, load
+from airqueue.papers.claim import SORTS, Claim, load
 from airqueue.papers.item import Budget
 from airqueue.papers.reproduction import Reproduced
 from airqueue.papers.verdict import Record
@@ -110,9 +110,8 @@ def _tolerances(records: Sequence[Record]) -> str:
     for (sort, tolerance, because), claims in reasons.items():
         names = ", ".join(f'<a href="#{escape(c.id)}">{escape(c.id)}</a>' for c in claims)
         many = f"<details><summary>{len(claims)} claims</summary>{names}</details>"
-        what = "ratios" if sort == "ratio" else "absolute values"
         rows.append(
-            f"<li>± {tolerance * 100:.3g} % for {what}, {escape(because)}. "
+            f"<li>± {tolerance * 100:.3g} % for {SORTS[sort]}s, {escape(because)}. "
             f"{names if len(claims) <= 3 else many}</li>"
         )
     return (

@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from airqueue import text
+from airqueue.papers.claim import SORTS
 from airqueue.papers.verdict import BY_CONSTRUCTION, Record, Verdict, counts, shares
 
 
@@ -47,12 +48,6 @@ LOOKS: Final[Mapping[str, Look]] = {
 }
 """In the order in which they are counted."""
 
-_SORTS: Final = {
-    "ratio": "Ratios",
-    "absolute": "Absolute values",
-    "statement": "Statements",
-}
-
 
 def chip(kind: str) -> str:
     """Return the sign and the words of a verdict."""
@@ -85,7 +80,7 @@ def bar(records: Sequence[Record], *, words: bool = True) -> str:
 def cards(records: Iterable[Record]) -> str:
     """Return the shares that are met, of ratios, absolute values and statements that count."""
     items = [
-        f"<div><span>{_SORTS[sort]} met</span><b>{text.percent(met / of)}</b>"
+        f"<div><span>{SORTS[sort].capitalize()}s met</span><b>{text.percent(met / of)}</b>"
         f"<small>{met} of {of}</small></div>"
         for sort, (met, of) in shares(records).items()
         if of
