@@ -1,6 +1,7 @@
 """Limits that are set while a network runs: when, which, and the same whatever else is asked for."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -74,6 +75,19 @@ at = "2100 ms"
 link = ["n1", "n2"]
 rate = "2 Mb/s"
 """
+OTHER_WAY = """
+[[stations]]
+name = "m2"
+position = ["260 m", "60 m"]
+[[changes]]
+at = "2100 ms"
+flow = "long"
+via = ["n1", "m2", "n3"]
+[[changes]]
+at = "4100 ms"
+flow = "long"
+via = ["n1", "n2", "n3"]
+"""
 
 
 def chain(duration: str = "6 s", discipline: str = "droptail", **keys: str) -> Scenario:
@@ -124,6 +138,18 @@ def test_a_link_that_gets_slower_is_seen_at_the_next_look() -> None:
     assert all(packets == 1 for packets in times[2.25].values())
     triggers = {row["trigger"] for row in results.runs[0]["limits"] if row["time_s"] == 2.25}
     assert triggers == {"n1 -> n2 has 2.00 Mb/s, no longer 11.00 Mb/s"}
+
+
+def test_another_way_is_seen_at_the_next_look() -> None:
+    results = chain(more=OTHER_WAY).simulate(replications=1)
+    times = limits(results)
+    assert list(times) == [0.25, 2.25, 4.25]
+    # As many hops: the station on the way now has what the one before had, and that is released.
+    usual = times[0.25]["n2", None]
+    assert times[2.25] == {("m2", None): usual, ("n2", None): None}
+    assert times[4.25] == {("n2", None): usual, ("m2", None): None}
+    (trigger,) = {row["trigger"] for row in results.runs[0]["limits"] if row["time_s"] == 2.25}
+    assert trigger == "long goes by n0, n1, m2, n3, n4, no longer n0, n1, n2, n3, n4"
 
 
 def test_flows_come_and_go() -> None:
@@ -190,9 +216,16 @@ def hop(rate_bps: float = 11e6, data_s: float = 2e-3, ack_s: float = 0.5e-3) -> 
     return {"rate_bps": rate_bps, "data_s": data_s, "ack_s": ack_s}
 
 
-def look(now_s: float, busy_s: list[float], *flows: tuple[int, int, list[dict]]) -> dict:
+def look(
+    now_s: float,
+    busy_s: list[float],
+    *flows: tuple[int, int, list[dict]],
+    ways: tuple[str, str] = ("abc", "bc"),
+) -> dict:
     named = ("delivered_bytes", "under_way_packets", "hops")
     seen = [dict(zip(named, flow, strict=True)) for flow in flows]
+    for flow, way, elsewhere_s in zip(seen, ways, (0.02, 0.0), strict=True):
+        flow |= {"route": list(way), "elsewhere_s": elsewhere_s}
     return {"now_s": now_s, "busy_s": busy_s, "flows": seen}
 
 
@@ -200,8 +233,8 @@ LAYOUT = {
     "stations": ["a", "b", "c", "far"],
     "neighbours": [[0, 1], [0, 2], [1, 2]],
     "flows": [
-        {"name": "f", "route": ["a", "b", "c"], "elsewhere_s": 0.02, "packet_bytes": 1500},
-        {"name": "g", "route": ["b", "c"], "elsewhere_s": 0.0, "packet_bytes": 40},
+        {"name": "f", "packet_bytes": 1500},
+        {"name": "g", "packet_bytes": 40},
     ],
 }
 
@@ -237,3 +270,15 @@ def test_a_flow_whose_packets_are_under_way_is_active() -> None:
     quiet = look(1.0, [0.0] * 4, (0, 0, [hop(), hop()]), (0, 0, [hop()]))
     waits = look(2.0, [0.0] * 4, (0, 3, [hop(), hop()]), (0, 0, [hop()]))
     assert Network(LAYOUT).observation(quiet, waits).active == {"f"}
+
+
+def test_another_way_is_another_topology_and_the_same_way_the_same() -> None:
+    network = Network(LAYOUT)
+    sent = [(0, 3, [hop(), hop()]), (0, 0, [hop()])]
+    looks = [look(float(at), [0.0] * 4, *sent) for at in range(3)]
+    short = look(3.0, [0.0] * 4, (0, 3, [hop()]), sent[1], ways=("ac", "bc"))
+    first, same = (network.observation(*pair) for pair in pairwise(looks))
+    assert same.topology is first.topology
+    other = network.observation(looks[-1], short)
+    assert [flow.route for flow in other.topology.flows] == [("a", "c"), ("b", "c")]
+    assert {str(link) for link in other.exchanges} == {"a -> c", "b -> c"}

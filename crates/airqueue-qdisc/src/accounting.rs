@@ -51,6 +51,12 @@ impl Tally {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
     }
+
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: &Tally) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
 }
 
 impl Account {

@@ -184,7 +184,7 @@ fn what_cannot_change_is_refused() {
     refused(link("link", json!(["a"])), "changes[0].link", "");
     refused(link("station", json!("b")), "changes[0]", "leave `link` or `station` out");
     refused(link("queue_limit", json!("5 packets")), "changes[0]", "`station` is needed");
-    refused(link("flow", json!("one")), "changes[0]", "`station` is needed");
+    refused(link("flow", json!("one")), "changes[0]", "`station` or `via` is needed");
     refused(json!({"at": "1 s"}), "changes[0]", "it changes nothing");
     refused(json!({"at": "1 s", "queue_limit": "1 packet"}), "changes[0]", "`station` is needed");
     refused(limit("station", json!("z")), "changes[0].station", "no station or group \"z\"");

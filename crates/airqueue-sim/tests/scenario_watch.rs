@@ -38,21 +38,24 @@ fn parsed(json: &str) -> Value {
 }
 
 #[test]
-fn the_map_has_ways_and_who_understands_whom() {
-    let map = parsed(&read(&chain(json!({}))).watch().map());
+fn the_map_has_who_understands_whom_and_a_look_the_ways() {
+    let scenario = read(&chain(json!({})));
+    let watch = scenario.watch();
+    let (map, look) =
+        (parsed(&watch.map()), parsed(&watch.look(&scenario.start(Seed(1)).unwrap())));
     assert_eq!(map["stations"], json!(["n1", "n2", "n3", "n4", "alone"]));
     assert_eq!(map["positions_m"][3], json!([600.0, 0.0]));
     // Nothing is sent through the one beside the chain.
     assert_eq!(map["limit_packets"], json!([50, 50, 50, 50, null]));
     assert_eq!(map["neighbours"], json!([[0, 1], [1, 2], [2, 3]]));
-    let [tcp, cbr] = [&map["flows"][0], &map["flows"][1]];
+    let [tcp, cbr] = [&look["flows"][0], &look["flows"][1]];
     assert_eq!(tcp["route"], json!(["n1", "n2", "n3", "n4"]));
     assert_eq!(cbr["route"], json!(["n3", "n2", "n1"]));
-    assert_eq!((&cbr["elsewhere_s"], &cbr["packet_bytes"]), (&json!(0.0), &json!(500)));
+    assert_eq!((&cbr["elsewhere_s"], &map["flows"][1]["packet_bytes"]), (&json!(0.0), &json!(500)));
     // Two times 3 ms, and its packet's bits at the cable's rate each way.
-    let bits = 8.0 * tcp["packet_bytes"].as_f64().unwrap();
+    let bits = 8.0 * map["flows"][0]["packet_bytes"].as_f64().unwrap();
     let elsewhere = tcp["elsewhere_s"].as_f64().unwrap();
-    assert!((elsewhere - (0.006 + 2.0 * bits / 8e6)).abs() < 1e-9, "{map}");
+    assert!((elsewhere - (0.006 + 2.0 * bits / 8e6)).abs() < 1e-9, "{look}");
 }
 
 #[test]

@@ -39,15 +39,15 @@ def _network(scenario: Scenario, results: Results) -> Network:
     names: list[str] = layout["stations"]
     numbers = {station: number for number, station in enumerate(names)}
     rates: dict[tuple[int, int], set[float]] = {}
-    for flow, seen in zip(layout["flows"], look["flows"], strict=True):
-        for (a, b), hop in zip(pairwise(flow["route"]), seen["hops"], strict=True):
+    for seen in look["flows"]:
+        for (a, b), hop in zip(pairwise(seen["route"]), seen["hops"], strict=True):
             rates.setdefault(_pair(numbers[a], numbers[b]), set()).add(hop["rate_bps"])
     heard = [_pair(a, b) for a, b in layout["neighbours"]]
     unused = [pair for pair in heard if pair not in rates][:_MOST_UNUSED]
     links = {pair: " / ".join(map(text.rate, sorted(of))) for pair, of in rates.items()}
     ways = tuple(
-        Way(_flow_label(flow["name"], results), tuple(numbers[name] for name in flow["route"]))
-        for flow in layout["flows"]
+        Way(_flow_label(flow["name"], results), tuple(numbers[name] for name in seen["route"]))
+        for flow, seen in zip(layout["flows"], look["flows"], strict=True)
     )
     limited, members = _domain(layout, look)
     return Network(

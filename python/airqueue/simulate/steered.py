@@ -74,11 +74,12 @@ class Steered:
 
     def _steer(self) -> None:
         before, self._seen = self._seen, self._look()
-        decision = self._controller.observe(self._network.observation(before, self._seen))
+        seen = self._network.observation(before, self._seen)
+        decision = self._controller.observe(seen)
         if decision is not None:
             for (station, flow), packets in decision.changes.items():
                 self._watch.set_limit(self._run, station, flow, self._waiting(packets))
-            self._rows += _rows(decision, self._network)
+            self._rows += _rows(decision, seen.topology)
 
     def _waiting(self, packets: int | None) -> int | None:
         """Return how many packets may wait besides the one that is sent."""
@@ -114,7 +115,7 @@ class Steered:
 
 
 class Network:
-    """What of a network stays as it is while it runs, from the engine's map of it."""
+    """A network from the engine's map of it and its looks at it, which have the ways of flows."""
 
     def __init__(self, layout: Mapping[str, Any]) -> None:
         self.stations: list[str] = layout["stations"]
@@ -123,12 +124,8 @@ class Network:
         largest = max((flow["packet_bytes"] for flow in self._flows), default=0)
         self.segment_bytes = max(1, largest - TCP_IP_BYTES)
         """Payload of the largest packets, which λ counts."""
-        self._known: tuple[dict[tuple[str, str], _Hop], Topology] | None = None
-        """What was made of the links when they were last seen: mostly they are what they were."""
-
-    def route(self, flow: str) -> tuple[str, ...]:
-        """Return the stations that a flow passes."""
-        return next(tuple(of["route"]) for of in self._flows if of["name"] == flow)
+        self._known: tuple[_Seen, Topology] | None = None
+        """What was made of ways and links when last seen: mostly they are what they were."""
 
     def observation(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> Observation:
         """Return what is seen between two looks of the engine."""
@@ -145,33 +142,41 @@ class Network:
                 self.stations, before["busy_s"], now["busy_s"], strict=True
             )
         }
-        hops = self._hops(now)
-        if self._known is None or self._known[0] != hops:
-            self._known = hops, self._topology(hops)
+        seen = _Seen(self._ways(now), self._hops(now))
+        if self._known is None or self._known[0] != seen:
+            self._known = seen, self._topology(seen)
         return Observation(
             time_s=now["now_s"],
             topology=self._known[1],
             active=frozenset(active),
             rates_bps=rates_bps,
             busy=busy,
-            exchanges={hop.link: hop.exchange for hop in hops.values()},
+            exchanges={hop.link: hop.exchange for hop in seen.hops.values()},
         )
 
     def topology(self, now: Mapping[str, Any]) -> Topology:
         """Return the mesh as a look of the engine shows it."""
-        return self._topology(self._hops(now))
+        return self._topology(_Seen(self._ways(now), self._hops(now)))
+
+    def _ways(self, now: Mapping[str, Any]) -> tuple[Flow, ...]:
+        """Return the flows with the stations that they pass."""
+        return tuple(
+            Flow(flow["name"], tuple(seen["route"]), other_delay_s=seen["elsewhere_s"])
+            for flow, seen in zip(self._flows, now["flows"], strict=True)
+        )
 
     def _hops(self, now: Mapping[str, Any]) -> dict[tuple[str, str], _Hop]:
         """Return the links that flows use; of several flows on one the slowest counts."""
         hops: dict[tuple[str, str], _Hop] = {}
-        for flow, seen in zip(self._flows, now["flows"], strict=True):
-            for (sender, receiver), of in zip(pairwise(flow["route"]), seen["hops"], strict=True):
+        for seen in now["flows"]:
+            for (sender, receiver), of in zip(pairwise(seen["route"]), seen["hops"], strict=True):
                 hop = _Hop(sender, receiver, of["rate_bps"], of["data_s"], of["ack_s"])
                 known = hops.get((sender, receiver))
                 hops[sender, receiver] = hop if known is None else known.slower(hop)
         return hops
 
-    def _topology(self, hops: Mapping[tuple[str, str], _Hop]) -> Topology:
+    def _topology(self, seen: _Seen) -> Topology:
+        hops = seen.hops
         links = [hop.link for hop in hops.values()]
         links += [
             Link(a, b, _UNUSED_BPS)
@@ -181,10 +186,7 @@ class Network:
         return Topology(
             nodes=tuple(self.stations),
             links=tuple(links),
-            flows=tuple(
-                Flow(flow["name"], tuple(flow["route"]), other_delay_s=flow["elsewhere_s"])
-                for flow in self._flows
-            ),
+            flows=seen.flows,
         )
 
 
@@ -192,6 +194,14 @@ def _is_answered(flow: Mapping[str, Any]) -> bool:
     """Whether TCP governs a flow: B is what its window needs, and a call that is not held back by
     losses would only lose packets in a small queue."""
     return any(hop["ack_s"] > 0 for hop in flow["hops"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Of a look at a network: flows with their ways, and the links that they use by their ends."""
+
+    flows: tuple[Flow, ...]
+    hops: Mapping[tuple[str, str], _Hop]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +233,10 @@ class _Hop:
         return MeshExchange(np.array(self.data_s), np.array(self.ack_s))
 
 
-def _rows(decision: Decision, network: Network) -> list[dict[str, Any]]:
+def _rows(decision: Decision, topology: Topology) -> list[dict[str, Any]]:
     """Return a row for each limit that changed."""
     trigger = "; ".join(decision.triggers)
+    ways = {flow.name: flow.route for flow in topology.flows}
     return [
         {
             "time_s": decision.time_s,
@@ -233,19 +244,21 @@ def _rows(decision: Decision, network: Network) -> list[dict[str, Any]]:
             "flow": flow,
             "limit_packets": packets,
             "trigger": trigger,
-            "reason": _reason(decision, network, station, flow),
+            "reason": _reason(decision, ways, station, flow),
         }
         for (station, flow), packets in decision.changes.items()
     ]
 
 
-def _reason(decision: Decision, network: Network, station: str, flow: str | None) -> str | None:
+def _reason(
+    decision: Decision, ways: Mapping[str, tuple[str, ...]], station: str, flow: str | None
+) -> str | None:
     """Return why a queue has its limit, of all flows that pass it; None if it is released."""
     if decision.changes[station, flow] is None:
         return None
     told = (
         reason
         for name, reason in decision.reasons.items()
-        if flow in {None, name} and station in network.route(name)
+        if flow in {None, name} and station in ways[name]
     )
     return " ".join(told)

@@ -1,9 +1,10 @@
 //! What changes in a network at given times.
 
 use super::engine::Network;
+use super::legs::End;
 use super::spec::{NetworkError, NetworkSpec};
 use crate::wlan::Discipline;
-use airqueue_core::{Limit, Time};
+use airqueue_core::{DataRate, Limit, Time};
 use airqueue_wifi::RateIndex;
 
 /// What changes.
@@ -32,6 +33,13 @@ pub enum Change {
         radio: usize,
         /// From now on. What waits stays.
         limit: Limit,
+    },
+    /// The way of a flow, there and back. Packets that have set out go on as they began.
+    Way {
+        /// The flow, by its place.
+        flow: usize,
+        /// 0 for its usual way, and from 1 on its others.
+        way: usize,
     },
 }
 
@@ -66,6 +74,9 @@ impl TimedChange {
                     |queue| matches!(queue.discipline, Discipline::DeficitRoundRobin { .. }),
                 )
             }
+            Change::Way { flow, way } => {
+                spec.flows.get(flow).is_some_and(|flow| way <= flow.others.len())
+            }
         };
         if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
     }
@@ -79,11 +90,35 @@ impl Network {
     /// If it is not there; so it is when [`NetworkSpec::changes`] could have it.
     pub fn change(&mut self, change: Change) {
         match change {
-            Change::Rate { radio, rate } => self.radio.model.set_rate(radio as u32, rate),
+            Change::Rate { radio, rate } => {
+                self.radio.model.set_rate(radio as u32, rate);
+                self.tell_paths();
+            }
             Change::Limit { station, category, limit } => self.set_limit(station, category, limit),
             Change::FlowLimit { radio, limit } => {
                 let apart = self.set_flow_limit(radio, limit);
                 assert!(apart, "the flow has no queue for itself");
+            }
+            Change::Way { flow, way } => {
+                let leg = self.flows[flow];
+                self.legs.take_way(leg, way);
+                if let End::Receiver(_) = self.legs.all[leg as usize].end {
+                    self.legs.take_way(leg + 1, way);
+                }
+                self.tell_paths();
+            }
+        }
+    }
+
+    /// Tells connections how many hops over the air their segments take now, and how fast the slowest of them is.
+    fn tell_paths(&mut self) {
+        for (connection, [data, _]) in self.connections.iter_mut().zip(&self.ways) {
+            let rates = self.legs.radio_hops(*data).map(|hop| self.radio.model.data_rate(hop));
+            let (hops, slowest) = rates.fold((0, None), |(hops, least): (u32, Option<_>), rate| {
+                (hops + 1, Some(least.map_or(rate, |least: DataRate| least.min(rate))))
+            });
+            if let Some(rate) = slowest {
+                connection.set_path(hops, rate);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::wlan::Durations;
 use crate::wlan::histogram::Histogram;
-use airqueue_core::{Seed, Span, Time};
+use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_transport::tcp::{Receiver, Segment, Sender};
 use airqueue_transport::traffic::Files;
 
@@ -272,6 +272,11 @@ impl Connection {
             self.armed = next;
             self.alarm.set(Some(next), queue);
         }
+    }
+
+    /// Segments take so many hops over the air from now on, the slowest of which sends at `rate`.
+    pub(super) fn set_path(&mut self, hops: u32, rate: DataRate) {
+        self.sender.set_path(hops, rate);
     }
 
     /// The round-trip time that the receiver tells of, if it does.

@@ -46,7 +46,7 @@ pub struct Network {
     /// Inside the stations, on the way to their queues; none where packets take no time there.
     inside: Option<Line>,
     queued: Alarm<Event>,
-    /// The sources in front of wires, each with its leg.
+    /// Sources, each with its leg.
     sources: Vec<(u32, Source)>,
     pub(super) connections: Vec<Connection>,
     /// The legs of each: of data, and of acknowledgements.
@@ -208,8 +208,7 @@ impl Network {
     /// among them: no queue has been offered them yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
         let legs = &self.legs;
-        let is_first =
-            move |of: &Packet| legs.all[legs.steps[of.flow as usize].leg as usize].first == of.flow;
+        let is_first = move |of: &Packet| legs.steps[of.flow as usize].first;
         self.inside.iter().flat_map(Line::packets).filter(move |of| !is_first(of))
     }
 

@@ -3,13 +3,17 @@
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Traffic};
 use crate::wlan::{Delivered, FlowTally};
 use airqueue_core::{Ecn, Packet, Time};
+use std::iter::once;
+use std::ops::Range;
 
 /// A hop of a leg. Queues know it as a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) hop: Hop,
     pub(super) leg: u32,
-    /// It is the leg's last.
+    /// It is its way's first.
+    pub(super) first: bool,
+    /// It is its way's last.
     pub(super) last: bool,
 }
 
@@ -26,12 +30,14 @@ pub(super) enum End {
     Outside,
 }
 
-/// A way from one end to another.
+/// From one end to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
-    /// Its first step; the others follow it.
+    /// The first step of the way that packets take now; the others follow it.
     pub(super) first: u32,
     pub(super) steps: u32,
+    /// The first step of all its ways, which follow each other, and the one behind them.
+    all: (u32, u32),
     pub(super) end: End,
     /// What its packets say of congestion when they set out.
     pub(super) ecn: Ecn,
@@ -77,43 +83,57 @@ impl Legs {
             match &flow.traffic {
                 Traffic::Tcp(tcp) => {
                     let connection = connections.next().unwrap_or(NONE);
-                    legs.add(spec, flow, &flow.route, End::Receiver(connection), Ecn::NotEct)?;
-                    legs.add(spec, flow, &tcp.back, End::Sender(connection), Ecn::NotEct)?;
+                    legs.add(spec, flow, flow.ways(), End::Receiver(connection), Ecn::NotEct)?;
+                    let back = flow.others.iter().map(|way| &*way.back);
+                    let back = once(&*tcp.back).chain(back);
+                    legs.add(spec, flow, back, End::Sender(connection), Ecn::NotEct)?;
                 }
-                Traffic::Radio => legs.add(spec, flow, &flow.route, End::Sink, Ecn::NotEct)?,
+                Traffic::Radio => legs.add(spec, flow, flow.ways(), End::Sink, Ecn::NotEct)?,
                 &Traffic::Source { ecn, .. } => {
-                    legs.add(spec, flow, &flow.route, End::Sink, ecn)?;
+                    legs.add(spec, flow, flow.ways(), End::Sink, ecn)?;
                 }
                 &Traffic::External { ecn } => {
-                    legs.add(spec, flow, &flow.route, End::Outside, ecn)?;
+                    legs.add(spec, flow, flow.ways(), End::Outside, ecn)?;
                 }
             }
         }
         Ok(legs)
     }
 
-    fn add(
+    /// A leg with its ways, the first of which packets take until they are told to take another.
+    fn add<'a>(
+        &mut self,
+        spec: &NetworkSpec,
+        flow: &FlowSpec,
+        ways: impl Iterator<Item = &'a [Hop]>,
+        end: End,
+        ecn: Ecn,
+    ) -> Result<(), NetworkError> {
+        let (leg, first) = (self.all.len() as u32, self.steps.len() as u32);
+        for way in ways {
+            self.add_way(spec, flow, way, leg)?;
+        }
+        let all = (first, self.steps.len() as u32);
+        self.all.push(Leg { first, steps: 0, all, end, ecn });
+        self.take_way(leg, 0);
+        Ok(())
+    }
+
+    fn add_way(
         &mut self,
         spec: &NetworkSpec,
         flow: &FlowSpec,
         route: &[Hop],
-        end: End,
-        ecn: Ecn,
+        leg: u32,
     ) -> Result<(), NetworkError> {
         let name = || flow.name.clone();
         let over_air = match route.first() {
             None => return Err(NetworkError::NoWay { flow: name() }),
             Some(first) => matches!(first, Hop::Radio(_)),
         };
-        let fits = match flow.traffic {
-            Traffic::Radio => over_air,
-            Traffic::Source { .. } => !over_air,
-            _ => true,
-        };
-        if !fits {
+        if flow.traffic == Traffic::Radio && !over_air {
             return Err(NetworkError::First { flow: name() });
         }
-        let (leg, first) = (self.all.len() as u32, self.steps.len() as u32);
         for (at, &hop) in route.iter().enumerate() {
             let free = match hop {
                 Hop::Radio(radio) => self.of_radio.get(radio) == Some(&NONE),
@@ -129,10 +149,46 @@ impl Legs {
                 self.place.push(self.books.len() as u32);
                 self.books.push(WireBooks::default());
             }
-            self.steps.push(Step { hop, leg, last: at + 1 == route.len() });
+            self.steps.push(Step { hop, leg, first: at == 0, last: at + 1 == route.len() });
         }
-        self.all.push(Leg { first, steps: route.len() as u32, end, ecn });
         Ok(())
+    }
+
+    /// The ways of a leg, each by its steps.
+    pub(super) fn ways(&self, leg: u32) -> impl Iterator<Item = Range<u32>> + '_ {
+        let (mut next, end) = self.all[leg as usize].all;
+        std::iter::from_fn(move || {
+            let first = next;
+            let rest = self.steps[first as usize..end as usize].iter();
+            next = first + rest.take_while(|step| !step.last).count() as u32 + 1;
+            (first < end).then_some(first..next)
+        })
+    }
+
+    /// Which of its ways the packets of a leg take.
+    pub(super) fn way_of(&self, leg: u32) -> usize {
+        let first = self.all[leg as usize].first;
+        self.ways(leg).take_while(|way| way.start < first).count()
+    }
+
+    /// The radio's flows that are hops of the way that the packets of a leg take.
+    pub(super) fn radio_hops(&self, leg: u32) -> impl Iterator<Item = usize> + '_ {
+        let Leg { first, steps, .. } = self.all[leg as usize];
+        self.steps[first as usize..][..steps as usize].iter().filter_map(|step| match step.hop {
+            Hop::Radio(radio) => Some(radio),
+            Hop::Wire(_) => None,
+        })
+    }
+
+    /// From now on the packets of a leg set out on this one of its ways. Those that have set out go on as they began.
+    ///
+    /// # Panics
+    ///
+    /// If it has no such way.
+    pub(super) fn take_way(&mut self, leg: u32, way: usize) {
+        let steps = self.ways(leg).nth(way).expect("the leg has the way");
+        let of = &mut self.all[leg as usize];
+        (of.first, of.steps) = (steps.start, steps.end - steps.start);
     }
 
     /// The books of a step through a wire.

@@ -27,6 +27,6 @@ pub use changes::{Change, TimedChange};
 pub use connection::{SessionTally, TcpTally};
 pub use engine::{Event, Network};
 pub use spec::{
-    FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec, Traffic,
-    WireSpec, Work,
+    FlowSpec, Hop, NetworkError, NetworkSpec, Node, OtherWay, QueueId, RttKind, TcpFlowSpec,
+    Traffic, WireSpec, Work,
 };

@@ -2,11 +2,10 @@
 
 use super::connection::TcpTally;
 use super::engine::Network;
-use super::legs::Leg;
 use super::spec::{Hop, QueueId};
 use crate::wlan::{Delivered, FlowTally, QueueTally};
 use airqueue_core::Time;
-use airqueue_qdisc::Tally;
+use std::ops::Range;
 
 impl Network {
     /// What became of a flow's packets on all of their way.
@@ -26,12 +25,21 @@ impl Network {
 
     /// What has reached a flow's destination since time zero, whenever counting began.
     pub fn delivered_ever(&self, flow: usize) -> Delivered {
-        let Leg { first, steps, .. } = self.legs.all[self.flows[flow] as usize];
-        let last = first + steps - 1;
-        match self.legs.steps[last as usize].hop {
+        let ways = self.legs.ways(self.flows[flow]);
+        ways.fold(Delivered::default(), |sum, steps| sum.with(&self.step_ever(steps.end - 1)))
+    }
+
+    /// What has come through a step since time zero.
+    fn step_ever(&self, step: u32) -> Delivered {
+        match self.legs.steps[step as usize].hop {
             Hop::Radio(radio) => self.wlan().delivered_ever(radio),
-            Hop::Wire(_) => self.legs.books(last).delivered_ever(),
+            Hop::Wire(_) => self.legs.books(step).delivered_ever(),
         }
+    }
+
+    /// Which of its ways a flow takes: 0 for the usual one, and from 1 on the others.
+    pub fn way_of(&self, flow: usize) -> usize {
+        self.legs.way_of(self.flows[flow])
     }
 
     /// What happened in a queue up to `now`.
@@ -85,31 +93,37 @@ impl Network {
         for packet in self.inside_stations() {
             packets[packet.flow as usize] += 1;
         }
-        let of = |&Leg { first, steps, .. }: &Leg| {
-            packets[first as usize..][..steps as usize].iter().sum()
+        let of = |leg: usize| {
+            let steps = self.legs.ways(leg as u32).flatten();
+            steps.map(|step| packets[step as usize]).sum()
         };
-        self.legs.all.iter().map(of).collect()
+        (0..self.legs.all.len()).map(of).collect()
     }
 
     fn connection_of(&self, flow: usize) -> Option<usize> {
         self.ways.binary_search_by_key(&self.flows[flow], |&[data, _]| data).ok()
     }
 
-    /// The books of a leg: what its first step was offered, what its last one delivered, and what all lost.
+    /// The books of a leg: those of all its ways.
     fn leg(&self, leg: u32) -> FlowTally {
-        let Leg { first, steps, .. } = self.legs.all[leg as usize];
-        let steps = first..first + steps;
+        let mut ways = self.legs.ways(leg).map(|steps| self.way(steps));
+        let mut whole = ways.next().unwrap_or_default();
+        ways.for_each(|way| whole.merge(&way));
+        whole
+    }
+
+    /// The books of a way: what its first step was offered, what its last one delivered, and what all lost.
+    fn way(&self, steps: Range<u32>) -> FlowTally {
         let mut whole = self.step(steps.end - 1).clone();
         if steps.len() == 1 {
             return whole;
         }
-        whole.offered = self.step(first).offered;
-        for step in first..steps.end - 1 {
+        whole.offered = self.step(steps.start).offered;
+        for step in steps.start..steps.end - 1 {
             let step = self.step(step);
-            add(&mut whole.dropped, &step.dropped);
-            add(&mut whole.given_up, &step.given_up);
-            whole.rates.count += step.rates.count;
-            whole.rates.sum_bps += step.rates.sum_bps;
+            whole.dropped.merge(&step.dropped);
+            whole.given_up.merge(&step.given_up);
+            whole.rates.merge(&step.rates);
         }
         whole
     }
@@ -120,9 +134,4 @@ impl Network {
             Hop::Wire(_) => &self.legs.books(step).tally,
         }
     }
-}
-
-fn add(sum: &mut Tally, more: &Tally) {
-    sum.packets += more.packets;
-    sum.bytes += more.bytes;
 }

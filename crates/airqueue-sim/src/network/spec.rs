@@ -8,6 +8,7 @@ use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use std::borrow::Cow;
+use std::iter::once;
 use thiserror::Error;
 
 /// One direction of a cable.
@@ -84,7 +85,7 @@ pub enum RttKind {
 pub enum Traffic {
     /// The source of its first hop, which is over the air.
     Radio,
-    /// A source at a host, in front of a wire.
+    /// A source of the network's own, at a host or a station.
     Source {
         /// It.
         source: SourceSpec,
@@ -120,13 +121,29 @@ pub struct FlowSpec {
     pub to: Node,
     /// Its way.
     pub route: Vec<Hop>,
+    /// Other ways, which it takes when that [changes](super::Change::Way).
+    pub others: Vec<OtherWay>,
     /// What makes its packets.
     pub traffic: Traffic,
     /// It begins up to so much later than that says, by a time that every run draws.
     pub spread: Span,
 }
 
+/// Another way from one end of a flow to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherWay {
+    /// There.
+    pub route: Vec<Hop>,
+    /// Back, for the acknowledgements of a flow that TCP governs; nothing of others.
+    pub back: Vec<Hop>,
+}
+
 impl FlowSpec {
+    /// Its ways from end to end, the usual one first.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &[Hop]> {
+        once(&*self.route).chain(self.others.iter().map(|way| &*way.route))
+    }
+
     /// Whether TCP governs it, and some of its way is over the air.
     pub fn is_tcp_on_air(&self) -> bool {
         let on_air = |hop: &Hop| matches!(hop, Hop::Radio(_));
@@ -168,10 +185,10 @@ pub enum NetworkError {
     NoWay { flow: String },
     #[error("flow {flow}: there is no {hop:?}, or another flow has it too")]
     Hop { flow: String, hop: Hop },
-    #[error(
-        "flow {flow}: the first hop of a source is a wire, and that of the radio's is over the air"
-    )]
+    #[error("flow {flow}: the first hop of a source of the radio's is over the air")]
     First { flow: String },
+    #[error("flow {flow}: a source of the radio's sends on one way only")]
+    Fixed { flow: String },
     #[error(
         "hop {hop:?} of flow {flow}: the radio's flow must be collected, and be fed from outside"
     )]
@@ -212,6 +229,7 @@ impl NetworkSpec {
                 } else {
                     Traffic::Radio
                 },
+                others: Vec::new(),
                 spread: Span::ZERO,
             });
         }
@@ -219,7 +237,7 @@ impl NetworkSpec {
         NetworkSpec { wlan, station_delay: Span::ZERO, wires, flows, changes }
     }
 
-    /// Adds a flow like one that TCP does not govern, with another name.
+    /// Adds a flow like one that TCP does not govern, with another name; it keeps to the usual way.
     pub fn add_like(&mut self, flow: usize, name: String) {
         let like = self.flows[flow].clone();
         let mut route = Vec::with_capacity(like.route.len());
@@ -233,7 +251,7 @@ impl NetworkSpec {
                 }
             });
         }
-        self.flows.push(FlowSpec { name, route, ..like });
+        self.flows.push(FlowSpec { name, route, others: Vec::new(), ..like });
     }
 
     /// The first of a flow's hops over the air.
@@ -288,11 +306,15 @@ impl NetworkSpec {
     /// The radio hands over the packets that this network has to carry on.
     fn check_carried(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
         let own = flow.traffic == Traffic::Radio;
+        if own && !flow.others.is_empty() {
+            return Err(NetworkError::Fixed { flow: flow.name.clone() });
+        }
         let back: &[Hop] = match &flow.traffic {
             Traffic::Tcp(tcp) => &tcp.back,
             _ => &[],
         };
-        for (at, &hop) in flow.route.iter().chain(back).enumerate() {
+        let others = flow.others.iter().flat_map(|way| way.route.iter().chain(&way.back));
+        for (at, &hop) in flow.route.iter().chain(back).chain(others).enumerate() {
             let Hop::Radio(radio) = hop else { continue };
             let Some(radio) = self.wlan.flows.get(radio) else { continue };
             let carried = radio.collected || (own && flow.route.len() == 1);

@@ -80,16 +80,10 @@ impl Air<'_> {
         Ok(Told { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
     }
 
-    /// The hop of a flow.
-    pub(super) fn hop(
-        &self,
-        key: &str,
-        table: &FlowTable,
-        told: Told,
-        wish: Wish,
-    ) -> Result<FlowSpec> {
+    /// The hop of a flow, whose way is `named` or found.
+    pub(super) fn hop(&self, key: &str, named: bool, told: Told, wish: Wish) -> Result<FlowSpec> {
         let Wish { from, to, .. } = wish;
-        self.check_pair(key, table, from, to)?;
+        self.check_pair(key, named, from, to)?;
         let old = self.stations.without_qos(from, to).is_some();
         let rate_control = self.controls.of(key, told, (from, to), old)?;
         let rate = match &rate_control {
@@ -152,8 +146,8 @@ impl Air<'_> {
         header + LLC_SNAP_BYTES + FCS_BYTES
     }
 
-    fn check_pair(&self, key: &str, table: &FlowTable, from: usize, to: usize) -> Result<()> {
-        let key = format!("{key}.{}", if table.via.is_none() { "to" } else { "via" });
+    fn check_pair(&self, key: &str, named: bool, from: usize, to: usize) -> Result<()> {
+        let key = format!("{key}.{}", if named { "via" } else { "to" });
         let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
         if from == to {
             return wrong(key, format_args!("{sender:?} would send to itself"));

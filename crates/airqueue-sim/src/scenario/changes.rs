@@ -15,6 +15,8 @@ use airqueue_qdisc::KeptApart;
 pub(super) struct Changes<'a> {
     pub(super) flows: &'a Flows<'a>,
     pub(super) made: &'a Made,
+    /// Of each change: the way that a flow takes, if it is one of that.
+    pub(super) ways: &'a [Option<Change>],
     /// How long the run is, from the beginning of the warm-up.
     pub(super) lasts: Span,
 }
@@ -23,10 +25,10 @@ impl Changes<'_> {
     /// All changes, in the file's order.
     pub(super) fn all(&self) -> Result<Vec<TimedChange>> {
         let mut changes = Vec::new();
-        for (at, table) in self.flows.air.file.changes.iter().enumerate() {
-            let key = format!("changes[{at}]");
+        for (place, table) in self.flows.air.file.changes.iter().enumerate() {
+            let key = format!("changes[{place}]");
             let at = self.at(&key, table)?;
-            let made = self.of(&key, table)?;
+            let made = self.of(&key, table, place)?;
             changes.extend(made.into_iter().map(|change| TimedChange { at, change }));
         }
         Ok(changes)
@@ -44,7 +46,10 @@ impl Changes<'_> {
         wrong(format_args!("{key}.at"), problem)
     }
 
-    fn of(&self, key: &str, table: &ChangeTable) -> Result<Vec<Change>> {
+    fn of(&self, key: &str, table: &ChangeTable, place: usize) -> Result<Vec<Change>> {
+        if let Some(way) = self.ways[place] {
+            return Ok(vec![way]);
+        }
         let needs = |name: &str, other: &str| {
             wrong(key, format_args!("with the key `{name}` the key `{other}` is needed, too"))
         };
@@ -57,7 +62,7 @@ impl Changes<'_> {
             }
             ChangeTable { link: Some(_), flow: Some(_), .. }
             | ChangeTable { link: None, station: None, flow: Some(_), .. } => {
-                needs("flow", "station")
+                needs("flow", "station` or `via")
             }
             ChangeTable { link: Some(link), rate: Some(rate), .. } => self.rate(key, link, rate),
             ChangeTable { link: Some(_), rate: None, .. } => needs("link", "rate"),
@@ -80,7 +85,7 @@ impl Changes<'_> {
             ChangeTable { queue_limit: Some(_), .. } => needs("queue_limit", "station"),
             _ => wrong(
                 key,
-                "it changes nothing; give `link` and `rate`, or `station` and `queue_limit`",
+                "it changes nothing; give `link` and `rate`, `station` and `queue_limit`, or `flow` and `via`",
             ),
         }
     }
@@ -154,21 +159,21 @@ impl Changes<'_> {
         flow: &str,
         limit: &Quantity<QueueLimit>,
     ) -> Result<Vec<Change>> {
+        let found = &self.made.flows[self.made.find(key, flow)?];
         let key = format!("{key}.flow");
-        let shown: String = flow.chars().take(100).collect();
-        let Some(found) = self.made.flows.iter().find(|made| made.name == flow) else {
-            return wrong(key, format_args!("there is no flow {shown:?}"));
-        };
         let name = self.flows.air.stations.name(station);
         let sends = |hop: &Hop| match *hop {
             Hop::Radio(radio) if self.made.hops[radio].from.index() == station => Some(radio),
             _ => None,
         };
-        let radio = found.route.iter().find_map(sends).ok_or_else(|| {
-            error(&key, format_args!("{name:?} does not send the packets of {shown:?}"))
+        // Of each of the flow's ways that lead over the station.
+        let radios: Vec<usize> = found.ways().flatten().filter_map(sends).collect();
+        let first = radios.first().ok_or_else(|| {
+            error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;
-        let own = &self.made.hops[radio];
-        let Discipline::DeficitRoundRobin { by, .. } = self.queue(own).discipline else {
+        let Discipline::DeficitRoundRobin { by, .. } =
+            self.queue(&self.made.hops[*first]).discipline
+        else {
             let problem = format_args!(
                 "the queue of {name:?} keeps no flows apart; give it discipline = \"drr\", or leave `flow` out"
             );
@@ -176,13 +181,14 @@ impl Changes<'_> {
         };
         let limit = limit.value;
         let mut kept = Kept::default();
+        let link = |hop: &FlowSpec| (hop.from, hop.queue, hop.to);
         for (at, hop) in self.made.hops.iter().enumerate() {
-            let link = (hop.from, hop.queue, hop.to) == (own.from, own.queue, own.to);
-            if at == radio || by == KeptApart::Link && link {
+            let shares = |&radio: &usize| link(&self.made.hops[radio]) == link(hop);
+            if radios.contains(&at) || by == KeptApart::Link && radios.iter().any(shares) {
                 self.check_room(&key, hop, limit, &mut kept)?;
             }
         }
-        Ok(vec![Change::FlowLimit { radio, limit }])
+        Ok(radios.into_iter().map(|radio| Change::FlowLimit { radio, limit }).collect())
     }
 
     /// The queue that a hop's packets take.

@@ -3,7 +3,7 @@
 use super::air::{Air, Told, Wish};
 use super::calls::Call;
 use super::error::{Result, error, wrong};
-use super::file::{FlowTable, SourceName};
+use super::file::{ChangeTable, FlowTable, SourceName};
 use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
@@ -14,7 +14,7 @@ use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
 use crate::wlan;
 use airqueue_core::{Ecn, Time};
-use airqueue_transport::tcp::Pacing;
+use airqueue_transport::tcp::{Pacing, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -39,14 +39,38 @@ pub(super) struct Made {
     pub(super) flows: Vec<FlowSpec>,
     pub(super) hops: Vec<wlan::FlowSpec>,
     pub(super) calls: Vec<(usize, Call)>,
+    /// What each flow was made from.
+    pub(super) origins: Vec<Origin>,
+}
+
+/// What a flow was made from.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    /// The place of its table.
+    pub(super) table: usize,
+    pub(super) told: Told,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+impl Made {
+    /// The place of the flow that a key `flow` names.
+    pub(super) fn find(&self, key: &str, name: &str) -> Result<usize> {
+        self.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            error(format_args!("{key}.flow"), format_args!("there is no flow {shown:?}"))
+        })
+    }
 }
 
 /// A flow, while its hops are made.
 pub(super) struct Draft<'a> {
     pub(super) key: &'a str,
     pub(super) table: &'a FlowTable,
-    told: Told,
-    name: String,
+    /// The names of the stations that pass it on, if they are given.
+    pub(super) via: Option<&'a [String]>,
+    pub(super) told: Told,
+    pub(super) name: String,
     pub(super) from: usize,
     pub(super) to: usize,
 }
@@ -92,7 +116,7 @@ impl<'a> Flows<'a> {
             let key = format!("flows[{at}]");
             let (first, first_hop) = (made.flows.len(), made.hops.len());
             check_name(&key, table)?;
-            self.add(&key, table, &mut made)?;
+            self.add(at, &key, table, &mut made)?;
             for flow in &made.flows[first..] {
                 if !names.insert(flow.name.clone()) {
                     let problem = format_args!("a flow before it is called {:?} too", flow.name);
@@ -107,7 +131,7 @@ impl<'a> Flows<'a> {
         Ok(made)
     }
 
-    fn add(&self, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
+    fn add(&self, place: usize, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
         let pairs = self.pairs(key, table)?;
         let count = pairs.len();
         if count > MOST_FLOWS - made.flows.len() {
@@ -125,14 +149,24 @@ impl<'a> Flows<'a> {
         );
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
-            let draft = Draft { key, table, told, name, from, to };
+            let via = table.via.as_deref();
+            let draft = Draft { key, table, via, told, name, from, to };
+            made.origins.push(Origin { table: place, told, from, to });
             let (route, traffic) = match table.source {
                 SourceName::Tcp | SourceName::Web => self.tcp(&draft, made)?,
                 _ => self.datagrams(&draft, (at, count), made)?,
             };
             let (from, to) = (self.nodes.node(from), self.nodes.node(to));
-            let spread = spread(key, table)?;
-            made.flows.push(FlowSpec { name: draft.name, from, to, route, traffic, spread });
+            let (spread, others) = (spread(key, table)?, Vec::new());
+            made.flows.push(FlowSpec {
+                name: draft.name,
+                from,
+                to,
+                route,
+                others,
+                traffic,
+                spread,
+            });
         }
         Ok(())
     }
@@ -161,51 +195,87 @@ impl<'a> Flows<'a> {
             );
             return wrong(format_args!("{key}.source"), problem);
         }
-        let route = self.route(draft, &way, Carries { source, ecn, role: Role::Own }, made)?;
-        check_source(key, source)?;
-        let traffic = match (external, over_air) {
-            (true, _) => Traffic::External { ecn },
-            (false, true) => Traffic::Radio,
-            (false, false) => Traffic::Source { source, ecn },
+        // The radio's own sources keep to their first hop.
+        let (route, traffic) = if over_air && !external && !self.changes_way(&draft.name) {
+            let carries = Carries { source, ecn, role: Role::Own };
+            (self.route(draft, &way, carries, made)?, Traffic::Radio)
+        } else {
+            let route = self.one_way(draft, &way, made)?;
+            let own = Traffic::Source { source, ecn };
+            (route, if external { Traffic::External { ecn } } else { own })
         };
+        check_source(key, source)?;
         Ok((route, traffic))
+    }
+
+    /// Whether a flow takes another way some time.
+    fn changes_way(&self, name: &str) -> bool {
+        let of =
+            |change: &ChangeTable| change.via.is_some() && change.flow.as_deref() == Some(name);
+        self.air.file.changes.iter().any(|change| of(change))
+    }
+
+    /// The hops of packets that are brought to the first of them, and that nothing answers.
+    pub(super) fn one_way(
+        &self,
+        draft: &Draft<'_>,
+        way: &[Part],
+        made: &mut Made,
+    ) -> Result<Vec<Hop>> {
+        let &Draft { key, table, .. } = draft;
+        let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
+        let source = from_outside(source(key, table)?.size_bytes);
+        self.route(draft, way, Carries { source, ecn, role: Role::Own }, made)
     }
 
     /// A flow that TCP governs: there and back.
     fn tcp(&self, draft: &Draft<'_>, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
         let &Draft { key, table, .. } = draft;
         let mut tcp = tcp_flow(key, table, self.air.file)?;
-        let bare = tcp.tcp.most_bare_bytes();
-        let data = bare.max(tcp.tcp.mss_bytes + tcp.tcp.data_header_bytes());
         let there = self.way(draft)?;
-        check_air_keys(self, draft, &there)?;
-        check_pace(self, draft, &there, &tcp.tcp)?;
-        let carries =
-            |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
-        let route = self.route(draft, &there, carries(data, Role::Data), made)?;
+        let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, made)?;
+        tcp.back = back;
         if let Some(spread) = adaptive_pacing(&layers(key, table, self.air.file)) {
             let spec = tcp_ap(key, &route, &made.hops, self.air.phy, spread)?;
             tcp.tcp.sender.pacing = Pacing::TcpAp(spec);
         }
+        Ok((route, Traffic::Tcp(Box::new(tcp))))
+    }
+
+    /// The hops of TCP's data and of its acknowledgements.
+    pub(super) fn there_and_back(
+        &self,
+        draft: &Draft<'_>,
+        there: &[Part],
+        tcp: &TcpSpec,
+        made: &mut Made,
+    ) -> Result<(Vec<Hop>, Vec<Hop>)> {
+        check_air_keys(self, draft, there)?;
+        check_pace(self, draft, there, tcp)?;
+        let bare = tcp.most_bare_bytes();
+        let data = bare.max(tcp.mss_bytes + tcp.data_header_bytes());
+        let carries =
+            |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
+        let route = self.route(draft, there, carries(data, Role::Data), made)?;
         let acks = Draft {
             name: format!("{} acks", draft.name),
             from: draft.to,
             to: draft.from,
             ..*draft
         };
-        tcp.back = self.route(&acks, &back(&there), carries(bare, Role::Acknowledgements), made)?;
-        Ok((route, Traffic::Tcp(Box::new(tcp))))
+        let carries = carries(bare, Role::Acknowledgements);
+        Ok((route, self.route(&acks, &back(there), carries, made)?))
     }
 
     /// The way of a flow.
-    fn way(&self, draft: &Draft<'_>) -> Result<Vec<Part>> {
-        let &Draft { key, table, from, to, .. } = draft;
+    pub(super) fn way(&self, draft: &Draft<'_>) -> Result<Vec<Part>> {
+        let &Draft { key, from, to, .. } = draft;
         if from == to {
             let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
             return wrong(format_args!("{key}.to"), problem);
         }
         let ends = (self.nodes.station(from), self.nodes.station(to));
-        let via = match (&table.via, &self.routes) {
+        let via = match (draft.via, &self.routes) {
             (Some(names), _) => self.named(key, names, ends)?,
             (None, Some(routes)) if ends.0 != ends.1 => {
                 routes.borrow_mut().between(key, draft.told, ends.0, ends.1)?
@@ -284,7 +354,7 @@ impl<'a> Flows<'a> {
                     format_args!("with it all flows have more than {MOST_HOPS} hops over the air");
                 return wrong(key, problem);
             }
-            made.hops.push(self.air.hop(key, table, told, wish)?);
+            made.hops.push(self.air.hop(key, draft.via.is_some(), told, wish)?);
             route.push(Hop::Radio(made.hops.len() - 1));
         }
         Ok(route)

@@ -7,6 +7,7 @@ mod air;
 mod buffers;
 mod calls;
 mod changes;
+mod detours;
 mod error;
 mod figures;
 mod file;
@@ -112,14 +113,15 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
-        let (Made { flows, hops, calls }, changes) = {
+        let (Made { flows, hops, calls, .. }, changes) = {
             let (stations, phy, medium) = (&stations, &network.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
             let air = &Air { file, stations, phy, rate, medium, links, controls };
             let flows = Flows::new(air, &nodes, Routes::new(air)?);
-            let made = flows.all()?;
-            let changes = Changes { flows: &flows, made: &made, lasts }.all()?;
+            let mut made = flows.all()?;
+            let ways = flows.detours(&mut made)?;
+            let changes = Changes { flows: &flows, made: &made, ways: &ways, lasts }.all()?;
             (made, changes)
         };
         if buffers.is_some() && !flows.iter().any(FlowSpec::is_tcp_on_air) {

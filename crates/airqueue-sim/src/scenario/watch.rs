@@ -8,7 +8,7 @@ use airqueue_core::{Limit, Span};
 use airqueue_wifi::medium::{Signal, StationId};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
-use std::iter::repeat;
+use std::iter::{once, repeat};
 
 /// Where to look and what to set. Of any replication of its scenario.
 #[derive(Clone, Debug)]
@@ -27,19 +27,26 @@ pub struct Watch {
     usual: Vec<Limit>,
 }
 
-/// A flow's way over the air.
+/// A flow over the air.
 #[derive(Clone, Debug)]
 struct Watched {
     /// Its place among all flows.
     place: usize,
     name: String,
+    packet_bytes: u32,
+    /// All its ways.
+    ways: Vec<Way>,
+}
+
+/// A way over the air.
+#[derive(Clone, Debug)]
+struct Way {
     /// Stations from the first to the last.
     route: Vec<u32>,
     /// The radio's flows of each hop: there, and back if something comes back.
     hops: Vec<(usize, Option<usize>)>,
     /// What a packet takes elsewhere, there and back.
     elsewhere: Span,
-    packet_bytes: u32,
 }
 
 /// What stays as it is.
@@ -55,25 +62,26 @@ struct Map<'a> {
 #[derive(Serialize)]
 struct MapFlow<'a> {
     name: &'a str,
-    route: Vec<&'a str>,
-    elsewhere_s: f64,
     packet_bytes: u32,
 }
 
 /// What is seen at a moment; sums are from time zero on.
 #[derive(Serialize)]
-struct Look {
+struct Look<'a> {
     now_s: f64,
     /// Of each station.
     busy_s: Vec<f64>,
     /// Of each flow over the air.
-    flows: Vec<FlowLook>,
+    flows: Vec<FlowLook<'a>>,
 }
 
 #[derive(Serialize)]
-struct FlowLook {
+struct FlowLook<'a> {
     delivered_bytes: u64,
     under_way_packets: u64,
+    /// Those that it passes now.
+    route: Vec<&'a str>,
+    elsewhere_s: f64,
     hops: Vec<HopLook>,
 }
 
@@ -132,10 +140,18 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
 /// A flow, if it goes over the air.
 fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
     let flow = &spec.flows[at];
+    let packet_bytes = spec.first_over_air(at)?.source.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
         _ => &[],
     };
+    let others = flow.others.iter().map(|way| (&*way.route, &*way.back));
+    let ways = once((&*flow.route, back)).chain(others);
+    let ways = ways.map(|(route, back)| way(spec, route, back, packet_bytes)).collect();
+    Some(Watched { place: at, name: flow.name.clone(), packet_bytes, ways })
+}
+
+fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
     let on_air = |hops: &[Hop]| -> Vec<usize> {
         hops.iter()
             .filter_map(|hop| match *hop {
@@ -144,33 +160,37 @@ fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
             })
             .collect()
     };
-    let (there, answers) = (on_air(&flow.route), on_air(back));
-    let first = &spec.wlan.flows[*there.first()?];
+    let (there, answers) = (on_air(route), on_air(back));
+    let first = there.first().map(|&hop| spec.wlan.flows[hop].from.0);
     let stations = there.iter().map(|&hop| spec.wlan.flows[hop].to.0);
-    let route = [first.from.0].into_iter().chain(stations).collect();
-    let packet_bytes = first.source.size_bytes;
+    let stations = first.into_iter().chain(stations).collect();
     let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
     let hops = there.into_iter().zip(answers).collect();
-    let elsewhere = flow.route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
+    let elsewhere = route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
         Hop::Radio(_) => sum,
         Hop::Wire(wire) => {
             let wire = &spec.wires[wire];
             sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
         }
     });
-    Some(Watched { place: at, name: flow.name.clone(), route, hops, elsewhere, packet_bytes })
+    Way { route: stations, hops, elsewhere }
+}
+
+impl Way {
+    /// The radio's flows, there and back, that a station sends on it; `None`: it does not pass it.
+    fn at(&self, station: usize) -> Option<[Option<usize>; 2]> {
+        let place = self.route.iter().position(|&passed| passed as usize == station)?;
+        let there = self.hops.get(place).map(|&(there, _)| there);
+        let back = place.checked_sub(1).and_then(|before| self.hops[before].1);
+        Some([there, back])
+    }
 }
 
 impl Watch {
-    /// Stations, who understands whom, and the ways of flows over the air, as JSON.
+    /// Stations, who understands whom, and the flows over the air, as JSON.
     pub fn map(&self) -> String {
-        let station = |&at: &u32| self.stations[at as usize].as_str();
-        let flows = self.flows.iter().map(|flow| MapFlow {
-            name: &flow.name,
-            route: flow.route.iter().map(station).collect(),
-            elsewhere_s: flow.elsewhere.as_secs_f64(),
-            packet_bytes: flow.packet_bytes,
-        });
+        let flows = self.flows.iter();
+        let flows = flows.map(|flow| MapFlow { name: &flow.name, packet_bytes: flow.packet_bytes });
         let map = Map {
             stations: &self.stations,
             positions_m: &self.positions_m,
@@ -192,7 +212,7 @@ impl Watch {
     }
 
     /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
-    pub fn look(&self, run: &Run) -> String {
+    pub fn look<'a>(&'a self, run: &Run) -> String {
         let wlan = run.network.wlan();
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
@@ -202,10 +222,16 @@ impl Watch {
             data_s: wlan.lone_exchange(there).as_secs_f64(),
             ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
         };
-        let flow = |flow: &Watched| FlowLook {
-            delivered_bytes: run.network.delivered_ever(flow.place).tally.bytes,
-            under_way_packets: under_way[flow.place],
-            hops: flow.hops.iter().map(hop).collect(),
+        let station = |&at: &u32| self.stations[at as usize].as_str();
+        let flow = |flow: &'a Watched| {
+            let way = &flow.ways[run.network.way_of(flow.place)];
+            FlowLook {
+                delivered_bytes: run.network.delivered_ever(flow.place).tally.bytes,
+                under_way_packets: under_way[flow.place],
+                route: way.route.iter().map(station).collect(),
+                elsewhere_s: way.elsewhere.as_secs_f64(),
+                hops: way.hops.iter().map(hop).collect(),
+            }
         };
         let look = Look {
             now_s: now.as_secs_f64(),
@@ -254,12 +280,13 @@ impl Watch {
             error("", format_args!("the flow {flow:?} {problem} at {station:?}"))
         };
         let place = self.by_name.get(flow).ok_or_else(|| nothing("is not on the air"))?;
-        let Watched { route, hops, .. } = &self.flows[*place];
-        let hop = route.iter().position(|&passed| passed as usize == station);
-        let hop = hop.ok_or_else(|| nothing("is not"))?;
-        let there = hops.get(hop).map(|&(there, _)| there);
-        let back = hop.checked_sub(1).and_then(|before| hops[before].1);
-        for radio in [there, back].into_iter().flatten() {
+        let mut passed =
+            self.flows[*place].ways.iter().filter_map(|way| way.at(station)).peekable();
+        if passed.peek().is_none() {
+            return Err(nothing("is not"));
+        }
+        // Also what was sent the way before, and still is there.
+        for radio in passed.flatten().flatten() {
             let limit = given.unwrap_or(self.usual[radio]);
             if !run.network.set_flow_limit(radio, limit) {
                 return Err(nothing("has no queue for itself"));

@@ -69,6 +69,12 @@ impl Jitter {
         Jitter { sum: 0, count: 0, ..self }
     }
 
+    /// Adds the values of other packets, whose delays these do not follow on.
+    fn merge(&mut self, other: &Jitter) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
     /// The mean of J over all packets but the very first, in seconds.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 * 1e-9 / 16.0 / self.count as f64)
@@ -95,6 +101,12 @@ impl DataRates {
     pub(super) fn add(&mut self, rate: DataRate) {
         self.count += 1;
         self.sum_bps += u128::from(rate.as_bps());
+    }
+
+    /// Adds those of others.
+    pub(crate) fn merge(&mut self, other: &DataRates) {
+        self.count += other.count;
+        self.sum_bps += other.sum_bps;
     }
 
     /// Their mean in bits per second, if there is one.
@@ -179,6 +191,19 @@ impl FlowTally {
         self.delay.add(delay);
         self.delays.add(delay);
         self.jitter.add(delay);
+    }
+
+    /// Adds what became of the packets that went another way.
+    pub(crate) fn merge(&mut self, other: &FlowTally) {
+        self.offered.merge(&other.offered);
+        self.dropped.merge(&other.dropped);
+        self.given_up.merge(&other.given_up);
+        self.delivered.merge(&other.delivered);
+        self.marked += other.marked;
+        self.rates.merge(&other.rates);
+        self.delay.merge(&other.delay);
+        self.delays.merge(&other.delays);
+        self.jitter.merge(&other.jitter);
     }
 
     pub(crate) fn clear(&mut self) {

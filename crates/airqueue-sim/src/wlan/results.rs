@@ -30,13 +30,15 @@ pub struct Delivered {
 impl Delivered {
     /// With what has been delivered since.
     pub(crate) fn plus(&self, since: &FlowTally) -> Delivered {
-        Delivered {
-            tally: Tally {
-                packets: self.tally.packets + since.delivered.packets,
-                bytes: self.tally.bytes + since.delivered.bytes,
-            },
-            delay_ns: self.delay_ns + since.delay.sum_ns,
-        }
+        self.with(&Delivered { tally: since.delivered, delay_ns: since.delay.sum_ns })
+    }
+
+    /// With what has been delivered elsewhere.
+    pub(crate) fn with(&self, other: &Delivered) -> Delivered {
+        let mut sum = *self;
+        sum.tally.merge(&other.tally);
+        sum.delay_ns += other.delay_ns;
+        sum
     }
 }
 

@@ -6,8 +6,8 @@ use super::random_networks::{STOP, networks, queue};
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_qdisc::DropFrom;
 use airqueue_sim::network::{
-    Change, FlowSpec, Hop, NetworkSpec, Node, RttKind, TcpFlowSpec, TimedChange, Traffic, WireSpec,
-    Work,
+    Change, FlowSpec, Hop, NetworkSpec, Node, OtherWay, RttKind, TcpFlowSpec, TimedChange, Traffic,
+    WireSpec, Work,
 };
 use airqueue_sim::wlan::{self, Discipline, QueueSpec, WlanSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
@@ -15,8 +15,8 @@ use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// The radio of a random network with more to do: cables, and flows over several hops, TCP's among them. Rates and limits
-/// change while it runs. What makes packets stops at [`STOP`].
+/// The radio of a random network with more to do: cables, and flows over several hops, TCP's among them. Rates, limits and
+/// ways change while it runs. What makes packets stops at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -34,8 +34,7 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
         for (at, flow) in flows.iter().enumerate() {
             add(&mut network, &wlan, at, flow);
         }
-        network.changes =
-            changes.iter().filter_map(|change| fitted(change, &network.wlan)).collect();
+        network.changes = changes.iter().filter_map(|change| fitted(change, &network)).collect();
         network
     })
 }
@@ -51,13 +50,19 @@ struct Draft {
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..4, any::<[Index; 2]>(), limit)
+    (0..STOP.as_nanos(), 0usize..6, any::<[Index; 2]>(), limit)
         .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
 }
 
 /// It, if there is something for it to change.
-fn fitted(draft: &Draft, wlan: &WlanSpec) -> Option<TimedChange> {
+fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let Draft { at, what, place: [first, second], limit } = *draft;
+    let wlan = &network.wlan;
+    if what > 3 {
+        let flow = first.index(network.flows.len());
+        let way = second.index(1 + network.flows[flow].others.len());
+        return Some(TimedChange { at, change: Change::Way { flow, way } });
+    }
     let station = first.index(wlan.stations.len());
     let of_station = Change::Limit {
         station,
@@ -134,6 +139,8 @@ struct Flow {
     source: SourceSpec,
     tcp: Option<TcpFlowSpec>,
     spread: Span,
+    /// Another way, there and back.
+    other: Option<[Vec<(bool, Index)>; 2]>,
 }
 
 fn flow() -> impl Strategy<Value = Flow> {
@@ -145,11 +152,13 @@ fn flow() -> impl Strategy<Value = Flow> {
     ];
     let size = select(vec![40u32, 250, 1000]);
     let spread = select(vec![0, 40]).prop_map(Span::from_millis);
-    (hops(), hops(), arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
-        |(there, back, arrivals, size_bytes, start_ms, tcp, spread)| {
+    let other = prop::option::of([hops(), hops()]);
+    let ways = (hops(), hops(), other);
+    (ways, arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
+        |((there, back, other), arrivals, size_bytes, start_ms, tcp, spread)| {
             let start = Time::ZERO + Span::from_millis(start_ms);
             let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
-            Flow { there, back, source, tcp, spread }
+            Flow { there, back, source, tcp, spread, other }
         },
     )
 }
@@ -216,6 +225,11 @@ fn add(network: &mut NetworkSpec, radio: &WlanSpec, at: usize, flow: &Flow) {
         way.iter().map(hop).collect()
     };
     let mut route = hops(&flow.there);
+    let mut others = Vec::new();
+    if let Some([there, back]) = &flow.other {
+        let back = flow.tcp.as_ref().map_or_else(Vec::new, |_| hops(back));
+        others.push(OtherWay { route: hops(there), back });
+    }
     let ecn = if flow.source.size_bytes == 250 { Ecn::Ect } else { Ecn::NotEct };
     let traffic = match &flow.tcp {
         Some(tcp) => {
@@ -224,14 +238,14 @@ fn add(network: &mut NetworkSpec, radio: &WlanSpec, at: usize, flow: &Flow) {
         }
         None if flow.source.arrivals == Arrivals::External => Traffic::External { ecn },
         None => match route[0] {
-            Hop::Wire(_) => Traffic::Source { source: flow.source, ecn },
-            Hop::Radio(first) => {
+            Hop::Radio(first) if flow.other.is_none() => {
                 network.wlan.flows[first].source = flow.source;
                 Traffic::Radio
             }
+            _ => Traffic::Source { source: flow.source, ecn },
         },
     };
     let (from, to) = (Node::Host(0), Node::Host(1));
     let (name, spread) = (format!("way {at}"), flow.spread);
-    network.flows.push(FlowSpec { name, from, to, route, traffic, spread });
+    network.flows.push(FlowSpec { name, from, to, route, others, traffic, spread });
 }

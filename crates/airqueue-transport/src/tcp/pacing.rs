@@ -71,6 +71,13 @@ impl Pacer {
         }
     }
 
+    /// The path has changed, for adaptive pacing.
+    pub(super) fn set_path(&mut self, path: TcpApSpec, mss_bytes: u32) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.set_path(path, mss_bytes);
+        }
+    }
+
     /// Whether a segment that is ready has to wait.
     pub(super) fn holds(&mut self, now: Time) -> bool {
         self.waiting = now < self.free;

@@ -8,6 +8,7 @@ use super::round_trips::RoundTrips;
 use super::rto::Rto;
 use super::segment::Segment;
 use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
+use super::tcp_ap::TcpApSpec;
 use airqueue_core::{DataRate, Ecn, Span, Time};
 
 /// Cuts what an application writes into segments, and sends them until they are acknowledged.
@@ -116,6 +117,15 @@ impl Sender {
             answered: 0,
             tell_reduced: false,
             tallies: SenderTallies::default(),
+        }
+    }
+
+    /// The path has changed: with [`Pacing::TcpAp`] segments are paced for so many hops, the slowest of which sends at
+    /// `rate`. What was measured on the old path fades with new samples.
+    pub fn set_path(&mut self, hops: u32, rate: DataRate) {
+        if let Pacing::TcpAp(path) = &mut self.spec.sender.pacing {
+            *path = TcpApSpec { hops, rate, ..*path };
+            self.pacer.set_path(*path, self.spec.mss_bytes);
         }
     }
 

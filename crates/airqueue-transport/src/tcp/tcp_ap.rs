@@ -43,6 +43,13 @@ impl TcpApSpec {
     pub(super) fn check(&self) -> Result<(), SpecError> {
         if self.hops == 0 { Err(SpecError::NoHops) } else { Ok(()) }
     }
+
+    /// Seconds that a segment takes on a link, and a segment and its acknowledgement.
+    fn times(&self, mss_bytes: u32) -> (f64, f64) {
+        let on_link = |bytes: u32| f64::from(bytes) * 8.0 / self.rate.as_bps() as f64;
+        let data = on_link(mss_bytes + self.overhead_bytes);
+        (data, data + on_link(self.overhead_bytes))
+    }
 }
 
 /// Adaptive pacing at work; times in seconds.
@@ -60,11 +67,15 @@ pub(super) struct TcpAp {
 
 impl TcpAp {
     pub(super) fn new(spec: TcpApSpec, mss_bytes: u32) -> TcpAp {
-        let on_link = |bytes: u32| f64::from(bytes) * 8.0 / spec.rate.as_bps() as f64;
-        let data = on_link(mss_bytes + spec.overhead_bytes);
-        let both = data + on_link(spec.overhead_bytes);
+        let (data, both) = spec.times(mss_bytes);
         let samples = [0.0; SAMPLES];
         TcpAp { spec, data, both, queueing: 0.0, delay: None, samples, count: 0 }
+    }
+
+    /// The path has changed. What was measured on the old one fades with new samples.
+    pub(super) fn set_path(&mut self, spec: TcpApSpec, mss_bytes: u32) {
+        self.spec = spec;
+        (self.data, self.both) = spec.times(mss_bytes);
     }
 
     /// A round trip took `rtt`.

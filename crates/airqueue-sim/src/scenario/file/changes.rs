@@ -4,7 +4,7 @@ use crate::scenario::quantity::{Duration, FrameRate, Quantity, QueueLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A change at a given time: of the rate of a link, or of the limit of queues.
+/// A change at a given time: of the rate of a link, of the limit of queues, or of the way of a flow.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ChangeTable {
@@ -20,5 +20,9 @@ pub(in crate::scenario) struct ChangeTable {
     /// To what the limit changes. Packets that wait stay, also beyond it.
     pub(in crate::scenario) queue_limit: Option<Quantity<QueueLimit>>,
     /// With `station`: only the queue of this flow changes, where drr keeps flows or links apart. Of TCP it is that of the data.
+    /// With `via`: the flow takes another way.
     pub(in crate::scenario) flow: Option<String>,
+    /// The stations that pass on what the flow sends from now on, in their order; acknowledgements go back the same way. None of
+    /// them: straight to the other end.
+    pub(in crate::scenario) via: Option<Vec<String>>,
 }
