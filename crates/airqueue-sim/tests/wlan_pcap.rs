@@ -1,6 +1,7 @@
 //! Captures, read back by a reader that knows the formats and nothing of the writer.
 
 mod cells;
+mod pcap_records;
 
 use airqueue_core::Seed;
 use airqueue_sim::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
@@ -12,66 +13,16 @@ use airqueue_wifi::phy::{
     Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
     Width, erp, he,
 };
+use pcap_records::{Record, internet_sum, le16, le32, records};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 const RADIOTAP: usize = 22;
 
-fn le16(bytes: &[u8]) -> u16 {
-    u16::from_le_bytes([bytes[0], bytes[1]])
-}
-
-fn le32(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes(bytes[..4].try_into().unwrap())
-}
-
-/// A record, from radiotap header to FCS.
-struct Record {
-    time_ns: i64,
-    length: usize,
-    bytes: Vec<u8>,
-}
-
-impl Record {
-    fn frame(&self) -> &[u8] {
-        &self.bytes[usize::from(le16(&self.bytes[2..]))..]
-    }
-
-    fn is_marked_bad(&self) -> bool {
-        self.bytes[16] & 0x40 != 0
-    }
-}
-
-fn records(file: &[u8], snap: u32) -> Vec<Record> {
-    let words: Vec<u32> = file[..24].chunks(4).map(le32).collect();
-    assert_eq!(words, [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, snap, 127]);
-    let mut rest = &file[24..];
-    let mut records = Vec::new();
-    while !rest.is_empty() {
-        let [seconds, nanos, kept, length] = [0, 4, 8, 12].map(|at| le32(&rest[at..]));
-        let (bytes, after) = rest[16..].split_at(kept as usize);
-        rest = after;
-        assert!(nanos < 1_000_000_000 && kept == length.min(snap));
-        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(nanos);
-        records.push(Record { time_ns, length: length as usize, bytes: bytes.to_vec() });
-    }
-    records
-}
-
 /// CRC-32 bit by bit (IEEE 802.11-2016, 9.2.4.8).
 fn crc(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
-}
-
-/// The Internet's checksum over words, folded.
-fn internet_sum(bytes: &[u8]) -> u32 {
-    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| low.into());
-    let mut sum: u32 = bytes.chunks(2).map(word).sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum
 }
 
 /// 802.11g with EDCA: QoS data, RTS, CTS to oneself at 11 Mb/s, collisions and noise.

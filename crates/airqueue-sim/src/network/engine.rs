@@ -12,6 +12,7 @@ use crate::line::Line;
 use crate::outcome::Outcome;
 use crate::run_loop::Simulation;
 use crate::wlan::Wlan;
+use crate::wlan::tap::SegmentSent;
 use airqueue_core::{Dropped, Ecn, Packet, Payload, Seed, Span, Time};
 use airqueue_transport::traffic::Source;
 
@@ -256,14 +257,13 @@ impl Network {
     /// A new packet sets out on a leg, and says of congestion what all of the leg say.
     fn set_out(&mut self, leg: u32, size: u32, payload: Payload, now: Time) {
         let ecn = self.legs.all[leg as usize].ecn;
-        self.set_out_with(leg, size, (payload, ecn), now);
+        let packet = Packet { payload, ecn, ..self.new_packet(leg, size, now) };
+        self.enter(packet, now);
     }
 
-    fn set_out_with(&mut self, leg: u32, size: u32, (payload, ecn): (Payload, Ecn), now: Time) {
-        let first = self.legs.all[leg as usize].first;
+    fn new_packet(&mut self, leg: u32, size: u32, now: Time) -> Packet {
         self.next_packet += 1;
-        let packet = Packet::new(self.next_packet, first, size, now);
-        self.enter(Packet { payload, ecn, ..packet }, now);
+        Packet::new(self.next_packet, self.legs.all[leg as usize].first, size, now)
     }
 
     /// A packet enters the step that it names as its flow.
@@ -406,9 +406,12 @@ impl Network {
 
     fn send(&mut self, number: u32, way: Way, stored: Stored, now: Time) {
         let leg = self.ways[number as usize][usize::from(way == Way::Back)];
-        let (size, ecn) = (stored.segment.size_bytes(), stored.segment.ecn);
+        let Stored { segment, connection } = stored;
         let payload = self.store.put(stored);
-        self.set_out_with(leg, size, (payload, ecn), now);
+        let packet = self.new_packet(leg, segment.size_bytes(), now);
+        let packet = Packet { payload, ecn: segment.ecn, ..packet };
+        self.radio.model.tell_segment(|| SegmentSent { packet, connection, segment });
+        self.enter(packet, now);
     }
 
     /// What the receiver of a connection tells the queue before it.

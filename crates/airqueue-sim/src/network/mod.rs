@@ -12,6 +12,7 @@
 //! so at each hop. A packet that leaves a step enters the next one in the same instant, and at the end of a
 //! leg what it carries is handed over: to an end of a TCP connection, or to whoever offers packets from outside.
 
+mod capture;
 mod changes;
 mod connection;
 mod engine;

@@ -21,7 +21,7 @@ pub struct NamedSeries<'a> {
 
 impl Scenario {
     /// A capture for a replication that has not begun ([`Run::plug`]): of every frame on the air, or at a
-    /// station; see [`Pcap::new`].
+    /// station; see [`crate::network::NetworkSpec::pcap`].
     pub fn pcap<W: Write>(
         &self,
         station: Option<&str>,
@@ -36,7 +36,7 @@ impl Scenario {
                 View::Station(StationId(id.ok_or_else(nobody)? as u32))
             }
         };
-        Pcap::new(self.radio(), view, snap_bytes, out)
+        self.spec.pcap(view, snap_bytes, out)
     }
 }
 

@@ -12,7 +12,7 @@ use super::rates::{Control, Controls};
 use super::record::StationTally;
 use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
-use super::tap::{Socket, Tap};
+use super::tap::{SegmentSent, Socket, Tap};
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
@@ -197,6 +197,12 @@ impl Wlan {
     /// Takes the tap out again, if there is one of this type.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
         self.tap.unplug()
+    }
+
+    /// Tells the tap, if there is one, of a segment that sets out somewhere in the network around the radio.
+    #[inline]
+    pub fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
+        self.tap.tell_segment(sent);
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Watching a network: whoever wants to be told of every frame.
 
 use airqueue_core::{Packet, Time};
+use airqueue_transport::tcp::Segment;
 use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{Outcome, StationId};
 use std::any::Any;
@@ -65,10 +66,24 @@ impl Aired {
     }
 }
 
+/// A segment of TCP that sets out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSent {
+    /// Its packet, whose flow and id are others on each hop. All else stays, but for what queues make of ECN.
+    pub packet: Packet,
+    /// Which of the connections of its flow it belongs to.
+    pub connection: u32,
+    /// The segment.
+    pub segment: Segment,
+}
+
 /// Who is told of every frame, in the order in which they end. A network without one does nothing of this.
 pub trait Tap: Any + Debug + Send + Sync {
     /// A frame has ended. Stations have not acted on it yet.
     fn on_frame(&mut self, aired: &Aired);
+
+    /// A segment sets out. Until its packet has arrived or is lost, no other segment's has the same payload.
+    fn on_segment(&mut self, _sent: &SegmentSent) {}
 }
 
 /// Keeps all frames in memory.
@@ -110,6 +125,14 @@ impl Socket {
 
     pub(super) fn hear(&mut self, heard: Heard) {
         self.heard.push(heard);
+    }
+
+    /// A segment sets out; who asks costs nothing where nobody listens.
+    #[inline]
+    pub(super) fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
+        if let Some(tap) = &mut self.tap {
+            tap.on_segment(&sent());
+        }
     }
 
     /// The frame has ended everywhere.

@@ -1,6 +1,5 @@
-//! The bytes of frames (IEEE 802.11-2016, 9.2 and 9.3), and of the packets in them.
+//! The bytes of frames (IEEE 802.11-2016, 9.2 and 9.3).
 
-use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{
@@ -33,22 +32,12 @@ const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
 /// RFC 1042, with the type of IPv4.
 const LLC_SNAP: [u8; LLC_SNAP_BYTES as usize] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
-const IPV4_BYTES: u32 = 20;
-const UDP_BYTES: u32 = 8;
-const UDP: u8 = 17;
-/// "Use for experimentation" (RFC 3692): packets too small for UDP.
-const EXPERIMENT: u8 = 253;
-const TIME_TO_LIVE: u8 = 64;
-/// Where dynamic ports begin (RFC 6335), and how many there are.
-const FIRST_PORT: u16 = 49_152;
-const PORTS: u32 = 16_384;
-
 /// What a data frame has in front of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     header_bytes: u32,
     /// Otherwise no packet can be told from the frame, and its body is zero.
-    llc_snap: bool,
+    pub(super) llc_snap: bool,
 }
 
 impl Layout {
@@ -87,8 +76,8 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Appends the frame as far as it is not zero.
-    pub(super) fn write(&self, frame: &Frame, packet: &Packet, out: &mut Vec<u8>) {
+    /// Appends what the frame has in front of its packet.
+    pub(super) fn write(&self, frame: &Frame, out: &mut Vec<u8>) {
         let (qos, four) = (self.layout.is_qos(), self.layout.has_four_addresses());
         let (to, from) = (address(frame.to), address(frame.from));
         let flags = if four { FOUR_ADDRESSES } else { 0 } | if self.retry { RETRY } else { 0 };
@@ -105,7 +94,6 @@ impl Data {
         }
         if self.layout.llc_snap {
             out.extend(LLC_SNAP);
-            ipv4(frame, packet, self.priority, out);
         }
     }
 }
@@ -170,54 +158,6 @@ fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
 fn address(station: StationId) -> [u8; 6] {
     let [a, b, c, d] = station.0.to_be_bytes();
     [0x02, 0, a, b, c, d]
-}
-
-/// A station's address in 10.0.0.0/8; the first has 10.0.0.1.
-fn host(station: StationId) -> [u8; 4] {
-    let [_, b, c, d] = (station.0 + 1).to_be_bytes();
-    [10, b, c, d]
-}
-
-/// The headers of a packet. The class selector (RFC 2474) is the priority; the port names the flow.
-fn ipv4(frame: &Frame, packet: &Packet, priority: u8, out: &mut Vec<u8>) {
-    let has_udp = packet.size >= IPV4_BYTES + UDP_BYTES;
-    let protocol = if has_udp { UDP } else { EXPERIMENT };
-    let begins = out.len();
-    out.extend([0x45, priority << 5]);
-    out.extend((packet.size as u16).to_be_bytes());
-    out.extend((packet.id as u16).to_be_bytes());
-    out.extend([0, 0, TIME_TO_LIVE, protocol, 0, 0]);
-    out.extend(host(frame.from));
-    out.extend(host(frame.to));
-    let checksum = !sum(&out[begins..]);
-    out[begins + 10..begins + 12].copy_from_slice(&checksum.to_be_bytes());
-    if has_udp {
-        udp(packet, begins, out);
-    }
-}
-
-/// The UDP header behind the IPv4 header that begins at `begins`; its payload is zero.
-fn udp(packet: &Packet, begins: usize, out: &mut Vec<u8>) {
-    let length = ((packet.size - IPV4_BYTES) as u16).to_be_bytes();
-    let port = (FIRST_PORT + (packet.flow % PORTS) as u16).to_be_bytes();
-    let header = [port, port, length, [0, 0]].concat();
-    // Over a pseudo header too: addresses, protocol, length (RFC 768).
-    let addresses = &out[begins + 12..begins + 20];
-    let covered = [addresses, &[0, UDP], &length, &header].concat();
-    let checksum = match !sum(&covered) {
-        0 => u16::MAX,
-        checksum => checksum,
-    };
-    out.extend(&header[..6]);
-    out.extend(checksum.to_be_bytes());
-}
-
-/// The Internet's sum of an even number of bytes (RFC 1071).
-fn sum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-    let sum: u32 = words.sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    ((folded & 0xffff) + (folded >> 16)) as u16
 }
 
 /// The frame check sequence (9.2.4.8): that of Ethernet, the lowest byte first.

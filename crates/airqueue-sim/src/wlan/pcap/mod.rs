@@ -9,10 +9,15 @@
 //! order of their times. TSFT is that of the first bit of the PSDU, in whole microseconds.
 
 mod bytes;
+mod packet;
 mod radiotap;
+mod tcp;
+
+pub use packet::{Origin, TcpLeg};
 
 use super::spec::WlanSpec;
-use super::tap::{Aired, Carried, Tap};
+use super::tap::{Aired, Carried, SegmentSent, Tap};
+use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::BLOCK_ACK_256_BYTES;
@@ -40,8 +45,9 @@ const LONGEST_WINDOW: usize = 256;
 
 /// The fewest bytes that records can be cut to: control frames are always whole.
 pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + BLOCK_ACK_256_BYTES;
-/// Enough for all headers of a packet.
-pub const HEADERS_SNAP_BYTES: u32 = 128;
+/// Enough for all headers of a packet: radiotap of an A-MPDU with VHT or HE, QoS with four addresses, LLC/SNAP, IPv4, TCP
+/// with all the options that there can be.
+pub const HEADERS_SNAP_BYTES: u32 = 44 + 32 + 8 + 20 + 60;
 /// Cuts no record.
 pub const WHOLE_FRAMES: u32 = 65_535;
 
@@ -73,11 +79,13 @@ pub enum PcapError {
 }
 
 /// A packet as the air has seen it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     id: u64,
     sequence: u16,
     received: bool,
+    /// Kept for retries: when their acknowledgement was lost, the segment is no longer under way.
+    tcp: Option<Box<tcp::Header>>,
 }
 
 /// What the air has seen of a station's queue and one receiver.
@@ -100,6 +108,10 @@ pub struct Pcap<W> {
     rates: Vec<RateFields>,
     /// How the data frames of each flow are made up.
     layouts: Vec<Layout>,
+    /// Whose packets each of them carries.
+    origins: Vec<Origin>,
+    /// What was last sent by the handle that packets carry.
+    segments: Vec<Option<SegmentSent>>,
     /// The priority of each station's queues.
     priorities: Vec<Vec<u8>>,
     /// By station, queue and receiver.
@@ -152,6 +164,8 @@ impl<W: Write> Pcap<W> {
             rates,
             phy: spec.network.phy.clone(),
             layouts,
+            origins: (0..).zip(&spec.flows).map(|(at, flow)| Origin::of_hop(at, flow)).collect(),
+            segments: Vec::new(),
             priorities: spec.stations.iter().map(|s| priorities(s.queues.len())).collect(),
             streams: HashMap::new(),
             ampdus: 0,
@@ -159,6 +173,15 @@ impl<W: Write> Pcap<W> {
             record: Vec::new(),
             failure: None,
         })
+    }
+
+    /// One of the radio's flows, by its place, is a hop of another flow, whose ends are these.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn set_origin(&mut self, flow: usize, origin: Origin) {
+        self.origins[flow] = origin;
     }
 
     /// What it has written to, or why it stopped.
@@ -183,16 +206,19 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    /// The header of a packet in a data frame; it counts packets, whether they are captured or not.
-    fn data(&mut self, frame: &Frame, carried: &Carried) -> Data {
+    /// The header of a packet in a data frame, and of the segment in that; it counts packets, whether they are captured
+    /// or not.
+    fn data(&mut self, frame: &Frame, carried: &Carried) -> (Data, Option<tcp::Header>) {
         let layout = self.layouts[carried.packet.flow as usize];
         let priority = self.priorities[frame.from.index()][usize::from(frame.queue)];
         let stream = self.streams.entry((frame.from, frame.queue, frame.to)).or_default();
         let id = carried.packet.id;
         if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
             known.received |= carried.decoded;
-            return Data { layout, priority, sequence: known.sequence, retry: true };
+            let data = Data { layout, priority, sequence: known.sequence, retry: true };
+            return (data, known.tcp.as_deref().copied());
         }
+        let tcp = tcp_header(&self.origins, &self.segments, &carried.packet);
         let numbers = layout.is_qos().then_some((frame.to, priority));
         let next = self.sequences.entry((frame.from, numbers)).or_default();
         let sequence = *next;
@@ -200,8 +226,9 @@ impl<W: Write> Pcap<W> {
         if stream.last.len() == LONGEST_WINDOW {
             stream.last.pop_front();
         }
-        stream.last.push_back(Known { id, sequence, received: carried.decoded });
-        Data { layout, priority, sequence, retry: false }
+        let received = carried.decoded;
+        stream.last.push_back(Known { id, sequence, received, tcp: tcp.map(Box::new) });
+        (Data { layout, priority, sequence, retry: false }, tcp)
     }
 
     /// What a block ack, or a request for one, says of the data of a station's queue.
@@ -227,7 +254,7 @@ impl<W: Write> Pcap<W> {
         let several = aired.carried.len() > 1;
         self.ampdus = self.ampdus.wrapping_add(several.into());
         for (place, carried) in aired.carried.iter().enumerate() {
-            let data = self.data(frame, carried);
+            let (data, tcp) = self.data(frame, carried);
             if place == 0
                 && let Some(stream) = self.streams.get_mut(&(frame.from, frame.queue, frame.to))
             {
@@ -236,7 +263,13 @@ impl<W: Write> Pcap<W> {
             let Some(good) = self.sees(aired, Some(carried)) else { continue };
             let last = place + 1 == aired.carried.len();
             let within = several.then_some(InAmpdu { reference: self.ampdus, last });
-            let body = |record: &mut Vec<u8>| data.write(frame, &carried.packet, record);
+            let origin = self.origins[carried.packet.flow as usize];
+            let body = |record: &mut Vec<u8>| {
+                data.write(frame, record);
+                if data.layout.llc_snap {
+                    origin.write(&carried.packet, data.priority, tcp.as_ref(), record);
+                }
+            };
             self.write(aired, carried.mpdu_bytes, within, good, body)?;
         }
         Ok(())
@@ -301,6 +334,28 @@ impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
             if aired.carried.is_empty() { self.on_control(aired) } else { self.on_data(aired) };
         self.failure = written.err();
     }
+
+    fn on_segment(&mut self, sent: &SegmentSent) {
+        let place = sent.packet.payload.0 as usize;
+        if place >= self.segments.len() {
+            self.segments.resize(place + 1, None);
+        }
+        self.segments[place] = Some(*sent);
+    }
+}
+
+/// The header of the segment in a packet that is on the air for the first time, and so has not arrived: its handle is still
+/// its own. That of a packet whose segment was sent before the capture began may be another's by now.
+fn tcp_header(
+    origins: &[Origin],
+    segments: &[Option<SegmentSent>],
+    packet: &Packet,
+) -> Option<tcp::Header> {
+    let origin = &origins[packet.flow as usize];
+    let leg = origin.tcp.as_ref()?;
+    let sent = segments.get(packet.payload.0 as usize)?.as_ref()?;
+    let is_it = sent.packet.created == packet.created;
+    is_it.then(|| tcp::Header::new(origin, leg, sent))
 }
 
 fn file_header(snap_bytes: u32) -> Vec<u8> {

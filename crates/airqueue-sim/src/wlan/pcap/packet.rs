@@ -1,0 +1,128 @@
+//! The packets in data frames: the headers of IPv4 (RFC 791) and UDP (RFC 768), in front of zeros.
+
+use super::tcp;
+use crate::wlan::spec::FlowSpec;
+use airqueue_core::{Ecn, Packet};
+use airqueue_transport::tcp::TcpSpec;
+
+pub(super) const IPV4_BYTES: u32 = 20;
+const UDP_BYTES: u32 = 8;
+const UDP: u8 = 17;
+pub(super) const TCP: u8 = 6;
+/// "Use for experimentation" (RFC 3692): packets too small for UDP, and segments that nobody has told of.
+const EXPERIMENT: u8 = 253;
+const TIME_TO_LIVE: u8 = 64;
+/// Where dynamic ports begin (RFC 6335), which are the flows'; those of connections come before them, where Linux takes its
+/// own from. There are as many of both.
+const FLOW_PORTS: u16 = 49_152;
+const CONNECTION_PORTS: u16 = 32_768;
+const PORTS: u32 = 16_384;
+
+/// Whose packets one of the radio's flows carries. They have the same addresses and ports on all hops of their way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin {
+    /// The place of the network's flow, which its port names.
+    pub flow: u32,
+    /// The number of the node that packets come from: of a station its id, of a host one that no station has.
+    pub from: u32,
+    /// The same of the node that they go to.
+    pub to: u32,
+    /// The segments in them, if TCP governs the flow.
+    pub tcp: Option<TcpLeg>,
+}
+
+/// One direction of the connections of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpLeg {
+    /// Both ends.
+    pub spec: TcpSpec,
+    /// From the receiving end to the sending one.
+    pub back: bool,
+}
+
+impl Origin {
+    /// Those of a flow that is nothing but a hop.
+    pub(super) fn of_hop(flow: u32, hop: &FlowSpec) -> Origin {
+        Origin { flow, from: hop.from.0, to: hop.to.0, tcp: None }
+    }
+
+    /// From which address to which.
+    pub(super) fn addresses(&self) -> [u8; 8] {
+        let [[_, a, b, c], [_, d, e, f]] =
+            [self.from, self.to].map(|at| at.wrapping_add(1).to_be_bytes());
+        [10, a, b, c, 10, d, e, f]
+    }
+
+    /// Appends the headers of one of its packets; `tcp` is that of the segment in it. The class selector (RFC 2474) is
+    /// the priority, and the ECN field what queues have made of it (RFC 3168, section 5).
+    pub(super) fn write(
+        &self,
+        packet: &Packet,
+        priority: u8,
+        tcp: Option<&tcp::Header>,
+        out: &mut Vec<u8>,
+    ) {
+        let has_udp = self.tcp.is_none() && packet.size >= IPV4_BYTES + UDP_BYTES;
+        let protocol = match tcp {
+            Some(_) => TCP,
+            None if has_udp => UDP,
+            None => EXPERIMENT,
+        };
+        let ecn = match packet.ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect => 0b10, // ECT(0)
+            Ecn::Ce => 0b11,
+        };
+        let identification = tcp.map_or(packet.id as u16, tcp::Header::identification);
+        let begins = out.len();
+        out.extend([0x45, priority << 5 | ecn]);
+        out.extend((packet.size as u16).to_be_bytes());
+        out.extend(identification.to_be_bytes());
+        out.extend([0, 0, TIME_TO_LIVE, protocol, 0, 0]);
+        out.extend(self.addresses());
+        let checksum = !sum(&out[begins..]);
+        out[begins + 10..begins + 12].copy_from_slice(&checksum.to_be_bytes());
+        match tcp {
+            Some(header) => out.extend(header.bytes()),
+            None if has_udp => self.udp(packet, out),
+            None => {}
+        }
+    }
+
+    fn udp(&self, packet: &Packet, out: &mut Vec<u8>) {
+        let length = ((packet.size - IPV4_BYTES) as u16).to_be_bytes();
+        let port = flow_port(self.flow).to_be_bytes();
+        let header = [port, port, length, [0, 0]].concat();
+        let checksum = match self.checksum(UDP, packet.size, &header) {
+            0 => u16::MAX,
+            checksum => checksum,
+        };
+        out.extend(&header[..6]);
+        out.extend(checksum.to_be_bytes());
+    }
+
+    /// The checksum of a packet whose header behind that of IPv4 is this, in front of zeros. It is over a pseudo header
+    /// too: addresses, protocol, length (RFC 768; RFC 9293, section 3.1).
+    pub(super) fn checksum(&self, protocol: u8, size: u32, header: &[u8]) -> u16 {
+        let length = ((size - IPV4_BYTES) as u16).to_be_bytes();
+        !sum(&[&self.addresses()[..], &[0, protocol], &length, header].concat())
+    }
+}
+
+/// A flow's port; after the last one the first comes again.
+pub(super) fn flow_port(number: u32) -> u16 {
+    FLOW_PORTS + (number % PORTS) as u16
+}
+
+/// The same of one of a flow's connections, at the end that data come from.
+pub(super) fn connection_port(number: u32) -> u16 {
+    CONNECTION_PORTS + (number % PORTS) as u16
+}
+
+/// The Internet's sum of an even number of bytes (RFC 1071).
+fn sum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ((folded & 0xffff) + (folded >> 16)) as u16
+}
