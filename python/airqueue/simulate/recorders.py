@@ -11,7 +11,7 @@ from airqueue.simulate.errors import ScenarioError, check_whole
 
 LEAST_BYTES: Final = 78
 """Of a captured frame with its radiotap header: control frames are always whole."""
-HEADERS_BYTES: Final = 128
+HEADERS_BYTES: Final = 164
 """Enough for all headers of a packet."""
 WHOLE_BYTES: Final = 65_535
 """Cuts no frame."""
