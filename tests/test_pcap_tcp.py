@@ -81,6 +81,12 @@ def tshark(path: Path, fields: Iterable[str], shown: str = "tcp") -> list[list[s
     return [line.split("\t") for line in output.splitlines()]
 
 
+def extract(path: Path, shown: str, into: Path) -> None:
+    """Keep the frames that a filter shows."""
+    command = ["tshark", "-r", path, "-Y", shown, "-w", into]
+    subprocess.run(command, capture_output=True, check=True)
+
+
 def segments(path: Path) -> list[Segment]:
     """Return the frames that carry a segment."""
     found = []
@@ -181,11 +187,11 @@ def test_first_frames_alone_tell_what_tcp_did(standard: str, tmp_path: Path) -> 
     assert {frame.packet for frame in frames if frame.retry} <= {
         frame.packet for frame in frames if not frame.retry
     }
-    only = ["tshark", "-r", path, "-Y", "tcp && wlan.fc.retry == 0", "-w", first]
-    subprocess.run(only, capture_output=True, check=True)
+    extract(path, "tcp && wlan.fc.retry == 0", first)
     lost = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment"
     again = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission"
     assert not tshark(first, ["frame.number"], f"{lost} || {again}")
+    assert len(segments(first)) == len({frame.packet for frame in frames})
     assert not tshark(path, ["frame.number"], lost)
 
 
@@ -248,6 +254,11 @@ def test_a_conversation_stays_one_over_several_hops(tmp_path: Path) -> None:
     for packet, transmitter in tshark(path, ["ip.id", "wlan.ta"]):
         sent[int(packet, 0)].add(transmitter)
     assert set(map(len, sent.values())) == {2}
+    first = tmp_path / "first.pcap"
+    extract(path, "tcp && wlan.fc.retry == 0 && wlan.addr == 02:00:00:00:00:01", first)
+    assert len(segments(first)) == len(sent)
+    assert tshark(path, ["frame.number"], "tcp.analysis.retransmission")
+    assert not tshark(first, ["frame.number"], "tcp.analysis.flags")
     data = [frame for frame in frames if frame.source == "10.0.0.2"]
     assert in_order_bytes(data) == 500_000 == delivered_bytes(figures, "up")
 
