@@ -34,7 +34,7 @@ fn chain() -> Value {
              "tcp": {"window": "100 packets"}},
             {"name": "web", "from": "server", "to": "sta", "via": ["relay"], "source": "web",
              "web": {"file_size": "50 kB", "think_time": "10 ms"}},
-        ]
+        ],
     })
 }
 
@@ -104,8 +104,12 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
 
 /// Whether one of the radio's flows is a hop of a flow without TCP.
 fn is_call(spec: &NetworkSpec, radio: u32) -> bool {
-    let has = |route: &[Hop]| route.contains(&Hop::Radio(radio as usize));
-    spec.flows.iter().any(|flow| !matches!(flow.traffic, Traffic::Tcp(_)) && has(&flow.route))
+    let has = |route: &Vec<Hop>| route.contains(&Hop::Radio(radio as usize));
+    let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
+    let mut ways = calls.flat_map(|flow| {
+        std::iter::once(&flow.route).chain(flow.others.iter().map(|way| &way.route))
+    });
+    ways.any(has)
 }
 
 fn be16(bytes: &[u8]) -> u16 {
@@ -286,10 +290,11 @@ fn segments_are_on_the_air_after_others_took_their_place() {
     assert!(late.len() > 20, "{}", late.len());
 }
 
-/// Each node has one address, and a packet the same on all hops. Hosts come after the stations.
+/// Each node has one address, and a packet the same on all hops of all ways. Hosts come after the stations.
 #[test]
 fn packets_go_from_end_to_end() {
-    let spec = spec(&chain());
+    let straight = |flow: &str| json!({"at": "1500 ms", "flow": flow, "via": []});
+    let spec = spec(&set(chain(), "changes", json!([straight("up"), straight("call")])));
     let all = seen(&spec, Time::ZERO);
     let (sta, server) = (0x0a00_0003, 0x0a00_0004);
     let mut hops = HashSet::new();
@@ -305,8 +310,9 @@ fn packets_go_from_end_to_end() {
             assert_eq!((be16(&ip[20..]), be16(&ip[22..])), (49_152, 49_152));
         }
     }
-    let both_ways = [(6, 2, 1), (6, 1, 0), (6, 0, 1), (6, 1, 2), (17, 2, 1), (17, 1, 0)];
-    assert_eq!(hops, HashSet::from(both_ways));
+    let relayed = [(6, 2, 1), (6, 1, 0), (6, 0, 1), (6, 1, 2), (17, 2, 1), (17, 1, 0)];
+    let straight = [(6, 2, 0), (6, 0, 2), (17, 2, 0)];
+    assert_eq!(hops, HashSet::from_iter([&relayed[..], &straight].concat()));
 }
 
 /// ns-2's headers have 40 bytes, whatever segments say: there are no options. Others of a fixed size are filled up.

@@ -1,6 +1,6 @@
 //! What a capture says of packets whose ways do not end with a hop.
 
-use super::spec::{FlowSpec, Hop, NetworkSpec, Node, TcpFlowSpec, Traffic};
+use super::spec::{Hop, NetworkSpec, Node, Traffic};
 use crate::wlan::pcap::{Origin, Pcap, PcapError, TcpLeg, View};
 use std::io::Write;
 
@@ -15,16 +15,18 @@ impl NetworkSpec {
     ) -> Result<Pcap<W>, PcapError> {
         let mut pcap = Pcap::new(&self.wlan, view, snap_bytes, out)?;
         for (flow, of) in (0..).zip(&self.flows) {
-            let FlowSpec { from, to, route, traffic, .. } = of;
-            let (from, to) = (self.number(*from), self.number(*to));
-            let leg = |tcp: &TcpFlowSpec, back| Some(TcpLeg { spec: tcp.tcp, back });
-            if let Traffic::Tcp(tcp) = traffic {
-                set_origins(&mut pcap, route, Origin { flow, from, to, tcp: leg(tcp, false) });
-                let back = Origin { flow, from: to, to: from, tcp: leg(tcp, true) };
-                set_origins(&mut pcap, &tcp.back, back);
-            } else {
-                set_origins(&mut pcap, route, Origin { flow, from, to, tcp: None });
-            }
+            let (from, to) = (self.number(of.from), self.number(of.to));
+            let tcp = match &of.traffic {
+                Traffic::Tcp(tcp) => Some(tcp),
+                _ => None,
+            };
+            let leg = |back| tcp.map(|tcp| TcpLeg { spec: tcp.tcp, back });
+            let there = Origin { flow, from, to, tcp: leg(false) };
+            of.ways().for_each(|way| set_origins(&mut pcap, way, there));
+            let back = Origin { flow, from: to, to: from, tcp: leg(true) };
+            let ways = tcp.map(|tcp| &*tcp.back).into_iter();
+            let ways = ways.chain(of.others.iter().map(|way| &*way.back));
+            ways.for_each(|way| set_origins(&mut pcap, way, back));
         }
         Ok(pcap)
     }
