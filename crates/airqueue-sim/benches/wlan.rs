@@ -6,7 +6,7 @@
 
 use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
-use airqueue_sim::wlan::Wlan;
+use airqueue_sim::wlan::{Wlan, WlanSpec};
 use divan::counter::ItemsCount;
 use serde_json::{Value, json};
 
@@ -16,9 +16,20 @@ fn main() {
 
 /// Simulates `ms` milliseconds over and over, of a network that has warmed up.
 fn simulate(bencher: divan::Bencher, scenario: &Value, ms: i64) {
+    simulate_with(bencher, scenario, ms, |_| {});
+}
+
+fn simulate_with(
+    bencher: divan::Bencher,
+    scenario: &Value,
+    ms: i64,
+    change: impl FnOnce(&mut WlanSpec),
+) {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
-    let flows = scenario.radio().flows.len();
-    let mut network = Wlan::new(scenario.radio(), Seed(1)).expect("a network");
+    let mut spec = scenario.radio().clone();
+    change(&mut spec);
+    let flows = spec.flows.len();
+    let mut network = Wlan::new(&spec, Seed(1)).expect("a network");
     let delivered = |network: &Wlan| -> u64 {
         (0..flows).map(|flow| network.flow(flow).delivered.packets).sum()
     };
@@ -53,6 +64,19 @@ fn cell(bencher: divan::Bencher, stations: u32) {
     let medium = json!({"ranges": {"decode": "250 m"}});
     let scenario = network(places, vec![json!({"from": "sta", "to": "ap"})], medium);
     simulate(bencher, &scenario, 500);
+}
+
+/// Cells of few stations that hear each other alike, simulated together as far as they are at least so many: which number is
+/// best is [`WlanSpec::TOGETHER`].
+#[divan::bench(args = [(3, 2), (3, 99), (5, 2), (5, 99), (8, 2), (8, 99), (10, 2), (10, 99), (15, 2), (15, 99)])]
+fn alike(bencher: divan::Bencher, (senders, together): (u32, usize)) {
+    let places = json!([
+        {"name": "ap", "position": ["0 m", "0 m"]},
+        {"name": "sta", "count": senders, "circle": "10 m"}
+    ]);
+    let medium = json!({"ranges": {"decode": "250 m"}});
+    let scenario = network(places, vec![json!({"from": "sta", "to": "ap"})], medium);
+    simulate_with(bencher, &scenario, 500, |spec| spec.together = together);
 }
 
 /// Cells of ten stations that do not hear each other, in one network.

@@ -139,6 +139,7 @@ impl Scenario {
             stations: stations.specs,
             flows: hops,
             warm_up: Time::ZERO + warm_up,
+            together: WlanSpec::TOGETHER,
         };
         let station_delay = station_delay(file.behaviour);
         let spec = NetworkSpec { wlan, station_delay, wires, flows, changes };

@@ -1,6 +1,7 @@
 //! Which stations hear the same, and which of them are on their own at present.
 
 use super::hearing::Alone;
+use super::spec::WlanSpec;
 use airqueue_wifi::mac::{Crowd, Mac};
 use airqueue_wifi::medium::{Reach, StationId};
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ const MOST_CROWDS: usize = 4;
 /// No cohort, no crowd.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// At least two stations that hear alike whoever transmits, each other included, and count alike.
+/// Stations that hear alike whoever transmits, each other included, and count alike: at least two, and as many as are to be
+/// simulated together.
 #[derive(Debug)]
 pub(super) struct Cohort {
     /// Every frame is as strong at all of them.
@@ -57,11 +59,13 @@ impl Cohort {
 
 impl Cohorts {
     /// Every station is on its own.
-    pub(super) fn new(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Cohorts {
+    pub(super) fn new(spec: &WlanSpec, alone: &[Alone], macs: &[Mac]) -> Cohorts {
+        let reach = &spec.reach;
         let nowhere = Seat { cohort: NONE, crowd: NONE, place: 0 };
         let mut seats = vec![nowhere; macs.len()];
         let (mut all, mut crowds) = (Vec::new(), Vec::new());
-        for stations in alike(reach, alone, macs) {
+        let enough = |stations: &Vec<u32>| stations.len() >= spec.together.max(2);
+        for stations in alike(reach, alone, macs).into_iter().filter(enough) {
             let first = crowds.len() as u32;
             let numbers = std::array::from_fn(|at| first + at as u32);
             for (place, &station) in stations.iter().enumerate() {
@@ -193,7 +197,7 @@ fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<u32>> {
             None => groups.push(vec![station as u32]),
         }
     }
-    let mut all: Vec<_> = groups.into_values().flatten().filter(|group| group.len() > 1).collect();
+    let mut all: Vec<_> = groups.into_values().flatten().collect();
     all.sort_unstable();
     all
 }

@@ -111,7 +111,7 @@ impl Wlan {
         };
         let errors = spec.reach.frame_errors(spec.errors)?;
         let alone = Alone::of_links(&spec.reach, &receptions);
-        let cohorts = Cohorts::new(&spec.reach, &alone, &macs);
+        let cohorts = Cohorts::new(spec, &alone, &macs);
         let crowds = cohorts.crowds.len();
         let timer = |at| Alarm::new(Event::Timer(at as u32), INPUT);
         let wakeup = |at| Alarm::new(Event::Wakeup(at as u32), INPUT);

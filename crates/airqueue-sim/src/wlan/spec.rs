@@ -124,6 +124,9 @@ pub struct WlanSpec {
     pub flows: Vec<FlowSpec>,
     /// When counting begins.
     pub warm_up: Time,
+    /// From so many on stations that hear and count alike are simulated together: how fast that is depends on it, and nothing
+    /// else. [`Self::TOGETHER`] is a good choice.
+    pub together: usize,
 }
 
 /// What no network can be.
@@ -211,6 +214,10 @@ impl FlowSpec {
 }
 
 impl WlanSpec {
+    /// Of fewer than ten, joining the others and leaving them again costs more than being told of each frame
+    /// (`cargo bench -p airqueue-sim --bench wlan alike`).
+    pub const TOGETHER: usize = 10;
+
     /// Finds what cannot be simulated, besides what the parts find when they are built.
     pub(super) fn check(&self) -> Result<(), WlanError> {
         let (described, known) = (self.stations.len(), self.reach.stations());

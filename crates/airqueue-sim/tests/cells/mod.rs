@@ -104,6 +104,7 @@ pub fn stations(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
         stations: macs.into_iter().enumerate().map(station).collect(),
         flows: Vec::new(),
         warm_up: Time::ZERO,
+        together: WlanSpec::TOGETHER,
     }
 }
 

@@ -312,7 +312,9 @@ fn assemble(
         _ => flows.iter().enumerate().map(flow).collect(),
     };
     let noise_w = NOISE_W;
-    WlanSpec { network, reach, capture, errors, noise_w, stations, flows, warm_up }
+    // All that can be, so that crowds are tried with few stations.
+    let together = 2;
+    WlanSpec { network, reach, capture, errors, noise_w, stations, flows, warm_up, together }
 }
 
 /// Receivers of small packets report nothing, those of large ones a smoothed round-trip time.
