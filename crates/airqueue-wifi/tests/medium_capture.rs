@@ -249,6 +249,12 @@ fn a_station_that_transmits_is_deaf() {
             check(rule, &frame, &[own], &[(Received, true)]);
         }
     }
+    // What was ignored for a stronger one stays so, whenever the station transmits.
+    let ignored = [heard(100.0, 0, 10), heard(10.0, 5, 30)];
+    for own in [(4, 6), (6, 8), (11, 15)] {
+        let end = drive(Capture::NS2, &ignored, &[own], &[])[1];
+        assert_eq!((end.outcome, end.engaged, end.ignored), (Deaf, false, true));
+    }
     // What begins after the own transmission meets the frame that could not be heard.
     let later = [heard(50.0, 5, 20), heard(50.0, 10, 30)];
     check(Capture::None, &later, &[(0, 7)], &[(Deaf, false), (Collided, true)]);

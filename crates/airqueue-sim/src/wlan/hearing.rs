@@ -106,7 +106,7 @@ impl Alone {
         let decoded = self.0 & Alone::DECODED != 0;
         let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
         let engaged = self.0 & Alone::ENGAGED != 0;
-        End { outcome, engaged, interference_w: 0.0, overlapped: false }
+        End { outcome, engaged, ignored: false, interference_w: 0.0, overlapped: false }
     }
 }
 

@@ -51,7 +51,7 @@ impl Meaning {
             Meaning::Overheard
         } else if end.engaged {
             Meaning::Misheard(end.outcome)
-        } else if end.outcome == Outcome::Overpowered {
+        } else if end.ignored {
             Meaning::Ignored
         } else {
             Meaning::Nothing
@@ -96,7 +96,8 @@ impl Wlan {
             // An A-MPDU of which something is left was captured.
             let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
             let (station, bit_error) = (StationId(station as u32), whole && !decoded);
-            self.tap.hear(Heard { station, outcome, engaged: end.engaged, bit_error });
+            let End { engaged, ignored, .. } = *end;
+            self.tap.hear(Heard { station, outcome, engaged, ignored, bit_error });
         }
         if station != ending.to {
             return Meaning::to_others(end, decoded);

@@ -16,6 +16,8 @@ pub struct Heard {
     pub outcome: Outcome,
     /// Whether the receiver was with this frame to its end.
     pub engaged: bool,
+    /// Whether it ignored this frame for a stronger one.
+    pub ignored: bool,
     /// Whether it survived and was lost to noise all the same.
     pub bit_error: bool,
 }

@@ -232,7 +232,7 @@ impl<'a> View<'a> {
                 self.decode(&aired.frame, now);
             } else if heard.engaged {
                 self.fail_to_decode(heard.outcome, now);
-            } else if heard.outcome == Outcome::Overpowered {
+            } else if heard.ignored {
                 self.ignore(aired);
             }
         }

@@ -17,7 +17,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | bystanders after a frame in error | EIFS in place of DIFS | the same | EIFS, and then DIFS |
 /// | an error ends | with the next frame that is understood | the same | never: it is a NAV |
 /// | a frame that ends with or after one's own | is no error | is no error | is an error |
-/// | a frame ignored for a stronger one | costs nothing | costs nothing | a NAV of EIFS from its end, in whole µs from its beginning |
+/// | a frame ignored for a stronger one | costs nothing | costs nothing | a NAV of EIFS from its end, in whole µs from its beginning, even if the station transmits during it |
 /// | frames that begin together at equal power | the receiver is with one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
 /// | overlap, unless the scenario says otherwise | destroys all | SINR below 4 dB destroys | 10 dB stronger first frame survives |
 /// | a packet for a station with nothing to send, medium idle | goes once it has been idle for DIFS or AIFS | DCF: DIFS after it came; EDCA: after AIFS | DIFS after it came, and a backoff |
@@ -55,7 +55,7 @@ pub struct Rules {
     /// What a frame in error costs those who heard it.
     pub error_wait: ErrorWait,
     /// Whether a frame that a receiver ignored for a stronger one sets a NAV of EIFS from its end, in whole
-    /// microseconds from its beginning.
+    /// microseconds from its beginning, even if the station transmits during it.
     pub ignored_nav: bool,
     /// Whether a frame that ends no earlier than one's own transmission during it counts as an error.
     pub deaf_errors: bool,

@@ -91,6 +91,9 @@ pub struct End {
     /// [`Capture::None`] and [`Capture::Ns2`] this is the last one alone. False while the station
     /// itself transmits.
     pub engaged: bool,
+    /// True if the receiver was with another frame when this one began and stayed there: [`Outcome::Overpowered`], and
+    /// under [`Capture::Ns2`], where a station that transmits goes on with what it hears, also [`Outcome::Deaf`].
+    pub ignored: bool,
     /// The largest sum of the other frames' powers during it, in watts, for the frame that the
     /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
     pub interference_w: f64,
@@ -276,10 +279,12 @@ impl Reception {
             (Standing::Taken, Some(_)) => Outcome::Received,
         };
         let taken = airing.standing == Standing::Taken && airing.signal.decodable();
+        let first = matches!(self.rule, Rule::First { .. });
         Some(End {
             outcome,
             overlapped: taken && !airing.deaf && !self.overlaps.is_empty(),
             engaged: hold.is_some() && airing.air.ends >= self.deaf_until,
+            ignored: airing.standing == Standing::Passed && (first || !airing.deaf),
             interference_w: hold.map_or(0.0, |hold| hold.interference_w),
         })
     }
@@ -324,7 +329,7 @@ impl Reception {
             }
         };
         let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
-        End { outcome, engaged: taken, interference_w: 0.0, overlapped: false }
+        End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
     }
 
     /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
