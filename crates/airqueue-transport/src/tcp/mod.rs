@@ -28,7 +28,7 @@ pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
 pub use sender::{Sender, SenderTallies};
 pub use spec::{
-    AckEvery, AckTimer, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec, SenderSpec,
-    SpecError, TcpSpec,
+    AckEvery, AckTimer, FastRecovery, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec,
+    SenderSpec, SpecError, TcpSpec,
 };
 pub use tcp_ap::{Spread, TcpApSpec};

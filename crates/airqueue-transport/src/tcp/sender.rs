@@ -102,6 +102,7 @@ impl Sender {
                 spec.mss_bytes,
                 spec.sack,
                 end.limited_transmit,
+                end.fast_recovery,
             ),
             controller: end.controller(spec.mss_bytes, initial),
             rto: Rto::new(end.rto),
@@ -242,6 +243,9 @@ impl Sender {
             self.tallies.fast_recoveries += 1;
             self.pacer.on_loss(now);
             self.on_congestion(flight);
+            if heard.restarts_timer {
+                self.deadline = now + self.rto.timeout();
+            }
         } else if let Some(flight) = heard.repaired {
             self.on_congestion(flight);
         }
@@ -309,6 +313,10 @@ impl Sender {
         let cap = advance.cap.filter(|_| self.spec.sender.halving == Halving::Outstanding);
         if let Some(bytes) = cap.filter(|&bytes| bytes < self.controller.cwnd_bytes()) {
             self.controller.cap(bytes);
+        }
+        if advance.deflates > 0 {
+            let left = self.controller.cwnd_bytes().saturating_sub(advance.deflates);
+            self.controller.cap(left.max(self.spec.mss_bytes.into()));
         }
         // A window of which less than half is used says nothing about the path (RFC 7661, section 4.2);
         // and a mark is no reason to grow (RFC 3168, section 6.1.2).

@@ -61,6 +61,8 @@ pub struct SenderSpec {
     pub growth: Growth,
     /// What a loss takes its share of.
     pub halving: Halving,
+    /// How it recovers from one that duplicates tell of, without selective acknowledgements.
+    pub fast_recovery: FastRecovery,
     /// The retransmission timer.
     pub rto: RtoSpec,
     /// How loss is noticed.
@@ -94,8 +96,22 @@ pub enum Halving {
     /// (RFC 6582, section 3.2, step 3, option 1).
     Outstanding,
     /// The window, fractions of a segment included, and a burst may follow: ns-2's `slowdown`, and its
-    /// `exit_recovery_fix_`, which is off. With windows of a few segments that makes a difference.
+    /// `exit_recovery_fix_`, which is off. The threshold is whole segments and two at least, and it alone; every timeout
+    /// halves anew. With windows of a few segments that makes a difference.
     Window,
+}
+
+/// What fast recovery without selective acknowledgements is like beyond [`Halving`]. With windows of a few segments
+/// that makes a difference too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastRecovery {
+    /// RFC 6582.
+    Rfc6582,
+    /// ns-2's `Agent/TCP/Newreno`: the acknowledgement that ends it opens the window, what a partial one acknowledges
+    /// beyond the duplicates leaves the window for good, none begins before something sent after the last has
+    /// been acknowledged, its first segment starts the timer anew, and where none can begin the first two duplicates
+    /// still let a segment each go.
+    Ns2,
 }
 
 /// The most that a congestion window is after a pause.
@@ -185,6 +201,7 @@ impl TcpSpec {
                 cubic: CubicBehaviour::Rfc9438,
                 growth: Growth::Bytes { segments_per_ack: 1 },
                 halving: Halving::Outstanding,
+                fast_recovery: FastRecovery::Rfc6582,
                 rto: RtoSpec::RFC_6298,
                 loss_detection: LossDetection::Counting,
                 limited_transmit: true,
@@ -217,6 +234,7 @@ impl TcpSpec {
                 initial_window: InitialWindow::Segments(2),
                 growth: Growth::PerAck,
                 halving: Halving::Window,
+                fast_recovery: FastRecovery::Ns2,
                 rto: RtoSpec::NS2,
                 idle_restart: IdleRestart::OneSegment,
                 nagle: false,

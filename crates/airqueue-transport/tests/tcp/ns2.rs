@@ -1,7 +1,8 @@
 //! With ns-2's conventions, the same as ns-2.
 
 use crate::bottleneck::through_bottleneck;
-use airqueue_transport::tcp::{AckEvery, TcpSpec};
+use crate::script::{MSS, Script, at};
+use airqueue_transport::tcp::{AckEvery, InitialWindow, TcpSpec};
 
 /// One connection through a drop-tail link of 400 packets a second, whose buffer counts the packet being
 /// sent; `benches/peers/ns2/bottleneck.tcl` made the rows. From buffers that cost timeouts to such that
@@ -28,4 +29,54 @@ fn a_drop_tail_bottleneck() {
         // The one being sent is in our buffer, and not among ns-2's waiting.
         near(seen.queue - seen.share, waiting, 0.05, 0.05);
     }
+}
+
+/// With a window of `initial` segments, all of them sent.
+fn script(initial: u32) -> Script {
+    let mut spec = TcpSpec::ns2(MSS as u32);
+    spec.sender.window_segments = 1000;
+    spec.sender.initial_window = InitialWindow::Segments(initial);
+    let mut script = Script::backlogged(&spec);
+    assert_eq!(script.sent(), (1..=u64::from(initial)).collect::<Vec<_>>());
+    script
+}
+
+/// `slowdown` halves the window whatever is left; the acknowledgement that ends fast recovery opens it
+/// (`recv_newack_helper`); and `bug_fix_` lets no other begin before something beyond `recover_` has been acknowledged.
+#[test]
+fn fast_recovery_with_a_window_of_three() {
+    let mut s = script(3);
+    s.now = at(100);
+    assert_eq!([s.on_ack(0), s.on_ack(0), s.on_ack(0)], [vec![4], vec![5], vec![1]]);
+    assert_eq!((s.cwnd(), s.ssthresh()), (1.5, 2.0));
+    // `reset_rtx_timer`
+    assert_eq!(s.sender.next_timer(), at(3100));
+    assert_eq!(s.on_ack(5), [6, 7]);
+    assert_eq!(s.cwnd(), 2.5);
+    assert_eq!([s.on_ack(5), s.on_ack(5), s.on_ack(5)], [vec![8], vec![9], vec![]]);
+    assert_eq!(s.sender.tallies().fast_recoveries, 1);
+}
+
+/// `partialnewack`: four are acknowledged where duplicates have added three, so the window loses one for good.
+#[test]
+fn partial_acknowledgements_deflate_the_window() {
+    let mut s = script(6);
+    assert_eq!([s.on_ack(0), s.on_ack(0), s.on_ack(0)], [vec![7], vec![8], vec![1]]);
+    assert_eq!((s.cwnd(), s.ssthresh()), (3.0, 3.0));
+    assert_eq!(s.on_ack(4), [5]);
+    assert_eq!(s.cwnd(), 2.0);
+    assert_eq!(s.on_ack(8), [9, 10, 11]);
+    assert_eq!(s.cwnd(), 3.0);
+}
+
+/// After a timeout two duplicates let a segment each go, and a third one is no loss (`send_one`); the next timeout
+/// halves the threshold again.
+#[test]
+fn after_a_timeout() {
+    let mut s = script(12);
+    assert_eq!(s.timer_at(3000), [1]);
+    assert_eq!((s.cwnd(), s.ssthresh()), (1.0, 6.0));
+    assert_eq!([s.on_ack(0), s.on_ack(0), s.on_ack(0)], [vec![2], vec![3], vec![]]);
+    assert_eq!(s.timer_at(9000), [1]);
+    assert_eq!((s.cwnd(), s.ssthresh()), (1.0, 2.0));
 }

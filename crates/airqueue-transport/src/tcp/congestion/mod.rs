@@ -99,7 +99,9 @@ impl SenderSpec {
     pub(super) fn controller(&self, mss_bytes: u32, initial_bytes: u64) -> Box<dyn Controller> {
         let growth = self.growth;
         match (self.congestion, self.cubic) {
-            (Algorithm::NewReno, _) => Box::new(NewReno::new(mss_bytes, initial_bytes, growth)),
+            (Algorithm::NewReno, _) => {
+                Box::new(NewReno::new(mss_bytes, initial_bytes, growth, self.halving))
+            }
             (Algorithm::Cubic, CubicBehaviour::Rfc9438) => {
                 Box::new(Cubic::new(mss_bytes, initial_bytes, growth))
             }

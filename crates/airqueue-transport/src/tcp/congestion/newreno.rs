@@ -1,6 +1,7 @@
 //! RFC 5681: one segment more per round trip, half of it after a loss.
 
 use super::{Acked, Controller, Growth, Window};
+use crate::tcp::spec::Halving;
 
 /// Additive increase, multiplicative decrease.
 #[derive(Clone, Copy, Debug)]
@@ -8,12 +9,25 @@ pub struct NewReno {
     window: Window,
     /// Bytes acknowledged that have not opened the window yet.
     counted: f64,
+    halving: Halving,
 }
 
 impl NewReno {
     /// Begins with a window of `initial_bytes` and segments of `mss_bytes`.
-    pub fn new(mss_bytes: u32, initial_bytes: u64, growth: Growth) -> NewReno {
-        NewReno { window: Window::new(mss_bytes, initial_bytes, growth), counted: 0.0 }
+    pub fn new(mss_bytes: u32, initial_bytes: u64, growth: Growth, halving: Halving) -> NewReno {
+        NewReno { window: Window::new(mss_bytes, initial_bytes, growth), counted: 0.0, halving }
+    }
+
+    /// Sets the threshold to half of what the path was thought to hold, and returns what the window becomes.
+    fn halve(&mut self, flight_bytes: u64) -> f64 {
+        let Window { cwnd, mss, .. } = self.window;
+        self.window.reduce_threshold(flight_bytes, 0.5);
+        if self.halving == Halving::Outstanding {
+            return self.window.ssthresh;
+        }
+        let half = cwnd.min(flight_bytes as f64) * 0.5;
+        self.window.ssthresh = ((half / mss).floor() * mss).max(2.0 * mss);
+        half
     }
 }
 
@@ -38,15 +52,14 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, flight_bytes: u64) {
-        self.window.reduce_threshold(flight_bytes, 0.5);
-        self.window.cwnd = self.window.ssthresh;
+        self.window.cwnd = self.halve(flight_bytes);
         self.counted = 0.0;
     }
 
     fn on_timeout(&mut self, flight_bytes: u64, again: bool) {
         // Section 3.1: the threshold stays when the same segment is lost again.
-        if !again {
-            self.window.reduce_threshold(flight_bytes, 0.5);
+        if !again || self.halving == Halving::Window {
+            self.halve(flight_bytes);
         }
         self.window.cwnd = self.window.mss;
         self.counted = 0.0;
@@ -71,6 +84,7 @@ mod tests {
     use airqueue_core::Time;
 
     const MSS: u64 = 1000;
+    const RFC: Halving = Halving::Outstanding;
 
     fn acked(controller: &mut NewReno, bytes: u64) -> u64 {
         controller.on_ack(&super::super::acked(bytes, Time::ZERO));
@@ -85,7 +99,7 @@ mod tests {
     #[test]
     fn slow_start_counts_segments_or_bytes() {
         for (growth, cwnd) in [(Growth::PerAck, 3000), (bytes(1), 3000), (bytes(2), 4000)] {
-            let mut c = NewReno::new(MSS as u32, 2 * MSS, growth);
+            let mut c = NewReno::new(MSS as u32, 2 * MSS, growth, RFC);
             assert_eq!(acked(&mut c, 2 * MSS), cwnd, "{growth:?}");
             assert_eq!(c.ssthresh_bytes(), u64::MAX);
         }
@@ -101,7 +115,7 @@ mod tests {
             (Growth::PerAck, 1, 1.0),
             (Growth::PerAck, 2, 0.5),
         ] {
-            let mut c = NewReno::new(MSS as u32, 200 * MSS, growth);
+            let mut c = NewReno::new(MSS as u32, 200 * MSS, growth, RFC);
             c.on_congestion(200 * MSS);
             let before = c.cwnd_bytes();
             (0..100 / per_ack).for_each(|_| {
@@ -116,7 +130,7 @@ mod tests {
     /// Slow start ends at the threshold, and what is left of the acknowledgement counts beyond.
     #[test]
     fn the_threshold_divides_an_acknowledgement() {
-        let mut c = NewReno::new(MSS as u32, 20 * MSS, bytes(u32::MAX));
+        let mut c = NewReno::new(MSS as u32, 20 * MSS, bytes(u32::MAX), RFC);
         c.on_timeout(20 * MSS, false);
         assert_eq!((c.cwnd_bytes(), c.ssthresh_bytes()), (MSS, 10 * MSS));
         assert_eq!(acked(&mut c, 18 * MSS), 10 * MSS);
@@ -126,12 +140,12 @@ mod tests {
     /// RFC 5681, equation 4 and section 3.1.
     #[test]
     fn losses_halve_what_is_outstanding() {
-        let mut c = NewReno::new(MSS as u32, 10 * MSS, bytes(1));
+        let mut c = NewReno::new(MSS as u32, 10 * MSS, bytes(1), RFC);
         c.on_congestion(8 * MSS);
         assert_eq!((c.cwnd_bytes(), c.ssthresh_bytes()), (4 * MSS, 4 * MSS));
         c.on_congestion(3 * MSS);
         assert_eq!(c.ssthresh_bytes(), 2 * MSS);
-        let mut c = NewReno::new(MSS as u32, 12 * MSS, bytes(1));
+        let mut c = NewReno::new(MSS as u32, 12 * MSS, bytes(1), RFC);
         c.on_timeout(30 * MSS, false);
         c.on_timeout(MSS, true);
         assert_eq!((c.cwnd_bytes(), c.ssthresh_bytes()), (MSS, 6 * MSS));

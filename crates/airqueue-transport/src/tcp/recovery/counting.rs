@@ -5,6 +5,7 @@
 
 use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
 use crate::tcp::ranges::{Range, Ranges};
+use crate::tcp::spec::FastRecovery;
 
 /// Duplicate acknowledgements that mean a loss: DupThresh of RFC 6675.
 const DUP_THRESH: u32 = 3;
@@ -15,6 +16,8 @@ pub(super) struct Counting {
     mss: u64,
     sack: bool,
     limited_transmit: bool,
+    /// [`FastRecovery::Ns2`], and no selective acknowledgements.
+    ns2: bool,
     /// The first octet not acknowledged.
     una: u64,
     /// The octet to send next: below `high` after a timeout.
@@ -28,8 +31,9 @@ pub(super) struct Counting {
     high_before_dups: u64,
     /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
     recover: u64,
-    /// `high` when the timer last ran out.
-    high_at_timeout: u64,
+    /// `high` when the timer last ran out, in ns-2 also when fast recovery last began: what duplicates of less say is
+    /// no loss.
+    careful_until: u64,
     /// The segment at `una` goes out before everything else.
     at_once: bool,
     /// What RFC 6582 adds to the window during recovery, and RFC 3042 before, in bytes.
@@ -45,11 +49,17 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    pub(super) fn new(mss_bytes: u32, sack: bool, limited_transmit: bool) -> Counting {
+    pub(super) fn new(
+        mss_bytes: u32,
+        sack: bool,
+        limited_transmit: bool,
+        fast: FastRecovery,
+    ) -> Counting {
         Counting {
             mss: u64::from(mss_bytes),
             sack,
             limited_transmit,
+            ns2: fast == FastRecovery::Ns2 && !sack,
             una: 1,
             nxt: 1,
             high: 1,
@@ -57,7 +67,7 @@ impl Counting {
             dup_acks: 0,
             high_before_dups: 1,
             recover: 0,
-            high_at_timeout: 0,
+            careful_until: 0,
             at_once: false,
             inflation: 0,
             partial: false,
@@ -110,13 +120,20 @@ impl Counting {
         self.high_rxt = self.high_rxt.max(ack);
         self.sacked.remove_below(ack);
         self.dup_acks = 0;
-        let mut advance =
-            Advance { bytes, flight, countable: bytes, cap: None, restarts_timer: true };
+        let mut advance = Advance {
+            bytes,
+            flight,
+            countable: bytes,
+            cap: None,
+            deflates: 0,
+            restarts_timer: true,
+        };
         match self.phase {
             Phase::Open => self.inflation = 0,
             Phase::Timeout => {
                 // RFC 3465, section 2.3: what arrived before the timeout opens no window now.
                 advance.countable = bytes.min(self.mss);
+                self.inflation = 0;
                 if ack >= self.recover {
                     self.phase = Phase::Open;
                 }
@@ -124,6 +141,9 @@ impl Counting {
             Phase::Fast => {
                 advance.countable = 0;
                 if ack >= self.recover {
+                    if self.ns2 {
+                        advance.countable = bytes;
+                    }
                     self.phase = Phase::Open;
                     self.inflation = 0;
                     // RFC 6582, section 3.2, step 3, option 1; RFC 6675 keeps the threshold.
@@ -131,32 +151,39 @@ impl Counting {
                     advance.cap = (!self.sack).then_some(without_burst);
                 } else if !self.sack {
                     advance.restarts_timer = !self.partial;
-                    self.partial_ack(bytes);
+                    advance.deflates = self.partial_ack(bytes);
                 }
             }
         }
         advance
     }
 
-    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it.
-    fn partial_ack(&mut self, bytes: u64) {
+    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it. Returns what of that the
+    /// window itself loses: in ns-2 (`partialnewack`) a segment of what duplicates have added stays.
+    fn partial_ack(&mut self, bytes: u64) -> u64 {
         self.partial = true;
         self.at_once = true;
+        let added = self.inflation;
         self.inflation -= bytes as i64;
         if bytes >= self.mss {
             self.inflation += self.mss as i64;
         }
+        if !self.ns2 || added > bytes as i64 {
+            return 0;
+        }
+        self.inflation = self.mss as i64;
+        (bytes as i64 - added).unsigned_abs()
     }
 
     fn duplicate(&mut self) -> Heard {
         match self.phase {
-            Phase::Timeout => return Heard::default(),
+            Phase::Timeout if !self.ns2 => return Heard::default(),
             Phase::Fast => {
                 // RFC 5681, section 3.2, step 4: a segment has left.
                 self.inflation += if self.sack { 0 } else { self.mss as i64 };
                 return Heard::default();
             }
-            Phase::Open => {}
+            Phase::Open | Phase::Timeout => {}
         }
         self.dup_acks += 1;
         if self.dup_acks == 1 {
@@ -165,7 +192,7 @@ impl Counting {
         let lost = self.dup_acks >= DUP_THRESH || (self.sack && self.lost_edge() > self.una);
         // After a timeout duplicates may be of what was sent twice (RFC 6582, section 4.1); those with
         // news in their blocks are not.
-        if lost && (self.sack || self.una > self.high_at_timeout) {
+        if lost && (self.sack || self.una > self.careful_until) {
             return self.begin_fast();
         }
         if self.limited_transmit && !self.sack {
@@ -177,13 +204,16 @@ impl Counting {
     fn begin_fast(&mut self) -> Heard {
         self.phase = Phase::Fast;
         self.recover = self.high;
+        if self.ns2 {
+            self.careful_until = self.high;
+        }
         self.partial = false;
         self.at_once = true;
         // RFC 6582, section 3.2, step 2: the segments that the duplicates say have left.
         self.inflation = if self.sack { 0 } else { i64::from(DUP_THRESH) * self.mss as i64 };
         self.high_rxt = self.una;
         let flight = self.high_before_dups.max(self.una) - self.una;
-        Heard { loss: Some(flight), ..Heard::default() }
+        Heard { loss: Some(flight), restarts_timer: self.ns2, ..Heard::default() }
     }
 
     /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has
@@ -191,7 +221,7 @@ impl Counting {
     pub(super) fn on_timeout(&mut self) {
         self.phase = Phase::Timeout;
         self.recover = self.high;
-        self.high_at_timeout = self.high;
+        self.careful_until = self.high;
         self.nxt = self.una;
         self.dup_acks = 0;
         self.inflation = 0;

@@ -6,6 +6,7 @@ mod scoreboard;
 mod timing;
 
 use super::ranges::Range;
+use super::spec::FastRecovery;
 use airqueue_core::{Span, Time};
 use counting::Counting;
 use timing::Timing;
@@ -61,6 +62,8 @@ pub(super) struct Heard {
     pub(super) advance: Option<Advance>,
     /// Segments are lost, and this much was outstanding: fast recovery begins.
     pub(super) loss: Option<u64>,
+    /// The retransmission timer starts anew with that.
+    pub(super) restarts_timer: bool,
     /// A lost segment has been replaced before it was known to be: there was congestion with this much
     /// outstanding, and nothing remains to be done.
     pub(super) repaired: Option<u64>,
@@ -82,6 +85,8 @@ pub(super) struct Advance {
     pub(super) countable: u64,
     /// Fast recovery ends, and the window is to be no larger than this.
     pub(super) cap: Option<u64>,
+    /// By so much the window shrinks, down to a segment.
+    pub(super) deflates: u64,
     /// The retransmission timer starts anew.
     pub(super) restarts_timer: bool,
 }
@@ -171,10 +176,13 @@ impl Recovery {
         mss_bytes: u32,
         sack: bool,
         limited_transmit: bool,
+        fast: FastRecovery,
     ) -> Recovery {
         match detection {
             LossDetection::Timing if sack => Recovery(Machine::Timing(Timing::new(mss_bytes))),
-            _ => Recovery(Machine::Counting(Counting::new(mss_bytes, sack, limited_transmit))),
+            _ => {
+                Recovery(Machine::Counting(Counting::new(mss_bytes, sack, limited_transmit, fast)))
+            }
         }
     }
 

@@ -126,6 +126,7 @@ impl Timing {
             bytes: acked,
             flight,
             countable: if slow { 0 } else { brought.bytes },
+            deflates: 0,
             cap: None,
             restarts_timer: true,
         });
