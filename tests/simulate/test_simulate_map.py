@@ -72,6 +72,17 @@ def test_limits_that_were_set_are_those_of_the_picture():
     assert {name: limits[name] for name in last} == last
 
 
+def test_limits_that_were_released_are_those_of_the_scenario():
+    file, call = CHAIN["flows"]
+    flows = [{**file, "stop": "2 s"}, call]
+    scenario, results = drawn(CHAIN, buffers={}, flows=flows, duration="15 s")
+    rows = results.runs[0]["limits"]
+    released = {row["station"] for row in rows if row["limit_packets"] is None}
+    assert released == {row["station"] for row in rows}
+    limits = {node.name: node.limit for node in _network(scenario, results).nodes}
+    assert {limits[name] for name in released} == {6}
+
+
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_the_same_results_are_the_same_file(suffix):
     scenario, results = drawn(CHAIN)

@@ -97,7 +97,9 @@ def _set_last(results: Results) -> dict[str, float]:
     run = next(iter(results.runs.values()), {})
     last: dict[str, float] = {}
     for row in run.get(LIMITS, ()):
-        if row["flow"] is None and row["limit_packets"] is not None:
+        if row["flow"] is None and row["limit_packets"] is None:
+            last.pop(row["station"], None)
+        elif row["flow"] is None:
             last[row["station"]] = row["limit_packets"]
     return last
 
