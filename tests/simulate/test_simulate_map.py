@@ -29,6 +29,8 @@ CHAIN = {
     ],
 }
 
+VIA = (["n2", "n3", "n4"], ["n3"])
+
 
 def drawn(description, **changes):
     scenario = Scenario({**description, **changes})
@@ -70,6 +72,22 @@ def test_limits_that_were_set_are_those_of_the_picture():
     limits = {node.name: node.limit for node in _network(scenario, results).nodes}
     assert last
     assert {name: limits[name] for name in last} == last
+
+
+def test_ways_that_flows_take_later_are_drawn_too():
+    changes = [
+        {"at": "2 s", "flow": "call", "via": ["n3"]},
+        {"at": "3 s", "flow": "call", "via": []},
+    ]
+    flows = [{**flow, "via": via} for flow, via in zip(CHAIN["flows"], VIA, strict=True)]
+    medium = {"ranges": {"decode": "450 m", "sense": "900 m"}}
+    scenario, results = drawn(CHAIN, medium=medium, flows=flows, changes=changes)
+    network = _network(scenario, results)
+    assert [(way.nodes, way.later) for way in network.ways] == [
+        ((0, 1, 2, 3, 4), ()),
+        ((3, 2, 1), ((3, 1),)),
+    ]
+    assert "a way of a flow, later" in plots.draw(network, "svg").decode()
 
 
 def test_limits_that_were_released_are_those_of_the_scenario():

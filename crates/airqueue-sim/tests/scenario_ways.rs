@@ -170,6 +170,8 @@ fn a_manager_sees_the_way_and_sets_limits_on_both() {
     let scenario = over(&apart, json!([via("6 s", &["c", "e"])]));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let (watch, mut run) = (scenario.watch(), scenario.start(Seed(1)).unwrap());
+    let map: Value = serde_json::from_str(&watch.map()).unwrap();
+    assert_eq!(map["flows"][0]["later"], json!([["a", "c", "e", "d"]]));
     let mut route = |seconds| {
         run.advance(Span::from_secs(seconds));
         let look: Value = serde_json::from_str(&watch.look(&run)).unwrap();

@@ -46,7 +46,11 @@ def _network(scenario: Scenario, results: Results) -> Network:
     unused = [pair for pair in heard if pair not in rates][:_MOST_UNUSED]
     links = {pair: " / ".join(map(text.rate, sorted(of))) for pair, of in rates.items()}
     ways = tuple(
-        Way(_flow_label(flow["name"], results), tuple(numbers[name] for name in seen["route"]))
+        Way(
+            _flow_label(flow["name"], results),
+            tuple(numbers[name] for name in seen["route"]),
+            tuple(tuple(numbers[name] for name in way) for way in flow["later"]),
+        )
         for flow, seen in zip(layout["flows"], look["flows"], strict=True)
     )
     limited, members = _domain(layout, look)

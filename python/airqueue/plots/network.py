@@ -37,6 +37,8 @@ _GREY: Final = "0.80"
 _USED: Final = "0.45"
 _SHADE: Final = "#fdf0d5"
 _LOST: Final = "#b00020"
+_DASHED: Final = (0, (4, 2))
+"""Of ways that are taken later."""
 _HALO: Final = (withStroke(linewidth=1.6, foreground="white"),)
 """Around words, which may stand on lines."""
 
@@ -73,6 +75,8 @@ class Way:
     label: str
     nodes: tuple[int, ...]
     """Stations from the first to the last."""
+    later: tuple[tuple[int, ...], ...] = ()
+    """The same of other ways that it takes later: they are dashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,26 +190,27 @@ def _ways(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None
     lanes: Counter[frozenset[int]] = Counter()
     for number, way in enumerate(network.ways):
         colour = COLOURS[number % len(COLOURS)]
-        hops = list(pairwise(way.nodes))
-        lane = max((lanes[frozenset(hop)] for hop in hops), default=0)
-        for a, b in hops:
-            lanes[frozenset((a, b))] = lane + 1
-            shift = np.array(_beside(places[b] - places[a], (0.06 + 0.05 * lane) * unit))
-            last = (a, b) == hops[-1]
-            axes.add_patch(
-                FancyArrowPatch(
-                    tuple(places[a] + shift),
-                    tuple(places[b] + shift),
-                    arrowstyle="-|>" if last else "-",
-                    mutation_scale=6,
-                    shrinkA=0,
-                    shrinkB=0,
-                    color=colour,
-                    linewidth=1.1,
-                    capstyle="round",
-                    zorder=2,
+        for nodes in (way.nodes, *way.later):
+            hops = list(pairwise(nodes))
+            lane = max((lanes[frozenset(hop)] for hop in hops), default=0)
+            for a, b in hops:
+                lanes[frozenset((a, b))] = lane + 1
+                shift = np.array(_beside(places[b] - places[a], (0.06 + 0.05 * lane) * unit))
+                axes.add_patch(
+                    FancyArrowPatch(
+                        tuple(places[a] + shift),
+                        tuple(places[b] + shift),
+                        arrowstyle="-|>" if (a, b) == hops[-1] else "-",
+                        mutation_scale=6,
+                        shrinkA=0,
+                        shrinkB=0,
+                        color=colour,
+                        linestyle="-" if nodes is way.nodes else _DASHED,
+                        linewidth=1.1,
+                        capstyle="round",
+                        zorder=2,
+                    )
                 )
-            )
 
 
 def _nodes(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None:
@@ -286,6 +291,9 @@ def _legend(figure: Figure, network: Network, description: str) -> None:
         for number, way in enumerate(network.ways):
             handles.append(Line2D([], [], color=COLOURS[number % len(COLOURS)]))
             labels.append(plain(way.label, 60))
+        if any(way.later for way in network.ways):
+            handles.append(Line2D([], [], color="0.2", linestyle=_DASHED, linewidth=1.1))
+            labels.append("a way of a flow, later")
     columns = 2 if len(handles) > 3 else 1
     legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     legend.set_title(plain(description, 100))

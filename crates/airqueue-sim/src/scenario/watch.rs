@@ -63,6 +63,8 @@ struct Map<'a> {
 struct MapFlow<'a> {
     name: &'a str,
     packet_bytes: u32,
+    /// Those that it passes on ways which it takes later.
+    later: Vec<Vec<&'a str>>,
 }
 
 /// What is seen at a moment; sums are from time zero on.
@@ -189,8 +191,13 @@ impl Way {
 impl Watch {
     /// Stations, who understands whom, and the flows over the air, as JSON.
     pub fn map(&self) -> String {
-        let flows = self.flows.iter();
-        let flows = flows.map(|flow| MapFlow { name: &flow.name, packet_bytes: flow.packet_bytes });
+        let station = |&at: &u32| self.stations[at as usize].as_str();
+        let way = |way: &Way| way.route.iter().map(station).collect();
+        let flows = self.flows.iter().map(|flow| MapFlow {
+            name: &flow.name,
+            packet_bytes: flow.packet_bytes,
+            later: flow.ways[1..].iter().map(way).collect(),
+        });
         let map = Map {
             stations: &self.stations,
             positions_m: &self.positions_m,
