@@ -3,10 +3,9 @@
 mod figures;
 mod scenarios;
 
-use airqueue_core::{Seed, Span};
-use airqueue_sim::scenario::Scenario;
-use figures::{close, figure, results};
-use scenarios::{refusal_of, set};
+use airqueue_core::Span;
+use figures::{close, figure, results, up_to};
+use scenarios::{change_refused, refusal_of, set};
 use serde_json::{Value, json};
 
 /// Three stations in a row, the outer ones out of each other's reach, with two flows over both hops.
@@ -40,14 +39,6 @@ fn overload() -> Value {
 
 fn both(results: &Value, name: &str) -> f64 {
     figure(results, "flows", "one", name) + figure(results, "flows", "other", name)
-}
-
-/// Figures up to a moment, as JSON.
-fn up_to(scenario: &Value, end: Span) -> String {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(7)).unwrap();
-    run.advance(end);
-    run.results()
 }
 
 /// Both hops fall to 2 Mb/s, or rise from it; the rest is that of a network which has always been so. Two minutes have some
@@ -154,14 +145,7 @@ fn a_seed_decides_a_run_with_changes() {
 
 #[track_caller]
 fn refused(change: Value, start: &str, part: &str) {
-    refused_in(row("11 Mb/s", overload()), change, start, part);
-}
-
-#[track_caller]
-fn refused_in(scenario: Value, change: Value, start: &str, part: &str) {
-    let refusal = refusal_of(changed(scenario, json!([change])));
-    assert!(refusal.starts_with(&format!("{start}: ")), "{refusal:?} is not about {start:?}");
-    assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+    change_refused(&row("11 Mb/s", overload()), change, start, part);
 }
 
 #[test]
@@ -196,18 +180,18 @@ fn what_cannot_change_is_refused() {
     refused(limit("power", json!("1 W")), "changes[0].power", "unknown key");
     let drr = set(row("11 Mb/s", overload()), "queue", json!({"discipline": "drr"}));
     let flow = |name: &str| limit("flow", json!(name));
-    refused_in(drr.clone(), flow("nobody's"), "changes[0].flow", "no flow \"nobody's\"");
+    change_refused(&drr, flow("nobody's"), "changes[0].flow", "no flow \"nobody's\"");
     let last = set(flow("one"), "station", json!("c"));
-    refused_in(drr.clone(), last, "changes[0].flow", "\"c\" does not send");
+    change_refused(&drr, last, "changes[0].flow", "\"c\" does not send");
     let mut group = drr;
     group["stations"][1]["count"] = json!(1);
     group["flows"][0]["via"] = json!(["b1"]);
     group["flows"][1]["via"] = json!(["b1"]);
-    refused_in(group.clone(), flow("one"), "changes[0].station", "\"b\" is a group");
-    refused_in(group, link("at", json!("1 s")), "changes[0].link[1]", "\"b\" is a group");
+    change_refused(&group, flow("one"), "changes[0].station", "\"b\" is a group");
+    change_refused(&group, link("at", json!("1 s")), "changes[0].link[1]", "\"b\" is a group");
     let controlled = set(row("11 Mb/s", overload()), "phy", json!({"standard": "802.11b"}));
     let controlled = set(controlled, "phy.rate_control", json!("aarf"));
-    refused_in(controlled, link("at", json!("1 s")), "changes[0].rate", "rate control looks");
+    change_refused(&controlled, link("at", json!("1 s")), "changes[0].rate", "rate control looks");
 }
 
 #[test]

@@ -6,8 +6,8 @@ mod scenarios;
 use airqueue_core::{Seed, Span};
 use airqueue_sim::network::Change;
 use airqueue_sim::scenario::Scenario;
-use figures::{close, figure, results};
-use scenarios::{refusal_of, set};
+use figures::{close, figure, results, up_to};
+use scenarios::{change_refused, set};
 use serde_json::{Value, json};
 
 /// Two ways from `a` to `d`, over `b` and over `c` and `e`, of stations that all sense each other.
@@ -42,13 +42,6 @@ fn sources() -> [(Value, f64); 3] {
         (json!({"source": "poisson", "rate": "500 kb/s"}), 0.03),
         (json!({"source": "tcp"}), 0.03),
     ]
-}
-
-fn up_to(scenario: &Value, end: Span) -> String {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(7)).unwrap();
-    run.advance(end);
-    run.results()
 }
 
 /// A minute has two to ten thousand packets, whose number varies by a percent or, with Poisson's, by three.
@@ -185,29 +178,62 @@ fn a_manager_sees_the_way_and_sets_limits_on_both() {
     }
 }
 
-#[track_caller]
-fn refused(scenario: &Value, change: Value, start: &str, part: &str) {
-    let refusal = refusal_of(over(scenario, json!([change])));
-    assert!(refusal.starts_with(&format!("{start}: ")), "{refusal:?} is not about {start:?}");
-    assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
-}
-
 #[test]
 fn ways_that_cannot_be_are_refused() {
     let tcp = diamond(json!({"source": "tcp"}));
     let other = |key: &str, value: Value| set(via("6 s", &["c", "e"]), key, value);
-    refused(&tcp, other("flow", Value::Null), "changes[0]", "`flow` is needed");
-    refused(&tcp, other("flow", json!("two")), "changes[0].flow", "no flow \"two\"");
-    refused(&tcp, other("station", json!("a")), "changes[0]", "leave `station` or `via` out");
-    refused(&tcp, other("link", json!(["a", "b"])), "changes[0]", "leave `link` or `via` out");
-    refused(&tcp, other("via", json!(["e", "c", "e"])), "changes[0].via[2]", "passes \"e\" twice");
-    refused(&tcp, other("via", json!(["z"])), "changes[0].via[0]", "no station or group \"z\"");
-    refused(&tcp, other("via", json!(["e"])), "changes[0].via", "\"a\" and \"e\" are out of reach");
-    refused(&tcp, other("via", json!([])), "changes[0].via", "\"a\" and \"d\" are out of reach");
-    refused(&diamond(json!({})), other("at", json!("6 s")), "changes[0].flow", "fills the queue");
+    change_refused(&tcp, other("flow", Value::Null), "changes[0]", "`flow` is needed");
+    change_refused(&tcp, other("flow", json!("two")), "changes[0].flow", "no flow \"two\"");
+    change_refused(
+        &tcp,
+        other("station", json!("a")),
+        "changes[0]",
+        "leave `station` or `via` out",
+    );
+    change_refused(
+        &tcp,
+        other("link", json!(["a", "b"])),
+        "changes[0]",
+        "leave `link` or `via` out",
+    );
+    change_refused(
+        &tcp,
+        other("via", json!(["e", "c", "e"])),
+        "changes[0].via[2]",
+        "passes \"e\" twice",
+    );
+    change_refused(
+        &tcp,
+        other("via", json!(["z"])),
+        "changes[0].via[0]",
+        "no station or group \"z\"",
+    );
+    change_refused(
+        &tcp,
+        other("via", json!(["e"])),
+        "changes[0].via",
+        "\"a\" and \"e\" are out of reach",
+    );
+    change_refused(
+        &tcp,
+        other("via", json!([])),
+        "changes[0].via",
+        "\"a\" and \"d\" are out of reach",
+    );
+    change_refused(
+        &diamond(json!({})),
+        other("at", json!("6 s")),
+        "changes[0].flow",
+        "fills the queue",
+    );
     let small = set(tcp.clone(), "stations[2].queue", json!({"limit": "1000 B"}));
-    refused(&small, other("at", json!("6 s")), "changes[0]", "\"c\" holds 1000 B");
+    change_refused(&small, other("at", json!("6 s")), "changes[0]", "\"c\" holds 1000 B");
     let paced = diamond(json!({"source": "tcp", "tcp": {"pacing": "tcp-ap"}}));
     let controlled = set(paced, "stations[2].rate_control", json!("aarf"));
-    refused(&controlled, other("at", json!("6 s")), "changes[0].tcp.pacing", "rate control looks");
+    change_refused(
+        &controlled,
+        other("at", json!("6 s")),
+        "changes[0].tcp.pacing",
+        "rate control looks",
+    );
 }

@@ -41,9 +41,7 @@ impl NetworkSpec {
 }
 
 fn set_origins<W: Write>(pcap: &mut Pcap<W>, route: &[Hop], origin: Origin) {
-    for &hop in route {
-        if let Hop::Radio(radio) = hop {
-            pcap.set_origin(radio, origin);
-        }
+    for radio in route.iter().filter_map(|hop| hop.radio()) {
+        pcap.set_origin(radio, origin);
     }
 }

@@ -4,7 +4,7 @@ use super::engine::Network;
 use super::legs::End;
 use super::spec::{NetworkError, NetworkSpec};
 use crate::wlan::Discipline;
-use airqueue_core::{DataRate, Limit, Time};
+use airqueue_core::{Limit, Time};
 use airqueue_wifi::RateIndex;
 
 /// What changes.
@@ -113,12 +113,9 @@ impl Network {
     /// Tells connections how many hops over the air their segments take now, and how fast the slowest of them is.
     fn tell_paths(&mut self) {
         for (connection, [data, _]) in self.connections.iter_mut().zip(&self.ways) {
-            let rates = self.legs.radio_hops(*data).map(|hop| self.radio.model.data_rate(hop));
-            let (hops, slowest) = rates.fold((0, None), |(hops, least): (u32, Option<_>), rate| {
-                (hops + 1, Some(least.map_or(rate, |least: DataRate| least.min(rate))))
-            });
-            if let Some(rate) = slowest {
-                connection.set_path(hops, rate);
+            let hops = || self.legs.radio_hops(*data);
+            if let Some(rate) = hops().map(|hop| self.radio.model.data_rate(hop)).min() {
+                connection.set_path(hops().count() as u32, rate);
             }
         }
     }

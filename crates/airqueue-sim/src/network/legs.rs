@@ -174,10 +174,7 @@ impl Legs {
     /// The radio's flows that are hops of the way that the packets of a leg take.
     pub(super) fn radio_hops(&self, leg: u32) -> impl Iterator<Item = usize> + '_ {
         let Leg { first, steps, .. } = self.all[leg as usize];
-        self.steps[first as usize..][..steps as usize].iter().filter_map(|step| match step.hop {
-            Hop::Radio(radio) => Some(radio),
-            Hop::Wire(_) => None,
-        })
+        self.steps[first as usize..][..steps as usize].iter().filter_map(|step| step.hop.radio())
     }
 
     /// From now on the packets of a leg set out on this one of its ways. Those that have set out go on as they began.

@@ -33,6 +33,16 @@ pub enum Hop {
     Wire(usize),
 }
 
+impl Hop {
+    /// The radio's flow, if it is over the air.
+    pub fn radio(self) -> Option<usize> {
+        match self {
+            Hop::Radio(radio) => Some(radio),
+            Hop::Wire(_) => None,
+        }
+    }
+}
+
 /// A queue of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueId {
@@ -146,8 +156,8 @@ impl FlowSpec {
 
     /// Whether TCP governs it, and some of its way is over the air.
     pub fn is_tcp_on_air(&self) -> bool {
-        let on_air = |hop: &Hop| matches!(hop, Hop::Radio(_));
-        matches!(self.traffic, Traffic::Tcp(_)) && self.route.iter().any(on_air)
+        let on_air = self.route.iter().any(|hop| hop.radio().is_some());
+        matches!(self.traffic, Traffic::Tcp(_)) && on_air
     }
 }
 
@@ -256,11 +266,7 @@ impl NetworkSpec {
 
     /// The first of a flow's hops over the air.
     pub fn first_over_air(&self, flow: usize) -> Option<&crate::wlan::FlowSpec> {
-        let radio = |hop: &Hop| match *hop {
-            Hop::Radio(radio) => self.wlan.flows.get(radio),
-            Hop::Wire(_) => None,
-        };
-        self.flows[flow].route.iter().find_map(radio)
+        self.flows[flow].route.iter().find_map(|hop| self.wlan.flows.get(hop.radio()?))
     }
 
     /// The same with the starts that a run draws, flow by flow from the stream `start/FLOW`.

@@ -6,7 +6,7 @@ use super::flows::{Flows, Made};
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
 use super::room::{Kept, check_room};
-use crate::network::{Change, Hop, TimedChange};
+use crate::network::{Change, TimedChange};
 use crate::wlan::{Discipline, FlowSpec, QueueSpec};
 use airqueue_core::{Limit, Span, Time};
 use airqueue_qdisc::KeptApart;
@@ -162,12 +162,10 @@ impl Changes<'_> {
         let found = &self.made.flows[self.made.find(key, flow)?];
         let key = format!("{key}.flow");
         let name = self.flows.air.stations.name(station);
-        let sends = |hop: &Hop| match *hop {
-            Hop::Radio(radio) if self.made.hops[radio].from.index() == station => Some(radio),
-            _ => None,
-        };
+        let sends = |radio: &usize| self.made.hops[*radio].from.index() == station;
         // Of each of the flow's ways that lead over the station.
-        let radios: Vec<usize> = found.ways().flatten().filter_map(sends).collect();
+        let radios: Vec<usize> =
+            found.ways().flatten().filter_map(|hop| hop.radio()).filter(sends).collect();
         let first = radios.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;

@@ -5,7 +5,7 @@ use super::file::{ChangeTable, SourceName};
 use super::flows::{Draft, Flows, Made, Origin};
 use super::nodes::Part;
 use super::pacing::tcp_ap;
-use super::room::{Kept, check_room};
+use super::room::Kept;
 use crate::network::{Change, Hop, OtherWay, Traffic};
 use airqueue_transport::tcp::{Pacing, TcpApSpec};
 
@@ -17,11 +17,7 @@ impl Flows<'_> {
             let key = format!("changes[{at}]");
             let first_hop = made.hops.len();
             ways.push(self.detour(&key, table, made)?);
-            let mut kept = Kept::default();
-            for hop in &made.hops[first_hop..] {
-                let station = &self.air.stations.specs[hop.from.index()];
-                check_room(&key, &station.name, &station.queues[hop.queue], hop, &mut kept)?;
-            }
+            self.check_rooms(&key, &made.hops[first_hop..], &mut Kept::default())?;
         }
         Ok(ways)
     }

@@ -3,7 +3,7 @@
 use super::air::{Air, Told, Wish};
 use super::calls::Call;
 use super::error::{Result, error, wrong};
-use super::file::{ChangeTable, FlowTable, SourceName};
+use super::file::{FlowTable, SourceName};
 use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
@@ -31,6 +31,8 @@ pub(super) struct Flows<'a> {
     pub(super) nodes: &'a Nodes<'a>,
     /// What finds the ways of flows that do not say theirs.
     routes: Option<RefCell<Routes<'a>>>,
+    /// The names of those that take another way some time.
+    rerouted: HashSet<&'a str>,
 }
 
 /// The flows of a network, their hops over the air, and which of them are calls.
@@ -105,7 +107,9 @@ impl<'a> Flows<'a> {
         nodes: &'a Nodes<'a>,
         routes: Option<Routes<'a>>,
     ) -> Flows<'a> {
-        Flows { air, nodes, routes: routes.map(RefCell::new) }
+        let rerouted = air.file.changes.iter().filter(|change| change.via.is_some());
+        let rerouted = rerouted.filter_map(|change| change.flow.as_deref()).collect();
+        Flows { air, nodes, routes: routes.map(RefCell::new), rerouted }
     }
 
     /// All flows.
@@ -123,12 +127,22 @@ impl<'a> Flows<'a> {
                     return wrong(format_args!("{key}.name"), problem);
                 }
             }
-            for hop in &made.hops[first_hop..] {
-                let station = &self.air.stations.specs[hop.from.index()];
-                check_room(&key, &station.name, &station.queues[hop.queue], hop, &mut kept)?;
-            }
+            self.check_rooms(&key, &made.hops[first_hop..], &mut kept)?;
         }
         Ok(made)
+    }
+
+    /// There is room in their stations' queues for what hops need.
+    pub(super) fn check_rooms(
+        &self,
+        key: &str,
+        hops: &[wlan::FlowSpec],
+        kept: &mut Kept,
+    ) -> Result<()> {
+        hops.iter().try_for_each(|hop| {
+            let station = &self.air.stations.specs[hop.from.index()];
+            check_room(key, &station.name, &station.queues[hop.queue], hop, kept)
+        })
     }
 
     fn add(&self, place: usize, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
@@ -196,7 +210,7 @@ impl<'a> Flows<'a> {
             return wrong(format_args!("{key}.source"), problem);
         }
         // The radio's own sources keep to their first hop.
-        let (route, traffic) = if over_air && !external && !self.changes_way(&draft.name) {
+        let (route, traffic) = if over_air && !external && !self.rerouted.contains(&*draft.name) {
             let carries = Carries { source, ecn, role: Role::Own };
             (self.route(draft, &way, carries, made)?, Traffic::Radio)
         } else {
@@ -206,13 +220,6 @@ impl<'a> Flows<'a> {
         };
         check_source(key, source)?;
         Ok((route, traffic))
-    }
-
-    /// Whether a flow takes another way some time.
-    fn changes_way(&self, name: &str) -> bool {
-        let of =
-            |change: &ChangeTable| change.via.is_some() && change.flow.as_deref() == Some(name);
-        self.air.file.changes.iter().any(|change| of(change))
     }
 
     /// The hops of packets that are brought to the first of them, and that nothing answers.

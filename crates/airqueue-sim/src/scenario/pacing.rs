@@ -32,8 +32,7 @@ pub(super) fn tcp_ap(
     spread: Spread,
 ) -> Result<TcpApSpec> {
     let mut rates: Vec<DataRate> = Vec::new();
-    for hop in route {
-        let &Hop::Radio(radio) = hop else { continue };
+    for radio in route.iter().filter_map(|hop| hop.radio()) {
         if hops[radio].rate_control.is_some() {
             let problem = "TCP-AP has to know the rates of the links, and rate control looks for them; give the \
                            flow a phy_rate, or another pacing";

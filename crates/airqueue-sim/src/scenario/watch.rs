@@ -154,14 +154,8 @@ fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
 }
 
 fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
-    let on_air = |hops: &[Hop]| -> Vec<usize> {
-        hops.iter()
-            .filter_map(|hop| match *hop {
-                Hop::Radio(radio) => Some(radio),
-                Hop::Wire(_) => None,
-            })
-            .collect()
-    };
+    let on_air =
+        |hops: &[Hop]| -> Vec<usize> { hops.iter().filter_map(|hop| hop.radio()).collect() };
     let (there, answers) = (on_air(route), on_air(back));
     let first = there.first().map(|&hop| spec.wlan.flows[hop].from.0);
     let stations = there.iter().map(|&hop| spec.wlan.flows[hop].to.0);
@@ -191,12 +185,10 @@ impl Way {
 impl Watch {
     /// Stations, who understands whom, and the flows over the air, as JSON.
     pub fn map(&self) -> String {
-        let station = |&at: &u32| self.stations[at as usize].as_str();
-        let way = |way: &Way| way.route.iter().map(station).collect();
         let flows = self.flows.iter().map(|flow| MapFlow {
             name: &flow.name,
             packet_bytes: flow.packet_bytes,
-            later: flow.ways[1..].iter().map(way).collect(),
+            later: flow.ways[1..].iter().map(|way| self.passed(way)).collect(),
         });
         let map = Map {
             stations: &self.stations,
@@ -206,6 +198,11 @@ impl Watch {
             flows: flows.collect(),
         };
         serde_json::to_string(&map).expect("a map is JSON")
+    }
+
+    /// The names of the stations that a way passes.
+    fn passed(&self, way: &Way) -> Vec<&str> {
+        way.route.iter().map(|&at| self.stations[at as usize].as_str()).collect()
     }
 
     /// How many packets can wait in a station's queues; none where the limit is another.
@@ -229,13 +226,12 @@ impl Watch {
             data_s: wlan.lone_exchange(there).as_secs_f64(),
             ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
         };
-        let station = |&at: &u32| self.stations[at as usize].as_str();
         let flow = |flow: &'a Watched| {
             let way = &flow.ways[run.network.way_of(flow.place)];
             FlowLook {
                 delivered_bytes: run.network.delivered_ever(flow.place).tally.bytes,
                 under_way_packets: under_way[flow.place],
-                route: way.route.iter().map(station).collect(),
+                route: self.passed(way),
                 elsewhere_s: way.elsewhere.as_secs_f64(),
                 hops: way.hops.iter().map(hop).collect(),
             }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::Seed;
+use airqueue_core::{Seed, Span};
 use airqueue_sim::scenario::Scenario;
 use serde_json::Value;
 
@@ -14,6 +14,14 @@ pub fn results(scenario: &Value, seed: u64) -> Value {
     run.advance(scenario.duration());
     assert_eq!(run.now(), run.end());
     serde_json::from_str(&run.results()).unwrap()
+}
+
+/// Figures up to a moment, as JSON.
+pub fn up_to(scenario: &Value, end: Span) -> String {
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut run = scenario.start(Seed(7)).unwrap();
+    run.advance(end);
+    run.results()
 }
 
 /// The figure called `name` of a flow, a station, a queue.

@@ -31,6 +31,14 @@ pub fn refusal_of(scenario: Value) -> String {
     }
 }
 
+/// The scenario with this change alone is refused with words that begin so, and have this part.
+#[track_caller]
+pub fn change_refused(scenario: &Value, change: Value, start: &str, part: &str) {
+    let refusal = refusal_of(set(scenario.clone(), "changes", json!([change])));
+    assert!(refusal.starts_with(&format!("{start}: ")), "{refusal:?} is not about {start:?}");
+    assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+}
+
 /// A scenario with most of the keys that there are.
 pub fn full() -> Value {
     json!({
