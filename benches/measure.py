@@ -170,7 +170,7 @@ def unstable() -> Iterator[Row]:
         "rate doubled at times": ("--swing", "1.7s:2"),
         "stalls of 2.5 s": ("--stall", "9s:2.5s"),
         "stalls of 1 s": ("--stall", "4s:1s"),
-        "packet ceiling (mpu 1500)": ("--mpu", "1500"),
+        "packet ceiling (mpu 1500)": ("--mpu", "1500B"),
     }
     for name, extra in cases.items():
         checks = (

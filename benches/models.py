@@ -30,9 +30,13 @@ from rich.console import Console
 from rich.table import Table
 from scipy.optimize import brentq
 
+from airqueue.models.airtime import exchange_s
+from airqueue.models.ampdu import largest_aggregate
 from airqueue.models.bianchi import bianchi
 from airqueue.models.http_contention import contention
 from airqueue.models.kumar import kumar, kumar_backoffs
+from airqueue.models.phy_names import phy
+from airqueue.models.phys import Phy
 from airqueue.models.tay_chua import tay_chua
 from airqueue.models.web_session import session_delay
 
@@ -78,7 +82,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Cells:
-    """Random cells: n in 1..50, windows of 802.11b, 802.11a/g, Bianchi and EDCA."""
+    """Random cells: n in 1..50, CWmin and CWmax of 802.11b, 802.11a/g, Bianchi and EDCA."""
 
     n: NDArray[np.float64]
     cw_min: NDArray[np.float64]
@@ -88,7 +92,7 @@ class Cells:
 
 def random_cells(count: int = MILLION) -> Cells:
     generator = np.random.default_rng(20_000)
-    cw = np.array([(32, 1024), (16, 1024), (32, 256), (16, 32), (8, 16), (64, 64)], dtype=float)
+    cw = np.array([(31, 1023), (15, 1023), (31, 255), (15, 31), (7, 15), (63, 63)], dtype=float)
     cw_min, cw_max = cw[generator.integers(len(cw), size=count)].T
     return Cells(
         n=generator.integers(1, 51, count).astype(float),
@@ -105,17 +109,18 @@ def plain_loop(cells: Cells, extra_slots: float, *, finite: bool) -> Callable[[i
         n, cw_min, cw_max, retries = (
             float(array[index]) for array in (cells.n, cells.cw_min, cells.cw_max, cells.retries)
         )
-        doublings = round(math.log2(cw_max / cw_min))
+        window = cw_min + 1.0
+        doublings = round(math.log2((cw_max + 1.0) / window))
         last = int(retries) if finite else doublings
 
         def surplus(p: float) -> float:
             attempts = slots = 0.0
             for k in range(last):
                 attempts += p**k
-                slots += p**k * (2.0 ** min(k, doublings) * cw_min + extra_slots) / 2.0
+                slots += p**k * (2.0 ** min(k, doublings) * window + extra_slots) / 2.0
             tail = p**last * (1.0 if finite else 1.0 / (1.0 - p))
             attempts += tail
-            slots += tail * (2.0 ** min(last, doublings) * cw_min + extra_slots) / 2.0
+            slots += tail * (2.0 ** min(last, doublings) * window + extra_slots) / 2.0
             return p - 1.0 + (1.0 - attempts / slots) ** (n - 1.0)
 
         return float(brentq(surplus, 0.0, 1.0 - 1e-12, xtol=1e-13))
@@ -184,7 +189,9 @@ def kumar_windows() -> Bench:
 
 def kumar_list() -> Bench:
     cells = replace(random_cells(), retries=np.full(MILLION, 6.0))
-    windows = np.minimum(2.0 ** np.arange(7.0) * cells.cw_min[:, None], cells.cw_max[:, None])
+    windows = np.minimum(
+        2.0 ** np.arange(7.0) * (cells.cw_min[:, None] + 1.0), cells.cw_max[:, None] + 1.0
+    )
 
     def solve() -> NDArray[np.float64]:
         return kumar_backoffs(cells.n, (windows + 1.0) / 2.0).collision_probability
@@ -264,7 +271,65 @@ def http_contention() -> Bench:
     )
 
 
+def frames(name: str, count: int) -> tuple[Phy, NDArray[np.float64], NDArray[np.float64]]:
+    """A layer, and sizes of frames with rates."""
+    generator = np.random.default_rng(802_11)
+    layer = phy(name)
+    return (
+        layer,
+        generator.integers(100, 1536, count) * 1.0,
+        generator.choice(layer.rates_bps, count),
+    )
+
+
+def airtime() -> Bench:
+    layer, size, rate_bps = frames("a", MILLION)
+
+    def plain(index: int) -> float:
+        symbols = math.ceil((22 + 8 * size[index]) / (4e-6 * rate_bps[index]))
+        ack = {6: 44, 9: 44, 12: 32, 18: 32}.get(round(rate_bps[index] / 1e6), 28)
+        return float(34 + 67.5 + 20 + 4 * symbols + 16 + ack) * 1e-6
+
+    return Bench(
+        name="airtime",
+        what="exchanges of 802.11a, 8 rates, all sizes",
+        count=MILLION,
+        run=lambda: exchange_s(layer, size, rate_bps),
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain,
+    )
+
+
+def aggregates() -> Bench:
+    count = 100_000
+    layer, size, rate_bps = frames("ac-80mhz-2ss", count)
+    bits = {mode.rate_bps: mode.bits_per_symbol for mode in layer.modes}
+
+    def plain(index: int) -> float:
+        mpdus, total = 0, 0
+        while mpdus < 64:
+            total += -total % 4 + 4 + int(size[index])
+            symbols = math.ceil(
+                (22 + 6 * (rate_bps[index] > 540e6) + 8 * total) / bits[rate_bps[index]]
+            )
+            if total > 1_048_575 or 44 + 4 * symbols > 5_484:
+                break
+            mpdus += 1
+        return float(mpdus)
+
+    return Bench(
+        name="aggregates",
+        what="the largest of 802.11ac, 2 streams, 80 MHz",
+        count=count,
+        run=lambda: largest_aggregate(layer, size, rate_bps),
+        target_s=FIXED_POINT_TARGET_S,
+        peer=plain,
+    )
+
+
 BENCHES: list[Callable[[], Bench]] = [
+    airtime,
+    aggregates,
     bianchi_endless,
     bianchi_retries,
     tay_chua_endless,

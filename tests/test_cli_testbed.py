@@ -38,9 +38,12 @@ def test_isolation_chooses_the_shaper_that_can():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--queue", "codel:5"), "pfifo:PACKETS"),
+        (("--queue", "codel"), "pfifo:PACKETS"),
+        (("--queue", "fifo:5"), "there are pfifo, bfifo"),
+        (("--queue", "pfifo"), "write pfifo:LIMIT"),
+        (("--mpu", "590"), '"590" has no unit; a size'),
         (("--queue", "pfifo:0"), "at least 1"),
-        (("--rate", "7"), "needs a unit"),
+        (("--rate", "7"), '"7" has no unit; a rate'),
         (("--rate", "9gbit"), "1 gbit/s"),
         (("--burst", "1p"), "one full frame"),
         (("--stall", "1s:5s"), "stall"),

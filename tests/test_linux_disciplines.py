@@ -70,7 +70,9 @@ def test_what_is_kept_belongs_to_what_is_offered(one):
     runs = results.runs(one)
     assert len(runs) == one.discipline.runs
     packets = Columns.of(one.arrivals(1))
-    ours = list(windows(one, 1, packets.at_ns, packets.at_ns + 1, packets.ect))
+    watched = packets.watched(one)
+    columns = (packets.at_ns, packets.at_ns + 1, packets.ect)
+    ours = list(windows(one, 1, *(column[watched] for column in columns)))
     for run in runs:
         spans = [(w.from_s, w.to_s, w.offered) for w in run]
         assert spans == [(w.from_s, w.to_s, w.offered) for w in ours]

@@ -372,7 +372,7 @@ def test_the_binarys_capture_is_analysed(server, tmp_path):
     newest = max(built, key=lambda b: b.stat().st_mtime)
     output = tmp_path / "down.aqc"
     argv = [newest, "client", "127.0.0.1", "--port", str(server.port), "--output", output]
-    argv += ["--rate", "500", "--duration", "0.5", "--drain", "0.1", "--baseline", "0.3"]
+    argv += ["--rate", "500", "--duration", "500ms", "--drain", "100ms", "--baseline", "300ms"]
     subprocess.run(argv, check=True, capture_output=True, timeout=30)
     done = CliRunner().invoke(main, ["analyze", str(output), "--json", "-"])
     assert done.exit_code == 0, done.output

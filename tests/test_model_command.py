@@ -139,7 +139,7 @@ def test_help_is_made_from_the_model(invoke):
     for part in (
         "A model for tests (Nobody 2026). Only in tests.",
         "n stations [required]",
-        "rate rate of the cell [rate in bit/s, default 54mbit]",
+        "rate rate of the cell [rate, default 54mbit]",
         "shares share of each [numbers, comma-separated, default 0.25,0.75]",
         "form which equations [one of new, old; default new]",
         "delay_s D: delay of a packet",
@@ -223,16 +223,19 @@ def test_many_rows_are_shown_from_both_ends(invoke):
         (["fake", "n=1", "n=2"], "n is given twice"),
         (["fake", "m=1"], "fake has no parameter 'm'; it has n, rate, shares, form."),
         (["fake", "n=1..5:-1"], "goes down and the range up"),
-        (["fake", "n=1..1000", "rate=1..1000:1"], "the limit is 100,000"),
+        (["fake", "n=1..1000", "rate=1bit..1000bit:1bit"], "the limit is 100,000"),
         (["fake", "n=1", "--outputs", "dely_s"], "did you mean 'delay_s'?"),
         (["fake", "n=1", "--plot", "a.svg"], "a plot needs a swept parameter"),
         (["fake", "n=1..2", "--plot", "a.jpg"], "a plot is SVG, PDF or PNG"),
         (["fake", "n=1..2", "--plot", "-"], "a plot is SVG, PDF or PNG"),
         (
-            ["fake", "n=1,2", "rate=1,2", "form=new,old", "--plot", "a.svg"],
+            ["fake", "n=1,2", "rate=1bit,2bit", "form=new,old", "--plot", "a.svg"],
             "there are n, rate and form; fix all but two of them.",
         ),
-        (["fake", "n=1,2", "rate=1..13:1", "--plot", "a.svg"], "13 values of rate are too many"),
+        (
+            ["fake", "n=1,2", "rate=1bit..13bit:1bit", "--plot", "a.svg"],
+            "13 values of rate are too many",
+        ),
         (["fake", "n=1", "--json", "-", "--csv", "-"], "Only one of --json and --csv"),
         (["--list", "fake", "n=1"], "after the name of the model"),
         (["--json", "-", "fake", "n=1"], "after the name of the model"),
@@ -438,3 +441,14 @@ def test_no_argument_ends_in_a_traceback(tmp_path_factory, arguments):
         assert done.exit_code in (0, 1, 2, 130)
         assert isinstance(done.exception, type(None) | SystemExit), repr(done.exception)
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("argument", "warned"),
+    [("cw_min=32", True), ("cw_min=15,32", True), ("cw_min=31", False), ("cw_min=4..64*2", False)],
+)
+def test_a_window_that_looks_like_a_count_is_said_to_be_none(argument, warned):
+    result = CliRunner().invoke(main, ["model", "tay-chua", "n=5", argument])
+    assert result.exit_code == 0
+    said = "cw_min=32 is a window of 33 values, 0 to 32: windows are counted as in the standard"
+    assert (said in result.stderr) is warned

@@ -232,9 +232,9 @@ def _against_kernel(
     """Points of the ratio of two stations; the second has an AIFS offset and a window of its own."""
     points: list[Point] = []
     for setting, x, offset, cw, rule in settings:
-        pair = _pair(rule, {}, {"aifsn": 2 + offset, "cw_min": cw - 1})
+        pair = _pair(rule, {}, {"aifsn": 2 + offset, "cw_min": cw})
         ours = Scenario({**pair, "duration": f"{seconds} s"}).simulate(seed=3, replications=_SEEDS)
-        exact = slots([1, 1], [0, offset], [32, cw], 1024, rule=rule, transmissions=4_000_000)
+        exact = slots([1, 1], [0, offset], [31, cw], 1023, rule=rule, transmissions=4_000_000)
         real = exact.ratio(1, 0)
         points.append(beside(setting, x, _ratio(ours), real.mean, real.half_width / 2.0))
     return points
@@ -257,7 +257,7 @@ def _kernel_claim(name: str, title: str, axis: str, points: list[Point]) -> Clai
 
 def _kernel_aifs(seconds: float) -> Claim:
     settings = (
-        (f"{offset}, {rule}", offset, offset, 32, rule)
+        (f"{offset}, {rule}", offset, offset, 31, rule)
         for rule in ("edca", "freeze")
         for offset in range(0, 21, 2)
     )
@@ -268,10 +268,10 @@ def _kernel_aifs(seconds: float) -> Claim:
 
 def _kernel_windows(seconds: float) -> Claim:
     settings = (
-        (f"{cw - 1}, {rule}", cw, 0, cw, rule)
+        (f"{cw}, {rule}", cw + 1, 0, cw, rule)
         for rule in ("edca", "freeze")
-        for cw in (2, 4, 8, 16, 64, 256, 1024)
-        if (cw, rule) != (2, "freeze")
+        for cw in (1, 3, 7, 15, 63, 255, 1023)
+        if (cw, rule) != (1, "freeze")
     )
     points = _against_kernel(settings, seconds)
     title = "Engine, two stations: windows"

@@ -22,14 +22,14 @@ def claims(transmissions: int) -> list[Claim]:
     """Return the claims about collisions and throughput of saturated stations."""
     runs = {
         (rule, cw_min): [_run(n, rule, cw_min, transmissions) for n in _STATIONS]
-        for rule, cw_min in (("freeze", 32), ("edca", 32), ("edca", 16))
+        for rule, cw_min in (("freeze", 31), ("edca", 31), ("edca", 15))
     }
     return [
-        _collisions("freeze", 32, "legacy stations", runs["freeze", 32]),
-        _collisions("edca", 32, "EDCA stations", runs["edca", 32]),
-        _collisions("edca", 16, "EDCA stations, small windows", runs["edca", 16]),
+        _collisions("freeze", 31, "legacy stations", runs["freeze", 31]),
+        _collisions("edca", 31, "EDCA stations", runs["edca", 31]),
+        _collisions("edca", 15, "EDCA stations, small windows", runs["edca", 15]),
         _small_windows(transmissions),
-        _throughput(runs["freeze", 32]),
+        _throughput(runs["freeze", 31]),
         _ns2_collisions(),
         _ns2_throughput(),
     ]
@@ -37,7 +37,7 @@ def claims(transmissions: int) -> list[Claim]:
 
 def _run(n: int, rule: str, cw_min: int, transmissions: int) -> Slots:
     return slots(
-        [n], [0], cw_min, 1024, retries=_RETRIES, rule=rule, transmissions=transmissions, seed=n
+        [n], [0], cw_min, 1023, retries=_RETRIES, rule=rule, transmissions=transmissions, seed=n
     )
 
 
@@ -45,12 +45,12 @@ def _collisions(rule: str, cw_min: int, who: str, runs: list[Slots]) -> Claim:
     points = []
     for n, run in zip(_STATIONS, runs, strict=True):
         real = run.collision_probability(0)
-        model = float(bianchi(n, cw_min, 1024, _RETRIES).collision_probability)
+        model = float(bianchi(n, cw_min, 1023, _RETRIES).collision_probability)
         points.append(against_estimate(f"{n}", n, model, real, inside=n >= 3))
     return Claim(
-        name=f"collisions-{rule}-{cw_min}",
+        name=f"collisions-{rule}-{cw_min + 1}",
         title=f"Collisions of {who}",
-        statement=f"`bianchi` with {_RETRIES} retries, CW_min {cw_min}, CW_max 1024, from three "
+        statement=f"`bianchi` with {_RETRIES} retries, CWmin {cw_min}, CWmax 1023, from three "
         "stations on. Two meet more often than independent attempts would, the smaller the window "
         "the more.",
         quantity="collision probability",
@@ -58,26 +58,26 @@ def _collisions(rule: str, cw_min: int, who: str, runs: list[Slots]) -> Claim:
         tolerance=0.05,
         axis="saturated stations",
         points=points,
-        figure=cw_min != 16,
+        figure=cw_min != 15,
     )
 
 
 def _small_windows(transmissions: int) -> Claim:
     points = []
-    for cw_min in (2, 4, 8, 16, 32, 64):
+    for cw_min in (1, 3, 7, 15, 31, 63):
         real = _run(5, "freeze", cw_min, transmissions).collision_probability(0)
-        model = float(bianchi(5, cw_min, 1024, _RETRIES).collision_probability)
-        points.append(against_estimate(f"{cw_min}", cw_min, model, real, inside=cw_min >= 16))
+        model = float(bianchi(5, cw_min, 1023, _RETRIES).collision_probability)
+        points.append(against_estimate(f"{cw_min}", cw_min, model, real, inside=cw_min >= 15))
     return Claim(
         name="collisions-freeze-windows",
         title="Collisions of legacy stations, other windows",
-        statement=f"`bianchi` with {_RETRIES} retries and CW_max 1024 for five stations, from CW_min "
-        "16 on. A frozen counter does not move in the slots in which others transmit. With small "
+        statement=f"`bianchi` with {_RETRIES} retries and CWmax 1023 for five stations, from CWmin "
+        "15 on. A frozen counter does not move in the slots in which others transmit. With small "
         "windows these are most slots, and the winner often goes on alone.",
         quantity="collision probability",
         reference="Monte Carlo, DCF freeze",
         tolerance=0.05,
-        axis="CW_min",
+        axis="CWmin",
         points=points,
         figure=False,
     )
@@ -95,7 +95,7 @@ def _throughput(runs: list[Slots]) -> Claim:
         )
         rates = single * _PAYLOAD_BITS / time_s / 1e6
         error = float(rates.std(ddof=1) / len(rates) ** 0.5)
-        tau = bianchi(n, 32, 1024, _RETRIES).attempt_probability
+        tau = bianchi(n, 31, 1023, _RETRIES).attempt_probability
         model = float(saturation(n, tau, _TIMES, _PAYLOAD_BITS).throughput_bps) / 1e6
         points.append(Point(f"{n}", n, model, float(rates.mean()), error))
     return Claim(

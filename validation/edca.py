@@ -27,8 +27,9 @@ def _aifs(transmissions: int) -> Claim:
         name="edca-aifs",
         title="AIFS differences",
         statement="`edca-hold`, two saturated stations, the second with an AIFS longer by D slots, "
-        "CW_min 32. The chain is claimed up to D = CW_min/4: beyond, a run of idle slots is bounded "
-        "by the uniform backoff of the first station, and the chain gives the second too much.",
+        "CWmin 31. The chain is claimed up to D = 8, a quarter of the window: beyond, a run of idle "
+        "slots is bounded by the uniform backoff of the first station, and the chain gives the "
+        "second too much.",
         quantity="successes, first station to second",
         reference="Monte Carlo, EDCA countdown",
         tolerance=0.05,
@@ -39,7 +40,7 @@ def _aifs(transmissions: int) -> Claim:
 
 def _other_windows(transmissions: int) -> Claim:
     points = [
-        Point(stations=stations, aifs_slots=(0, d), cw_min=(window, window))
+        Point(stations=stations, aifs_slots=(0, d), cw_min=(window - 1, window - 1))
         for window in (16, 64, 128)
         for stations in ((1, 1), (1, 10), (5, 5), (10, 10))
         for d in (window // 16, window // 8, window // 4)
@@ -50,11 +51,11 @@ def _other_windows(transmissions: int) -> Claim:
         title="AIFS differences among more stations",
         statement="The same with other windows and with up to twenty stations. The more stations "
         "there are, the shorter the runs of idle slots, and the earlier the chain ends: it is "
-        "claimed up to D = CW_min/16.",
+        "claimed up to a sixteenth of the window, D = (CWmin + 1)/16.",
         quantity="successes, first class to second",
         reference="Monte Carlo, EDCA countdown",
         tolerance=0.05,
-        axis="CW_min, stations of each class, D",
+        axis="CWmin, stations of each class, D",
         figure=False,
         points=[
             _point(
@@ -62,7 +63,7 @@ def _other_windows(transmissions: int) -> Claim:
                 f"{c.point.aifs_slots[1]}",
                 x,
                 c,
-                inside=16 * c.point.aifs_slots[1] <= c.point.cw_min[0],
+                inside=16 * c.point.aifs_slots[1] <= c.point.cw_min[0] + 1,
             )
             for x, c in enumerate(done)
         ],
@@ -71,45 +72,43 @@ def _other_windows(transmissions: int) -> Claim:
 
 def _windows(transmissions: int) -> Claim:
     # With small windows the other station succeeds seldom: its ratio needs a longer run.
-    done = compare(window_points(_powers(2, 4)), transmissions=5 * transmissions)
-    done += compare(window_points(_powers(8, 1024)), transmissions=transmissions)
+    done = compare(window_points(_windows_of(2, 4)), transmissions=5 * transmissions)
+    done += compare(window_points(_windows_of(8, 1024)), transmissions=transmissions)
     return Claim(
         name="edca-windows",
         title="Contention windows",
-        statement="`edca-hold`, two saturated stations, one with CW_min 32, the other with another.",
-        quantity="successes, this station to the one with 32",
+        statement="`edca-hold`, two saturated stations, one with CWmin 31, the other with another.",
+        quantity="successes, this station to the one with 31",
         reference="Monte Carlo, EDCA countdown",
         tolerance=0.03,
-        axis="CW_min",
+        axis="CWmin",
         logarithmic=True,
-        points=_points(done, (c.point.cw_min[0] for c in done), most=1024),
+        points=_points(done, (c.point.cw_min[0] for c in done), most=1023),
     )
 
 
 def _frozen(transmissions: int) -> Claim:
-    done = compare(window_points(_powers(4, 256)), rule="freeze", transmissions=transmissions)
+    done = compare(window_points(_windows_of(4, 256)), rule="freeze", transmissions=transmissions)
     return Claim(
         name="dcf-windows",
         title="Contention windows of legacy stations",
         statement="The same for stations that freeze their counters in busy slots. The chain does "
-        "not know that rule and is claimed for windows from 16 on, to a tenth; with smaller ones "
+        "not know that rule and is claimed for a CWmin of 15 and more, to a tenth; with smaller ones "
         "the neighbour hardly ever counts down.",
-        quantity="successes, this station to the one with 32",
+        quantity="successes, this station to the one with 31",
         reference="Monte Carlo, DCF freeze",
         tolerance=0.1,
-        axis="CW_min",
+        axis="CWmin",
         logarithmic=True,
-        points=_points(done, (c.point.cw_min[0] for c in done), least=16),
+        points=_points(done, (c.point.cw_min[0] for c in done), least=15),
     )
 
 
 def _ns3() -> Claim:
     settings = [
-        (f"AIFSN 2 and {2 + d}", f"edca-aifsn-2-{2 + d}", (0, d), (32, 32)) for d in (0, 2, 4, 8)
+        (f"AIFSN 2 and {2 + d}", f"edca-aifsn-2-{2 + d}", (0, d), (31, 31)) for d in (0, 2, 4, 8)
     ]
-    settings += [
-        (f"CWmin 31 and {cw - 1}", f"edca-cw-31-{cw - 1}", (0, 0), (32, cw)) for cw in (8, 128)
-    ]
+    settings += [(f"CWmin 31 and {cw}", f"edca-cw-31-{cw}", (0, 0), (31, cw)) for cw in (7, 127)]
     points = []
     for x, (setting, name, aifs_slots, cw_min) in enumerate(settings):
         model = 1.0 / float(hold_chain((1, 1), aifs_slots, cw_min).ratio(0, 1))
@@ -127,8 +126,9 @@ def _ns3() -> Claim:
     )
 
 
-def _powers(low: int, high: int) -> Iterable[int]:
-    return (1 << k for k in range(low.bit_length() - 1, high.bit_length()))
+def _windows_of(low: int, high: int) -> Iterable[int]:
+    """CWmin of windows of so many values and their doubles."""
+    return ((1 << k) - 1 for k in range(low.bit_length() - 1, high.bit_length()))
 
 
 def _points(

@@ -12,7 +12,7 @@ from validation.claim import Claim, against_simulator
 
 # What ns-2 2.35 does where it differs from Table 1: RTS frames of 20 bytes, and a first backoff of
 # 0..30 slots, which is one value less.
-_NS2 = timing_from(HttpConstants(rts_bits=160, cw_min=31, cw_max=31 * 32))
+_NS2 = timing_from(HttpConstants(rts_bits=160, cw_min=30, cw_max=31 * 32 - 1))
 _SEGMENT_BITS = 8000
 
 

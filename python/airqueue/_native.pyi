@@ -4,8 +4,9 @@ Times in integer nanoseconds where the name ends in ``_ns`` (``MISSING``, the le
 there is none), else in seconds. Everything raises `NativeError` with one sentence.
 """
 
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, TypedDict
+from typing import Any, ClassVar, Final, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +92,8 @@ class SeriesDict(TypedDict):
     queues: dict[str, QueueSeriesDict]
 
 Contender = tuple[int, int, int, int | None, int, int]
-"""(aifs_slots, cw_min, cw_max, retries, packets, node); None: retries without end."""
+"""(aifs_slots, w_min, w_max, retries, packets, node); windows are numbers of values, CWmin + 1 and
+CWmax + 1. None: retries without end."""
 
 class ContentionDict(TypedDict):
     """Totals of the medium, and one value for each contender in its order."""
@@ -166,10 +168,13 @@ def serve(
     flow: npt.NDArray[np.uint32],
     size_bytes: npt.NDArray[np.uint32],
     ect: npt.NDArray[np.bool_],
+    dscp: npt.NDArray[np.uint8],
+    hosts: Sequence[tuple[int, int, int]],
 ) -> FatesDict:
     """Packets through the queue of a JSON ``queue`` table behind a token bucket.
 
-    Equal lengths, times that do not decrease. What is wrong with the table is a `ValueError`.
+    Equal lengths, times that do not decrease. ``hosts`` are flows, each with its source and
+    its destination. What is wrong with the table is a `ValueError`.
     """
 
 class CodecDict(TypedDict):
@@ -181,6 +186,7 @@ class CodecDict(TypedDict):
     rate_bps: float
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 def voice_codecs() -> dict[str, CodecDict]:
     """Codecs of calls by their names, of which the functions below take one."""
@@ -192,6 +198,145 @@ def voice_r_factor(name: str, mouth_to_ear_s: Floats, loss: Floats, burst_ratio:
     """R of calls; the arrays of these functions have equal shapes, and what is in them is checked."""
 
 def voice_mos(r: Floats, as_printed: bool) -> Floats: ...
+
+class Ieee80211:
+    """What IEEE 802.11 fixes for all layers: bytes of frames and of what surrounds packets, limits.
+
+    The clauses stand beside the same names in the engine (``phy/frames.rs``).
+    """
+
+    HEADER_BYTES: ClassVar[int]
+    """MAC header of a data frame with three addresses."""
+    QOS_HEADER_BYTES: ClassVar[int]
+    FOUR_ADDRESS_QOS_HEADER_BYTES: ClassVar[int]
+    FCS_BYTES: ClassVar[int]
+    LLC_SNAP_BYTES: ClassVar[int]
+    NS2_OVERHEAD_BYTES: ClassVar[int]
+    """All that ns-2 adds to an IP packet."""
+    RTS_BYTES: ClassVar[int]
+    CTS_BYTES: ClassVar[int]
+    ACK_BYTES: ClassVar[int]
+    MAX_NON_HT_PSDU_BYTES: ClassVar[int]
+    MAX_PPDU_S: ClassVar[float]
+    """aPPDUMaxTime from 802.11n on."""
+    MAX_DURATION_S: ClassVar[float]
+    """The most that the Duration field can announce."""
+
+class Mode:
+    """One rate of a layer."""
+
+    rate_bps: Final[float]
+    modulation_class: Final[Literal["dsss", "ofdm"]]
+    """That of the response; all layers from HT on are answered in OFDM."""
+    preamble_ns: Final[int]
+    """Preamble and PHY header."""
+    overhead_ns: Final[int]
+    """The same with signal extension and packet extension."""
+    extra_bits: Final[float]
+    """SERVICE field and tail."""
+    bits_per_symbol: Final[float]
+    symbol_ns: Final[int]
+    """With its guard interval; for DSSS the time to which its frames are rounded up."""
+
+class AccessCategory:
+    """Channel access of BK, BE, VI or VO; the windows are the standard's CWmin and CWmax."""
+
+    name: Final[str]
+    aifsn: Final[int]
+    cw_min: Final[int]
+    cw_max: Final[int]
+    txop_s: Final[float]
+
+class RadioChoices:
+    """What a `Radio` can be; HE-LTFs and packet extensions are of 802.11ax, else there are none."""
+
+    most_streams: Final[int]
+    widths_mhz: Final[list[int]]
+    guard_intervals_ns: Final[list[int]]
+    ltfs_ns: Final[list[int]]
+    packet_extensions_ns: Final[list[int]]
+
+def radio_choices(standard: str, band: str = "5") -> RadioChoices:
+    """Those of a standard in a band ("2.4" or "5" GHz)."""
+
+class Radio:
+    """A physical layer of the engine with one number of streams, one width and one guard interval.
+
+    standard: "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax". preamble: of
+    DSSS frames, "long" or "short". short_slot: of 802.11g, or at 2.4 GHz. exact_dsss: as `unrounded`.
+    band to guard_interval_ns: of 802.11n and later. ltf_ns, packet_extension_ns: of 802.11ax. access:
+    slot and SIFS in nanoseconds, CWmin and CWmax, instead of the standard's.
+    basic_rates_bps: BSSBasicRateSet, likewise. Options of other standards are ignored.
+
+    Equal to a radio that was made of the same; it can be copied and pickled.
+    """
+
+    def __new__(
+        cls,
+        standard: str,
+        *,
+        preamble: str = "long",
+        short_slot: bool = True,
+        exact_dsss: bool = False,
+        band: str = "5",
+        streams: int = 1,
+        width_mhz: int = 20,
+        guard_interval_ns: int = 800,
+        ltf_ns: int | None = None,
+        packet_extension_ns: int = 0,
+        access: tuple[int, int, int, int] | None = None,
+        basic_rates_bps: list[float] | None = None,
+    ) -> Radio: ...
+    def variant(self, access: tuple[int, int, int, int], basic_rates_bps: list[float]) -> Radio:
+        """The same with other channel access timing and basic rates; itself where nothing differs."""
+    def unrounded(self) -> Radio:
+        """The same with DSSS frames as long as their bits, up to the next nanosecond, as in ns-2."""
+    band: Final[Literal["2.4", "5"]]
+    """In GHz."""
+    slot_s: Final[float]
+    sifs_s: Final[float]
+    cw_min: Final[int]
+    """CWmin: the first backoff is drawn from 0 to this."""
+    cw_max: Final[int]
+    eifs_s: Final[float]
+    """SIFS, ACK at the lowest basic rate, DIFS."""
+    response_timeout_s: Final[float]
+    """How long the sender of a frame at the highest rate waits for the response to start."""
+    basic_rates_bps: Final[list[float]]
+    modes: Final[tuple[Mode, ...]]
+    """Of data frames, by rising rate."""
+    control_modes: Final[tuple[Mode, ...]]
+    """Of control frames, by rising rate: never those of 802.11n and later."""
+    max_mpdus: Final[int]
+    """MPDUs in an A-MPDU; 1 before 802.11n."""
+    max_psdu_bytes: Final[int]
+    """Of data frames."""
+    response_rates_bps: Final[list[float]]
+    """Rate of the response to a frame of each of `modes`."""
+    def frame_s(self, modes: Places, psdu_bytes: Floats) -> Floats:
+        """Durations of data frames.
+
+        modes: places in `modes`. psdu_bytes: from 0 to 2^32, need not be whole: a bit that is begun
+        counts. The arrays of this and the next two have equal shapes; `NativeError` otherwise.
+        """
+    def control_frame_s(self, control_modes: Places, frame_bytes: Floats) -> Floats: ...
+    def most_mpdus(
+        self,
+        modes: Places,
+        mpdu_bytes: Floats,
+        max_mpdus: int,
+        max_bytes: int,
+        max_ppdu_ns: int,
+    ) -> Floats:
+        """The most MPDUs of one size that an A-MPDU holds, under these limits and the standard's."""
+    def edca_defaults(self, edition: str, access_point: bool) -> list[AccessCategory]:
+        """BK, BE, VI, VO. edition: "2005" or "2016"."""
+
+def block_ack_bytes(mpdus: Floats) -> Floats:
+    """Bytes of the compressed block ack of A-MPDUs with so many MPDUs."""
+
+def ampdu_bytes(mpdu_bytes: Floats, mpdus: Floats) -> Floats:
+    """Bytes of A-MPDUs of equal MPDUs; the arrays have equal shapes."""
 
 class SimulatedPath:
     """The same endpoints over a simulated bottleneck or access point, on a virtual clock."""
@@ -218,6 +363,8 @@ class Scenario:
     """
 
     def __init__(self, json: str) -> None: ...
+    @property
+    def limits_count_frame_in_hand(self) -> bool: ...
     @property
     def duration_s(self) -> float:
         """How long is counted, after the warm-up."""
@@ -307,6 +454,56 @@ class CaptureWriter:
     ) -> None: ...
     def append(self, meta_json: str, run: RunDict) -> None: ...
     def close(self) -> None: ...
+
+Element = Literal["number", "whole", "any"] | str
+"""What a value of a list is; "any": a number, quantity or word as scenarios have them; or a kind."""
+
+def parse_quantity(text: str, kind: str) -> float:
+    """What a text says in the base unit of its kind, an int of bytes and packets.
+
+    ``kind``: rate (bit/s), packet_rate (packets/s), duration (s), size (bytes), packets, length (m),
+    power (W), ratio (dB) or frequency (Hz). Raises `ValueError`, as do the other functions of text.
+    """
+
+def write_quantity(value: float, kind: str) -> str:
+    """A number of the base unit as it could be typed: ``5.5mbit``, ``20ms``, ``1500B``."""
+
+def measure(text: str) -> tuple[float, str] | None:
+    """A number in its base unit and that unit's name in figures, where a text has one meaning.
+
+    A level in dBm stays one: its unit is ``dbm``.
+    """
+
+def parse_values(
+    text: str, kind: Element, *, absent: str | None = None, most: int
+) -> tuple[list[Any], bool, bool]:
+    """Values of a list or range, whether several were asked for, and whether in even ratios.
+
+    ``absent``: the word for None, if there may be one. ``most``: values.
+    """
+
+def parse_lists(text: str, kind: Element, *, absent: str | None = None) -> list[list[Any] | None]:
+    """Lists that slashes separate: ``1,2/3``."""
+
+def parse_queue(text: str) -> tuple[str, int | None, Literal["packets", "bytes"] | None]:
+    """The discipline of ``pfifo:100`` or ``fq_codel``, its limit, and what that counts."""
+
+def parse_limit(text: str) -> tuple[int, Literal["packets", "bytes"]]:
+    """A number of packets (``64p``) or of bytes (``150kB``), and which."""
+
+class Range:
+    """What lies between two values of a scenario, numbers or text with units.
+
+    ``log``: in even ratios. Raises `ValueError`.
+    """
+
+    def __init__(self, first: float | str, last: float | str, log: bool) -> None: ...
+    def points(self, count: int) -> list[Any]:
+        """So many values, both ends among them; whole numbers that come twice are there once."""
+    def at(self, share: float) -> Any:
+        """The value so far along the range, 0 to 1."""
+    def drawn(self, share: float) -> Any:
+        """The value at a share that was drawn; whole numbers are equally likely."""
 
 def scenario_schema() -> str:
     """The JSON Schema of scenario files."""

@@ -150,8 +150,8 @@ def test_a_bad_retry_limit_is_named(bad: float) -> None:
 @pytest.mark.parametrize(
     ("cw_min", "cw_max", "names"),
     [
-        (0.5, 8, "cw_min"),
-        (8, 4, "cw_max"),
+        (-0.5, 7, "cw_min"),
+        (7, 3, "cw_max"),
         (1, float("inf"), "cw_max"),
         ([1, 2], [1] * 3, "cw_min"),
     ],

@@ -10,7 +10,7 @@ from airqueue.models.edca_hold import hold_chain
 from airqueue.models.errors import ConvergenceError, ParameterError
 
 
-@pytest.mark.parametrize("windows", [[32, 32], [8, 32], [32, 5]])
+@pytest.mark.parametrize("windows", [[31, 31], [7, 31], [31, 4]])
 @pytest.mark.parametrize("retries", [7, 0, None])
 def test_one_station_in_each_class_is_the_hold_chain(
     windows: list[int], retries: int | None
@@ -26,7 +26,7 @@ def test_one_station_in_each_class_is_the_hold_chain(
 
 
 def test_without_aifs_it_is_the_hold_chain_for_any_number() -> None:
-    here, there = battiti_li([3, 7], 0, [8, 32]), hold_chain([3, 7], 0, [8, 32])
+    here, there = battiti_li([3, 7], 0, [7, 31]), hold_chain([3, 7], 0, [7, 31])
     assert here.attempt_probability == pytest.approx(there.attempt_probability, rel=1e-11)
     assert here.success_share == pytest.approx(there.success_share, rel=1e-11)
 
@@ -43,7 +43,7 @@ def wait(p: Fraction, aifs: int) -> Fraction:
 
 
 def test_its_own_equations_hold() -> None:
-    n, aifs, cw_min, cw_max, retries = [2, 5, 3], [0, 3, 6], [8, 16, 32], 64, 5
+    n, aifs, cw_min, cw_max, retries = [2, 5, 3], [0, 3, 6], [7, 15, 31], 63, 5
     solved = battiti_li(n, aifs, cw_min, cw_max, retries=retries)
     tau = [Fraction(float(t)) for t in solved.attempt_probability]
     for i in range(3):
@@ -59,14 +59,14 @@ def test_its_own_equations_hold() -> None:
         )
         slots = Fraction(0)
         for k in range(retries + 1):
-            backoff = Fraction(min(2**k * cw_min[i], cw_max) - 1, 2)
+            backoff = Fraction(min(2**k * (cw_min[i] + 1), cw_max + 1) - 1, 2)
             slots += p**k * (backoff * decrement + 1 + delay)
         attempts = sum(p**k for k in range(retries + 1))
         assert float(tau[i]) == pytest.approx(float(attempts / slots), rel=1e-11)
 
 
 def test_stations_that_always_transmit_shut_the_others_out() -> None:
-    solved = battiti_li([1, 1], [0, 0], [1, 32], [1, 1024])
+    solved = battiti_li([1, 1], [0, 0], [0, 31], [0, 1023])
     assert solved.station_success_per_slot[1] == 0
     with pytest.raises(ConvergenceError):
         solved.ratio(0, 1)
@@ -75,9 +75,9 @@ def test_stations_that_always_transmit_shut_the_others_out() -> None:
 @pytest.mark.parametrize(
     ("n", "aifs", "cw_min", "cw_max"),
     [
-        ([10, 9, 7], [3, 4, 0], [3, 2, 54], [384, 4, 1728]),
-        ([1, 2], [3, 11], [1, 3], [2, 768]),
-        ([2416, 395, 4300, 436], [245, 25, 168, 22], [49, 65, 14, 76], 9728),
+        ([10, 9, 7], [3, 4, 0], [2, 1, 53], [383, 3, 1727]),
+        ([1, 2], [3, 11], [0, 2], [1, 767]),
+        ([2416, 395, 4300, 436], [245, 25, 168, 22], [48, 64, 13, 75], 9727),
     ],
 )
 def test_steep_equations_are_solved(

@@ -212,7 +212,7 @@ def _unusual(parameter: Parameter, choose: random.Random) -> object:
 @pytest.mark.parametrize(
     ("name", "unusual"),
     [
-        ("battiti-li", {"cw_min_low": 1}),
+        ("battiti-li", {"cw_min_low": 0}),
         ("battiti-li", {"stations_high": 1e5}),
         ("edca-hold", {"stations": (1e5,)}),
         ("sawtooth", {"packet_bytes": 5e-324}),

@@ -22,12 +22,12 @@ def test_the_worked_table_of_aifs(row: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("row", rows("edca_windows"), ids=lambda row: row["cw_min"])
 def test_the_worked_table_of_windows(row: dict[str, str]) -> None:
-    ratio = float(hold_chain([1, 1], 0, [int(row["cw_min"]), 32]).ratio(0, 1))
+    ratio = float(hold_chain([1, 1], 0, [int(row["cw_min"]) - 1, 31]).ratio(0, 1))
     assert ratio == pytest.approx(float(row["model"]), abs=half_unit(row["model"]))
 
 
 def test_the_worked_three_classes() -> None:
-    success = hold_chain([2, 5, 5], [0, 1, 4], [8, 16, 32]).station_success_per_slot
+    success = hold_chain([2, 5, 5], [0, 1, 4], [7, 15, 31]).station_success_per_slot
     for value, printed in zip(success, ("0.107611", "0.0175037", "0.00109950"), strict=True):
         assert float(value) == pytest.approx(float(printed), abs=half_unit(printed))
 
@@ -36,7 +36,7 @@ def test_the_worked_three_classes() -> None:
     ("n", "p"), [(2, "0.05704"), (3, "0.10456"), (5, "0.17808"), (10, "0.28977"), (20, "0.39878")]
 )
 def test_one_class_is_bianchi(n: int, p: str) -> None:
-    chain = hold_chain(n, 0, 32, 1024, retries=None)
+    chain = hold_chain(n, 0, 31, 1023, retries=None)
     assert chain.collision_probability.shape == (1,)
     assert float(chain.collision_probability[0]) == pytest.approx(float(p), abs=half_unit(p))
 
@@ -79,20 +79,20 @@ def state_by_state(chain: HoldChain, aifs: list[int]) -> tuple[list[Fraction], .
     return p, hold, success
 
 
-def bianchi_tau(p: Fraction, cw_min: int, cw_max: int, retries: int) -> Fraction:
+def bianchi_tau(p: Fraction, w_min: int, w_max: int, retries: int) -> Fraction:
     """Attempts over slots, stage by stage."""
     stages = range(retries + 1)
-    slots = sum(p**k * Fraction(min(2**k * cw_min, cw_max) + 1, 2) for k in stages)
+    slots = sum(p**k * Fraction(min(2**k * w_min, w_max) + 1, 2) for k in stages)
     return Fraction(sum(p**k for k in stages)) / slots
 
 
 @pytest.mark.parametrize(
     ("n", "aifs", "cw_min", "cw_max", "retries"),
     [
-        ([1, 1], [0, 7], [32, 32], 1024, 7),
-        ([2, 3, 1], [1, 0, 3], [8, 16, 32], 64, 4),
-        ([4, 2], [0, 2], [5, 11], 40, 0),
-        ([3], [0], [16], 1024, 7),
+        ([1, 1], [0, 7], [31, 31], 1023, 7),
+        ([2, 3, 1], [1, 0, 3], [7, 15, 31], 63, 4),
+        ([4, 2], [0, 2], [4, 10], 39, 0),
+        ([3], [0], [15], 1023, 7),
     ],
 )
 def test_the_chain_s_own_equations_hold(
@@ -100,19 +100,19 @@ def test_the_chain_s_own_equations_hold(
 ) -> None:
     chain = hold_chain(n, aifs, cw_min, cw_max, retries=retries)
     p, hold, success = state_by_state(chain, aifs)
-    for i, window in enumerate(cw_min):
+    for i, largest in enumerate(cw_min):
         assert float(chain.collision_probability[i]) == pytest.approx(float(p[i]), rel=1e-11)
         assert float(chain.hold_probability[i]) == pytest.approx(float(hold[i]), abs=1e-12)
         assert float(chain.station_success_per_slot[i]) == pytest.approx(
             float(success[i]), rel=1e-11
         )
-        tau = bianchi_tau(p[i], window, cw_max, retries)
+        tau = bianchi_tau(p[i], largest + 1, cw_max + 1, retries)
         assert float(chain.attempt_probability[i]) == pytest.approx(float(tau), rel=1e-11)
 
 
 @pytest.mark.parametrize("aifs", [0, 1, 4, 20])
 def test_two_classes_have_the_published_hold_probability(aifs: int) -> None:
-    chain = hold_chain([3, 2], [0, aifs], [16, 32])
+    chain = hold_chain([3, 2], [0, aifs], [15, 31])
     silent = (1 - chain.attempt_probability) ** chain.stations
     terms = sum(float(silent[0]) ** -j for j in range(1, aifs + 1))
     expected = terms / (1 / (1 - float(silent[0] * silent[1])) + terms)
@@ -121,7 +121,7 @@ def test_two_classes_have_the_published_hold_probability(aifs: int) -> None:
 
 
 NETWORKS = st.lists(
-    st.tuples(st.integers(1, 20), st.integers(0, 12), st.integers(2, 64)), min_size=1, max_size=4
+    st.tuples(st.integers(1, 20), st.integers(0, 12), st.integers(1, 63)), min_size=1, max_size=4
 )
 
 
@@ -151,7 +151,7 @@ def test_laws(network: list[tuple[int, int, int]], shift: int) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(1, 10), st.integers(1, 10), st.integers(2, 64))
+@given(st.integers(1, 10), st.integers(1, 10), st.integers(1, 63))
 def test_a_longer_aifs_gets_less(high: int, low: int, cw_min: int) -> None:
     aifs = np.stack([np.zeros(13), np.arange(13)], axis=-1)
     assert (np.diff(hold_chain([high, low], aifs, cw_min).success_share[:, 1]) < 0).all()
@@ -159,14 +159,14 @@ def test_a_longer_aifs_gets_less(high: int, low: int, cw_min: int) -> None:
 
 def test_stations_that_always_transmit() -> None:
     """Windows of one value: alone it has everything; two only collide; a longer AIFS never starts."""
-    alone = hold_chain(1, 0, 1, 1)
+    alone = hold_chain(1, 0, 0, 0)
     assert float(alone.success_per_slot[0]) == 1
-    both = hold_chain(2, 0, 1, 1)
+    both = hold_chain(2, 0, 0, 0)
     assert float(both.collision_probability[0]) == 1
     assert float(both.success_per_slot[0]) == 0
     with pytest.raises(ConvergenceError, match="every attempt collides"):
         _ = both.success_share
-    shut_out = hold_chain([1, 4], [0, 3], [1, 32], [1, 1024])
+    shut_out = hold_chain([1, 4], [0, 3], [0, 31], [0, 1023])
     assert shut_out.success_share.tolist() == [1, 0]
     assert 0 < float(shut_out.collision_probability[1]) <= 1
     with pytest.raises(ConvergenceError, match="ratio"):
@@ -176,10 +176,10 @@ def test_stations_that_always_transmit() -> None:
 def test_points_are_solved_alike_alone_and_together() -> None:
     n = np.linspace(1, 40, 30)[:, np.newaxis, np.newaxis]
     aifs = np.stack([np.zeros(120), np.arange(120) % 50], axis=-1)
-    chain = hold_chain(n, aifs, [16, 32])
+    chain = hold_chain(n, aifs, [15, 31])
     assert chain.attempt_probability.shape == (30, 120, 2)
     assert chain.idle_probability.shape == (30, 120)
-    one = hold_chain(float(n[7, 0, 0]), aifs[33], [16, 32])
+    one = hold_chain(float(n[7, 0, 0]), aifs[33], [15, 31])
     assert one.success_share == pytest.approx(chain.success_share[7, 33], rel=1e-11)
     assert float(one.idle_probability) == pytest.approx(float(chain.idle_probability[7, 33]))
 
@@ -187,7 +187,7 @@ def test_points_are_solved_alike_alone_and_together() -> None:
 def test_an_iteration_that_does_not_settle_says_so() -> None:
     with pytest.raises(ConvergenceError, match="does not settle"):
         attempts_fixed_point(
-            lambda x, _: np.where(x < 0.5, 0.9, 0.1), classes(1, 0, 8, 8), what="unknown"
+            lambda x, _: np.where(x < 0.5, 0.9, 0.1), classes(1, 0, 7, 7), what="unknown"
         )
 
 
@@ -196,10 +196,10 @@ def test_extreme_classes_are_solved() -> None:
     chance = np.random.default_rng(1)
     shape = (100, 3)
     stations = np.floor(10 ** chance.uniform(0, 6, shape))
-    cw_min = np.floor(2 ** chance.uniform(0, 14, shape))
+    w_min = np.floor(2 ** chance.uniform(0, 14, shape))
     aifs = chance.integers(0, 300, shape)
     for retries in (None, 0, 7, 10**9):
-        chain = hold_chain(stations, aifs, cw_min, 64 * cw_min, retries=retries)
+        chain = hold_chain(stations, aifs, w_min - 1, 64 * w_min - 1, retries=retries)
         assert ((chain.collision_probability >= 0) & (chain.collision_probability <= 1)).all()
         assert ((chain.attempt_probability > 0) & (chain.attempt_probability <= 1)).all()
 
@@ -213,8 +213,8 @@ def test_extreme_classes_are_solved() -> None:
         ({"stations": [1, float("nan")]}, "stations"),
         ({"aifs_slots": [0, 1.5]}, "aifs_slots"),
         ({"aifs_slots": [0, -1]}, "aifs_slots"),
-        ({"cw_min": 0.5}, "cw_min"),
-        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"cw_min": -0.5}, "cw_min"),
+        ({"cw_min": 63, "cw_max": 31}, "cw_max"),
         ({"cw_max": 1e300}, "cw_max"),
         ({"retries": -1}, "retries"),
         ({"stations": [1, 1, 1], "aifs_slots": [0, 1]}, "stations"),

@@ -43,7 +43,7 @@ WINDOWS = [
 def test_the_worked_table_of_windows(row: dict[str, str], rule: str) -> None:
     # Rare successes of the other station need a longer run.
     longer = 10 if int(row["cw_min"]) < 8 else 1
-    windows = [int(row["cw_min"]), 32]
+    windows = [int(row["cw_min"]) - 1, 31]
     run = slots([1, 1], 0, windows, rule=rule, transmissions=longer * TRANSMISSIONS)
     check(run.ratio(0, 1), row[rule])
 
@@ -57,7 +57,7 @@ def test_the_worked_collision_probability(rule: str, printed: float) -> None:
 
 @pytest.mark.parametrize("rule", ["edca", "freeze"])
 def test_acknowledgements_of_the_access_point_have_strict_priority(rule: str) -> None:
-    run = slots([1, 6], [0, 4], [4, 32], rule=rule, transmissions=100_000)
+    run = slots([1, 6], [0, 4], [3, 31], rule=rule, transmissions=100_000)
     assert run.success_share(0).mean == 1
     assert run.attempts[:, 1].sum() == 0
     with pytest.raises(ModelError, match="class 1 had no success"):
@@ -65,7 +65,7 @@ def test_acknowledgements_of_the_access_point_have_strict_priority(rule: str) ->
     with pytest.raises(ModelError, match="class 1 made no attempt"):
         run.collision_probability(1)
     with pytest.raises(ModelError, match="no success"):
-        slots([2], 0, 1, 1, transmissions=1000).success_share(0)
+        slots([2], 0, 0, 0, transmissions=1000).success_share(0)
 
 
 def test_the_first_transmission_is_that_of_independent_draws() -> None:
@@ -89,7 +89,7 @@ def test_two_stations_with_constant_windows_of_two() -> None:
     transmissions collide, and half of the equal states are (1, 1), one idle slot, if they come from a
     collision; those from an unequal state are always (0, 0). Hence 1/8 idle slots per transmission.
     """
-    run = slots([2], 0, 2, 2, retries=None, transmissions=400_000)
+    run = slots([2], 0, 1, 1, retries=None, transmissions=400_000)
     assert quotient(run.collided, run.transmissions).covers(0.5)
     assert quotient(run.idle_slots, run.transmissions).covers(0.125)
     assert run.drops.sum() == 0
@@ -114,7 +114,7 @@ def test_quotient_has_the_interval_of_student() -> None:
 
 
 def test_counts_agree_with_each_other() -> None:
-    run = slots([2, 3], [0, 2], [8, 16], 64, retries=2, packets=[4, 1], transmissions=60_000)
+    run = slots([2, 3], [0, 2], [7, 15], 63, retries=2, packets=[4, 1], transmissions=60_000)
     assert (run.attempts == run.successes + run.collisions).all()
     assert (run.packets == run.successes * [4, 1]).all()
     assert (run.successes.sum(axis=1) + run.collided == run.transmissions).all()
@@ -127,14 +127,14 @@ def test_counts_agree_with_each_other() -> None:
 
 def test_queues_of_one_node_do_not_collide_in_the_air() -> None:
     """An access point with two queues, then three stations with two each."""
-    apart = slots([1, 1], 0, 4, 4, transmissions=60_000)
-    together = slots([1, 1], 0, 4, 4, nodes=[7, 7], transmissions=60_000)
+    apart = slots([1, 1], 0, 3, 3, transmissions=60_000)
+    together = slots([1, 1], 0, 3, 3, nodes=[7, 7], transmissions=60_000)
     assert apart.collided.sum() > 0
     assert together.collided.sum() == 0
     assert together.internal_collisions[:, 0].sum() == 0
     assert together.internal_collisions[:, 1].sum() > 0
     # Classes of three stations in three nodes: the air still sees collisions between nodes.
-    nodes = slots([3, 3], [0, 1], 8, 64, nodes=[0, 0], transmissions=60_000)
+    nodes = slots([3, 3], [0, 1], 7, 63, nodes=[0, 0], transmissions=60_000)
     assert nodes.collided.sum() > 0
     assert nodes.internal_collisions[:, 1].sum() > 0
 
@@ -208,7 +208,7 @@ def test_the_command_s_figures() -> None:
 def test_a_grid_compares_the_chain_with_the_process() -> None:
     done: list[Point] = []
     near, far, out = compare(
-        [*aifs_points([4, 16]), Point(aifs_slots=(0, 4), cw_min=(4, 32))],
+        [*aifs_points([4, 16]), Point(aifs_slots=(0, 4), cw_min=(3, 31))],
         transmissions=200_000,
         progress=done.append,
     )
@@ -221,7 +221,7 @@ def test_a_grid_compares_the_chain_with_the_process() -> None:
     assert far.real_ratio.mean > far.model_ratio
     assert out.real_ratio is None
     assert out.share_error[1] == 1
-    (windows,) = compare(window_points([16]), rule="freeze", transmissions=200_000)
+    (windows,) = compare(window_points([15]), rule="freeze", transmissions=200_000)
     assert windows.model_ratio == pytest.approx(2.231, abs=0.0005)
     assert windows.real_ratio is not None
     assert windows.real_ratio.mean > windows.model_ratio

@@ -16,14 +16,14 @@ def of_chain(stations: list[float], aifs: list[int], cw_min: list[int], **option
 
 @pytest.mark.parametrize("aifs", [0, 5, 10])
 def test_within_up_to_the_published_ten_slots(aifs: int) -> None:
-    trust = of_chain([1, 1], [0, aifs], [32, 32])
+    trust = of_chain([1, 1], [0, aifs], [31, 31])
     assert trust.within
     assert trust.note == ""
 
 
 @pytest.mark.parametrize("aifs", [15, 20, 30])
 def test_beyond_it_the_chain_gives_the_lower_class_too_much(aifs: int) -> None:
-    trust = of_chain([1, 1], [0, aifs], [32, 32])
+    trust = of_chain([1, 1], [0, aifs], [31, 31])
     assert not trust.within
     assert trust.share_error[1] > 0.1
     assert trust.share_error[0] < 0
@@ -36,24 +36,24 @@ def test_beyond_it_the_chain_gives_the_lower_class_too_much(aifs: int) -> None:
 def test_within_as_far_as_the_model_says(stations: list[int], window: int) -> None:
     """A third of the window with one favoured station, an eighth with several, to a tenth."""
     longest = window // (3 if stations[0] == 1 else 8)
-    share = hold_chain(stations, [0, longest], window).success_share
-    run = slots(stations, [0, longest], window, transmissions=600_000)
+    share = hold_chain(stations, [0, longest], window - 1).success_share
+    run = slots(stations, [0, longest], window - 1, transmissions=600_000)
     for i, model in enumerate(share.tolist()):
         real = run.success_share(i)
         assert abs(model - real.mean) <= 0.1 * model + real.half_width
 
 
 def test_with_several_favoured_stations_a_third_is_too_much() -> None:
-    assert of_chain([5, 5], [0, 21], [64, 64]).share_error[1] > 0.2
+    assert of_chain([5, 5], [0, 21], [63, 63]).share_error[1] > 0.2
 
 
 def test_a_starved_class_transmits_after_collisions_only() -> None:
-    """AIFS longer by CW_min - 1 and by more: the chain is off by most of the share."""
+    """AIFS longer by CWmin and by more: the chain is off by most of the share."""
     for aifs in (31, 40):
-        trust = of_chain([1, 1], [0, aifs], [32, 32])
+        trust = of_chain([1, 1], [0, aifs], [31, 31])
         assert trust.starved.tolist() == [False, True]
         assert not trust.within
-    starved = of_chain([2, 1], [0, 31], [32, 32])
+    starved = of_chain([2, 1], [0, 31], [31, 31])
     assert starved.starved.tolist() == [False, True]
     assert not starved.locked_out.any()
     assert "only after collisions" in starved.note
@@ -61,32 +61,32 @@ def test_a_starved_class_transmits_after_collisions_only() -> None:
 
 
 def test_locked_out_is_what_never_transmits() -> None:
-    trust = of_chain([1, 6], [0, 4], [4, 32])
+    trust = of_chain([1, 6], [0, 4], [3, 31])
     assert trust.locked_out.tolist() == [False, True]
     assert trust.share_error[1] == 1
     assert "never transmits" in trust.note
     # The chain does not know: it still gives the class a share.
-    assert float(hold_chain([1, 6], [0, 4], [4, 32]).success_share[1]) > 0.005
+    assert float(hold_chain([1, 6], [0, 4], [3, 31]).success_share[1]) > 0.005
 
 
 @pytest.mark.parametrize(
     ("n", "aifs", "cw_min"),
     [
-        ([1, 1], [0, 4], [4, 32]),
-        ([1, 1], [0, 3], [4, 32]),
-        ([2, 1], [0, 4], [4, 32]),
-        ([1, 1, 1], [0, 4, 4], [4, 32, 2]),
-        ([1, 1, 1], [0, 2, 8], [4, 4, 8]),
-        ([1, 1], [0, 0], [32, 1]),
-        ([1, 1, 1], [3, 0, 3], [16, 4, 8]),
-        ([1], [0], [32]),
+        ([1, 1], [0, 4], [3, 31]),
+        ([1, 1], [0, 3], [3, 31]),
+        ([2, 1], [0, 4], [3, 31]),
+        ([1, 1, 1], [0, 4, 4], [3, 31, 1]),
+        ([1, 1, 1], [0, 2, 8], [3, 3, 7]),
+        ([1, 1], [0, 0], [31, 0]),
+        ([1, 1, 1], [3, 0, 3], [15, 3, 7]),
+        ([1], [0], [31]),
     ],
 )
 @pytest.mark.parametrize("rule", ["edca", "freeze"])
 def test_strict_priority_is_what_the_process_does(
     n: list[int], aifs: list[int], cw_min: list[int], rule: str
 ) -> None:
-    starved, locked_out = strict_priority(classes(n, aifs, cw_min, 1024), rule)
+    starved, locked_out = strict_priority(classes(n, aifs, cw_min, 1023), rule)
     run = slots(n, aifs, cw_min, rule=rule, transmissions=300_000)
     # What is locked out never transmits after the first part; everything else does.
     assert ((run.attempts.sum(axis=0) == 0) == locked_out).all()
@@ -97,22 +97,22 @@ def test_strict_priority_is_what_the_process_does(
 
 
 def test_a_frozen_counter_starves_the_neighbours_of_small_windows() -> None:
-    assert of_chain([1, 1], [0, 0], [32, 4]).within
-    frozen = of_chain([1, 1], [0, 0], [32, 4], rule="freeze")
+    assert of_chain([1, 1], [0, 0], [31, 3]).within
+    frozen = of_chain([1, 1], [0, 0], [31, 3], rule="freeze")
     assert not frozen.within
     assert frozen.share_error[0] > 0.5
 
 
 def test_a_note_names_the_direction() -> None:
-    little = validity([0.2, 0.8], [1, 1], 0, 32)
+    little = validity([0.2, 0.8], [1, 1], 0, 31)
     assert "class 0 too little, it really gets 2.5 times as much" in little.note
     assert little.share_error[0] == pytest.approx(-1.5, abs=3 * float(little.half_width[0]))
 
 
-@pytest.mark.parametrize("cw_min", [2**16, 2**20])
+@pytest.mark.parametrize("cw_min", [2**16 - 1, 2**20 - 1])
 def test_a_share_too_small_for_the_run_is_left_open(cw_min: int) -> None:
     """Some or no successes by chance say nothing against a share of one in a million."""
-    trust = validity([1 - 1e-6, 1e-6], [1, 1], 0, [2, cw_min], 2**20)
+    trust = validity([1 - 1e-6, 1e-6], [1, 1], 0, [1, cw_min], 2**20 - 1)
     assert abs(trust.share_error[1]) - trust.half_width[1] <= 0.1
     assert not trust.within
     assert "too short to tell" in trust.note
@@ -120,9 +120,9 @@ def test_a_share_too_small_for_the_run_is_left_open(cw_min: int) -> None:
 
 def test_a_share_of_nothing_is_compared_too() -> None:
     """What the chain gives to a class whose AIFS is out of reach vanishes in floating point."""
-    share = hold_chain([1, 1], [0, 1000], [2, 32]).success_share
+    share = hold_chain([1, 1], [0, 1000], [1, 31]).success_share
     assert share[1] == 0
-    trust = validity(share, [1, 1], [0, 1000], [2, 32])
+    trust = validity(share, [1, 1], [0, 1000], [1, 31])
     assert "never transmits" in trust.note
     assert (abs(trust.share_error) <= 1).all()
     got_some = validity([1.0, 0.0], [1, 1], 0)
@@ -131,15 +131,15 @@ def test_a_share_of_nothing_is_compared_too() -> None:
 
 def test_stations_that_are_not_whole_are_rounded() -> None:
     share = [0.5, 0.5]
-    here = validity(share, [2.4, 1.6], [0, 1], 32)
-    there = validity(share, [2, 2], [0, 1], 32)
+    here = validity(share, [2.4, 1.6], [0, 1], 31)
+    there = validity(share, [2, 2], [0, 1], 31)
     assert (here.share_error == there.share_error).all()
 
 
 def test_very_many_stations_take_no_longer() -> None:
-    assert validity([1.0], 3000, 0, 1024).within
+    assert validity([1.0], 3000, 0, 1023).within
     with pytest.raises(ModelError, match="no success"):
-        validity([1.0], 60_000, 0, 1024)
+        validity([1.0], 60_000, 0, 1023)
 
 
 @pytest.mark.parametrize(

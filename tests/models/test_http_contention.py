@@ -63,7 +63,7 @@ def test_nobody_to_collide_with(n_b: float) -> None:
 
 
 def test_shapes_and_shared_work() -> None:
-    sweep = contention(np.array([[1.5], [2.0], [2.0]]), [16, 32], 1024)
+    sweep = contention(np.array([[1.5], [2.0], [2.0]]), [15, 31], 1023)
     assert sweep.collision_probability.shape == (3, 2)
     assert sweep.collision_probability[1, 1] == contention(2).collision_probability
     assert (sweep.collision_probability[1] == sweep.collision_probability[2]).all()
@@ -73,9 +73,10 @@ def test_shapes_and_shared_work() -> None:
 
 @given(st.floats(1, 60), st.floats(4, 2000), st.integers(0, 8), st.integers(1, 12))
 def test_a_root_on_the_branch_that_starts_at_zero(
-    n_b: float, cw_min: float, doublings: int, attempts: int
+    n_b: float, w_min: float, doublings: int, attempts: int
 ) -> None:
-    cw_max = cw_min * 2**doublings
+    w_max = w_min * 2**doublings
+    cw_min, cw_max = w_min - 1, w_max - 1
     limit = float(most_backlogged(cw_min, cw_max, attempts))
     if n_b > limit:
         with pytest.raises(ConvergenceError, match="at most"):
@@ -84,7 +85,7 @@ def test_a_root_on_the_branch_that_starts_at_zero(
     solved = contention(n_b, cw_min, cw_max, attempts)
     p, slots = float(solved.collision_probability), float(solved.mean_backoff_slots)
     assert 0 <= p < 1
-    slow = sum(p**k * (1 - p) * (min(2**k * cw_min, cw_max) - 1) / 2 for k in range(attempts))
+    slow = sum(p**k * (1 - p) * (min(2**k * w_min, w_max) - 1) / 2 for k in range(attempts))
     assert slots == pytest.approx(slow, rel=1e-9)
     assert p == pytest.approx(1 - (1 - 1 / slots) ** (n_b - 1), abs=1e-9)
     fewer = contention(1 + 0.9 * (n_b - 1), cw_min, cw_max, attempts)
@@ -110,8 +111,8 @@ def test_the_limit_is_the_top_of_n_over_p() -> None:
     [
         ({"n_b": -1}, "n_b"),
         ({"n_b": float("nan")}, "n_b"),
-        ({"n_b": 2, "cw_min": 3}, "cw_min"),
-        ({"n_b": 2, "cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"n_b": 2, "cw_min": 2}, "cw_min"),
+        ({"n_b": 2, "cw_min": 63, "cw_max": 31}, "cw_max"),
         ({"n_b": 2, "attempts": 0}, "attempts"),
         ({"n_b": 2, "attempts": 2.5}, "attempts"),
         ({"n_b": 2, "attempts": [6, 7]}, "attempts"),
@@ -125,6 +126,6 @@ def test_bad_input_is_named(arguments: dict[str, float], names: str) -> None:
 
 
 def test_the_command_s_figures() -> None:
-    figures = MODEL.evaluate(n_b=2, cw_min=32, cw_max=1024, attempts=7)
+    figures = MODEL.evaluate(n_b=2, cw_min=31, cw_max=1023, attempts=7)
     assert set(figures) == {output.name for output in MODEL.outputs}
     assert figures["most_backlogged"] == pytest.approx(214.505, abs=5e-4)

@@ -215,7 +215,7 @@ def test_the_highest_rate_is_the_default() -> None:
 
 
 def test_windows_and_attempts_may_be_changed() -> None:
-    timing = timing_for(phy("g"), cw_min=[[8], [16]], cw_max=64, attempts=4)
+    timing = timing_for(phy("g"), cw_min=[[7], [15]], cw_max=63, attempts=4)
     assert timing.first_backoff_s == pytest.approx(np.array([[31.5e-6], [67.5e-6]]))
     assert (timing.attempts, timing.ones.shape) == (4, (2, 1))
     assert collision(3, [1, 2], timing).aggregate_bps.shape == (2, 2)
@@ -229,14 +229,14 @@ def test_timing_of_a_command() -> None:
         CONSTANTS_11A, data_rate_bps=6e6, tcp_ack_rate_bps=6e6, tcp_bits=4000, rts_cts=False
     )
     assert slow == timing_from(expected)
-    apart = timing_of(data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=512)
-    expected = replace(CONSTANTS_11B, data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=512)
+    apart = timing_of(data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=511)
+    expected = replace(CONSTANTS_11B, data_rate_bps=5.5e6, tcp_ack_rate_bps=2e6, cw_max=511)
     assert apart == timing_from(expected)
     named = timing_of(
         phy="g", data_rate_bps=24e6, control_rate_bps=6e6, segment_bytes=1460, access="basic"
     )
     assert named == timing_for(phy("g"), 24e6, 6e6, segment_bytes=1460, access="basic")
-    assert timing_of(phy="n", cw_min=None, cw_max=256) == timing_for(phy("n"), cw_max=256)
+    assert timing_of(phy="n", cw_min=None, cw_max=255) == timing_for(phy("n"), cw_max=255)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -263,7 +263,7 @@ def test_the_help_lists_both_vocabularies() -> None:
 
 
 def test_a_command_takes_a_layer_by_name() -> None:
-    arguments = ["model", "tcp-capacity", "n_c=1", "phy=g", "segment_bytes=1460", "access=basic"]
+    arguments = ["model", "tcp-capacity", "n_c=1", "phy=g", "segment_bytes=1460B", "access=basic"]
     shown = CliRunner().invoke(main, [*arguments, "--json", "-"])
     assert shown.exit_code == 0, shown.output
     refused = CliRunner().invoke(main, [*arguments[:3], "phy=z"])
@@ -279,8 +279,8 @@ def test_a_command_takes_a_layer_by_name() -> None:
         ({"sifs_s": -1e-6}, "sifs_s"),
         ({"tcp_bits": 0}, "tcp_bits"),
         ({"rts_bits": float("inf")}, "rts_bits"),
-        ({"cw_min": 3}, "cw_min"),
-        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"cw_min": 2}, "cw_min"),
+        ({"cw_min": 63, "cw_max": 31}, "cw_max"),
         ({"symbol_s": 1e300}, "symbol_s"),
         ({"symbol_s": [0, 1e-300]}, "symbol_s"),
         ({"slot_s": [1e-6, 2e-6], "sifs_s": [0, 0, 0]}, "slot_s"),
@@ -305,8 +305,8 @@ def test_bad_constants_are_named(changes: dict[str, float], names: str) -> None:
         ({"segment_bytes": 4095 - 75}, "segment_bytes"),
         ({"segment_bytes": [1, 2], "cw_min": [8, 16, 32]}, "data_rate_bps"),
         ({"access": "none"}, "access"),
-        ({"cw_min": 3}, "cw_min"),
-        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"cw_min": 2}, "cw_min"),
+        ({"cw_min": 63, "cw_max": 31}, "cw_max"),
         ({"cw_max": float("inf")}, "cw_max"),
         ({"attempts": 0}, "attempts"),
     ],
@@ -340,4 +340,4 @@ def test_the_longest_frame_of_a_layer_with_aggregation() -> None:
 
 def test_it_is_compared_by_value() -> None:
     assert isinstance(DOT11B, HttpTiming)
-    assert replace(DOT11B, cw_min=16) != DOT11B
+    assert replace(DOT11B, cw_min=15) != DOT11B

@@ -1,17 +1,24 @@
-"""Physical layers: rates, constants, names, and each frame's time by the standard's equations."""
+"""Physical layers: rates, constants, names; and the engine's answers against those of slow_radio."""
 
+import copy
+import pickle
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+import slow_radio
 from hypothesis import given
 from hypothesis import strategies as st
+from slow_radio import Shape
 from tables import rows
 
-from airqueue.models.airtime import control_frame_s, frame_s
+from airqueue.models.airtime import control_frame_s, control_rate_bps, eifs_s, frame_s
+from airqueue.models.ampdu import largest_aggregate
 from airqueue.models.errors import ParameterError
+from airqueue.models.mesh_exchange import unrounded
 from airqueue.models.phy_names import PHYS, phy
 from airqueue.models.phys import Mode, Phy, dsss, erp, ofdm
 from airqueue.models.phys_ht import he, ht, vht
@@ -24,7 +31,9 @@ def test_the_constants(row: dict[str, str]) -> None:
     assert layer.slot_s == pytest.approx(float(row["slot_us"]) * 1e-6)
     assert layer.sifs_s == pytest.approx(float(row["sifs_us"]) * 1e-6)
     assert layer.difs_s == pytest.approx(float(row["difs_us"]) * 1e-6)
-    assert (layer.cw_min, layer.cw_max) == (float(row["cw_min"]), float(row["cw_max"]))
+    # The table counts values.
+    windows = (float(row["cw_min"]) - 1, float(row["cw_max"]) - 1)
+    assert (layer.cw_min, layer.cw_max) == windows
     assert layer.modes[-1].overhead_ns == float(row["preamble_us"]) * 1000
 
 
@@ -47,88 +56,140 @@ def test_the_combinations_that_802_11ac_has_not() -> None:
     assert max(gone.values()) == 1
 
 
-SIZES = st.integers(1, 65_535)
-NON_HT_SIZES = st.integers(1, 4_095)
-GUARDS = {"gi0.8": Fraction(8, 10), "sgi": Fraction(4, 10)}
-CARRIERS = {"n": {20: 52, 40: 108}, "ac": {20: 52, 40: 108, 80: 234, 160: 468}}
-HE_CARRIERS = {20: 234, 40: 468, 80: 980, 160: 1960}
-LTFS = {1: 1, 2: 2, 3: 4, 4: 4, 5: 6, 6: 6, 7: 8, 8: 8}
-CODES = ["1/2", "1/2", "3/4", "1/2", "3/4", "2/3", "3/4", "5/6", "3/4", "5/6", "3/4", "5/6"]
-BITS = [1, 2, 2, 4, 4, 6, 6, 6, 8, 8, 10, 10]
-MCS = [(bits, Fraction(code)) for bits, code in zip(BITS, CODES, strict=True)]
+GUARDS_US = {"n": ("0.8", "0.4"), "ac": ("0.8", "0.4"), "ax": ("0.8", "1.6", "3.2")}
 
 
-def same(layer: Phy, size: int, rate_bps: float, microseconds: Fraction) -> None:
-    assert float(frame_s(layer, size, rate_bps)) == pytest.approx(float(microseconds) * 1e-6)
+def shapes() -> Iterator[Shape]:
+    """Every layer of 802.11n, ac and ax."""
+    for standard, guards in GUARDS_US.items():
+        for band, mhz in product(("5", "2.4"), (20, 40, 80, 160)):
+            narrow = standard == "n" or band == "2.4"
+            if (narrow and mhz > 40) or (standard == "ac" and band == "2.4"):
+                continue
+            for streams, guard in product(range(1, 5 if standard == "n" else 9), guards):
+                yield Shape(standard, streams, mhz, Fraction(guard), band)
 
 
-@given(NON_HT_SIZES, st.sampled_from(["1", "2", "5.5", "11"]), st.sampled_from(["long", "short"]))
-def test_dsss(size: int, rate: str, preamble: str) -> None:
-    head = 192 if preamble == "long" or rate == "1" else 96
-    same(dsss(preamble), size, float(rate) * 1e6, head + Fraction(ceil(8 * size / Fraction(rate))))
+def named(shape: Shape) -> Phy:
+    where = "-2.4" if shape.band == "2.4" else ""
+    guard = float(shape.guard_us)
+    return phy(f"{shape.standard}{where}-{shape.mhz}mhz-{shape.streams}ss-gi{guard}")
 
 
-@given(NON_HT_SIZES, st.sampled_from([6, 9, 12, 18, 24, 36, 48, 54]))
-def test_ofdm(size: int, rate: int) -> None:
-    time = Fraction(20 + 4 * ceil(Fraction(16 + 8 * size + 6, 4 * rate)))
-    same(ofdm(), size, rate * 1e6, time)
-    same(erp(), size, rate * 1e6, time + 6)
-
-
-@given(
-    SIZES,
-    st.integers(0, 7),
-    st.integers(1, 4),
-    st.sampled_from([20, 40]),
-    st.sampled_from([("gi0.8", ""), ("sgi", ""), ("gi0.8", "-2.4"), ("sgi", "-2.4")]),
-)
-def test_ht(size: int, mcs: int, streams: int, width: int, variant: tuple[str, str]) -> None:
-    guard, band = variant
-    bits, code = MCS[mcs]
-    per_symbol = CARRIERS["n"][width] * bits * code * streams
-    # Tables 19-27 to 19-41: the second encoder comes with 324 Mb/s at the long guard interval.
-    encoders = 2 if per_symbol / 4 >= 324 else 1
-    symbols = ceil((16 + 8 * size + 6 * encoders) / per_symbol)
-    on_air = symbols * (Fraction(32, 10) + GUARDS[guard])
-    time = 32 + 4 * LTFS[streams] + 4 * ceil(on_air / 4) + (6 if band else 0)
-    layer = phy(f"n{band}-{width}mhz-{streams}ss-{guard}")
-    same(
-        layer, size, float(per_symbol / (Fraction(32, 10) + GUARDS[guard]) * 10**6), Fraction(time)
+NANOSECOND = Fraction(1, 1_000)
+LAYERS = {
+    layer.name: (layer, slow)
+    for layer, slow in (
+        (phy("b-long"), slow_radio.b()),
+        (phy("b-short"), slow_radio.b("short")),
+        (replace(unrounded(phy("b-long")), name="ns-2"), slow_radio.b("long", NANOSECOND)),
+        (
+            replace(unrounded(phy("b-short")), name="ns-2 short"),
+            slow_radio.b("short", NANOSECOND),
+        ),
+        (phy("a"), slow_radio.a()),
+        (phy("g"), slow_radio.g()),
+        (phy("g-long-slot"), slow_radio.g(20)),
+        (phy("g-long-preamble"), slow_radio.g(9, "long")),
+        *((named(shape), slow_radio.later(shape)) for shape in shapes()),
     )
+}
 
 
-@given(SIZES, st.integers(0, 8), st.integers(1, 2), st.sampled_from([20, 40, 80, 160]))
-def test_vht(size: int, mcs: int, streams: int, width: int) -> None:
-    bits, code = MCS[mcs]
-    per_symbol = CARRIERS["ac"][width] * bits * code * streams
-    encoders = ceil(per_symbol / 4 / 540)
-    symbols = ceil((16 + 8 * size + 6 * encoders) / per_symbol)
-    time = 36 + 4 * LTFS[streams] + 4 * ceil(symbols * Fraction(36, 40))
-    layer = phy(f"ac-{width}mhz-{streams}ss-sgi")
-    same(layer, size, float(per_symbol / Fraction(36, 10) * 10**6), Fraction(time))
+def seconds(microseconds: Fraction) -> float:
+    """The float nearest to a time: what an exact answer in whole nanoseconds is."""
+    return float(microseconds / 1_000_000)
 
 
-@given(
-    SIZES,
-    st.integers(0, 11),
-    st.integers(1, 8),
-    st.sampled_from([20, 40, 80, 160]),
-    st.sampled_from(["0.8", "1.6", "3.2"]),
+@pytest.mark.parametrize("name", LAYERS)
+def test_constants_rates_and_responses(name: str) -> None:
+    layer, slow = LAYERS[name]
+    assert layer.rates_bps == tuple(float(mode.mbps * 1_000_000) for mode in slow.modes)
+    assert (layer.slot_s, layer.sifs_s) == (slow.slot_us / 1e6, slow.sifs_us / 1e6)
+    # The oracle counts the values of a window, of which 0 is one.
+    assert (layer.cw_min + 1, layer.cw_max + 1) == (slow.cw_min, slow.cw_max)
+    assert (layer.max_mpdus, layer.max_psdu_bytes) == (slow.max_mpdus, slow.max_bytes)
+    assert layer.basic_rates_bps == tuple(float(rate * 1_000_000) for rate in slow.basic_mbps)
+    assert eifs_s(layer) == seconds(slow.eifs_us())
+    answers = [float(slow.response(mode).mbps * 1_000_000) for mode in slow.modes]
+    assert control_rate_bps(layer, layer.rates_bps).tolist() == answers
+
+
+@pytest.mark.parametrize("name", ["b-short", "a", "g", "n-2.4-20mhz-1ss-gi0.8"])
+def test_responses_under_other_basic_rates(name: str) -> None:
+    layer, slow = LAYERS[name]
+    rates = [mode.mbps for mode in slow.control]
+    for basic in (*combinations(rates, 1), *combinations(rates, 2)):
+        variant = replace(layer, basic_rates_bps=tuple(float(rate * 1_000_000) for rate in basic))
+        answers = [float(slow.response(mode, basic).mbps * 1_000_000) for mode in slow.modes]
+        assert control_rate_bps(variant, variant.rates_bps).tolist() == answers
+
+
+@given(st.data())
+def test_durations_of_frames(data: st.DataObject) -> None:
+    layer, slow = LAYERS[data.draw(st.sampled_from(sorted(LAYERS)))]
+    eighths = data.draw(st.integers(1, 8 * min(slow.max_bytes, 65_535)))
+    size = Fraction(eighths, 8) if data.draw(st.booleans()) else Fraction(eighths // 8 + 1)
+    size = min(size, Fraction(slow.max_bytes))
+    found = frame_s(layer, float(size), layer.rates_bps)
+    assert found.tolist() == [seconds(mode.frame_us(size)) for mode in slow.modes]
+    size = min(size, Fraction(4_095))
+    rates = [float(mode.mbps * 1_000_000) for mode in slow.control]
+    found = control_frame_s(layer, float(size), rates)
+    assert found.tolist() == [seconds(mode.frame_us(size)) for mode in slow.control]
+
+
+@pytest.mark.parametrize("name", ["b-long", "g", "n-40mhz-4ss-gi0.4", "ac-80mhz-2ss-gi0.4"])
+def test_durations_of_frames_of_every_size(name: str) -> None:
+    layer, slow = LAYERS[name]
+    sizes = np.arange(1, 4_096)
+    for mode, rate in zip(slow.modes, layer.rates_bps, strict=True):
+        expected = [seconds(mode.frame_us(int(size))) for size in sizes]
+        assert frame_s(layer, sizes.astype(float), rate).tolist() == expected
+
+
+@given(st.data())
+def test_the_largest_aggregates(data: st.DataObject) -> None:
+    names = sorted(name for name, (_, slow) in LAYERS.items() if slow.max_mpdus > 1)
+    layer, slow = LAYERS[data.draw(st.sampled_from(names))]
+    place = data.draw(st.integers(0, len(slow.modes) - 1))
+    size = data.draw(st.integers(1, 12_000))
+    most = data.draw(st.integers(1, slow.max_mpdus))
+    most_bytes = data.draw(st.integers(1, slow.max_bytes))
+    microseconds = data.draw(st.sampled_from([200, 1_000, 5_484]))
+    found = largest_aggregate(
+        layer,
+        size,
+        layer.rates_bps[place],
+        max_mpdus=most,
+        max_bytes=most_bytes,
+        max_ppdu_s=microseconds * 1e-6,
+    )
+    mode = slow.modes[place]
+    assert found == slow.most_mpdus(mode, size, most, most_bytes, Fraction(microseconds))
+
+
+@pytest.mark.parametrize("band", ["5", "2.4"])
+@pytest.mark.parametrize(
+    ("guard", "ltf", "extension_us"),
+    [("0.8", "12.8", 16), ("0.8", "6.4", 4), ("3.2", "6.4", 0), ("1.6", None, 12)],
 )
-def test_he(size: int, mcs: int, streams: int, width: int, guard: str) -> None:
-    bits, code = MCS[mcs]
-    per_symbol = HE_CARRIERS[width] * bits * code * streams
-    symbols = ceil(Fraction(16 + 8 * size + 6, floor(per_symbol)))
-    training = Fraction("12.8") if guard == "3.2" else Fraction("6.4")
-    symbol = Fraction("12.8") + Fraction(guard)
-    time = 36 + LTFS[streams] * (training + Fraction(guard)) + symbols * symbol
-    layer = phy(f"ax-{width}mhz-{streams}ss-gi{guard}")
-    same(layer, size, float(per_symbol / symbol * 10**6), time)
-
-
-def test_he_with_a_packet_extension_and_longer_training() -> None:
-    plain, longer = he(2), he(2, ltf_s=12.8e-6, packet_extension_s=16e-6)
-    assert frame_s(longer, 100, 17.2e6) - frame_s(plain, 100, 17.2e6) == pytest.approx(28.8e-6)
+def test_he_with_other_training_and_a_packet_extension(
+    band: str, guard: str, ltf: str | None, extension_us: int
+) -> None:
+    layer = he(
+        2,
+        40,
+        float(guard) * 1e-6,
+        band,
+        ltf_s=None if ltf is None else float(ltf) * 1e-6,
+        packet_extension_s=extension_us * 1e-6,
+    )
+    ltf_us = None if ltf is None else Fraction(ltf)
+    shape = Shape("ax", 2, 40, Fraction(guard), band, ltf_us, extension_us)
+    slow = slow_radio.later(shape)
+    found = frame_s(layer, 1_538, layer.rates_bps)
+    assert found.tolist() == [seconds(mode.frame_us(1_538)) for mode in slow.modes]
 
 
 @pytest.mark.parametrize("name", PHYS)
@@ -158,6 +219,16 @@ def test_order_of_options_does_not_matter() -> None:
     assert phy("g-short-preamble") == replace(phy("g"), name="g-short-preamble")
 
 
+@pytest.mark.parametrize("name", ["b-short", "g-long-slot", "ax-80mhz-2ss-gi1.6"])
+def test_copies_are_equal(name: str) -> None:
+    layer = replace(phy(name), slot_s=30e-6, basic_rates_bps=phy(name).basic_rates_bps[:1])
+    for same in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), replace(layer)):
+        assert same == layer
+        assert hash(same) == hash(layer)
+        assert eifs_s(same) == eifs_s(layer)
+    assert layer != phy(name)
+
+
 @pytest.mark.parametrize(
     ("change", "names"),
     [
@@ -165,8 +236,9 @@ def test_order_of_options_does_not_matter() -> None:
         ({"basic_rates_bps": ()}, "basic_rates_bps"),
         ({"slot_s": -1e-6}, "slot_s"),
         ({"sifs_s": float("nan")}, "sifs_s"),
-        ({"cw_min": 0}, "cw_min"),
-        ({"cw_min": 64, "cw_max": 32}, "cw_max"),
+        ({"cw_min": -1}, "cw_min"),
+        ({"cw_min": 63, "cw_max": 31}, "cw_max"),
+        ({"cw_max": 1e300}, "cw_max"),
     ],
 )
 def test_variants_are_checked(change: dict[str, object], names: str) -> None:
@@ -179,6 +251,7 @@ def test_variants_are_checked(change: dict[str, object], names: str) -> None:
     ("build", "names"),
     [
         (lambda: dsss("middle"), "preamble"),
+        (lambda: erp(preamble="middle"), "preamble"),
         (lambda: ht(5), "streams"),
         (lambda: ht(1.5), "streams"),
         (lambda: ht(1, 80), "width_mhz"),

@@ -123,7 +123,7 @@ def test_few_backlogged_stations_cost_no_collisions() -> None:
         (CONSTANTS_11A, 8, 25.7, 0.05),
         (replace(CONSTANTS_11A, symbol_s=0), 11, 25.2, 0.05),
         (CONSTANTS_11A, 11, 25.6, 0.05),
-        (replace(CONSTANTS_11A, cw_min=32), 11, 26.70, 0.005),
+        (replace(CONSTANTS_11A, cw_min=31), 11, 26.70, 0.005),
         (replace(CONSTANTS_11A, symbol_s=0, rts_cts=False), 8, 24.7, 0.05),
     ],
 )
@@ -148,7 +148,7 @@ def test_gain_grows_with_the_rate() -> None:
 
 
 def test_constants_may_be_arrays() -> None:
-    timing = timing_from(HttpConstants(data_rate_bps=[2e6, 11e6], cw_min=[[16], [32]]))
+    timing = timing_from(HttpConstants(data_rate_bps=[2e6, 11e6], cw_min=[[15], [31]]))
     both = collision(3, 2, timing).aggregate_bps
     assert both.shape == (2, 2)
     assert both[1, 1] == collision(3, 2).aggregate_bps

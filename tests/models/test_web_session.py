@@ -136,7 +136,7 @@ def test_elements_do_not_depend_on_their_neighbours() -> None:
     # Also when only the timing has the axis.
     rates = timing_from(HttpConstants(data_rate_bps=[2e6, 11e6]))
     windows = session_delay(
-        11, timing=timing_from(HttpConstants(data_rate_bps=[[2e6], [11e6]], cw_max=[64, 1024]))
+        11, timing=timing_from(HttpConstants(data_rate_bps=[[2e6], [11e6]], cw_max=[63, 1023]))
     )
     assert windows.mean_s.shape == windows.setup_s.shape == (2, 2)
     assert windows.mean_s[1, 1] == pytest.approx(float(session_delay(11).mean_s), rel=1e-12)

@@ -41,8 +41,8 @@ def members(groups):
 
 def pair(scenario):
     keys = scenario["stations"][2]["mac"]["edca"]["be"]
-    aifs, cw_min = keys["aifsn"] - 2, keys["cw_min"] + 1
-    ratio = float(battiti_li([1, 1], [0, min(aifs, 8)], [32, cw_min]).ratio(1, 0))
+    aifs, cw_min = keys["aifsn"] - 2, keys["cw_min"]
+    ratio = float(battiti_li([1, 1], [0, min(aifs, 8)], [31, cw_min]).ratio(1, 0))
     # Beyond eight slots the share falls faster than the model's, whose ratio grows by 0.09 a slot.
     ratio *= math.exp(-0.13 * max(aifs - 8, 0))
     packets = max(1, (int(keys["txop"].split()[0]) + SIFS_US) // STEP_US)

@@ -24,6 +24,24 @@ name = "upload"
 route = ["roof", "tower", "gateway"]
 """
 
+SCENARIO = """
+duration = "1 s"
+phy = {standard = "802.11b"}
+stations = [{name = "ap"}, {name = "roof"}]
+"""
+FLOWS = """
+[[flows]]
+name = "upload"
+from = "roof"
+to = "ap"
+source = "tcp"
+[[flows]]
+name = "call"
+from = "ap"
+to = "roof"
+source = "voice"
+"""
+
 GOOD = {
     "ap": "size ap --rate 54mbit --rtt 100ms --flows 20",
     "ap behind a slow line": "size ap --rate 54mbit --rtt 30ms --line 16mbit",
@@ -31,6 +49,7 @@ GOOD = {
     "ap with aggregation": "size ap --rate 65mbit --phy n --rtt 40ms --delay-target 5ms",
     "mesh": "size mesh mesh.toml",
     "mesh by another rule": "size mesh mesh.toml --allocation optimum --rounding best --ring 0",
+    "mesh of a scenario": "size mesh scenario.toml --carrying share",
     "edca": "size edca --uploads 6 --downloads 6",
     "edca at another layer": "size edca --uploads 2 --downloads 1 --phy g --mark priority",
 }
@@ -38,7 +57,8 @@ GOOD = {
 BAD = {
     "rate without a unit": ("size ap --rate 54 --rtt 100ms", "unit"),
     "rate of zero": ("size ap --rate 0mbit --rtt 100ms", "less than one bit"),
-    "rtt of zero": ("size ap --rate 54mbit --rtt 0", "above zero"),
+    "rtt without a unit": ("size ap --rate 54mbit --rtt 20", 'such as "30 s" or "100ms"'),
+    "rtt of zero": ("size ap --rate 54mbit --rtt 0s", "above zero"),
     "no flows": ("size ap --rate 54mbit --rtt 100ms --flows 0", "flows"),
     "too many flows": ("size ap --rate 54mbit --rtt 100ms --flows 1000000000", "flows"),
     "rate of no layer": ("size ap --rate 53mbit --rtt 100ms", "--phy"),
@@ -57,6 +77,8 @@ BAD = {
     "not text": ("size mesh binary.toml", "binary.toml"),
     "empty file": ("size mesh empty.toml", "empty.toml"),
     "radio without the rate": ("size mesh mesh.toml --radio a-ack-6", "11 Mb/s"),
+    "a radio beside a scenario": ("size mesh scenario.toml --radio b-ack-11", "leave --radio out"),
+    "a scenario without flows": ("size mesh flowless.toml", "flows"),
     "no such radio": ("size mesh mesh.toml --radio q", "radio"),
     "no uploads": ("size edca --uploads -1 --downloads 6", "uploads"),
     "nobody": ("size edca --uploads 0 --downloads 0", "download"),
@@ -70,6 +92,8 @@ BAD = {
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mesh.toml").write_text(MESH)
+    (tmp_path / "scenario.toml").write_text(f"{SCENARIO}{FLOWS}")
+    (tmp_path / "flowless.toml").write_text(SCENARIO)
     (tmp_path / "broken.toml").write_text("nodes = [")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00\x01")
     (tmp_path / "empty.toml").write_text("")

@@ -16,7 +16,7 @@ from airqueue.sizing import edca_values as edca
 )
 def test_everything_that_the_fields_hold_is_encoded_exactly(slots, low, more, units):
     high = min(low + more, 15)
-    values = edca.encode(slots, 2**low, 2**high, units * 32e-6, role="access point")
+    values = edca.encode(slots, 2**low - 1, 2**high - 1, units * 32e-6, role="access point")
     assert (values.aifsn, values.ecw_min, values.ecw_max) == (slots + 2, low, high)
     assert values.cw_min + 1 == 2**low
     assert values.cw_max + 1 == 2**high
@@ -26,17 +26,17 @@ def test_everything_that_the_fields_hold_is_encoded_exactly(slots, low, more, un
 @pytest.mark.parametrize(
     ("arguments", "parameter"),
     [
-        ((-1, 4, 8), "aifs_slots"),
-        ((14, 4, 8), "aifs_slots"),
-        ((0.5, 4, 8), "aifs_slots"),
-        ((float("nan"), 4, 8), "aifs_slots"),
-        ((0, 0, 8), "cw_min"),
-        ((0, 31, 1023), "cw_min"),
-        ((0, 32, 65536), "cw_max"),
-        ((0, 32, 16), "cw_max"),
-        ((0, 32, 64, -1e-3), "txop_s"),
-        ((0, 32, 64, 2.1), "txop_s"),
-        ((0, 32, 64, float("inf")), "txop_s"),
+        ((-1, 3, 7), "aifs_slots"),
+        ((14, 3, 7), "aifs_slots"),
+        ((0.5, 3, 7), "aifs_slots"),
+        ((float("nan"), 3, 7), "aifs_slots"),
+        ((0, -1, 7), "cw_min"),
+        ((0, 32, 1023), "cw_min"),
+        ((0, 31, 65535), "cw_max"),
+        ((0, 31, 15), "cw_max"),
+        ((0, 31, 63, -1e-3), "txop_s"),
+        ((0, 31, 63, 2.1), "txop_s"),
+        ((0, 31, 63, float("inf")), "txop_s"),
     ],
 )
 def test_what_the_fields_do_not_hold_is_refused_by_name(arguments, parameter):
@@ -46,9 +46,9 @@ def test_what_the_fields_do_not_hold_is_refused_by_name(arguments, parameter):
 
 
 def test_an_access_point_may_have_the_slot_that_a_station_may_not():
-    assert edca.encode(-1, 4, 8, role="access point").aifsn == 1
+    assert edca.encode(-1, 3, 7, role="access point").aifsn == 1
     with pytest.raises(ParameterError):
-        edca.encode(-1, 4, 8, role="station")
+        edca.encode(-1, 3, 7, role="station")
 
 
 @given(st.integers(0, 2_000_000))

@@ -12,9 +12,9 @@ from airqueue.sizing.settings import acks, hostapd, linux, openwrt
 from airqueue.sizing.settings.hostapd import Category
 
 TXOP_S = 7.572e-3
-STATION_DATA = edca.encode(4, 32, 1024, role="station")
-AP_DATA = edca.encode(4, 32, 1024, TXOP_S, role="access point")
-AP_ACKS = edca.encode(0, 4, 1024, role="access point")
+STATION_DATA = edca.encode(4, 31, 1023, role="station")
+AP_DATA = edca.encode(4, 31, 1023, TXOP_S, role="access point")
+AP_ACKS = edca.encode(0, 3, 1023, role="access point")
 STATIONS = {Category.BEST_EFFORT: STATION_DATA}
 ACCESS_POINT = {Category.VIDEO: (AP_ACKS, 0.0), Category.BEST_EFFORT: (AP_DATA, TXOP_S)}
 

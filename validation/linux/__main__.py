@@ -31,9 +31,11 @@ def rows(machine: kernel.Kernel, scenario: Scenario) -> Iterator[Mapping[str, ob
     """Yield the rows of a scenario: a window of a run each."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     for run in range(1, scenario.discipline.runs + 1):
-        at_ns = Columns.of(scenario.arrivals(run)).at_ns
+        packets = Columns.of(scenario.arrivals(run))
+        watched = packets.watched(scenario)
         measured = kernel.run(machine, scenario, run)
-        for window in windows(scenario, run, at_ns, measured.left_ns, measured.marked):
+        at_ns, left_ns = packets.at_ns[watched], measured.left_ns[watched]
+        for window in windows(scenario, run, at_ns, left_ns, measured.marked[watched]):
             yield {
                 "scenario": scenario.name,
                 "tc": scenario.discipline.tc,

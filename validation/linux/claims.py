@@ -41,12 +41,27 @@ _QUANTITIES = (
     _Quantity("sojourn", "median sojourn time in s", lambda w: w.median_sojourn_s, 0.5e-3),
 )
 
-_TITLES = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "red": "RED", "pie": "PIE"}
+_TITLES = {
+    "codel": "CoDel",
+    "fq_codel": "FQ-CoDel",
+    "red": "RED",
+    "pie": "PIE",
+    "sfq": "SFQ",
+    "cake": "CAKE",
+    "cake shaped": "CAKE with a rate",
+}
 
 
 def claims() -> list[Claim]:
-    """Return a claim for each discipline and figure."""
-    return [_claim(discipline, quantity) for discipline in DISCIPLINES for quantity in _QUANTITIES]
+    """Return a claim for each discipline and figure; none where neither side ever marks."""
+    all_of_them = (
+        _claim(discipline, quantity) for discipline in DISCIPLINES for quantity in _QUANTITIES
+    )
+    return [claim for claim in all_of_them if claim.points]
+
+
+def _dashed(label: str) -> str:
+    return label.replace("_", "-").replace(" ", "-")
 
 
 def _has_two(discipline: Discipline) -> bool:
@@ -74,10 +89,14 @@ def ours(scenario: Scenario, behaviour: str | None = None) -> Sequence[Sequence[
             burst_bytes=BURST_BYTES,
             flow=packets.flow,
             ect=packets.ect,
+            dscp=packets.dscp,
+            hosts=packets.hosts,
             seed=run,
         )
         left_ns = np.where(fates.dropped, GONE, fates.left_ns)
-        found.append(list(windows(scenario, run, packets.at_ns, left_ns, fates.marked)))
+        watched = packets.watched(scenario)
+        at_ns, left_ns = packets.at_ns[watched], left_ns[watched]
+        found.append(list(windows(scenario, run, at_ns, left_ns, fates.marked[watched])))
     return found
 
 
@@ -111,8 +130,8 @@ def _points(scenario: Scenario, quantity: _Quantity) -> Iterator[Point]:
 def _claim(discipline: Discipline, quantity: _Quantity) -> Claim:
     own = [one for one in SCENARIOS if one.discipline == discipline]
     return Claim(
-        name=f"linux-{discipline.name.replace('_', '-')}-{quantity.name}",
-        title=f"{_TITLES[discipline.name]} and Linux: {quantity.name}",
+        name=f"linux-{_dashed(discipline.label)}-{quantity.name}",
+        title=f"{_TITLES[discipline.label]} and Linux: {quantity.name}",
         statement=_statement(discipline),
         quantity=quantity.words,
         reference=f"{quantity.words}, Linux {results.release(own[0])}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,17 +36,26 @@ class Columns:
     flow: npt.NDArray[np.uint32]
     size_bytes: npt.NDArray[np.uint32]
     ect: npt.NDArray[np.bool_]
+    dscp: npt.NDArray[np.uint32]
+    hosts: Mapping[int, tuple[int, int]]
 
     @classmethod
     def of(cls, packets: Sequence[Arrival]) -> Columns:
         """Return the columns of arrivals."""
-        at, flow, size, ect = zip(*packets, strict=True)
+        at, flow, size, ect, dscp, *_ = zip(*packets, strict=True)
         return cls(
             np.array(at, np.int64),
             np.array(flow, np.uint32),
             np.array(size, np.uint32),
             np.array(ect, np.bool_),
+            np.array(dscp, np.uint32),
+            {packet.flow: (packet.source, packet.destination) for packet in packets},
         )
+
+    def watched(self, scenario: Scenario) -> npt.NDArray[np.bool_]:
+        """Return which packets the figures of a scenario count."""
+        flows = scenario.traffic.watched
+        return np.isin(self.flow, self.flow if flows is None else list(flows))
 
 
 def windows(

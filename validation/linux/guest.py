@@ -27,6 +27,8 @@ _HEADERS = 28
 _LET_DRAIN_S = 30.0
 _ABSOLUTE = 1
 _LATE_NS = 2000
+_HOSTS = 3
+"""Senders, and as many receivers."""
 
 
 def main() -> None:
@@ -36,14 +38,25 @@ def main() -> None:
     inside.first_process(modules, lambda: _run(scenario, int(os.environ["AIRQUEUE_RUN"])))
 
 
+def _source(host: int) -> str:
+    return f"10.9.0.{1 + 2 * host}"
+
+
+def _destination(host: int) -> str:
+    return f"10.9.0.{2 + 2 * host}"
+
+
 def _build(scenario: Scenario) -> None:
     for words in (
         "ip link add out type veth peer name in",
         "ip link set lo up",
         "ip link set in address 02:00:00:00:00:02 up",
         "ip link set out up",
-        "ip address add 10.9.0.1/24 dev out",
-        "ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out",
+        *(f"ip address add {_source(host)}/24 dev out" for host in range(_HOSTS)),
+        *(
+            f"ip neighbour add {_destination(host)} lladdr 02:00:00:00:00:02 dev out"
+            for host in range(_HOSTS)
+        ),
         f"tc qdisc add dev out root handle 1: tbf rate {scenarios.RATE_BPS}bit"
         f" burst {scenarios.BURST_BYTES} limit 10000000",
         f"tc qdisc add dev out parent 1:1 handle {scenarios.HANDLE:x}: {scenario.discipline.tc}",
@@ -59,7 +72,8 @@ def _run(scenario: Scenario, run: int) -> None:
     receiver.setsockopt(socket.SOL_SOCKET, 33, 1 << 30)  # SO_RCVBUFFORCE
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     receiver.setblocking(False)
-    sockets = {(p.flow, p.ect): _sender(p) for p in packets}
+    names_queues = scenario.discipline.names_queues
+    sockets = {(p.flow, p.ect): _sender(p, names_queues) for p in packets}
     received = [(-1, 0)] * len(packets)
     start_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) + 1_000_000_000
     for number, packet in enumerate(packets):
@@ -85,13 +99,15 @@ def _check_time(at_ns: int) -> None:
         raise RuntimeError(f"a packet leaves {late_ns} ns late: the clock is not a virtual one")
 
 
-def _sender(packet: Arrival) -> socket.socket:
+def _sender(packet: Arrival, names_queue: bool) -> socket.socket:
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, 32, 1 << 30)  # SO_SNDBUFFORCE
-    sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2 if packet.ect else 0)
-    queue = scenarios.HANDLE << 16 | packet.flow + 1
-    sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, queue)
-    sender.connect(("10.9.0.2", 1000 + packet.flow))
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, packet.dscp << 2 | (2 if packet.ect else 0))
+    if names_queue:
+        queue = scenarios.HANDLE << 16 | packet.flow + 1
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, queue)
+    sender.bind((_source(packet.source), 0))
+    sender.connect((_destination(packet.destination), 1000 + packet.flow))
     return sender
 
 

@@ -80,8 +80,9 @@ def install(folder: Path) -> Kernel:
             "user-mode-linux is installed, but its kernel or its modules are not"
         )
     clock = folder / "clock.so"
-    command = ["cc", "-O2", "-shared", "-fPIC", str(_HERE / "clock.c"), "-o", str(clock), "-ldl"]
-    checked(command, "compiling clock.c")
+    sources = [str(_HERE / name) for name in ("clock.c", "registers.c")]
+    command = ["cc", "-O2", "-shared", "-fPIC", *sources, "-o", str(clock), "-ldl"]
+    checked(command, "compiling clock.c and registers.c")
     return Kernel(program, modules[-1], clock)
 
 

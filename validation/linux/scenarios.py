@@ -32,6 +32,10 @@ class Arrival(NamedTuple):
     """Of the IP packet."""
     ect: bool
     """Whether it may be marked."""
+    dscp: int = 0
+    source: int = 0
+    destination: int = 0
+    """The hosts that it comes from and goes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,9 @@ class Source:
     off_s: float = 0.0
     """Of a cycle; 0: always on."""
     start_s: float = 0.0
+    dscp: int = 0
+    source: int = 0
+    destination: int = 0
     uneven: bool = False
     """Each packet comes anywhere in its period, by multiples of the golden ratio: without this many
     constant rates fall into step with each other."""
@@ -64,7 +71,18 @@ class Source:
                 at_s += sending_s // self.on_s * self.off_s
             if at_s >= seconds:
                 return found
-            found.append(Arrival(round(at_s * _SECOND), self.flow, self.size_bytes, self.ect))
+            at_ns = round(at_s * _SECOND)
+            found.append(
+                Arrival(
+                    at_ns,
+                    self.flow,
+                    self.size_bytes,
+                    self.ect,
+                    self.dscp,
+                    self.source,
+                    self.destination,
+                )
+            )
             at += 1
 
 
@@ -76,6 +94,8 @@ class Traffic:
     title: str
     sources: Sequence[Source]
     windows_s: Sequence[tuple[float, float]]
+    watched: frozenset[int] | None = None
+    """The flows whose packets the figures count; None: all."""
 
     @property
     def seconds(self) -> float:
@@ -98,6 +118,17 @@ class Discipline:
     """More than one where lots are cast."""
     interval_s: float = 0.0
     """Of what it does by a clock of its own; its runs begin at different times of that interval."""
+    variant: str = ""
+    """Which of several settings of the same discipline it is."""
+    traffic: Sequence[Traffic] = ()
+    """What is sent through it; by itself what all disciplines get."""
+    names_queues: bool = True
+    """A socket's priority names a queue of it; otherwise it would name something else, or nothing."""
+
+    @property
+    def label(self) -> str:
+        """As the results call it."""
+        return f"{self.name} {self.variant}".strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +141,7 @@ class Scenario:
     @property
     def name(self) -> str:
         """As the results call it."""
-        return f"{self.discipline.name} {self.traffic.name}"
+        return f"{self.discipline.label} {self.traffic.name}"
 
     def start_s(self, run: int) -> float:
         """When the traffic begins, in a run from 1 on."""
@@ -164,6 +195,43 @@ TRAFFIC = (
             for flow in range(40)
         ),
         _WINDOWS,
+    ),
+)
+
+_FOUR_CLASSES = (
+    Source(0, 0.4, uneven=True),
+    Source(1, 0.2, dscp=8, start_s=0.0003, uneven=True),
+    Source(2, 0.5, dscp=34, start_s=0.0005, uneven=True),
+    Source(3, 0.3, dscp=46, start_s=0.0007, uneven=True),
+)
+
+CLASSES = (
+    Traffic(
+        "hosts",
+        "eight flows of one host, 0.8 times the rate, and one of another, 0.6 times; figures of that",
+        (
+            *(
+                Source(flow, 0.1, source=1, destination=1, start_s=0.0017 * flow, uneven=True)
+                for flow in range(8)
+            ),
+            Source(8, 0.6, source=2, destination=2, uneven=True),
+        ),
+        _WINDOWS,
+        watched=frozenset({8}),
+    ),
+    Traffic(
+        "voice",
+        "best effort 0.4, bulk 0.2, video 0.5 and voice 0.3 times the rate; figures of voice",
+        _FOUR_CLASSES,
+        _WINDOWS,
+        watched=frozenset({3}),
+    ),
+    Traffic(
+        "bulk",
+        "the same; figures of bulk",
+        _FOUR_CLASSES,
+        _WINDOWS,
+        watched=frozenset({1}),
     ),
 )
 
@@ -233,9 +301,53 @@ DISCIPLINES = (
         runs=10,
         interval_s=_PIE_UPDATE_S,
     ),
+    Discipline(
+        "sfq",
+        # As with fq_codel: the flows name their queues to Linux, and ours never meet.
+        "sfq limit 1000 depth 127 flows 128 divisor 65536 quantum 1514",
+        {
+            "discipline": "sfq",
+            "limit": "1000 packets",
+            "sfq": {"divisor": 65536},
+            **_LINK_LAYER,
+        },
+    ),
+    Discipline(
+        "cake",
+        # A memory limit that nothing reaches: Linux counts its buffers there.
+        "cake unlimited besteffort triple-isolate raw rtt 100ms memlimit 200mb",
+        {
+            "discipline": "cake",
+            "cake": {"tins": "besteffort", "memory_limit": "209715200 B"},
+            **_LINK_LAYER,
+        },
+        runs=3,
+        names_queues=False,
+    ),
+    Discipline(
+        "cake",
+        "cake bandwidth 8mbit diffserv4 triple-isolate overhead 18 mpu 64 rtt 100ms memlimit 200mb",
+        {
+            "discipline": "cake",
+            "cake": {
+                "rate": "8 Mb/s",
+                "tins": "diffserv4",
+                "overhead": "18 B",
+                "mpu": "64 B",
+                "memory_limit": "209715200 B",
+            },
+            **_LINK_LAYER,
+        },
+        runs=3,
+        variant="shaped",
+        traffic=CLASSES,
+        names_queues=False,
+    ),
 )
 
-SCENARIOS = tuple(Scenario(queue, traffic) for queue in DISCIPLINES for traffic in TRAFFIC)
+SCENARIOS = tuple(
+    Scenario(queue, traffic) for queue in DISCIPLINES for traffic in queue.traffic or TRAFFIC
+)
 
 
 def scenario(name: str) -> Scenario:

@@ -1,14 +1,20 @@
-//! Words that every other crate of airqueue speaks: time, data rates, packets, random streams and
-//! the queue discipline trait. Nothing here reads a clock or touches the operating system.
+//! Words that every other crate of airqueue speaks: time, data rates, packets, random streams, the
+//! queue discipline traits, and how people write quantities. Nothing here reads a clock or touches the operating system.
 
 pub mod packet;
 pub mod qdisc;
+pub mod quantity;
+pub mod queue_text;
+pub mod ranges;
 pub mod rate;
 pub mod rng;
 pub mod time;
 
-pub use packet::{Ecn, Packet, Payload};
-pub use qdisc::{DropReason, Dropped, Drops, Feedback, Limit, QueueDisc, Sent};
+pub use packet::{Ecn, Hosts, Packet, Payload, Tally};
+pub use qdisc::{
+    ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue, QueueDisc,
+    Sent,
+};
 pub use rate::{DataRate, Serializer};
 pub use rng::{Seed, Stream};
 pub use time::{Span, Time};

@@ -22,6 +22,8 @@ pub struct Packet {
     pub hop: u16,
     /// What its IP header says about congestion.
     pub ecn: Ecn,
+    /// The differentiated services codepoint of its IP header, 0 to 63 (RFC 2474).
+    pub dscp: u8,
 }
 
 // Queues hold many of them.
@@ -45,6 +47,18 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Payload(pub u32);
 
+/// The ends of a flow. Packets do not carry them: a discipline that is fair among hosts learns them once for each flow
+/// ([`LinkFeedback::know_flow`]).
+///
+/// [`LinkFeedback::know_flow`]: crate::LinkFeedback::know_flow
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Hosts {
+    /// Where its packets come from, by whatever numbers the owner of the queues gives hosts.
+    pub source: u32,
+    /// Where they go.
+    pub destination: u32,
+}
+
 impl Ecn {
     /// Whether the packet may carry a mark, or does.
     pub fn is_capable(self) -> bool {
@@ -52,8 +66,32 @@ impl Ecn {
     }
 }
 
+/// A number of packets and their IP bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// IP bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts one packet more.
+    pub fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: &Tally) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
 impl Packet {
-    /// A packet of `size` bytes made at `now`, for neighbour 0, with no payload and not ECN-capable.
+    /// A packet of `size` bytes made at `now`, for neighbour 0, with no payload, not ECN-capable, of the
+    /// default class.
     pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {
         Packet {
             id,
@@ -64,6 +102,7 @@ impl Packet {
             payload: Payload::default(),
             hop: 0,
             ecn: Ecn::NotEct,
+            dscp: 0,
         }
     }
 }

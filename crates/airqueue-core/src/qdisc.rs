@@ -1,6 +1,11 @@
-//! The queue discipline trait: the one interface behind every queue of the project.
+//! The queue discipline traits: what is behind every queue of the project.
+//!
+//! A discipline is a [`QueueDisc`]. Two more traits are for links that have more to ask or to tell: [`ByNeighbour`] for a link
+//! that sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports what became of packets. Every
+//! discipline says that it implements them, mostly with nothing but the defaults; all three together are a [`LinkQueue`].
 
-use crate::{DataRate, Ecn, Packet, Span, Time};
+use crate::{DataRate, Ecn, Hosts, Packet, Span, Time};
+use auto_impl::auto_impl;
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
 ///
@@ -20,6 +25,7 @@ use crate::{DataRate, Ecn, Packet, Span, Time};
 /// and its ECN field by way of [`Drops::mark`].
 ///
 /// [`next_wakeup`]: QueueDisc::next_wakeup
+#[auto_impl(Box)]
 pub trait QueueDisc {
     /// Offers a packet at `now`. What this costs, the packet itself or others, is added to `drops`.
     /// An accepted packet is stamped: `enqueued` becomes `now`.
@@ -32,25 +38,6 @@ pub trait QueueDisc {
     /// packet leaves decides here, and the next `dequeue` keeps to it: a shaper in front must know
     /// the size of what it waits for.
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet>;
-
-    /// The packet that `dequeue_along(hop, now)` would return, which stays.
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        self.peek(now, drops).filter(|packet| packet.hop == hop)
-    }
-
-    /// Takes out a packet for a neighbour that is to share a frame (an A-MPDU) with the one for the same neighbour
-    /// that `dequeue` returned at this instant. A discipline that knows which packets wait for whom may return one out of
-    /// turn; by default only the one whose turn it is goes along.
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_along(hop, now, drops)?;
-        self.dequeue(now, drops)
-    }
-
-    /// The hop of a packet that waits and is for none of these neighbours, for whom packets are under way already. By
-    /// default only the packet whose turn it is counts.
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
-    }
 
     /// Number of packets waiting.
     fn len_packets(&self) -> usize;
@@ -70,76 +57,59 @@ pub trait QueueDisc {
         None
     }
 
-    /// A packet that `dequeue` has returned is done with. Where the link below tells at all, it tells of
+    /// Changes the hard limit, as an operator would. Packets that exceed it stay until they leave;
+    /// arrivals are judged by the new limit. A discipline with several queues, each with the limit, gives it to all
+    /// of them, whatever [`LinkFeedback::set_limit_of`] said before.
+    fn set_limit(&mut self, limit: Limit);
+}
+
+/// For a link that sends several packets to one neighbour together (A-MPDUs), and takes turns among neighbours.
+///
+/// By default only the packet whose turn it is counts.
+#[auto_impl(Box)]
+pub trait ByNeighbour: QueueDisc {
+    /// The packet that `dequeue_along(hop, now)` would return, which stays.
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.peek(now, drops).filter(|packet| packet.hop == hop)
+    }
+
+    /// Takes out a packet for a neighbour that is to share a frame (an A-MPDU) with the one for the same neighbour
+    /// that `dequeue` returned at this instant. A discipline that knows which packets wait for whom may return one out of
+    /// turn.
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_along(hop, now, drops)?;
+        self.dequeue(now, drops)
+    }
+
+    /// The neighbour of a packet that waits and is for none of these, for whom packets are under way already.
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
+    }
+}
+
+/// For a link that reports what became of packets, and an operator who sets limits of single flows and names their hosts.
+///
+/// By default nothing is learnt, and no flow has a limit of its own.
+#[auto_impl(Box)]
+pub trait LinkFeedback {
+    /// A packet that `dequeue` has returned is done with. Where the link below reports at all, it reports
     /// each one once, and asks `dequeue` again afterwards: this may release packets that were held back.
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
-    /// Changes the hard limit, as an operator would. Packets that exceed it stay until they leave;
-    /// arrivals are judged by the new limit. A discipline with several queues, each with the limit, gives it to all
-    /// of them, whatever [`Self::set_limit_of`] said before.
-    fn set_limit(&mut self, limit: Limit);
+    /// Tells the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts forgets it.
+    fn know_flow(&mut self, _flow: u32, _hosts: Hosts) {}
 
-    /// Changes the limit of one queue only, by the same rule: that in which packets of this flow for this neighbour
-    /// wait, now or later. False, and nothing changes: packets have no queues with limits of their own here.
+    /// Changes the limit of one queue only, by the rule of [`QueueDisc::set_limit`]: that in which packets of this flow
+    /// for this neighbour wait, now or later. False, and nothing changes: packets have no queues with limits of their own here.
     fn set_limit_of(&mut self, _flow: u32, _hop: u16, _limit: Limit) -> bool {
         false
     }
 }
 
-/// A discipline that was chosen at run time.
-impl<Q: QueueDisc + ?Sized> QueueDisc for Box<Q> {
-    fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
-        (**self).enqueue(packet, now, drops);
-    }
+/// All that a queue discipline is to any link.
+pub trait LinkQueue: ByNeighbour + LinkFeedback {}
 
-    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        (**self).dequeue(now, drops)
-    }
-
-    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        (**self).peek(now, drops)
-    }
-
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        (**self).peek_along(hop, now, drops)
-    }
-
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        (**self).dequeue_along(hop, now, drops)
-    }
-
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        (**self).next_hop_beside(hops, now, drops)
-    }
-
-    fn len_packets(&self) -> usize {
-        (**self).len_packets()
-    }
-
-    fn len_bytes(&self) -> u64 {
-        (**self).len_bytes()
-    }
-
-    fn is_empty(&self) -> bool {
-        (**self).is_empty()
-    }
-
-    fn next_wakeup(&self, now: Time) -> Option<Time> {
-        (**self).next_wakeup(now)
-    }
-
-    fn on_sent(&mut self, sent: &Sent, now: Time) {
-        (**self).on_sent(sent, now);
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        (**self).set_limit(limit);
-    }
-
-    fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
-        (**self).set_limit_of(flow, hop, limit)
-    }
-}
+impl<Q: ByNeighbour + LinkFeedback + ?Sized> LinkQueue for Q {}
 
 /// What a link did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

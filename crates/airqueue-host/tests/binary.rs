@@ -70,7 +70,7 @@ impl Drop for Place {
 fn client(port: &str, output: &Path) -> Command {
     let mut command = endpoint();
     command.args(["client", "127.0.0.1", "--port", port, "--output"]).arg(output);
-    command.args(["--baseline", "0.2", "--drain", "0.1"]);
+    command.args(["--baseline", "200ms", "--drain", "100ms"]);
     command
 }
 
@@ -84,7 +84,7 @@ fn both_directions_leave_a_capture() {
     for direction in ["down", "up"] {
         let mut command = client(&server.port, &place.file());
         command.args(["--direction", direction, "--size", "400", "--rate", "1000"]);
-        let output = command.args(["--duration", "0.4", "--sessions", "2"]).output().unwrap();
+        let output = command.args(["--duration", "400ms", "--sessions", "2"]).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let capture = capture_file::read(&place.file()).unwrap();
         let header: serde_json::Value = serde_json::from_str(&capture.header).unwrap();
@@ -106,7 +106,7 @@ fn both_directions_leave_a_capture() {
 fn ctrl_c_writes_what_there_is() {
     let (mut server, place) = (Server::start(&[]), Place::new("interrupt"));
     let mut command = client(&server.port, &place.file());
-    let child = command.args(["--rate", "500", "--duration", "60"]).stdout(Stdio::piped()).spawn();
+    let child = command.args(["--rate", "500", "--duration", "60s"]).stdout(Stdio::piped()).spawn();
     let child = child.unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     let began = Instant::now();
@@ -133,7 +133,7 @@ fn a_key_comes_from_a_file_or_the_environment() {
     let server = Server::start(&["--key-file", key.to_str().unwrap()]);
     let run = |change: &dyn Fn(&mut Command)| {
         let mut command = client(&server.port, &place.file());
-        command.args(["--rate", "100", "--duration", "0.1", "--timeout", "2"]);
+        command.args(["--rate", "100", "--duration", "100ms", "--timeout", "2s"]);
         change(&mut command);
         command.output().unwrap()
     };
@@ -159,7 +159,7 @@ fn what_goes_wrong_is_one_sentence_and_exit_code_1() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
     let mut nobody = client(&port, &place.file());
-    nobody.args(["--rate", "100", "--timeout", "0.5"]);
+    nobody.args(["--rate", "100", "--timeout", "500ms"]);
     let mut taken = endpoint();
     taken.args(["server", "--bind", "127.0.0.1", "--port", &port]);
     for (command, word) in [(&mut nobody, "airqueue server"), (&mut taken, "is taken")] {
@@ -175,7 +175,7 @@ fn what_goes_wrong_is_one_sentence_and_exit_code_1() {
 fn a_full_disk_is_one_sentence() {
     let (server, place) = (Server::start(&[]), Place::new("full"));
     let mut command = client(&server.port, &place.file());
-    command.args(["--rate", "2000", "--duration", "0.5", "--sessions", "50"]);
+    command.args(["--rate", "2000", "--duration", "500ms", "--sessions", "50"]);
     // SAFETY: setrlimit is async-signal-safe and touches only the child.
     unsafe {
         command.pre_exec(|| {

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 /// Steps of a contender between two looks for Ctrl-C: some tens of milliseconds.
 const STEPS_BETWEEN_SIGNALS: u64 = 5_000_000;
 
-/// (aifs_slots, cw_min, cw_max, retries, packets, node)
+/// (aifs_slots, w_min, w_max, retries, packets, node)
 type NativeContender = (u32, u32, u32, Option<u32>, u32, u32);
 
 /// Queues that always have a packet to send, from a start with fresh packets.
@@ -31,10 +31,10 @@ impl PyContention {
         };
         let contenders: Vec<_> = contenders
             .into_iter()
-            .map(|(aifs_slots, cw_min, cw_max, retries, packets, node)| Contender {
+            .map(|(aifs_slots, w_min, w_max, retries, packets, node)| Contender {
                 aifs_slots,
-                cw_min,
-                cw_max,
+                w_min,
+                w_max,
                 retries,
                 packets,
                 node,

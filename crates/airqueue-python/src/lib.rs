@@ -4,7 +4,10 @@ mod capture;
 mod client;
 mod contention;
 mod convert;
+mod grammar;
 mod path;
+mod radio;
+mod radio_facts;
 mod scenario;
 mod server;
 mod shaped;
@@ -35,7 +38,19 @@ mod _native {
     #[pymodule_export]
     use super::contention::PyContention;
     #[pymodule_export]
+    use super::grammar::{
+        PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,
+        write_quantity,
+    };
+    #[pymodule_export]
     use super::path::PySimulatedPath;
+    #[pymodule_export]
+    use super::radio::PyRadio;
+    #[pymodule_export]
+    use super::radio_facts::{
+        PyAccessCategory, PyIeee80211, PyMode, PyRadioChoices, ampdu_bytes, block_ack_bytes,
+        radio_choices,
+    };
     #[pymodule_export]
     use super::scenario::{PyRun, PyScenario, PyWatch, scenario_schema};
     #[pymodule_export]

@@ -60,7 +60,7 @@ impl PyScenario {
 
     #[getter]
     fn stations(&self) -> Vec<&str> {
-        self.0.radio().stations.iter().map(|station| station.name.as_str()).collect()
+        self.0.wlan().stations.iter().map(|station| station.name.as_str()).collect()
     }
 
     #[getter]
@@ -73,6 +73,12 @@ impl PyScenario {
     fn ways(&self) -> BTreeMap<&str, Vec<&str>> {
         let flows = self.0.spec().flows.iter().enumerate();
         flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(at))).collect()
+    }
+
+    /// Whether the limit of a queue counts the frame that the MAC holds, as ns-2's do.
+    #[getter]
+    fn limits_count_frame_in_hand(&self) -> bool {
+        self.0.limits_count_frame_in_hand()
     }
 
     /// How the limits of queues are to be set while it runs, as JSON, if the scenario asks for that.

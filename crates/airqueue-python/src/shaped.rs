@@ -1,7 +1,7 @@
 //! `serve`: packets through a queue behind a token bucket.
 
 use crate::error;
-use airqueue_core::{DataRate, Ecn, Packet, Seed, Time};
+use airqueue_core::{DataRate, Ecn, Hosts, Packet, Seed, Time};
 use airqueue_probe::records::MISSING;
 use airqueue_sim::bottleneck::Outcome;
 use airqueue_sim::scenario::shaped_queue;
@@ -23,15 +23,21 @@ pub(crate) fn serve<'py>(
     flow: PyReadonlyArray1<'py, u32>,
     size_bytes: PyReadonlyArray1<'py, u32>,
     ect: PyReadonlyArray1<'py, bool>,
+    dscp: PyReadonlyArray1<'py, u8>,
+    hosts: Vec<(u32, u32, u32)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rate = DataRate::from_bps(rate_bps).ok_or_else(|| error("rate_bps is 0"))?;
     let mut device = shaped_queue(queue, rate, burst_bytes, Seed(seed))
         .map_err(|problem| PyValueError::new_err(problem.to_string()))?;
     let (at, flow) = (at_ns.as_slice()?, flow.as_slice()?);
-    let (size, ect) = (size_bytes.as_slice()?, ect.as_slice()?);
+    let (size, ect, dscp) = (size_bytes.as_slice()?, ect.as_slice()?, dscp.as_slice()?);
+    for (flow, source, destination) in hosts {
+        device.know_flow(flow, Hosts { source, destination });
+    }
     let packets = (0..at.len()).map(|id| {
         let ecn = if ect[id] { Ecn::Ect } else { Ecn::NotEct };
-        Packet { ecn, ..Packet::new(id as u64, flow[id], size[id], Time::from_nanos(at[id])) }
+        let packet = Packet::new(id as u64, flow[id], size[id], Time::from_nanos(at[id]));
+        Packet { ecn, dscp: dscp[id], ..packet }
     });
     let mut left = vec![MISSING; at.len()];
     let mut marked = vec![false; at.len()];

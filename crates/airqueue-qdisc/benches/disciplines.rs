@@ -5,11 +5,12 @@
 //! flows; RDQM must not grow as the number of flows does. The items are packets.
 
 use airqueue_core::{
-    DataRate, Drops, Feedback, Limit, Packet, QueueDisc, Seed, Sent, Span, Stream, Time,
+    DataRate, Drops, Feedback, Limit, LinkQueue, Packet, Seed, Sent, Span, Stream, Time,
 };
 use airqueue_qdisc::{
-    Adaptive, AdaptiveParams, Codel, CodelParams, DropTail, FqCodel, FqCodelParams, Mac80211,
-    Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
+    Adaptive, AdaptiveParams, Cake, CakeParams, Codel, CodelParams, DropTail, FqCodel,
+    FqCodelParams, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red,
+    RedParams, Sfq, SfqParams,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -23,14 +24,14 @@ const LIMIT: Limit = Limit::Packets(10_000);
 
 /// Packets of `flows` flows in an order that is no pattern, 1500 bytes each and one a microsecond, through
 /// a queue in which `standing` wait.
-fn pass(bencher: Bencher, queue: impl QueueDisc, flows: u64, standing: usize) {
+fn pass(bencher: Bencher, queue: impl LinkQueue, flows: u64, standing: usize) {
     overload(bencher, queue, flows, standing, 1);
 }
 
 /// The same, with `arrivals` packets to each that leaves.
 fn overload(
     bencher: Bencher,
-    mut queue: impl QueueDisc,
+    mut queue: impl LinkQueue,
     flows: u64,
     standing: usize,
     arrivals: usize,
@@ -95,6 +96,31 @@ fn fq_codel_full(bencher: Bencher, flows: u64) {
 fn deficit_round_robin(bencher: Bencher, flows: u64) {
     let queue = PerFlow::new(|_| DropTail::new(LIMIT)).with_quantum(1500);
     pass(bencher, queue, flows, 2000);
+}
+
+#[divan::bench(args = [1, 1000])]
+fn cake(bencher: Bencher, flows: u64) {
+    pass(bencher, Cake::new(CakeParams::default(), chance()), flows, 2000);
+}
+
+/// Every other packet is too many, and the longest queue is looked for.
+#[divan::bench(args = [1, 1000])]
+fn cake_full(bencher: Bencher, flows: u64) {
+    let params = CakeParams { memory_limit: Some(2000 * 1500), ..CakeParams::default() };
+    overload(bencher, Cake::new(params, chance()), flows, 2000, 2);
+}
+
+#[divan::bench(args = [1, 1000])]
+fn sfq(bencher: Bencher, flows: u64) {
+    let params = SfqParams { flows: 1024, ..SfqParams::default() };
+    pass(bencher, Sfq::new(params, LIMIT, chance()), flows, 2000);
+}
+
+/// Every other packet is too many, and the longest queue loses one.
+#[divan::bench(args = [100, 1000])]
+fn sfq_full(bencher: Bencher, flows: u64) {
+    let params = SfqParams { flows: 1024, ..SfqParams::default() };
+    overload(bencher, Sfq::new(params, Limit::Packets(2000), chance()), flows, 2000, 2);
 }
 
 /// Between its thresholds, where it casts lots.

@@ -3,7 +3,10 @@
 
 use crate::fifo::Fifo;
 use crate::flow_hash::FlowHash;
-use airqueue_core::{DataRate, DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+use airqueue_core::{
+    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
+    Time,
+};
 
 /// What the adaptation is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +230,10 @@ impl QueueDisc for Adaptive {
         self.ceiling = limit;
     }
 }
+
+impl ByNeighbour for Adaptive {}
+
+impl LinkFeedback for Adaptive {}
 
 #[cfg(test)]
 mod tests {

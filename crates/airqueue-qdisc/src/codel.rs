@@ -3,7 +3,9 @@
 
 use crate::Behaviour;
 use crate::fifo::{Fifo, has_room};
-use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Span, Time};
+use airqueue_core::{
+    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Time,
+};
 
 /// What CoDel is told: the words of `tc qdisc add ... codel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +260,10 @@ impl QueueDisc for Codel {
         self.limit = limit;
     }
 }
+
+impl ByNeighbour for Codel {}
+
+impl LinkFeedback for Codel {}
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The plain FIFO with a hard limit: Linux's pfifo, bfifo and pfifo_head_drop.
 
 use crate::fifo::{Fifo, has_room};
-use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Time};
+use airqueue_core::{ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
 
 /// Which packet a full queue drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,19 +66,6 @@ impl QueueDisc for DropTail {
         self.waiting.front()
     }
 
-    // As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
-    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.first_for(hop)
-    }
-
-    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
-        self.waiting.hops().find(|hop| !hops.contains(hop))
-    }
-
-    fn dequeue_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<Packet> {
-        self.waiting.pop_for(hop)
-    }
-
     fn len_packets(&self) -> usize {
         self.waiting.len()
     }
@@ -91,6 +78,23 @@ impl QueueDisc for DropTail {
         self.limit = limit;
     }
 }
+
+// As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
+impl ByNeighbour for DropTail {
+    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.first_for(hop)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.waiting.pop_for(hop)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+        self.waiting.hops().find(|hop| !hops.contains(hop))
+    }
+}
+
+impl LinkFeedback for DropTail {}
 
 #[cfg(test)]
 mod tests {

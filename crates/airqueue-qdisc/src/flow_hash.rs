@@ -12,15 +12,20 @@ impl FlowHash {
         FlowHash(chance.next_u64())
     }
 
-    /// The place of `flow` among `places`.
+    /// The place of `flow` among `places`: the hash scaled to the range as Linux's reciprocal_scale does.
     pub(crate) fn place(self, flow: u32, places: u32) -> usize {
-        // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which is a bijection with full
-        // avalanche; its upper half is scaled to the range as Linux's reciprocal_scale does.
+        ((u64::from(self.hash(flow)) * u64::from(places)) >> 32) as usize
+    }
+
+    /// 32 bits for a flow, or for anything else that has a number.
+    pub(crate) fn hash(self, flow: u32) -> u32 {
+        // The upper half of the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which is a bijection with full
+        // avalanche.
         let mut x = (u64::from(flow) ^ self.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^= x >> 31;
-        (((x >> 32) * u64::from(places)) >> 32) as usize
+        (x >> 32) as u32
     }
 }
 

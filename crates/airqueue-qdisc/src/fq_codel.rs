@@ -4,7 +4,7 @@
 use crate::codel::CodelParams;
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Stream, Time};
+use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Stream, Time};
 
 /// What FQ-CoDel is told: the words of `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +131,10 @@ impl QueueDisc for FqCodel {
         }
     }
 }
+
+impl ByNeighbour for FqCodel {}
+
+impl LinkFeedback for FqCodel {}
 
 #[cfg(test)]
 mod tests {

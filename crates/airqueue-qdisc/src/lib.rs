@@ -1,12 +1,13 @@
-//! Queue disciplines: one file each, and the accounting wrapper that fits around any of them.
+//! Queue disciplines: one file each.
 //!
-//! A new discipline is a file here that implements [`airqueue_core::QueueDisc`] and a line in
+//! A new discipline is a file here that implements [`airqueue_core::QueueDisc`] and the two traits beside it, and a line in
 //! `tests/conformance.rs`.
 
-pub mod accounting;
 pub mod adaptive;
 mod airtime;
+pub mod cake;
 pub mod codel;
+mod depths;
 pub mod droptail;
 mod fifo;
 mod flow_hash;
@@ -18,6 +19,7 @@ pub mod per_flow;
 pub mod pie;
 pub mod rdqm;
 pub mod red;
+pub mod sfq;
 
 /// Whom a discipline follows where Linux departs from the RFC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,8 +31,8 @@ pub enum Behaviour {
     Linux,
 }
 
-pub use accounting::{Account, Accounted, Tally};
 pub use adaptive::{Adaptive, AdaptiveParams};
+pub use cake::{Cake, CakeParams, Diffserv, Isolation};
 pub use codel::{Codel, CodelParams};
 pub use droptail::{DropFrom, DropTail};
 pub use fq_codel::{FqCodel, FqCodelParams};
@@ -39,3 +41,4 @@ pub use per_flow::{KeptApart, PerFlow};
 pub use pie::{Pie, PieParams};
 pub use rdqm::{Rdqm, RdqmParams, RdqmWeight};
 pub use red::{Red, RedParams};
+pub use sfq::{Sfq, SfqParams};

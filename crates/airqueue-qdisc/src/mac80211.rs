@@ -7,7 +7,9 @@ use crate::airtime::Airtime;
 use crate::codel::CodelParams;
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Sent, Span, Stream, Time};
+use airqueue_core::{
+    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span, Stream, Time,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What the queues are told.
@@ -320,24 +322,6 @@ impl QueueDisc for Mac80211 {
         self.stations[usize::from(self.chosen?)].next.as_ref()
     }
 
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let known = usize::from(hop) < self.stations.len();
-        if !(known && self.is_within_limit(hop.into())) {
-            return None;
-        }
-        self.decide(hop, now, drops)
-    }
-
-    /// The station whose turn it is; nothing is promised.
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        self.choose(now, drops).filter(|hop| !hops.contains(hop))
-    }
-
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_along(hop, now, drops)?;
-        self.hand_out(hop)
-    }
-
     fn len_packets(&self) -> usize {
         self.queues.packets() + self.decided
     }
@@ -346,17 +330,39 @@ impl QueueDisc for Mac80211 {
         self.queues.bytes() + self.decided_bytes
     }
 
-    fn on_sent(&mut self, sent: &Sent, _now: Time) {
-        let bytes = self.queues.cost(&sent.packet);
-        self.airtime.on_report(sent.packet.hop.into(), bytes, sent.airtime);
-    }
-
     /// A limit in packets is `limit`, one in bytes is `memory_limit`.
     fn set_limit(&mut self, limit: Limit) {
         match limit {
             Limit::Packets(packets) => self.params.limit = packets,
             Limit::Bytes(bytes) => self.params.memory_limit = bytes,
         }
+    }
+}
+
+impl ByNeighbour for Mac80211 {
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let known = usize::from(hop) < self.stations.len();
+        if !(known && self.is_within_limit(hop.into())) {
+            return None;
+        }
+        self.decide(hop, now, drops)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_along(hop, now, drops)?;
+        self.hand_out(hop)
+    }
+
+    /// The station whose turn it is; nothing is promised.
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        self.choose(now, drops).filter(|hop| !hops.contains(hop))
+    }
+}
+
+impl LinkFeedback for Mac80211 {
+    fn on_sent(&mut self, sent: &Sent, _now: Time) {
+        let bytes = self.queues.cost(&sent.packet);
+        self.airtime.on_report(sent.packet.hop.into(), bytes, sent.airtime);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Flows, or links, kept apart: one queue for each, served in turn.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Time};
+use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What packets have in common that wait in the same queue.
@@ -51,7 +51,7 @@ struct Child<Q> {
     deficit: i64,
 }
 
-impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
+impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     /// No flows yet; `make` makes the queue of a flow, or of the link that a neighbour stands for. Turns are of
     /// one packet.
     pub fn new(make: F) -> PerFlow<Q, F> {
@@ -167,7 +167,7 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     }
 }
 
-impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
+impl<Q: ByNeighbour, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
         let at = self.child_of(&packet);
         self.on_child(at, |queue| queue.enqueue(packet, now, drops));
@@ -194,24 +194,6 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
 
     // The frame that the turn's packet has takes along what waits for the same neighbour, evenly of all who have some:
     // what each sends so counts as sent in its turns to come.
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let at = self.along(hop, now, drops)?;
-        self.children[at].queue.peek_along(hop, now, drops)
-    }
-
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        let at = self.along(hop, now, drops)?;
-        let packet = self.on_child(at, |queue| queue.dequeue_along(hop, now, drops))?;
-        self.children[at].deficit -= i64::from(packet.size);
-        Some(packet)
-    }
-
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        (0..self.turn.len()).find_map(|place| {
-            let at = self.turn[place];
-            self.on_child(at, |queue| queue.next_hop_beside(hops, now, drops))
-        })
-    }
 
     fn len_packets(&self) -> usize {
         self.packets
@@ -232,7 +214,30 @@ impl<Q: QueueDisc, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
             child.queue.set_limit(limit);
         }
     }
+}
 
+impl<Q: ByNeighbour, F: FnMut(u32) -> Q> ByNeighbour for PerFlow<Q, F> {
+    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let at = self.along(hop, now, drops)?;
+        self.children[at].queue.peek_along(hop, now, drops)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let at = self.along(hop, now, drops)?;
+        let packet = self.on_child(at, |queue| queue.dequeue_along(hop, now, drops))?;
+        self.children[at].deficit -= i64::from(packet.size);
+        Some(packet)
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+        (0..self.turn.len()).find_map(|place| {
+            let at = self.turn[place];
+            self.on_child(at, |queue| queue.next_hop_beside(hops, now, drops))
+        })
+    }
+}
+
+impl<Q: ByNeighbour, F: FnMut(u32) -> Q> LinkFeedback for PerFlow<Q, F> {
     fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
         let key = self.by.key(flow, hop);
         self.limits.insert(key, limit);

@@ -3,7 +3,10 @@
 //! IEEE Communications Letters 15(7), 2011).
 
 use crate::fifo::Fifo;
-use airqueue_core::{DropReason, Drops, Feedback, Limit, Packet, QueueDisc, Sent, Span, Time};
+use airqueue_core::{
+    ByNeighbour, DropReason, Drops, Feedback, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span,
+    Time,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -271,20 +274,6 @@ impl QueueDisc for Rdqm {
         self.waiting.front()
     }
 
-    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.first_for(hop)
-    }
-
-    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
-        self.waiting.hops().find(|hop| !hops.contains(hop))
-    }
-
-    fn dequeue_along(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
-        self.expire(now);
-        let packet = self.waiting.pop_for(hop)?;
-        Some(self.on_departure(packet, now))
-    }
-
     fn len_packets(&self) -> usize {
         self.waiting.len()
     }
@@ -293,6 +282,28 @@ impl QueueDisc for Rdqm {
         self.waiting.bytes()
     }
 
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+impl ByNeighbour for Rdqm {
+    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+        self.waiting.first_for(hop)
+    }
+
+    fn dequeue_along(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
+        self.expire(now);
+        let packet = self.waiting.pop_for(hop)?;
+        Some(self.on_departure(packet, now))
+    }
+
+    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+        self.waiting.hops().find(|hop| !hops.contains(hop))
+    }
+}
+
+impl LinkFeedback for Rdqm {
     /// Algorithm 3. A packet that was given up says nothing; an acknowledgement without feedback leaves an RDQM
     /// flow what it is.
     fn on_sent(&mut self, sent: &Sent, now: Time) {
@@ -302,10 +313,6 @@ impl QueueDisc for Rdqm {
             Some(feedback) => self.on_feedback(sent.packet.flow, feedback, now),
             None => self.touch(sent.packet.flow, now, |_| {}),
         }
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
     }
 }
 

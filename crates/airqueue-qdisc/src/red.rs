@@ -2,7 +2,10 @@
 //! with a probability that grows with the average length of the queue.
 
 use crate::fifo::Fifo;
-use airqueue_core::{DataRate, DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+use airqueue_core::{
+    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
+    Time,
+};
 
 /// What RED is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -218,6 +221,10 @@ impl QueueDisc for Red {
         self.limit = limit;
     }
 }
+
+impl ByNeighbour for Red {}
+
+impl LinkFeedback for Red {}
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,9 @@
 //! costs with all the frames, collisions and retries that it takes.
 
 use airqueue_core::{Seed, Span};
+use airqueue_sim::network::Network;
 use airqueue_sim::scenario::Scenario;
-use airqueue_sim::wlan::{Wlan, WlanSpec};
+use airqueue_sim::wlan::WlanSpec;
 use divan::counter::ItemsCount;
 use serde_json::{Value, json};
 
@@ -26,11 +27,11 @@ fn simulate_with(
     change: impl FnOnce(&mut WlanSpec),
 ) {
     let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
-    let mut spec = scenario.radio().clone();
-    change(&mut spec);
+    let mut spec = scenario.spec().clone();
+    change(&mut spec.wlan);
     let flows = spec.flows.len();
-    let mut network = Wlan::new(&spec, Seed(1)).expect("a network");
-    let delivered = |network: &Wlan| -> u64 {
+    let mut network = Network::new(&spec, Seed(1)).expect("a network");
+    let delivered = |network: &Network| -> u64 {
         (0..flows).map(|flow| network.flow(flow).delivered.packets).sum()
     };
     network.run_until(network.now() + Span::from_millis(200));

@@ -79,20 +79,6 @@ impl<M: Model, C: Clock> Simulation<M, C> {
         true
     }
 
-    /// Lets everything happen that is due at or before `limit`, but nothing more once the model is not `content`; says
-    /// whether that is why it stopped. Time does not go on beyond the last event.
-    #[inline]
-    pub fn run_while(&mut self, limit: Time, content: impl Fn(&M) -> bool) -> bool {
-        loop {
-            if !content(&self.model) {
-                return true;
-            }
-            if !self.step(limit) {
-                return false;
-            }
-        }
-    }
-
     /// Lets everything happen that is due at or before `until`, which then is the present.
     pub fn run_until(&mut self, until: Time) {
         while self.step(until) {}

@@ -1,12 +1,13 @@
 //! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
 
-use airqueue_core::{Drops, Limit, Packet, QueueDisc, Sent, Time};
-use airqueue_qdisc::{Account, Accounted};
+use airqueue_core::{
+    ByNeighbour, Drops, Hosts, Limit, LinkFeedback, LinkQueue, Packet, QueueDisc, Sent, Time,
+};
 use std::collections::VecDeque;
 use std::fmt;
 
 /// Any queue discipline; it can move between threads with the simulation it belongs to.
-pub type BoxedQueue = Box<dyn QueueDisc + Send + Sync>;
+pub type BoxedQueue = Box<dyn LinkQueue + Send + Sync>;
 
 /// How a device counts a packet's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Framing {
 /// (Linux drivers do, and so does the Host AP of the APQ paper's Fig. 5), so that a queue of N
 /// before a ring of R holds N + R.
 pub struct Stages {
-    queue: Accounted<BoxedQueue>,
+    queue: BoxedQueue,
     ring: VecDeque<Packet>,
     ring_limit: usize,
     ring_bytes: u64,
@@ -54,7 +55,7 @@ impl Stages {
     /// Empty stages.
     pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> Stages {
         Stages {
-            queue: Accounted::new(queue),
+            queue,
             ring: VecDeque::with_capacity(ring_limit),
             ring_limit,
             ring_bytes: 0,
@@ -137,6 +138,11 @@ impl Stages {
         self.queue.on_sent(sent, now);
     }
 
+    /// Names the ends of a flow to the queue.
+    pub fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+        self.queue.know_flow(flow, hosts);
+    }
+
     /// When a discipline that holds packets back wants to be asked again.
     pub fn next_wakeup(&self, now: Time) -> Option<Time> {
         self.queue.next_wakeup(now)
@@ -168,8 +174,8 @@ impl Stages {
         &mut self.drops
     }
 
-    /// The books of the queue discipline.
-    pub fn account(&self) -> &Account {
-        self.queue.account()
+    /// Packets that the queue discipline has marked since time zero.
+    pub fn marks(&self) -> u64 {
+        self.drops.marks()
     }
 }

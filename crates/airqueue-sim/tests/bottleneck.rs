@@ -2,7 +2,10 @@
 
 mod common;
 
-use airqueue_core::{DataRate, DropReason, Drops, Limit, Packet, QueueDisc, Seed, Span, Time};
+use airqueue_core::{
+    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Seed, Span,
+    Time,
+};
 use airqueue_qdisc::DropFrom;
 use airqueue_sim::bottleneck::conditions::Change;
 use airqueue_sim::bottleneck::link::LinkSpec;
@@ -199,6 +202,10 @@ fn isolation_keeps_a_sparse_flow_fast() {
 struct Holding(VecDeque<Packet>);
 
 const HOLD: Span = Span::from_millis(5);
+
+impl ByNeighbour for Holding {}
+
+impl LinkFeedback for Holding {}
 
 impl QueueDisc for Holding {
     fn enqueue(&mut self, packet: Packet, now: Time, _drops: &mut Drops) {

@@ -6,13 +6,11 @@ mod sessions;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_sim::network::NetworkSpec;
 use airqueue_sim::path::{CellSpec, PathConfig, SimulatedPath};
-use airqueue_sim::wlan::{FlowSpec, QueueSpec};
-use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_sim::queue::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
-use cells::{b, cell, dcf, rate, saturated};
+use cells::{Flow, b, cell, dcf, rate, saturated};
 use sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 
 /// What an 802.11b access point sends if nobody else does, in packets of 1500 bytes per second: DIFS, 15.5
@@ -21,29 +19,31 @@ const LONELY_PPS: f64 = 1e6 / (50.0 + 310.0 + 1310.0 + 10.0 + 248.0);
 
 /// Station 0 is the access point, 1 has the client, and so many others do nothing.
 fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
-    let network = b();
-    let rate = rate(&network.phy, 11);
-    let macs = vec![dcf(&network.phy); 2 + others];
-    let mut network = cell(network, macs);
-    for station in &mut network.stations[..2] {
+    CellSpec { network: stations(queue, others).network(), down: 0, up: 1 }
+}
+
+fn stations(queue: QueueSpec, others: usize) -> cells::CellSpec {
+    let radio = b();
+    let rate = rate(&radio.phy, 11);
+    let macs = vec![dcf(&radio.phy); 2 + others];
+    let mut cell = cell(radio, macs);
+    for station in &mut cell.stations[..2] {
         station.queues = vec![queue];
     }
-    network.flows = vec![external(0, 1, rate), external(1, 0, rate)];
-    CellSpec { network: NetworkSpec::radio(network), down: 0, up: 1 }
+    cell.flows = vec![offered(0, 1, rate), offered(1, 0, rate)];
+    cell
 }
 
-/// A flow from outside.
-fn external(from: u32, to: u32, rate: RateIndex) -> FlowSpec {
-    let flow = saturated(from, to, 0, rate, 1500);
-    let source = SourceSpec { arrivals: Arrivals::External, ..flow.source };
-    FlowSpec { source, ..flow }
+/// A flow of packets from outside.
+fn offered(from: u32, to: u32, rate: RateIndex) -> Flow {
+    Flow { offered: true, ..saturated(from, to, 0, rate, 1500) }
 }
 
-/// Station 2 always sends to the access point.
-fn busy(cell: CellSpec) -> CellSpec {
-    let mut network = cell.network.wlan;
-    network.flows.push(saturated(2, 0, 0, network.flows[0].rate, u32::from(SIZE)));
-    CellSpec { network: NetworkSpec::radio(network), ..cell }
+/// The same as [`access_point`], where station 2 always sends to it.
+fn busy(queue: QueueSpec, others: usize) -> CellSpec {
+    let mut cell = stations(queue, others);
+    cell.flows.push(saturated(2, 0, 0, cell.flows[0].rate, u32::from(SIZE)));
+    CellSpec { network: cell.network(), down: 0, up: 1 }
 }
 
 fn packets(n: u32) -> QueueSpec {
@@ -116,7 +116,7 @@ fn both_ways_contend_with_others() {
         path.now().as_secs_f64()
     };
     let quiet = access_point(packets(50), 1);
-    let busy = busy(quiet.clone());
+    let busy = busy(packets(50), 1);
     let later = mean((0..20).map(|seed| opened(&busy, seed) - opened(&quiet, seed)));
     assert!(later > 2.0 * 0.000_655, "{later}");
 }
@@ -139,7 +139,7 @@ fn runs_follow_each_other_in_both_directions() {
 fn the_same_seed_gives_the_same_records() {
     let (plan, _) = session(50, LONELY_PPS);
     let records = |seed| {
-        let cell = busy(access_point(packets(50), 1));
+        let cell = busy(packets(50), 1);
         run(&mut through(cell, seed), &plan, Direction::Down)
     };
     assert_eq!(records(1), records(1));
@@ -156,7 +156,7 @@ fn impossible_cells_are_refused() {
     let message = refused(access_point(packets(50), 0), limited);
     assert!(message.contains("`queue` is \"pfifo:7\"") && message.contains("cell"), "{message}");
     let nothing = PathConfig::default;
-    let other_down = CellSpec { down: 2, ..busy(access_point(packets(50), 1)) };
+    let other_down = CellSpec { down: 2, ..busy(packets(50), 1) };
     assert!(refused(other_down, nothing()).contains("`cell.down` is \"2.0 to 0\""));
     let no_up = CellSpec { up: 7, ..access_point(packets(50), 0) };
     assert!(refused(no_up, nothing()).contains("`cell.up` is 7, expected a flow"));
@@ -165,8 +165,8 @@ fn impossible_cells_are_refused() {
         refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
     );
     let mut nowhere = access_point(packets(50), 0);
-    nowhere.network.wlan.flows[0].to = StationId(7);
-    nowhere.network.wlan.flows[1].from = StationId(7);
+    nowhere.network.wlan.hops[0].to = StationId(7);
+    nowhere.network.wlan.hops[1].from = StationId(7);
     assert!(refused(nowhere, nothing()).contains("no station 7"));
 }
 
@@ -174,7 +174,7 @@ fn impossible_cells_are_refused() {
 #[test]
 fn too_large_a_packet_is_dropped() {
     let mut cell = access_point(packets(50), 0);
-    cell.network.wlan.flows[0].source.size_bytes = 1000;
+    cell.network.wlan.hops[0].size_bytes = 1000;
     let small = Segment { size: 1000, ..cbr(FLOOD, 0.05, 5.05, 10.0) };
     let plan = Plan { segments: vec![cbr(PROBE, 0.0, 5.0, 10.0), small] };
     let result = run(&mut through(cell, 1), &plan, Direction::Down);

@@ -4,6 +4,7 @@ mod counting;
 
 use airqueue_core::{Seed, Span, Time};
 use airqueue_sim::network::Network;
+use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::scenario::Scenario;
 use counting::allocations;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ fn flows() -> Value {
     ])
 }
 
-fn network(behaviour: &str, queue: Value, tcp: Value, flows: Value) -> Network {
+fn network(behaviour: &str, queue: Value, tcp: Value, flows: Value) -> Simulation<Network> {
     let standard = if behaviour == "ns2" { "802.11b" } else { "802.11g" };
     let scenario = json!({
         "behaviour": behaviour,
@@ -37,16 +38,16 @@ fn at(seconds: i64) -> Time {
 }
 
 /// Allocations of `to - from` seconds, and segments sent in them.
-fn between(network: &mut Network, from: i64, to: i64, flows: usize) -> (u64, u64) {
+fn between(network: &mut Simulation<Network>, from: i64, to: i64, flows: usize) -> (u64, u64) {
     let segments = |network: &Network| -> u64 {
         (0..flows).filter_map(|flow| network.tcp(flow)).map(|tally| tally.segments).sum()
     };
     network.run_until(at(from));
-    let (sent, before) = (segments(network), allocations());
+    let (sent, before) = (segments(&network.model), allocations());
     assert!(before > 0, "the counter counts");
     network.run_until(at(to));
     let allocated = allocations() - before;
-    (allocated, segments(network) - sent)
+    (allocated, segments(&network.model) - sent)
 }
 
 /// Lists grow when more segments are lost at once than ever before, which chance makes rarer and rarer.
@@ -59,6 +60,7 @@ fn segments_of_long_transfers() {
             ("standard", json!({"like": "linux", "window": "60 packets", "pacing": true})),
             ("standard", json!({"window": "60 packets", "sack": false, "ack_every": "dynamic"})),
             ("ns2", json!({"congestion": "cubic"})),
+            ("standard", json!({"congestion": "bbr", "window": "60 packets"})),
         ] {
             let mut network = network(behaviour, queue.clone(), tcp.clone(), flows());
             let (allocated, segments) = between(&mut network, 10, 20, 6);
@@ -80,9 +82,9 @@ fn files_of_any_size() {
         let ended = |network: &Network| -> u64 {
             (0..3).filter_map(|flow| network.tcp(flow)).map(|of| of.sessions.took.count).sum()
         };
-        let before = ended(&network);
+        let before = ended(&network.model);
         let (allocated, segments) = between(&mut network, 20, 40, 3);
-        let sessions = ended(&network) - before;
+        let sessions = ended(&network.model) - before;
         assert!(
             sessions > 50 && segments > 3 * sessions,
             "{sessions} sessions, {segments} segments"

@@ -65,9 +65,9 @@ fn run<T: Tap>(spec: &NetworkSpec, plugged: Time, tap: T) -> T {
     if plugged > Time::ZERO {
         network.run_until(plugged);
     }
-    network.wlan_mut().plug(Box::new(tap));
+    network.model.wlan_mut().plug(Box::new(tap));
     network.run_until(Time::ZERO + Span::from_secs(SECONDS));
-    network.wlan_mut().unplug().unwrap()
+    network.model.wlan_mut().unplug().unwrap()
 }
 
 /// A data frame's packet in the capture, beside what it is.
@@ -102,9 +102,9 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
     all
 }
 
-/// Whether one of the radio's flows is a hop of a flow without TCP.
-fn is_call(spec: &NetworkSpec, radio: u32) -> bool {
-    let has = |route: &Vec<Hop>| route.contains(&Hop::Radio(radio as usize));
+/// Whether a hop over the air is one of a flow without TCP.
+fn is_call(spec: &NetworkSpec, hop: u32) -> bool {
+    let has = |route: &Vec<Hop>| route.contains(&Hop::Air(hop as usize));
     let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
     let mut ways = calls.flat_map(|flow| {
         std::iter::once(&flow.route).chain(flow.others.iter().map(|way| &way.route))

@@ -2,23 +2,24 @@
 
 mod cells;
 mod random_networks;
-mod random_ways;
+mod random_routes;
 
-use airqueue_core::{Payload, Seed, Span, Time};
+use airqueue_core::{Payload, Seed, Span, Stream, Time};
+use airqueue_sim::counters::{HopCounters, QueueCounters};
 use airqueue_sim::network::{
     FlowSpec, Hop, Network, NetworkSpec, Node, QueueId, TcpFlowSpec, Traffic, WireSpec, Work,
 };
 use airqueue_sim::outcome::Outcome;
-use airqueue_sim::wlan::FlowTally;
+use airqueue_sim::run_loop::{Clock, Simulation};
 use proptest::prelude::*;
 use random_networks::{STOP, drained};
-use random_ways::{wired_networks, wired_transfers};
+use random_routes::{wired_networks, wired_transfers};
 
-/// How far the books of each way are from what is on it, there and back: nothing, if counting began with the
+/// How far the counters of each path are from what is on it, there and back: nothing, if counting began with the
 /// first packet.
 fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
-    let of = |tally: &FlowTally, under_way: u64| {
-        let FlowTally { offered, dropped, given_up, delivered, .. } = tally;
+    let of = |tally: &HopCounters, under_way: u64| {
+        let HopCounters { offered, dropped, given_up, delivered, .. } = tally;
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
         i128::from(under_way) - (i128::from(offered.packets) - out)
@@ -52,11 +53,12 @@ impl Fates {
     }
 
     /// Two packets more for each flow that gets its packets from outside.
-    fn offer(&mut self, network: &mut Network, spec: &NetworkSpec) {
+    fn offer(&mut self, sim: &mut Simulation<Network>, spec: &NetworkSpec) {
+        let Simulation { model, queue, .. } = sim;
         for (flow, of) in spec.flows.iter().enumerate() {
-            if matches!(of.traffic, Traffic::External { .. }) {
+            if matches!(of.traffic, Traffic::Offered { .. }) {
                 for size in [300, 1500] {
-                    network.offer(flow, size, Payload(self.offered[flow]));
+                    model.offer(flow, size, Payload(self.offered[flow]), queue);
                     self.offered[flow] += 1;
                 }
             }
@@ -104,11 +106,11 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 }
 
 /// No TCP delivers more than its application has written, or than was sent.
-fn tcp_books(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     for (flow, of) in spec.flows.iter().enumerate() {
         let (Traffic::Tcp(tcp), Some(tally)) = (&of.traffic, network.tcp(flow)) else { continue };
         prop_assert!(tally.retransmitted <= tally.segments);
-        if spec.wlan.warm_up > Time::ZERO {
+        if spec.warm_up > Time::ZERO {
             continue;
         }
         let most = tally.segments * u64::from(tcp.tcp.mss_bytes);
@@ -124,13 +126,14 @@ fn tcp_books(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// The books of the queues in front of wires at the end.
-fn wire_books(network: &mut Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+/// The counters of the queues in front of wires at the end.
+fn wire_counters(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+    let (now, network) = (sim.now(), &mut sim.model);
     for wire in 0..spec.wires.len() {
-        let tally = network.queue(QueueId::Wire(wire), network.now());
+        let tally = network.queue(QueueId::Wire(wire), now);
         prop_assert_eq!(network.waiting(QueueId::Wire(wire)), (0, 0));
         prop_assert_eq!(tally.waited.count, tally.taken.packets);
-        if spec.wlan.warm_up == Time::ZERO {
+        if spec.warm_up == Time::ZERO {
             let out = tally.dropped.packets + tally.taken.packets;
             prop_assert_eq!(tally.offered.packets, out);
         }
@@ -138,31 +141,61 @@ fn wire_books(network: &mut Network, spec: &NetworkSpec) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// Runs a network to its end, and looks at its books on the way.
-fn run(spec: &NetworkSpec, seed: Seed) -> Result<Network, TestCaseError> {
-    let mut network = Network::new(spec, seed).expect("what is drawn can be built");
+/// What a queue was offered, it has dropped, it has passed on, or it holds: each queue of the network, at any time.
+fn queues_balance(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+    let (now, network) = (sim.now(), &mut sim.model);
+    let stations = spec.wlan.stations.iter().enumerate();
+    let of_stations = stations.flat_map(|(station, of)| {
+        (0..of.queues.len()).map(move |category| QueueId::Station(station, category))
+    });
+    let wires = spec.wires.iter().enumerate().filter(|(_, wire)| wire.queue.is_some());
+    for queue in of_stations.chain(wires.map(|(wire, _)| QueueId::Wire(wire))) {
+        let QueueCounters { offered, dropped, taken, .. } = network.queue(queue, now);
+        let held = offered.packets - dropped.packets - taken.packets;
+        prop_assert_eq!(held, network.waiting(queue).0, "{:?} at {}", queue, now);
+    }
+    Ok(())
+}
+
+/// Runs a network to its end, and looks at its counters on the way.
+fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseError> {
+    let mut sim = Network::new(spec, seed).expect("what is drawn can be built");
     let mut fates = Fates::new(spec.flows.len());
     let mut known = vec![[0; 2]; spec.flows.len()];
     for step in 0..=30 {
         let at = Time::ZERO + Span::from_millis(step * 5);
-        network.run_until(at);
-        if at == spec.wlan.warm_up {
-            known = missing(&network, spec);
+        sim.run_until(at);
+        if at == spec.warm_up {
+            known = missing(&sim.model, spec);
         }
-        prop_assert_eq!(missing(&network, spec), known.clone(), "at {}", at);
-        segments_fit(&network, spec)?;
+        prop_assert_eq!(missing(&sim.model, spec), known.clone(), "at {}", at);
+        if spec.warm_up == Time::ZERO {
+            queues_balance(&mut sim, spec)?;
+        }
+        segments_fit(&sim.model, spec)?;
         if at < STOP {
-            fates.offer(&mut network, spec);
+            fates.offer(&mut sim, spec);
         }
-        fates.listen(&mut network, spec)?;
+        fates.listen(&mut sim.model, spec)?;
     }
-    network.run_until(drained());
-    fates.listen(&mut network, spec)?;
+    sim.run_until(drained());
+    fates.listen(&mut sim.model, spec)?;
     fates.all_met()?;
-    prop_assert_eq!(missing(&network, spec), known);
-    tcp_books(&network, spec)?;
-    wire_books(&mut network, spec)?;
-    Ok(network)
+    prop_assert_eq!(missing(&sim.model, spec), known);
+    tcp_counters(&sim.model, spec)?;
+    wire_counters(&mut sim, spec)?;
+    Ok(sim)
+}
+
+/// A clock that is late by up to 10 ms, or not, as it happens.
+struct Late {
+    by: Stream,
+}
+
+impl Clock for Late {
+    fn synchronize(&mut self, _at: Time) -> Span {
+        self.by.span_below(Span::from_millis(10))
+    }
 }
 
 /// All that a network shows of its first flows.
@@ -177,11 +210,11 @@ fn seen(network: &Network, flows: usize) -> String {
 
 /// Runs a network, in one go or stopping on the way.
 fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
-    let mut network = Network::new(spec, Seed(seed)).expect("what is drawn can be built");
+    let mut sim = Network::new(spec, Seed(seed)).expect("what is drawn can be built");
     for piece in 1..=pieces {
-        network.run_until(Time::from_nanos(200_000_000 * piece / pieces));
+        sim.run_until(Time::from_nanos(200_000_000 * piece / pieces));
     }
-    network
+    sim.model
 }
 
 /// The network, and on a cable of their own two flows more.
@@ -202,6 +235,7 @@ fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
             to,
             route: vec![wire],
             traffic,
+            dscp: 0,
             others: Vec::new(),
             spread: Span::ZERO,
         });
@@ -224,8 +258,8 @@ proptest! {
 
     #[test]
     fn a_random_network_keeps_every_rule(spec in wired_networks(), seed: u64) {
-        let network = run(&spec, Seed(seed))?;
-        prop_assert_eq!(network.next_at(), None, "events are pending");
+        let Simulation { model: network, queue, .. } = run(&spec, Seed(seed))?;
+        prop_assert_eq!(queue.next_at(), None, "events are pending");
         prop_assert_eq!(network.under_way(), vec![0; spec.flows.len()]);
         prop_assert_eq!(network.acknowledgements_under_way(), vec![0; spec.flows.len()]);
         prop_assert_eq!(network.segments_kept(), 0);
@@ -244,6 +278,18 @@ proptest! {
         prop_assert_eq!(seen(&run_in_pieces(&spec, seed, pieces), flows), at_once);
     }
 
+    /// Lateness is a value and moves nothing: every event happens at its own time.
+    #[test]
+    fn a_clock_that_is_late_changes_nothing(spec in wired_networks(), seed: u64) {
+        let flows = spec.flows.len();
+        let in_virtual_time = run_in_pieces(&spec, seed, 1);
+        let clock = Late { by: Seed(seed).stream("late") };
+        let mut late = Network::on_clock(&spec, Seed(seed), clock).expect("the same network");
+        late.run_until(Time::from_nanos(200_000_000));
+        prop_assert!(late.worst_lateness() > Span::ZERO);
+        prop_assert_eq!(seen(&late.model, flows), seen(&in_virtual_time, flows));
+    }
+
     #[test]
     fn flows_elsewhere_change_nothing(
         spec in wired_networks(), (_, others) in wired_transfers(), seed: u64,
@@ -258,7 +304,7 @@ proptest! {
     #[test]
     fn transfers_arrive_whole((wires, transfers) in wired_transfers(), seed: u64) {
         let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);
-        let mut spec = NetworkSpec::radio(nobody);
+        let mut spec = nobody.network();
         let route: Vec<Hop> = (0..wires.len()).map(Hop::Wire).collect();
         let flow = |tcp: &TcpFlowSpec| FlowSpec {
             name: "transfer".into(),
@@ -266,19 +312,21 @@ proptest! {
             to: Node::Host(1),
             route: route.clone(),
             traffic: Traffic::Tcp(Box::new(tcp.clone())),
+            dscp: 0,
             others: Vec::new(),
             spread: Span::ZERO,
         };
         spec.flows.extend(transfers.iter().map(flow));
         spec.wires = wires;
-        let mut network = Network::new(&spec, Seed(seed)).unwrap();
-        network.run_until(cells::at(100_000));
+        let mut sim = Network::new(&spec, Seed(seed)).unwrap();
+        sim.run_until(cells::at(100_000));
+        let network = &sim.model;
         for (flow, tcp) in transfers.iter().enumerate() {
             let tally = network.tcp(flow).unwrap();
             prop_assert_eq!(Work::Transfer(Some(tally.delivered_bytes)), tcp.work);
             prop_assert_eq!(tally.sessions.took.count, 1);
         }
         prop_assert_eq!(network.segments_kept(), 0);
-        prop_assert_eq!(network.next_at(), None, "events are pending");
+        prop_assert_eq!(sim.queue.next_at(), None, "events are pending");
     }
 }

@@ -4,8 +4,8 @@
 mod figures;
 
 use airqueue_core::Seed;
+use airqueue_sim::network::Network;
 use airqueue_sim::scenario::Scenario;
-use airqueue_sim::wlan::Wlan;
 use airqueue_sim::wlan::tap::Recording;
 use airqueue_wifi::mac::FrameKind;
 use figures::{close, figure, results};
@@ -51,11 +51,11 @@ fn droptail() -> Value {
 /// Each station's share of the air: of data frames to it and its responses.
 fn airtime(scenario: &Value) -> [f64; 3] {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut sim = Wlan::new(scenario.radio(), Seed(1)).unwrap();
-    sim.model.plug(Box::new(Recording::default()));
-    let begins = scenario.radio().warm_up;
+    let mut sim = Network::new(scenario.spec(), Seed(1)).unwrap();
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    let begins = scenario.spec().warm_up;
     sim.run_until(begins + scenario.duration());
-    let recording: Recording = sim.model.unplug().unwrap();
+    let recording: Recording = sim.model.wlan_mut().unplug().unwrap();
     let mut shares = [0.0; 3];
     for aired in recording.frames.iter().filter(|aired| aired.begins >= begins) {
         let frame = &aired.frame;

@@ -2,6 +2,7 @@
 
 mod figures;
 
+use airqueue_sim::network::{FlowSpec, Traffic};
 use airqueue_sim::scenario::Scenario;
 use figures::{close, figure, results};
 use serde_json::{Value, json};
@@ -160,7 +161,11 @@ fn the_calls_of_a_group_do_not_begin_at_once() {
     let mut scenario = alone(json!({}));
     scenario["stations"][1]["count"] = json!(4);
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let starts = scenario.radio().flows.iter().map(|flow| flow.source.start.as_nanos() / 1_000_000);
+    let start = |flow: &FlowSpec| match flow.traffic {
+        Traffic::Source { source, .. } => source.start.as_nanos() / 1_000_000,
+        _ => panic!("a call has a source"),
+    };
+    let starts = scenario.spec().flows.iter().map(start);
     assert_eq!(starts.collect::<Vec<_>>(), [0, 5, 10, 15]);
 }
 

@@ -3,8 +3,8 @@
 mod scenarios;
 
 use airqueue_core::Span;
+use airqueue_sim::queue::Discipline;
 use airqueue_sim::scenario::Scenario;
-use airqueue_sim::wlan::Discipline;
 use scenarios::{full, refusal_of, set};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn quantities_have_units() {
     refused("duration", json!(true), "duration: ", "such as \"30 s\"");
     refused("phy.rate", json!(11.0), "phy.rate: ", "Mb/s");
     refused("queue.limit", json!("1.5 packets"), "queue.limit: ", "whole number");
-    refused("flows[0].size", json!("1500 packets"), "flows[0].size: ", "B or kB");
+    refused("flows[0].size", json!("1500 packets"), "flows[0].size: ", "B, kB, MB");
     refused("stations[0].position[1]", json!(3), "stations[0].position[1]: ", "m, cm or km");
 }
 
@@ -113,7 +113,12 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     refused("mac.edca.vo.cw_max", json!(1), "mac.edca.vo.cw_max: ", "cw_min is 3");
     refused("mac.edca.vo.txop", json!("2098 ms"), "mac.edca.vo.txop: ", "2097120 us");
     refused("mac.edca.vo.txop", json!("0 packets"), "mac.edca.vo.txop: ", "at least 1");
-    refused("mac.edca.vo.txop", json!("flow"), "mac.edca.vo.txop: ", "\"3.008 ms\", or \"flows\"");
+    refused(
+        "mac.edca.vo.txop",
+        json!("flow"),
+        "mac.edca.vo.txop: ",
+        "\"3.008 ms\", \"2 packets\" or \"flows\"",
+    );
     refused("mac.long_retry_limit", json!(0), "mac.long_retry_limit: ", "at least 1");
     // The largest values of windows, not their numbers of values.
     refused(
@@ -124,7 +129,7 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     );
     let values =
         Scenario::from_json(&set(full(), "stations[3].mac.dcf.cw_min", json!(31)).to_string());
-    let old = values.unwrap().radio().stations.last().unwrap().mac.clone();
+    let old = values.unwrap().wlan().stations.last().unwrap().mac.clone();
     assert_eq!(old.categories[0].cw_min, 32);
 }
 
@@ -248,7 +253,7 @@ fn links_are_between_two_stations_and_listed_once() {
     };
     let passes = json!([{"from": "a", "to": "b"}, {"from": "c", "to": "c", "level": "sense"}]);
     let scenario = Scenario::from_json(&linked(passes).to_string()).unwrap();
-    assert_eq!(scenario.radio().reach.links(), 4);
+    assert_eq!(scenario.wlan().reach.links(), 4);
     let cases = [
         (json!([{"from": "a", "to": "a"}]), "medium.links[0]: "),
         (json!([{"from": "a", "to": "x"}]), "medium.links[0].to: "),
@@ -291,7 +296,7 @@ fn a_queue_has_the_keys_of_its_discipline() {
     // What all stations have is for those that use it; their own tables go before it.
     let scenario = set(full(), "queue.codel", json!({"target": "1 ms", "interval": "50 ms"}));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let Discipline::Codel(params) = scenario.radio().stations[1].queues[0].discipline else {
+    let Discipline::Codel(params) = scenario.wlan().stations[1].queues[0].discipline else {
         panic!("sta1 has CoDel");
     };
     assert_eq!(params.target, Span::from_millis(20));
@@ -328,6 +333,20 @@ fn disciplines_have_parameters_that_make_sense() {
     with(pie("update", json!("10 us")), "stations[0].queue.pie.update: ", "at least \"1 ms\"");
     with(pie("alpha", json!(-1)), "stations[0].queue.pie.alpha: ", "0 to 1000");
     with(pie("mark_up_to", json!(2)), "stations[0].queue.pie.mark_up_to: ", "0 to 1");
+    let sfq = |key: &str, value: Value| json!({"discipline": "sfq", "sfq": {key: value}});
+    with(sfq("depth", json!(128)), "stations[0].queue.sfq.depth: ", "1 to 127");
+    with(sfq("flows", json!(0)), "stations[0].queue.sfq.flows: ", "1 to 65408");
+    with(sfq("divisor", json!(65_537)), "stations[0].queue.sfq.divisor: ", "1 to 65536");
+    with(sfq("perturb", json!("0 s")), "stations[0].queue.sfq.perturb: ", "at least \"1 ms\"");
+    let cake = |key: &str, value: Value| json!({"discipline": "cake", "cake": {key: value}});
+    with(
+        cake("overhead", json!("257 B")),
+        "stations[0].queue.cake.overhead: ",
+        "at most \"256 B\"",
+    );
+    with(cake("rtt", json!("1 us")), "stations[0].queue.cake.rtt: ", "at least \"1 ms\"");
+    with(cake("tins", json!("diffserv5")), "stations[0].queue.cake.tins", "`diffserv4`");
+    refused("flows[0].dscp", json!("AF44"), "flows[0].dscp", "AF11 to AF43");
     let drr = json!({"discipline": "drr", "drr": {"quantum": "1 B"}});
     with(drr, "stations[0].queue.drr.quantum: ", "at least \"64 B\"");
     let rdqm = json!({"discipline": "rdqm", "rdqm": {"expiry_rtts": 1001}});
@@ -359,4 +378,26 @@ fn memory_for_flow_queues_is_bounded() {
     let scenario = json!({"phy": {"standard": "802.11b"}, "queue": queue, "stations": stations});
     let refusal = refusal_of(scenario);
     assert!(refusal.starts_with("stations[0].queue.fq_codel.flows: "), "{refusal}");
+}
+
+#[test]
+fn queues_in_a_few_letters_are_queues() {
+    let queues = |value: Value| {
+        let scenario = Scenario::from_json(&set(full(), "queue", value).to_string()).unwrap();
+        let stations = &scenario.wlan().stations;
+        stations.iter().map(|station| format!("{:?}", station.queues)).collect::<Vec<_>>()
+    };
+    for (text, table) in [
+        ("pfifo:100", json!({"limit": "100 packets"})),
+        ("bfifo:150kB", json!({"limit": "150 kB"})),
+        ("pfifo_head_drop:30", json!({"limit": "30 packets", "drop_from": "head"})),
+        ("fq_codel", json!({"discipline": "fq_codel"})),
+        ("codel:1000 packets", json!({"discipline": "codel", "limit": "1000 packets"})),
+    ] {
+        assert_eq!(queues(json!(text)), queues(table), "{text}");
+    }
+    refused("queue", json!("fifo:5"), "queue: ", "\"fifo:5\" is no queue; write a discipline");
+    refused("stations[0].queue", json!("codel:5"), "stations[0].queue: ", "packets or bytes");
+    refused("queue", json!("pfifo:0"), "queue: ", "at least 1 packet");
+    refused("queue", json!(5), "queue: ", "a table of keys, or a queue such as \"pfifo:100\"");
 }

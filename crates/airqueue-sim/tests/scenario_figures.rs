@@ -178,7 +178,7 @@ fn groups_stand_where_they_are_put() {
             "medium": {"ranges": {"decode": decode}},
             "stations": [group],
         });
-        Scenario::from_json(&scenario.to_string()).unwrap().radio().reach.links()
+        Scenario::from_json(&scenario.to_string()).unwrap().wlan().reach.links()
     };
     // Neighbours on a circle of six are a radius apart.
     assert_eq!(reach(json!({"name": "s", "count": 6, "circle": "100 m"}), "101 m"), 12);
@@ -199,7 +199,7 @@ fn two_ray_ground_is_that_of_ns2() {
             "stations": [{"name": "s", "count": 2, "step": [distance, "0 m"]}],
         });
         let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-        scenario.radio().reach.signal(StationId(0), StationId(1)).map(|signal| signal.level)
+        scenario.wlan().reach.signal(StationId(0), StationId(1)).map(|signal| signal.level)
     };
     assert_eq!(levels("249 m"), Some(Level::Decodable));
     assert_eq!(levels("251 m"), Some(Level::Sensed));

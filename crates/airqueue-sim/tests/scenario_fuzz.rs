@@ -230,8 +230,8 @@ fn deep_nesting_is_refused() {
 #[test]
 fn the_scenario_that_is_changed_runs() {
     let scenario = Scenario::from_json(&full().to_string()).unwrap();
-    assert_eq!(scenario.radio().stations.len(), 7);
-    assert_eq!(scenario.radio().flows.len(), 8);
+    assert_eq!(scenario.wlan().stations.len(), 7);
+    assert_eq!(scenario.wlan().hops.len(), 8);
     judge(&full().to_string());
     let scenario = Scenario::from_json(&networked().to_string()).unwrap();
     assert_eq!(scenario.spec().wires.len(), 8);

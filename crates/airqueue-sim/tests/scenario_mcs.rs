@@ -221,7 +221,7 @@ fn names_of_schemes() {
     let rate = |phy: Value| {
         let scenario =
             Scenario::from_json(&cell(phy).to_string()).unwrap_or_else(|e| panic!("{e}"));
-        let (phy, flow) = (&scenario.radio().network.phy, &scenario.radio().flows[0]);
+        let (phy, flow) = (&scenario.wlan().radio.phy, &scenario.wlan().hops[0]);
         phy.mcs(flow.rate).map_or_else(|| phy.rate(flow.rate).to_string(), |mcs| mcs.to_string())
     };
     let ac = |more: Value| {

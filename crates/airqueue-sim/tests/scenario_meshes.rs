@@ -22,11 +22,11 @@ fn ways(value: &Value) -> Vec<String> {
 /// The data rate of the hop from one station to another, in Mb/s.
 fn rate_mbps(value: &Value, from: &str, to: &str) -> f64 {
     let scenario = scenario(value);
-    let radio = scenario.radio();
-    let name = |id: airqueue_wifi::medium::StationId| &radio.stations[id.index()].name;
-    let hop = radio.flows.iter().find(|hop| name(hop.from) == from && name(hop.to) == to);
+    let wlan = scenario.wlan();
+    let name = |id: airqueue_wifi::medium::StationId| &wlan.stations[id.index()].name;
+    let hop = wlan.hops.iter().find(|hop| name(hop.from) == from && name(hop.to) == to);
     let rate = hop.unwrap_or_else(|| panic!("no hop from {from} to {to}")).rate;
-    radio.network.phy.rate(rate).as_bps() as f64 / 1e6
+    wlan.radio.phy.rate(rate).as_bps() as f64 / 1e6
 }
 
 #[track_caller]
@@ -83,9 +83,9 @@ fn flows_find_their_ways() {
 #[test]
 fn acknowledgements_come_back_by_the_same_way() {
     let scenario = scenario(&chain());
-    let radio = scenario.radio();
+    let wlan = scenario.wlan();
     let hops = |hop: &Hop| match *hop {
-        Hop::Radio(hop) => (radio.flows[hop].from.0, radio.flows[hop].to.0),
+        Hop::Air(hop) => (wlan.hops[hop].from.0, wlan.hops[hop].to.0),
         Hop::Wire(_) => (u32::MAX, u32::MAX),
     };
     let flow = &scenario.spec().flows[0];

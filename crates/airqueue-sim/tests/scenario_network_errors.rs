@@ -33,6 +33,24 @@ fn passes(changes: &[(&str, Value)]) {
     }
 }
 
+fn bbr_needs_what_it_needs() {
+    let bbr = ("flows[2].tcp.congestion", json!("bbr"));
+    let with = |key: &'static str, value: Value| [bbr.clone(), (key, value)];
+    for key in ["tcp.sack", "flows[2].tcp.sack"] {
+        refused_with(&with(key, json!(false)), "flows[2].tcp.congestion", "give sack = true");
+    }
+    refused_with(&with("flows[2].tcp.like", json!("ns2")), "flows[2].tcp.congestion", "has none");
+    for pacing in [json!(false), json!("tcp-ap")] {
+        let key = "flows[2].tcp.pacing";
+        refused_with(&with(key, pacing), key, "BBR paces by itself");
+    }
+    let paced = ("flows[2].tcp.pacing", json!(true));
+    let like = |name: &str| ("flows[2].tcp.like", json!(name));
+    passes(&[bbr.clone(), paced.clone()]);
+    passes(&[bbr.clone(), paced.clone(), like("standard")]);
+    passes(&[bbr, paced, like("ns2"), ("flows[2].tcp.sack", json!(true))]);
+}
+
 /// Only the flow at a place is left.
 fn alone(flow: usize, changes: &[(&str, Value)]) -> Value {
     // Changes are of what the others do.
@@ -177,7 +195,7 @@ fn tcp_is_what_tcp_can_be() {
             refused(&key(name), value, &key(name), part);
         };
         wrong("window", json!("0 packets"), "at least 1 packet");
-        wrong("window", json!("10 kB"), "the units packets");
+        wrong("window", json!("10 kB"), "the unit packets");
         wrong("initial_window", json!("0 packets"), "at least 1 packet");
         wrong("ack_every", json!(0), "at least 1");
         wrong("ack_every", json!("all"), "\"dynamic\"");
@@ -189,9 +207,11 @@ fn tcp_is_what_tcp_can_be() {
         wrong("mss", json!("0 B"), "expected 1 B to");
         wrong("mss", json!("65496 B"), "expected 1 B to");
         wrong("congestion", json!("vegas"), "`cubic`");
+        wrong("congestion", json!("bbr2"), "`bbr`");
         wrong("like", json!("ns3"), "`linux`");
         wrong("cwnd", json!("1 packet"), "unknown key");
     }
+    bbr_needs_what_it_needs();
     refused("flows[2].tcp.mss", json!("500 B"), "flows[2].tcp.mss", "the size of packets is given");
     refused("tcp.mss", json!("500 B"), "tcp.mss", "the size of packets is given");
     // 40 bytes of headers, and 12 of timestamps.

@@ -27,7 +27,7 @@ fn group(count: u32, random: Value) -> Value {
 /// Distances of all pairs in metres: of the first station, which stands at the position, and of the members.
 fn distances(value: &Value) -> Vec<Vec<f64>> {
     let scenario = Scenario::from_json(&value.to_string()).unwrap();
-    let reach = &scenario.radio().reach;
+    let reach = &scenario.wlan().reach;
     let wavelength = 299_792_458.0 / 2.4e9;
     let metres = |power_w: f64| wavelength / (4.0 * std::f64::consts::PI * power_w.sqrt());
     let from = |id: usize| {
@@ -147,5 +147,5 @@ fn many_members_at_tiny_distances_find_places() {
     let scenario = set(scenario, "medium", near);
     let scenario = set(scenario, "stations[0].power", Value::Null);
     let scenario = set(scenario, "stations[1].power", Value::Null);
-    assert_eq!(Scenario::from_json(&scenario.to_string()).unwrap().radio().stations.len(), 20_001);
+    assert_eq!(Scenario::from_json(&scenario.to_string()).unwrap().wlan().stations.len(), 20_001);
 }

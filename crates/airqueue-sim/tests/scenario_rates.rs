@@ -2,7 +2,7 @@
 
 use airqueue_core::Seed;
 use airqueue_sim::scenario::Scenario;
-use airqueue_sim::wlan::{Algorithm, FlowSpec, RateControlSpec};
+use airqueue_sim::wlan::{Algorithm, HopSpec, RateControlSpec};
 use serde_json::{Value, json};
 
 fn cell(phy: Value) -> Value {
@@ -14,14 +14,14 @@ fn cell(phy: Value) -> Value {
     })
 }
 
-fn flows(scenario: &Value) -> Vec<FlowSpec> {
+fn hops(scenario: &Value) -> Vec<HopSpec> {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|e| panic!("{e}"));
-    scenario.radio().flows.clone()
+    scenario.wlan().hops.clone()
 }
 
 fn algorithms(scenario: &Value) -> Vec<Option<Algorithm>> {
-    let algorithm = |flow: &FlowSpec| flow.rate_control.as_ref().map(|control| control.algorithm);
-    flows(scenario).iter().map(algorithm).collect()
+    let algorithm = |flow: &HopSpec| flow.rate_control.as_ref().map(|control| control.algorithm);
+    hops(scenario).iter().map(algorithm).collect()
 }
 
 fn refusal(scenario: &Value) -> String {
@@ -51,7 +51,7 @@ fn flows_stations_and_the_layer_say_it_in_this_order() {
 fn rates_are_those_that_both_stations_have() {
     let rates = |scenario: &Value| -> Vec<usize> {
         let count = |control: &RateControlSpec| control.rates.len();
-        flows(scenario).iter().map(|flow| flow.rate_control.as_ref().map_or(0, count)).collect()
+        hops(scenario).iter().map(|flow| flow.rate_control.as_ref().map_or(0, count)).collect()
     };
     let minstrel = |mut phy: Value| {
         phy["rate_control"] = json!("minstrel");

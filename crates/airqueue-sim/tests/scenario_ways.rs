@@ -106,8 +106,8 @@ fn a_way_is_known_again() {
     let scenario = over(&diamond(json!({"source": "tcp"})), changes);
     let spec = Scenario::from_json(&scenario.to_string()).unwrap().spec().clone();
     let ways: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
-    assert_eq!(ways, [1, 0, 1, 0].map(|way| Change::Way { flow: 0, way }));
-    assert_eq!((spec.flows[0].others.len(), spec.wlan.flows.len()), (1, 4 + 6));
+    assert_eq!(ways, [1, 0, 1, 0].map(|way| Change::Route { flow: 0, route: way }));
+    assert_eq!((spec.flows[0].others.len(), spec.wlan.hops.len()), (1, 4 + 6));
 }
 
 /// One hop where there were four: TCP-AP, which paces for four hops or more as for four and for fewer as for one, is told so.

@@ -4,20 +4,21 @@ mod cells;
 mod counting;
 
 use airqueue_core::{DataRate, Seed, Time};
+use airqueue_sim::network::Network;
 use airqueue_sim::run_loop::Simulation;
-use airqueue_sim::wlan::{Algorithm, FlowSpec, RateControlSpec, Wlan, WlanSpec};
+use airqueue_sim::wlan::{Algorithm, RateControlSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
-use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Network};
+use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
 use airqueue_wifi::phy::{Band, Capability, Preamble, Width, dsss, he};
-use cells::{cell, dcf, edca, rate, saturated, uploads};
+use cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use counting::{allocations, most_held};
 
 /// How many allocations a second of a network takes once two have passed. By then as many frames must have
 /// overlapped at a receiver as ever will: with saturated and constant sources all do so at the start,
 /// and up to four there is room for from the start.
-fn in_steady_state(spec: &WlanSpec) -> u64 {
-    let mut sim = Wlan::new(spec, Seed(3)).unwrap();
+fn in_steady_state(spec: &CellSpec) -> u64 {
+    let mut sim = spec.start(Seed(3));
     sim.run_until(cells::at(2));
     let (before, events) = (allocations(), sim.events());
     assert!(before > 0, "the counter counts");
@@ -26,22 +27,22 @@ fn in_steady_state(spec: &WlanSpec) -> u64 {
     allocations() - before
 }
 
-fn with(behaviour: Behaviour, spec: WlanSpec) -> WlanSpec {
+fn with(behaviour: Behaviour, spec: CellSpec) -> CellSpec {
     let rules = behaviour.rules();
-    WlanSpec { network: Network::new(dsss(Preamble::Long, rules.conventions), rules), ..spec }
+    CellSpec { radio: Radio::new(dsss(Preamble::Long, rules.conventions), rules), ..spec }
 }
 
 /// The same flows, each with `kbps` of packets.
-fn paced(spec: WlanSpec, arrivals: fn(DataRate) -> Arrivals, kbps: u64) -> WlanSpec {
+fn paced(spec: CellSpec, arrivals: fn(DataRate) -> Arrivals, kbps: u64) -> CellSpec {
     let arrivals = arrivals(DataRate::from_bps(kbps * 1000).unwrap());
-    let pace = |flow: FlowSpec| FlowSpec { source: SourceSpec { arrivals, ..flow.source }, ..flow };
-    WlanSpec { flows: spec.flows.into_iter().map(pace).collect(), ..spec }
+    let pace = |flow: Flow| Flow { source: SourceSpec { arrivals, ..flow.source }, ..flow };
+    CellSpec { flows: spec.flows.into_iter().map(pace).collect(), ..spec }
 }
 
 /// Senders that do not hear each other.
-fn hidden(senders: u32) -> WlanSpec {
+fn hidden(senders: u32) -> CellSpec {
     let middle = |from, to| (from == 0 || to == 0).then_some(Level::Decodable);
-    WlanSpec { reach: cells::reach(senders as usize + 1, middle), ..uploads(senders) }
+    CellSpec { reach: cells::reach(senders as usize + 1, middle), ..uploads(senders) }
 }
 
 #[test]
@@ -76,25 +77,25 @@ fn hidden_terminals() {
 
 #[test]
 fn four_categories() {
-    let network = cells::b();
-    let fast = rate(&network.phy, 11);
-    let macs: Vec<MacConfig> = vec![edca(&network.phy); 6];
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
+    let macs: Vec<MacConfig> = vec![edca(&radio.phy); 6];
     let flows = (1..6).flat_map(|from| (0..4).map(move |queue| (from, queue)));
     let flows = flows.map(|(from, queue)| saturated(from, 0, queue, fast, 500)).collect();
-    assert_eq!(in_steady_state(&WlanSpec { flows, ..cell(network, macs) }), 0);
+    assert_eq!(in_steady_state(&CellSpec { flows, ..cell(radio, macs) }), 0);
 }
 
 #[test]
 fn aggregates() {
     let rules = Behaviour::Ns3.rules();
     let most = Capability { width: Width::Mhz80, streams: 2 };
-    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
-    let fast = network.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
+    let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let fast = radio.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation::STANDARD);
-    let macs = vec![MacConfig { aggregation, ..edca(&network.phy) }; 6];
+    let macs = vec![MacConfig { aggregation, ..edca(&radio.phy) }; 6];
     let flows =
         (1..6).flat_map(|id| [saturated(id, 0, 1, fast, 1000), saturated(0, id, 1, fast, 1000)]);
-    let mut spec = WlanSpec { flows: flows.collect(), ..cell(network, macs) };
+    let mut spec = CellSpec { flows: flows.collect(), ..cell(radio, macs) };
     spec.errors = FrameErrors::PerFrame(0.1);
     assert_eq!(in_steady_state(&spec), 0);
 }
@@ -103,7 +104,7 @@ fn aggregates() {
 fn rate_control() {
     for algorithm in [Algorithm::Aarf, Algorithm::Minstrel] {
         let mut spec = uploads(4);
-        let rates: Vec<_> = spec.network.phy.rates().map(|(rate, _)| rate).collect();
+        let rates: Vec<_> = spec.radio.phy.rates().map(|(rate, _)| rate).collect();
         for flow in &mut spec.flows {
             let rates = rates.clone().into();
             flow.rate_control = Some(RateControlSpec { algorithm, rates });
@@ -116,9 +117,9 @@ fn rate_control() {
 const LIMIT: i64 = 200 << 20;
 
 /// The most memory that building and running it takes.
-fn memory(build: impl FnOnce() -> WlanSpec) -> i64 {
+fn memory(build: impl FnOnce() -> CellSpec) -> i64 {
     most_held(|| {
-        let mut sim: Simulation<Wlan> = Wlan::new(&build(), Seed(1)).unwrap();
+        let mut sim: Simulation<Network> = build().start(Seed(1));
         sim.run_until(Time::from_nanos(100_000_000));
         assert!(sim.events() > 100);
     })
@@ -138,19 +139,19 @@ fn a_thousand_stations_that_all_hear_each_other() {
 }
 
 /// 802.11b stations `spacing` metres apart with ns-2's ranges; each sends to its neighbour.
-fn grid(side: u32, spacing: f64) -> WlanSpec {
-    let network = cells::b();
-    let fast = rate(&network.phy, 11);
+fn grid(side: u32, spacing: f64) -> CellSpec {
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
     let count = side * side;
     let place = |id| {
         Place::new(StationId(id), f64::from(id % side) * spacing, f64::from(id / side) * spacing)
     };
     let places: Vec<Place> = (0..count).map(place).collect();
     let reach = Reach::from_places(&places, &Propagation::ns2()).unwrap();
-    let macs = vec![dcf(&network.phy); count as usize];
+    let macs = vec![dcf(&radio.phy); count as usize];
     let to = |from: u32| if from % side + 1 < side { from + 1 } else { from - 1 };
     let flows = (0..count).map(|from| saturated(from, to(from), 0, fast, 1000)).collect();
-    WlanSpec { reach, flows, ..cells::stations(network, macs) }
+    CellSpec { reach, flows, ..cells::stations(radio, macs) }
 }
 
 #[test]

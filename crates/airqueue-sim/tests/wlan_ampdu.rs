@@ -2,22 +2,24 @@
 
 mod cells;
 
-use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_core::{Limit, Payload, Seed, Span, Time};
+use airqueue_sim::network::Network;
 use airqueue_sim::outcome::Outcome;
+use airqueue_sim::queue::QueueSpec;
 use airqueue_sim::wlan::tap::{Aired, Recording};
-use airqueue_sim::wlan::{FlowSpec, QueueSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::SourceSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{
-    Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Network, Txop,
+    Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Radio, Txop,
 };
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::{Band, Capability, Phy, Response, Width, he, ht, vht};
+use cells::{CellSpec, Flow};
 use std::collections::HashMap;
 
 const MPDU_BYTES: u32 = 1000 + cells::EDCA_OVERHEAD;
 
-fn network(behaviour: Behaviour, layer: &str) -> Network {
+fn radio(behaviour: Behaviour, layer: &str) -> Radio {
     let rules = behaviour.rules();
     let wide = Capability { width: Width::Mhz40, streams: 2 };
     let phy = match layer {
@@ -25,7 +27,7 @@ fn network(behaviour: Behaviour, layer: &str) -> Network {
         "ac" => vht(wide, rules.conventions),
         _ => he(Band::Ghz5, wide, rules.conventions),
     };
-    Network::new(phy.unwrap(), rules)
+    Radio::new(phy.unwrap(), rules)
 }
 
 fn fastest(phy: &Phy) -> RateIndex {
@@ -36,24 +38,24 @@ fn aggregating(phy: &Phy, aggregation: Aggregation) -> MacConfig {
     MacConfig { aggregation: Some(aggregation), ..cells::edca(phy) }
 }
 
-fn saturated(from: u32, to: u32, rate: RateIndex) -> FlowSpec {
+fn saturated(from: u32, to: u32, rate: RateIndex) -> Flow {
     let overhead_bytes = cells::EDCA_OVERHEAD;
-    FlowSpec { overhead_bytes, ..cells::saturated(from, to, 1, rate, 1000) }
+    Flow { overhead_bytes, ..cells::saturated(from, to, 1, rate, 1000) }
 }
 
 /// `senders` stations that always have packets of 1000 bytes for the first.
-fn uploads(network: Network, senders: u32, aggregation: Aggregation) -> WlanSpec {
-    let fast = fastest(&network.phy);
-    let macs = vec![aggregating(&network.phy, aggregation); 1 + senders as usize];
+fn uploads(radio: Radio, senders: u32, aggregation: Aggregation) -> CellSpec {
+    let fast = fastest(&radio.phy);
+    let macs = vec![aggregating(&radio.phy, aggregation); 1 + senders as usize];
     let flows = (1..=senders).map(|from| saturated(from, 0, fast)).collect();
-    WlanSpec { flows, ..cells::cell(network, macs) }
+    CellSpec { flows, ..cells::cell(radio, macs) }
 }
 
-fn recorded(spec: &WlanSpec, seconds: i64) -> (Wlan, Vec<Aired>) {
-    let mut sim = Wlan::new(spec, Seed(1)).unwrap();
-    sim.model.plug(Box::new(Recording::default()));
+fn recorded(spec: &CellSpec, seconds: i64) -> (Network, Vec<Aired>) {
+    let mut sim = spec.start(Seed(1));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(cells::at(seconds));
-    let recording: Recording = sim.model.unplug().unwrap();
+    let recording: Recording = sim.model.wlan_mut().unplug().unwrap();
     (sim.model, recording.frames)
 }
 
@@ -75,11 +77,11 @@ fn ids(aired: &Aired) -> Vec<u64> {
 fn one_station_sends_a_full_frame_in_each_cycle() {
     for layer in ["n", "ac", "ax"] {
         for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
-            let network = network(behaviour, layer);
-            let (phy, fast) = (network.phy.clone(), fastest(&network.phy));
+            let radio = radio(behaviour, layer);
+            let (phy, fast) = (radio.phy.clone(), fastest(&radio.phy));
             let limits = phy.ampdu_limits(fast).unwrap();
             let ampdu = phy.fill(fast, &limits, std::iter::repeat(MPDU_BYTES));
-            let (wlan, frames) = recorded(&uploads(network, 1, Aggregation::STANDARD), 20);
+            let (network, frames) = recorded(&uploads(radio, 1, Aggregation::STANDARD), 20);
             for aired in data(&frames).skip(1) {
                 assert_eq!(aired.frame.bytes, ampdu.bytes(), "{layer}");
                 assert_eq!(aired.carried.len() as u32, ampdu.mpdus());
@@ -90,7 +92,7 @@ fn one_station_sends_a_full_frame_in_each_cycle() {
                 phy.airtime(fast, ampdu.bytes()) + phy.sifs() + phy.response(fast, response);
             let cycle = phy.aifs(3) + backoff + exchange;
             let expected = 20.0 / cycle.as_secs_f64() * f64::from(ampdu.mpdus());
-            let found = wlan.flow(0).delivered.packets as f64;
+            let found = network.flow(0).delivered.packets as f64;
             assert!((found / expected - 1.0).abs() < 0.003, "{layer}: {found} beside {expected}");
         }
     }
@@ -101,9 +103,9 @@ fn one_station_sends_a_full_frame_in_each_cycle() {
 fn a_block_ack_answers_several_and_an_ack_one() {
     for (window, kind) in [(64, FrameKind::BlockAck), (1, FrameKind::Ack)] {
         let aggregation = Aggregation { window, ..Aggregation::STANDARD };
-        let network = network(Behaviour::Standard, "ax");
-        let (sifs, bytes) = (network.phy.sifs(), if window == 1 { 14 } else { 32 });
-        let (_, frames) = recorded(&uploads(network, 1, aggregation), 1);
+        let radio = radio(Behaviour::Standard, "ax");
+        let (sifs, bytes) = (radio.phy.sifs(), if window == 1 { 14 } else { 32 });
+        let (_, frames) = recorded(&uploads(radio, 1, aggregation), 1);
         for pair in frames[2..].chunks_exact(2) {
             let [data, answer] = pair else { unreachable!("pairs") };
             assert_eq!((answer.frame.kind, answer.frame.bytes), (kind, bytes));
@@ -117,9 +119,9 @@ fn a_block_ack_answers_several_and_an_ack_one() {
 #[test]
 fn frames_keep_to_their_limits() {
     for (max_bytes, window) in [(10_000, 64), (u32::MAX, 7), (1, 64), (u32::MAX, 300)] {
-        let network = network(Behaviour::Standard, "ac");
+        let radio = radio(Behaviour::Standard, "ac");
         let aggregation = Aggregation { max_bytes, window };
-        let (_, frames) = recorded(&uploads(network, 2, aggregation), 1);
+        let (_, frames) = recorded(&uploads(radio, 2, aggregation), 1);
         for aired in data(&frames) {
             // One goes in any case.
             let alone = aired.carried.len() == 1;
@@ -132,9 +134,9 @@ fn frames_keep_to_their_limits() {
 }
 
 /// A third of the MPDUs is lost, and some block acks are.
-fn noisy(behaviour: Behaviour) -> WlanSpec {
+fn noisy(behaviour: Behaviour) -> CellSpec {
     let aggregation = Aggregation { window: 16, ..Aggregation::STANDARD };
-    let mut spec = uploads(network(behaviour, "n"), 2, aggregation);
+    let mut spec = uploads(radio(behaviour, "n"), 2, aggregation);
     spec.errors = FrameErrors::PerFrame(0.33);
     spec
 }
@@ -172,24 +174,28 @@ fn lost_packets_go_first_and_the_window_holds() {
     }
 }
 
+/// Of packets that are offered from outside, each that arrives is reported once, and in the order of the offers.
 #[test]
 fn packets_keep_their_order_and_arrive_once() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
         let mut spec = noisy(behaviour);
         for flow in &mut spec.flows {
-            flow.collected = true;
+            flow.offered = true;
         }
-        let mut sim = Wlan::new(&spec, Seed(2)).unwrap();
-        let mut last = [0; 2];
-        let mut delivered = 0;
-        let mut outcomes = Vec::new();
+        let mut sim = spec.start(Seed(2));
+        let (mut last, mut delivered) = ([0; 2], 0);
         for ms in 1..=3000 {
+            for flow in 0..2 {
+                for n in 0..10 {
+                    let number = Payload(10 * ms as u32 + n);
+                    sim.model.offer(flow, 1000, number, &mut sim.queue);
+                }
+            }
             sim.run_until(Time::from_nanos(ms * 1_000_000));
-            sim.model.exchange_outcomes(&mut outcomes);
-            for outcome in outcomes.drain(..) {
+            for outcome in sim.model.outcomes() {
                 let Outcome::Delivered(packet) = outcome else { continue };
-                assert!(packet.id > last[packet.flow as usize]);
-                last[packet.flow as usize] = packet.id;
+                assert!(packet.payload.0 > last[packet.flow as usize]);
+                last[packet.flow as usize] = packet.payload.0;
                 delivered += 1;
             }
         }
@@ -202,13 +208,13 @@ fn packets_keep_their_order_and_arrive_once() {
 #[test]
 fn a_lifetime_ends_what_no_block_ack_answers() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
-        let mut spec = uploads(network(behaviour, "n"), 1, Aggregation::STANDARD);
+        let mut spec = uploads(radio(behaviour, "n"), 1, Aggregation::STANDARD);
         spec.errors = FrameErrors::PerFrame(1.0);
         let lifetime = Span::from_millis(100);
         spec.stations[1].mac.lifetime = lifetime;
-        let (wlan, frames) = recorded(&spec, 2);
-        assert_eq!(wlan.flow(0).delivered.packets, 0);
-        let given_up = wlan.flow(0).given_up.packets;
+        let (network, frames) = recorded(&spec, 2);
+        assert_eq!(network.flow(0).delivered.packets, 0);
+        let given_up = network.flow(0).given_up.packets;
         // Of the packet of the first frame, which was alone, and of some 18 full ones.
         assert!((10 * 50..20 * 64).contains(&given_up), "{given_up}");
         let mut first: HashMap<u64, Time> = HashMap::new();
@@ -228,8 +234,8 @@ fn a_lifetime_ends_what_no_block_ack_answers() {
     }
 }
 
-fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> WlanSpec {
-    let mut spec = uploads(network(Behaviour::Standard, "n"), 1, Aggregation::STANDARD);
+fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> CellSpec {
+    let mut spec = uploads(radio(Behaviour::Standard, "n"), 1, Aggregation::STANDARD);
     let mac = &mut spec.stations[1].mac;
     mac.rts_threshold_bytes = rts_threshold_bytes;
     mac.categories[1] = CategoryConfig { txop, ..mac.categories[1] };
@@ -247,7 +253,7 @@ fn a_txop_bounds_what_is_sent_in_it() {
     for rts in [u32::MAX, 5000, 0] {
         let spec = with_txop(Txop::Time(limit), rts);
         let (_, frames) = recorded(&spec, 1);
-        let all = opportunities(&frames, spec.network.phy.sifs());
+        let all = opportunities(&frames, spec.radio.phy.sifs());
         for frames in &all {
             let lasts = frames[frames.len() - 1].ends - frames[0].begins;
             assert!(lasts <= limit, "{lasts}");
@@ -265,7 +271,7 @@ fn a_txop_bounds_what_is_sent_in_it() {
 fn packets_of_a_txop_are_counted_across_its_frames() {
     let spec = with_txop(Txop::Packets(5), u32::MAX);
     let (_, frames) = recorded(&spec, 1);
-    let all = opportunities(&frames, spec.network.phy.sifs());
+    let all = opportunities(&frames, spec.radio.phy.sifs());
     for frames in &all[1..] {
         let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
         assert_eq!(packets, 5);
@@ -279,7 +285,7 @@ fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
     let flow = spec.flows[0].clone();
     spec.flows = vec![flow; 5];
     let (_, frames) = recorded(&spec, 1);
-    let all = opportunities(&frames, spec.network.phy.sifs());
+    let all = opportunities(&frames, spec.radio.phy.sifs());
     for frames in &all[1..] {
         let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
         assert_eq!(packets, 5);
@@ -289,21 +295,21 @@ fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
 /// An access point with packets for four stations by turns: it finds those for one behind those for others.
 #[test]
 fn packets_for_one_receiver_are_found_among_others() {
-    let network = network(Behaviour::Standard, "ax");
-    let fast = fastest(&network.phy);
-    let macs = vec![aggregating(&network.phy, Aggregation::STANDARD); 5];
+    let radio = radio(Behaviour::Standard, "ax");
+    let fast = fastest(&radio.phy);
+    let macs = vec![aggregating(&radio.phy, Aggregation::STANDARD); 5];
     let flows = (1..5).map(|to| saturated(0, to, fast)).collect();
-    let mut spec = WlanSpec { flows, ..cells::cell(network, macs) };
+    let mut spec = CellSpec { flows, ..cells::cell(radio, macs) };
     for ring_packets in [0, 8] {
         for queue in &mut spec.stations[0].queues {
             *queue = QueueSpec { ring_packets, ..QueueSpec::new(Limit::Packets(50)) };
         }
-        let (wlan, frames) = recorded(&spec, 2);
+        let (network, frames) = recorded(&spec, 2);
         for aired in data(&frames).skip(10) {
             assert!(aired.carried.len() > 100, "{}", aired.carried.len());
         }
         let packets: Vec<f64> =
-            (0..4).map(|flow| wlan.flow(flow).delivered.packets as f64).collect();
+            (0..4).map(|flow| network.flow(flow).delivered.packets as f64).collect();
         let mean = packets.iter().sum::<f64>() / 4.0;
         assert!(packets.iter().all(|of| (of / mean - 1.0).abs() < 0.02), "{packets:?}");
     }
@@ -313,12 +319,12 @@ fn packets_for_one_receiver_are_found_among_others() {
 /// the receiver's own frames during it nobody knows.
 #[test]
 fn a_hidden_station_destroys_what_it_overlaps() {
-    let mut spec = uploads(network(Behaviour::Standard, "n"), 2, Aggregation::STANDARD);
+    let mut spec = uploads(radio(Behaviour::Standard, "n"), 2, Aggregation::STANDARD);
     spec.reach = cells::reach(3, |from, to| (from * to == 0).then_some(Level::Decodable));
     // Its frames are short.
     spec.stations[2].mac.aggregation = None;
-    let phy = &spec.network.phy;
-    let (wlan, frames) = recorded(&spec, 2);
+    let phy = &spec.radio.phy;
+    let (network, frames) = recorded(&spec, 2);
     let (mut hit, mut spared) = (0, 0);
     for aired in data(&frames).filter(|aired| aired.carried.len() > 1) {
         let seconds = |at: Time| (at - Time::ZERO).as_secs_f64();
@@ -349,28 +355,28 @@ fn a_hidden_station_destroys_what_it_overlaps() {
         }
     }
     assert!(hit > 500 && spared > 500, "{hit} {spared}");
-    assert!(wlan.flow(0).delivered.packets > 500);
+    assert!(network.flow(0).delivered.packets > 500);
 }
 
 /// Packets of all lengths, in frames that hold some of them and not the longest: what is on the air is as long as what it
 /// carries.
 #[test]
 fn a_frame_is_as_long_as_its_packets() {
-    let phy = network(Behaviour::Standard, "n").phy;
+    let phy = radio(Behaviour::Standard, "n").phy;
     let slow = phy.rates().find(|&(index, _)| phy.mcs(index).is_some()).unwrap().0;
     for (max_bytes, txop) in [(1_500, Txop::One), (100, Txop::One), (9_000, Txop::One)]
         .into_iter()
         .chain([400, 1_000, 4_000].map(|us| (u32::MAX, Txop::Time(Span::from_micros(us)))))
     {
         let aggregation = Aggregation { max_bytes, ..Aggregation::STANDARD };
-        let mut spec = uploads(network(Behaviour::Standard, "n"), 1, aggregation);
+        let mut spec = uploads(radio(Behaviour::Standard, "n"), 1, aggregation);
         spec.stations[1].mac.categories[1].txop = txop;
         spec.errors = FrameErrors::PerFrame(0.1);
         let one = spec.flows[0].clone();
         for (at, size_bytes) in [1_500, 100, 40, 700].into_iter().enumerate() {
             let source = SourceSpec { size_bytes, ..one.source };
             let name = format!("{at}");
-            spec.flows.push(FlowSpec { name, source, rate: slow, ..one.clone() });
+            spec.flows.push(Flow { name, source, rate: slow, ..one.clone() });
         }
         spec.flows.remove(0);
         let (_, frames) = recorded(&spec, 1);
@@ -392,11 +398,11 @@ fn a_frame_is_as_long_as_its_packets() {
 /// A receiver that loses half of its packets, or all, takes turns with one that loses none.
 #[test]
 fn receivers_take_turns_whatever_they_lose() {
-    let network = network(Behaviour::Standard, "ax");
-    let fast = fastest(&network.phy);
-    let macs = vec![aggregating(&network.phy, Aggregation::STANDARD); 3];
+    let radio = radio(Behaviour::Standard, "ax");
+    let fast = fastest(&radio.phy);
+    let macs = vec![aggregating(&radio.phy, Aggregation::STANDARD); 3];
     let flows = vec![saturated(0, 1, fast), saturated(0, 2, fast)];
-    let mut spec = WlanSpec { flows, ..cells::cell(network, macs) };
+    let mut spec = CellSpec { flows, ..cells::cell(radio, macs) };
     spec.errors = FrameErrors::BySnr;
     let noise_w = spec.noise_w;
     for margin_db in [35.0, 25.0] {
@@ -410,8 +416,8 @@ fn receivers_take_turns_whatever_they_lose() {
         // One stream of two has half of the power, in 40 MHz with twice the noise.
         let links = [link(1, margin_db + 6.0), link(2, 60.0)].concat();
         spec.reach = Reach::from_links(3, &links).unwrap();
-        let (wlan, frames) = recorded(&spec, 5);
-        let [lossy, clean] = [0, 1].map(|flow| wlan.flow(flow).delivered.packets as f64);
+        let (network, frames) = recorded(&spec, 5);
+        let [lossy, clean] = [0, 1].map(|flow| network.flow(flow).delivered.packets as f64);
         let carried =
             || data(&frames).filter(|aired| aired.frame.to.0 == 1).flat_map(|a| &a.carried);
         let decoded = carried().filter(|carried| carried.decoded).count() as f64;
@@ -420,7 +426,7 @@ fn receivers_take_turns_whatever_they_lose() {
         // Less than it keeps: gaps hold its window.
         assert!(lossy > 0.2 * kept * clean || margin_db == 25.0, "{lossy} {clean} {kept}");
         assert!(clean > 100_000.0, "{clean}");
-        let longest = wlan.flow(1).delay.greatest;
+        let longest = network.flow(1).delay.greatest;
         assert!(longest < Span::from_millis(40), "{longest}");
         let sent = |to: u32| data(&frames).filter(move |aired| aired.frame.to.0 == to).count();
         let turns = sent(1) as f64 / sent(2) as f64;
@@ -433,7 +439,7 @@ fn receivers_take_turns_whatever_they_lose() {
 fn a_tap_changes_nothing() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
         for errors in [FrameErrors::None, FrameErrors::PerFrame(0.1)] {
-            let mut spec = uploads(network(behaviour, "n"), 8, Aggregation::STANDARD);
+            let mut spec = uploads(radio(behaviour, "n"), 8, Aggregation::STANDARD);
             // The last is hidden from all but the first; the others hear each other.
             let apart = |from: u32, to: u32| from == 8 && to != 0 || to == 8 && from != 0;
             spec.reach = cells::reach(9, |a, b| (!apart(a, b)).then_some(Level::Decodable));
@@ -446,13 +452,13 @@ fn a_tap_changes_nothing() {
                 spec.flows[flow as usize].to = other;
             }
             let (tapped, _) = recorded(&spec, 1);
-            let mut plain = Wlan::new(&spec, Seed(1)).unwrap();
+            let mut plain = spec.start(Seed(1));
             plain.run_until(cells::at(1));
             for flow in 0..8 {
                 assert_eq!(tapped.flow(flow), plain.model.flow(flow));
             }
             for station in 0..9 {
-                assert_eq!(tapped.station(station), plain.model.station(station));
+                assert_eq!(tapped.wlan().station(station), plain.model.wlan().station(station));
             }
         }
     }

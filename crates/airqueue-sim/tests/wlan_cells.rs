@@ -5,12 +5,11 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Seed};
-use airqueue_sim::wlan::{Wlan, WlanSpec};
 use airqueue_wifi::contention::CountdownRule;
-use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network};
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio};
 use airqueue_wifi::phy::{Phy, Preamble, Protection, dsss, ofdm};
 use cell_by_cycle::{Access, Counts, Times};
-use cells::{DCF_OVERHEAD, cell, rate, saturated};
+use cells::{CellSpec, DCF_OVERHEAD, cell, rate, saturated};
 use estimates::{Estimate, agree, of};
 use std::ops::Range;
 
@@ -30,16 +29,16 @@ impl Figures {
     }
 }
 
-fn simulated(spec: &WlanSpec, seconds: i64) -> Figures {
-    let spec = WlanSpec { warm_up: cells::at(1), ..spec.clone() };
+fn simulated(spec: &CellSpec, seconds: i64) -> Figures {
+    let spec = CellSpec { warm_up: cells::at(1), ..spec.clone() };
     let stations = spec.flows.len();
     let run = |seed| {
-        let mut sim = Wlan::new(&spec, Seed(seed)).unwrap();
+        let mut sim = spec.start(Seed(seed));
         sim.run_until(cells::at(1 + seconds));
-        let wlan = sim.model;
-        let attempts: u64 = (1..=stations).map(|id| wlan.access(id, 0).attempts).sum();
-        let collided: u64 = (1..=stations).map(|id| wlan.station(id).collided).sum();
-        let packets = |flow| wlan.flow(flow).delivered.packets as f64 / seconds as f64;
+        let network = sim.model;
+        let attempts: u64 = (1..=stations).map(|id| network.wlan().access(id, 0).attempts).sum();
+        let collided: u64 = (1..=stations).map(|id| network.wlan().station(id).collided).sum();
+        let packets = |flow| network.flow(flow).delivered.packets as f64 / seconds as f64;
         ((0..stations).map(packets).collect(), collided as f64 / attempts as f64)
     };
     Figures((0..6).map(run).collect())
@@ -84,8 +83,8 @@ fn both(phy: Phy, mbps: u64, rts: bool, stations: &[Access], seconds: i64) -> [F
     };
     let macs = stations[..1].iter().chain(stations).map(mac).collect();
     let flows = (1..=stations.len() as u32).map(|from| saturated(from, 0, 0, fast, 1000)).collect();
-    let network = Network::new(phy, Behaviour::Standard.rules());
-    let spec = WlanSpec { flows, ..cell(network, macs) };
+    let radio = Radio::new(phy, Behaviour::Standard.rules());
+    let spec = CellSpec { flows, ..cell(radio, macs) };
     [simulated(&spec, seconds), by_cycle(times, stations)]
 }
 

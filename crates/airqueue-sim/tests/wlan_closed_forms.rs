@@ -5,20 +5,26 @@ mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_qdisc::DropFrom;
-use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, Wlan, WlanSpec};
+use airqueue_sim::network::Network;
+use airqueue_sim::queue::{Discipline, QueueSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
-use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network, Txop};
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio, Txop};
 use airqueue_wifi::medium::{FrameErrors, Level};
 use airqueue_wifi::phy::{Phy, Preamble, Protection, Slot, dsss, erp, ofdm};
-use cells::{DCF_OVERHEAD, cell, dcf, rate, saturated, uploads};
+use cells::{CellSpec, DCF_OVERHEAD, Flow, cell, dcf, rate, saturated, uploads};
 use estimates::{Estimate, agree, exactly, to_within};
 
 /// A figure to within a tolerance, from runs of `seconds` after one second of warm-up.
-fn runs(spec: &WlanSpec, seconds: i64, tolerance: f64, figure: impl Fn(&Wlan) -> f64) -> Estimate {
-    let spec = WlanSpec { warm_up: cells::at(1), ..spec.clone() };
+fn runs(
+    spec: &CellSpec,
+    seconds: i64,
+    tolerance: f64,
+    figure: impl Fn(&Network) -> f64,
+) -> Estimate {
+    let spec = CellSpec { warm_up: cells::at(1), ..spec.clone() };
     to_within(tolerance, |seed| {
-        let mut sim = Wlan::new(&spec, Seed(seed)).unwrap();
+        let mut sim = spec.start(Seed(seed));
         sim.run_until(cells::at(1 + seconds));
         figure(&sim.model)
     })
@@ -58,11 +64,11 @@ fn one_station_takes_a_cycle_for_each_packet() {
                 let mut mac = dcf(&phy);
                 mac.protection = protection;
                 mac.protection_rate = Some(slow);
-                let network = Network::new(phy.clone(), behaviour.rules());
+                let radio = Radio::new(phy.clone(), behaviour.rules());
                 let flows = vec![saturated(1, 0, 0, fast, 1500)];
-                let spec = WlanSpec { flows, ..cell(network, vec![mac; 2]) };
+                let spec = CellSpec { flows, ..cell(radio, vec![mac; 2]) };
                 let cycles =
-                    runs(&spec, 3, 0.002, |wlan| 3.0 / wlan.flow(0).delivered.packets as f64);
+                    runs(&spec, 3, 0.002, |network| 3.0 / network.flow(0).delivered.packets as f64);
                 let what = format!("{behaviour:?} {name} {protection:?}");
                 agree(&what, cycles, exactly(cycle), 0.002);
             }
@@ -80,10 +86,10 @@ fn throughputs_of_one_station_computed_by_hand() {
     let standard = Behaviour::Standard.rules();
     let mbps = |phy: Phy, at: u64| {
         let (fast, mac) = (rate(&phy, at), dcf(&phy));
-        let network = Network::new(phy, standard);
+        let radio = Radio::new(phy, standard);
         let flows = vec![saturated(1, 0, 0, fast, 1500)];
-        let spec = WlanSpec { flows, ..cell(network, vec![mac; 2]) };
-        runs(&spec, 10, 0.001, |wlan| wlan.flow(0).delivered.bytes as f64 * 8.0 / 10.0 / 1e6)
+        let spec = CellSpec { flows, ..cell(radio, vec![mac; 2]) };
+        runs(&spec, 10, 0.001, |network| network.flow(0).delivered.bytes as f64 * 8.0 / 10.0 / 1e6)
     };
     let us = |cycle: f64| exactly(1500.0 * 8.0 / cycle);
     // 50 + 310 + (192 + 1118) + 10 + (192 + 112).
@@ -98,8 +104,8 @@ fn throughputs_of_one_station_computed_by_hand() {
 /// A TXOP of N packets: AIFS, backoff, N times data, SIFS, ACK, SIFS, the last SIFS left out.
 #[test]
 fn one_station_with_txops() {
-    let network = cells::b();
-    let phy = &network.phy;
+    let radio = cells::b();
+    let phy = &radio.phy;
     let fast = rate(phy, 11);
     let exchange =
         phy.airtime(fast, 1000 + DCF_OVERHEAD) + phy.sifs() + phy.ack(phy.response_rate(fast));
@@ -114,11 +120,11 @@ fn one_station_with_txops() {
             let category = CategoryConfig { txop, ..CategoryConfig::dcf(phy) };
             let macs = vec![MacConfig::new(vec![category]); 2];
             let flows = vec![saturated(1, 0, 0, fast, 1000)];
-            let spec = WlanSpec { flows, ..cell(network.clone(), macs) };
+            let spec = CellSpec { flows, ..cell(radio.clone(), macs) };
             let busy = packets as f64 * seconds(step) - seconds(phy.sifs());
             let cycle = seconds(phy.difs()) + 15.5 * 20e-6 + busy;
-            let found = runs(&spec, 10, 0.001, |wlan| {
-                10.0 * packets as f64 / wlan.flow(0).delivered.packets as f64
+            let found = runs(&spec, 10, 0.001, |network| {
+                10.0 * packets as f64 / network.flow(0).delivered.packets as f64
             });
             agree(&format!("{txop:?}"), found, exactly(cycle), 0.001);
         }
@@ -133,8 +139,8 @@ fn shares(
     packets: u32,
     tolerance: f64,
 ) -> [Estimate; 2] {
-    let network = cells::b();
-    let fast = rate(&network.phy, 11);
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
     let mac = |(aifs, cw): (u32, u32), txop| {
         let cw_max = 1024.max(cw);
         let category =
@@ -142,22 +148,22 @@ fn shares(
         MacConfig { experimental: true, ..MacConfig::new(vec![category]) }
     };
     let macs = vec![
-        dcf(&network.phy),
+        dcf(&radio.phy),
         mac(accesses[0], Txop::Packets(packets)),
         mac(accesses[1], Txop::One),
     ];
     let flows = [1, 2].map(|from| saturated(from, 0, 0, fast, 100)).to_vec();
-    let spec = WlanSpec { flows, ..cell(network, macs) };
+    let spec = CellSpec { flows, ..cell(radio, macs) };
     // The share of the one that gets less: what is said of it says the same of the ratio.
     let less = usize::from(accesses[1] >= accesses[0]);
     let share = |packets: [u64; 2]| packets[less] as f64 / (packets[0] + packets[1]) as f64;
-    let found = runs(&spec, 20, tolerance, |wlan| {
-        share([0, 1].map(|flow| wlan.flow(flow).delivered.packets))
+    let found = runs(&spec, 20, tolerance, |network| {
+        share([0, 1].map(|flow| network.flow(flow).delivered.packets))
     });
     let contender = |(node, (aifs_slots, cw_min)): (u32, (u32, u32)), packets| Contender {
         aifs_slots,
-        cw_min,
-        cw_max: 1024.max(cw_min),
+        w_min: cw_min,
+        w_max: 1024.max(cw_min),
         retries: Some(6),
         packets,
         node,
@@ -212,8 +218,8 @@ type Queue = (u32, u32, u32, u32);
 /// Stations with several queues each, listed by falling priority: the packets of each queue and its internal
 /// collisions for each packet of all, in the engine and in the kernel.
 fn queues(queues: &[Queue], tolerance: f64) {
-    let network = cells::b();
-    let fast = rate(&network.phy, 11);
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
     let category = |&(_, aifs, cw_min, packets): &Queue| CategoryConfig {
         aifsn: 2 + aifs,
         cw_min,
@@ -226,7 +232,7 @@ fn queues(queues: &[Queue], tolerance: f64) {
         MacConfig::new(of_node.rev().map(category).collect())
     };
     let nodes = 1 + queues[queues.len() - 1].0;
-    let macs = [dcf(&network.phy)].into_iter().chain((0..nodes).map(mac)).collect();
+    let macs = [dcf(&radio.phy)].into_iter().chain((0..nodes).map(mac)).collect();
     // Where each queue of the list is: its station, and its place by rising priority.
     let place = |at: usize| {
         let node = queues[at].0;
@@ -237,11 +243,11 @@ fn queues(queues: &[Queue], tolerance: f64) {
         saturated(station as u32, 0, queue, fast, 100)
     };
     let count = queues.len();
-    let spec = WlanSpec { flows: (0..count).map(flow).collect(), ..cell(network, macs) };
+    let spec = CellSpec { flows: (0..count).map(flow).collect(), ..cell(radio, macs) };
     let contenders: Vec<Contender> = (queues.iter())
         .map(|&(node, aifs_slots, cw_min, packets)| {
             let (cw_max, retries) = (1024, Some(6));
-            Contender { aifs_slots, cw_min, cw_max, retries, packets, node }
+            Contender { aifs_slots, w_min: cw_min, w_max: cw_max, retries, packets, node }
         })
         .collect();
     let share = |of: &dyn Fn(usize) -> u64, among: &dyn Fn(usize) -> u64, at: usize| {
@@ -255,8 +261,8 @@ fn queues(queues: &[Queue], tolerance: f64) {
         })
     };
     for at in 0..count {
-        let found = runs(&spec, 20, tolerance, |wlan| {
-            let packets = |at| wlan.flow(at).delivered.packets;
+        let found = runs(&spec, 20, tolerance, |network| {
+            let packets = |at| network.flow(at).delivered.packets;
             share(&packets, &packets, at)
         });
         let expected = counted(&|counts| {
@@ -267,10 +273,10 @@ fn queues(queues: &[Queue], tolerance: f64) {
         if place(at).1 + 1 == spec.stations[place(at).0].queues.len() {
             continue; // Nothing goes before the highest queue of a station.
         }
-        let found = runs(&spec, 20, tolerance, |wlan| {
+        let found = runs(&spec, 20, tolerance, |network| {
             let tally = |at| {
                 let (station, queue) = place(at);
-                wlan.access(station, queue)
+                network.wlan().access(station, queue)
             };
             share(&|at| tally(at).internal_collisions, &|at| tally(at).acknowledged, at)
         });
@@ -314,27 +320,31 @@ fn one_station_on_a_noisy_link() {
                 fails.powi(k) * (backoff + seconds(data) + attempt)
             })
             .sum();
-        let network = Network::new(phy.clone(), behaviour.rules());
+        let radio = Radio::new(phy.clone(), behaviour.rules());
         let flows = vec![saturated(1, 0, 0, fast, 1000)];
-        let mut spec = WlanSpec { flows, ..cell(network, vec![dcf(&phy); 2]) };
+        let mut spec = CellSpec { flows, ..cell(radio, vec![dcf(&phy); 2]) };
         spec.errors = FrameErrors::PerFrame(p);
-        let done = |wlan: &Wlan| wlan.access(1, 0).acknowledged + wlan.access(1, 0).given_up;
-        let found = runs(&spec, 20, 0.005, |wlan| 20.0 / done(wlan) as f64);
+        let done = |network: &Network| {
+            network.wlan().access(1, 0).acknowledged + network.wlan().access(1, 0).given_up
+        };
+        let found = runs(&spec, 20, 0.005, |network| 20.0 / done(network) as f64);
         agree(&format!("{behaviour:?}, time"), found, exactly(per_packet), 0.005);
-        let given_up = |wlan: &Wlan| wlan.access(1, 0).given_up as f64 / done(wlan) as f64;
+        let given_up =
+            |network: &Network| network.wlan().access(1, 0).given_up as f64 / done(network) as f64;
         let found = runs(&spec, 60, 0.1, given_up);
         agree(&format!("{behaviour:?}, given up"), found, exactly(fails.powi(7)), 0.1);
         // Its receiver has it, unless all seven data frames were lost.
-        let lost = |wlan: &Wlan| wlan.flow(0).given_up.packets as f64 / done(wlan) as f64;
+        let lost =
+            |network: &Network| network.flow(0).given_up.packets as f64 / done(network) as f64;
         let found = runs(&spec, 60, 0.3, lost);
         agree(&format!("{behaviour:?}, lost"), found, exactly(p.powi(7)), 0.3);
     }
 }
 
 /// Station 0 hears 1 and 2, who hear each other or not.
-fn pair(hidden: bool, mbps: u64, rts: bool) -> WlanSpec {
+fn pair(hidden: bool, mbps: u64, rts: bool) -> CellSpec {
     let mut spec = uploads(2);
-    let fast = rate(&spec.network.phy, mbps);
+    let fast = rate(&spec.radio.phy, mbps);
     let level = move |from, to| (!hidden || from * to == 0).then_some(Level::Decodable);
     spec.reach = cells::reach(3, level);
     for flow in &mut spec.flows {
@@ -349,12 +359,14 @@ fn pair(hidden: bool, mbps: u64, rts: bool) -> WlanSpec {
 
 #[test]
 fn hidden_stations_collide_and_rts_helps() {
-    let collided = |wlan: &Wlan| {
+    let collided = |network: &Network| {
         let sum = |f: &dyn Fn(usize) -> u64| (f(1) + f(2)) as f64;
-        sum(&|id| wlan.station(id).collided) / sum(&|id| wlan.access(id, 0).attempts)
+        sum(&|id| network.wlan().station(id).collided)
+            / sum(&|id| network.wlan().access(id, 0).attempts)
     };
-    let goodput =
-        |wlan: &Wlan| (wlan.flow(0).delivered.packets + wlan.flow(1).delivered.packets) as f64;
+    let goodput = |network: &Network| {
+        (network.flow(0).delivered.packets + network.flow(1).delivered.packets) as f64
+    };
     for mbps in [1, 11] {
         let [hearing, hidden] =
             [false, true].map(|h| runs(&pair(h, mbps, false), 20, 0.1, collided));
@@ -375,8 +387,8 @@ fn hidden_stations_collide_and_rts_helps() {
 /// waits λ E[S²] / (2 (1 - λ E[S])) on the mean before it goes on the air.
 #[test]
 fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
-    let network = cells::b();
-    let phy = network.phy.clone();
+    let radio = cells::b();
+    let phy = radio.phy.clone();
     let fast = rate(&phy, 11);
     let data = phy.airtime(fast, 1000 + DCF_OVERHEAD);
     let constant = seconds(data + phy.sifs() + phy.ack(phy.response_rate(fast)) + phy.difs());
@@ -390,9 +402,9 @@ fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
         let mut flow = saturated(1, 0, 0, fast, 1000);
         flow.source.arrivals = Arrivals::Poisson(bps);
         let macs = vec![dcf(&phy); 2];
-        let mut spec = WlanSpec { flows: vec![flow], ..cell(network.clone(), macs) };
+        let mut spec = CellSpec { flows: vec![flow], ..cell(radio.clone(), macs) };
         spec.stations[1].queues = vec![QueueSpec::new(Limit::Packets(u32::MAX))];
-        let delay = runs(&spec, 150, 0.02, |wlan| wlan.flow(0).delay.mean_s().unwrap());
+        let delay = runs(&spec, 150, 0.02, |network| network.flow(0).delay.mean_s().unwrap());
         let found = Estimate { mean: delay.mean - seconds(data), ..delay };
         agree(&format!("load {load}"), found, exactly(wait), 0.02);
     }
@@ -411,7 +423,7 @@ fn flows_that_share_a_queue_share_it_equally() {
         let discipline = Discipline::DropTail(drop_from);
         spec.stations[1].queues[0] =
             QueueSpec { discipline, ..QueueSpec::new(Limit::Packets(limit)) };
-        let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
+        let mut sim = spec.start(Seed(1));
         sim.run_until(cells::at(2));
         let delivered = [0, 1, 2].map(|flow| sim.model.flow(flow).delivered.packets);
         let [least, most] = [delivered.iter().min(), delivered.iter().max()].map(|n| *n.unwrap());
@@ -423,15 +435,15 @@ fn flows_that_share_a_queue_share_it_equally() {
 /// packet's delay is its time on the air.
 #[test]
 fn constant_intervals_longer_than_a_service() {
-    let network = cells::b();
-    let fast = rate(&network.phy, 11);
-    let data = network.phy.airtime(fast, 1000 + DCF_OVERHEAD);
-    let mut flow: FlowSpec = saturated(1, 0, 0, fast, 1000);
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
+    let data = radio.phy.airtime(fast, 1000 + DCF_OVERHEAD);
+    let mut flow: Flow = saturated(1, 0, 0, fast, 1000);
     flow.source.arrivals = Arrivals::Constant(DataRate::from_bps(2_500_000).unwrap());
     flow.source.start = Time::from_nanos(1_000_000);
-    let macs = vec![dcf(&network.phy); 2];
-    let spec = WlanSpec { flows: vec![flow], ..cell(network, macs) };
-    let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
+    let macs = vec![dcf(&radio.phy); 2];
+    let spec = CellSpec { flows: vec![flow], ..cell(radio, macs) };
+    let mut sim = spec.start(Seed(1));
     sim.run_until(cells::at(10));
     let tally = sim.model.flow(0);
     assert_eq!(tally.delay.sum_ns, i128::from(data.as_nanos()) * i128::from(tally.delay.count));

@@ -4,11 +4,10 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Seed};
-use airqueue_sim::wlan::{FlowSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig, Txop};
 use airqueue_wifi::phy::AccessCategory;
-use cells::{EDCA_OVERHEAD, at, b, cell, edca, rate, saturated};
+use cells::{CellSpec, EDCA_OVERHEAD, Flow, at, b, cell, edca, rate, saturated};
 use estimates::{agree, exactly, to_within};
 
 const DATA: usize = AccessCategory::BestEffort as usize;
@@ -31,44 +30,44 @@ fn table2(txop: Txop, ack_window: u32) -> MacConfig {
 }
 
 /// An access point, `downloads`, and `uploads`, one to a station, with saturated data flows.
-fn network(downloads: u32, uploads: u32) -> WlanSpec {
+fn radio(downloads: u32, uploads: u32) -> CellSpec {
     let mut macs = vec![table2(Txop::One, 32); 1 + (downloads + uploads) as usize];
     macs[0] = table2(Txop::Flows, 4);
     let down = (1..=downloads).map(|to| flow(0, to, DATA));
     let up = (downloads + 1..=downloads + uploads).map(|from| flow(from, 0, DATA));
-    WlanSpec { flows: down.chain(up).collect(), warm_up: at(1), ..cell(b(), macs) }
+    CellSpec { flows: down.chain(up).collect(), warm_up: at(1), ..cell(b(), macs) }
 }
 
-fn flow(from: u32, to: u32, queue: usize) -> FlowSpec {
+fn flow(from: u32, to: u32, queue: usize) -> Flow {
     let size_bytes = if queue == DATA { 1000 } else { 40 };
     let fast = rate(&b().phy, 11);
-    FlowSpec { overhead_bytes: EDCA_OVERHEAD, ..saturated(from, to, queue, fast, size_bytes) }
+    Flow { overhead_bytes: EDCA_OVERHEAD, ..saturated(from, to, queue, fast, size_bytes) }
 }
 
 /// Their backoff is over before data may begin to count: as long as there are any nothing else is sent, neither by
 /// stations nor by the access point itself.
 #[test]
 fn acknowledgements_of_the_access_point_go_first() {
-    let mut spec = network(3, 3);
+    let mut spec = radio(3, 3);
     spec.flows.push(flow(0, 6, ACKS));
-    let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
+    let mut sim = spec.start(Seed(1));
     sim.run_until(at(11));
     for data in 0..6 {
         assert_eq!(sim.model.flow(data).delivered.packets, 0);
     }
     assert!(sim.model.flow(6).delivered.packets > 10_000);
-    assert_eq!(sim.model.access(0, ACKS).failures, 0);
-    assert_eq!(sim.model.access(0, DATA).internal_collisions, 0);
+    assert_eq!(sim.model.wlan().access(0, ACKS).failures, 0);
+    assert_eq!(sim.model.wlan().access(0, DATA).internal_collisions, 0);
 }
 
 /// What they leave all data flows share alike.
 #[test]
 fn data_share_what_acknowledgements_leave() {
     for (downloads, uploads) in [(4, 4), (2, 5)] {
-        let mut spec = network(downloads, uploads);
+        let mut spec = radio(downloads, uploads);
         let data = (downloads + uploads) as usize;
         for at in 0..data {
-            let FlowSpec { from, to, .. } = spec.flows[at];
+            let Flow { from, to, .. } = spec.flows[at];
             let mut acks = flow(to.0, from.0, ACKS);
             let rate = DataRate::from_bps(8 * 40 * 20).unwrap();
             acks.source.arrivals = Arrivals::Poisson(rate);
@@ -76,7 +75,7 @@ fn data_share_what_acknowledgements_leave() {
         }
         for flow in [0, data - 1] {
             let share = to_within(0.02, |seed| {
-                let mut sim = Wlan::new(&spec, Seed(seed)).unwrap();
+                let mut sim = spec.start(Seed(seed));
                 sim.run_until(at(31));
                 for acks in data..2 * data {
                     let tally = sim.model.flow(acks);

@@ -4,8 +4,9 @@ mod cells;
 mod random_networks;
 
 use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_sim::network::{Network, QueueId};
 use airqueue_sim::run_loop::Simulation;
-use airqueue_sim::wlan::{Wlan, WlanSpec};
+use cells::CellSpec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use random_networks::{STOP, drained, missing, networks, nothing_is_left, offer};
@@ -32,7 +33,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
 }
 
 /// All queues, by their station and category.
-fn queues(spec: &WlanSpec) -> Vec<(usize, usize)> {
+fn queues(spec: &CellSpec) -> Vec<(usize, usize)> {
     let of = |(id, station): (usize, &airqueue_sim::wlan::StationSpec)| {
         (0..station.queues.len()).map(move |at| (id, at)).collect::<Vec<_>>()
     };
@@ -41,23 +42,26 @@ fn queues(spec: &WlanSpec) -> Vec<(usize, usize)> {
 
 /// Changes a limit, and looks at what that did at this instant: nothing that waited is gone.
 fn change(
-    sim: &mut Simulation<Wlan>,
-    spec: &WlanSpec,
+    sim: &mut Simulation<Network>,
+    spec: &CellSpec,
     change: &Change,
 ) -> Result<(), TestCaseError> {
     let now = change.at;
     let before = sim.model.under_way();
-    let dropped = |sim: &mut Simulation<Wlan>| -> u64 {
-        queues(spec).iter().map(|&(id, at)| sim.model.queue(id, at, now).dropped.packets).sum()
+    let dropped = |sim: &mut Simulation<Network>| -> u64 {
+        queues(spec)
+            .iter()
+            .map(|&(id, at)| sim.model.queue(QueueId::Station(id, at), now).dropped.packets)
+            .sum()
     };
     let dropped_before = dropped(sim);
-    let offered = |sim: &Simulation<Wlan>| -> u64 {
+    let offered = |sim: &Simulation<Network>| -> u64 {
         (0..spec.flows.len()).map(|flow| sim.model.flow(flow).offered.packets).sum()
     };
     let offered_before = offered(sim);
     let Simulation { model, queue, .. } = sim;
     if change.flow && !spec.flows.is_empty() {
-        model.set_flow_limit(change.place.index(spec.flows.len()) as u32, change.limit, queue);
+        model.set_hop_limit(change.place.index(spec.flows.len()), change.limit, queue);
     } else {
         let queues = queues(spec);
         let (station, category) = *change.place.get(&queues);
@@ -78,20 +82,20 @@ proptest! {
     /// Every packet is accounted for at any moment, and everything comes to an end.
     #[test]
     fn changes_of_limits_lose_no_packet(spec in networks(), changes in changes(), seed: u64) {
-        let spec = WlanSpec { warm_up: Time::ZERO, ..spec };
-        let mut sim = Wlan::new(&spec, Seed(seed)).expect("what is drawn can be built");
+        let spec = CellSpec { warm_up: Time::ZERO, ..spec };
+        let mut sim = spec.start(Seed(seed));
         let none = vec![0; spec.flows.len()];
         for one in &changes {
             sim.run_until(one.at);
             offer(&mut sim, &spec);
             change(&mut sim, &spec, one)?;
-            prop_assert_eq!(missing(&sim, spec.flows.len()), none.clone(), "at {}", one.at);
+            prop_assert_eq!(missing(&sim.model, spec.flows.len()), none.clone(), "at {}", one.at);
         }
         sim.run_until(drained());
-        prop_assert_eq!(missing(&sim, spec.flows.len()), none);
+        prop_assert_eq!(missing(&sim.model, spec.flows.len()), none);
         nothing_is_left(&sim, &spec)?;
         for (station, category) in queues(&spec) {
-            let books = sim.model.queue(station, category, drained());
+            let books = sim.model.queue(QueueId::Station(station, category), drained());
             let out = books.dropped.packets + books.taken.packets;
             prop_assert_eq!(books.offered.packets, out);
         }
@@ -103,7 +107,7 @@ proptest! {
 fn a_flow_without_room_goes_on_when_it_has_some() {
     let mut spec = cells::uploads(1);
     spec.stations[1].queues[0].limit = Limit::Packets(0);
-    let mut sim = Wlan::new(&spec, Seed(1)).expect("it can be built");
+    let mut sim = spec.start(Seed(1));
     let second = Time::ZERO + Span::from_secs(1);
     sim.run_until(second);
     assert_eq!(sim.model.flow(0).delivered.packets, 0);

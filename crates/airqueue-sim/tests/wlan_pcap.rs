@@ -6,13 +6,13 @@ mod pcap_records;
 use airqueue_core::Seed;
 use airqueue_sim::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording, Tap};
-use airqueue_sim::wlan::{FlowSpec, Wlan, WlanSpec};
-use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Network};
+use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, StationId};
 use airqueue_wifi::phy::{
     Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
     Width, erp, he,
 };
+use cells::{CellSpec, Flow};
 use pcap_records::{Record, internet_sum, le16, le32, records};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -26,11 +26,11 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 /// 802.11g with EDCA: QoS data, RTS, CTS to oneself at 11 Mb/s, collisions and noise.
-fn busy_cell() -> WlanSpec {
+fn busy_cell() -> CellSpec {
     let rules = Behaviour::Standard.rules();
-    let network = Network::new(erp(Slot::Short, Preamble::Short, rules.conventions), rules);
-    let (slow, fast) = (cells::rate(&network.phy, 11), cells::rate(&network.phy, 54));
-    let mut macs = vec![cells::edca(&network.phy); 5];
+    let radio = Radio::new(erp(Slot::Short, Preamble::Short, rules.conventions), rules);
+    let (slow, fast) = (cells::rate(&radio.phy, 11), cells::rate(&radio.phy, 54));
+    let mut macs = vec![cells::edca(&radio.phy); 5];
     macs[1].rts_threshold_bytes = 0;
     macs[2].protection = Protection::CtsToSelf;
     macs[2].protection_rate = Some(slow);
@@ -42,30 +42,30 @@ fn busy_cell() -> WlanSpec {
         flow.overhead_bytes = cells::EDCA_OVERHEAD;
         flows.push(flow);
     }
-    WlanSpec { flows, errors: FrameErrors::PerFrame(0.1), ..cells::cell(network, macs) }
+    CellSpec { flows, errors: FrameErrors::PerFrame(0.1), ..cells::cell(radio, macs) }
 }
 
 /// One second of a network under a tap.
-fn run<T: Tap>(spec: &WlanSpec, tap: T) -> T {
-    let mut sim = Wlan::new(spec, Seed(3)).unwrap();
-    sim.model.plug(Box::new(tap));
+fn run<T: Tap>(spec: &CellSpec, tap: T) -> T {
+    let mut sim = spec.start(Seed(3));
+    sim.model.wlan_mut().plug(Box::new(tap));
     sim.run_until(cells::at(1));
-    sim.model.unplug().unwrap()
+    sim.model.wlan_mut().unplug().unwrap()
 }
 
-fn captured(spec: &WlanSpec, view: View, snap: u32) -> Vec<Record> {
-    let capture = run(spec, Pcap::new(spec, view, snap, Vec::new()).unwrap());
+fn captured(spec: &CellSpec, view: View, snap: u32) -> Vec<Record> {
+    let capture = run(spec, Pcap::new(&spec.wlan(), view, snap, Vec::new()).unwrap());
     records(&capture.finish().unwrap(), snap)
 }
 
-fn all_frames(spec: &WlanSpec) -> Vec<Aired> {
+fn all_frames(spec: &CellSpec) -> Vec<Aired> {
     run(spec, Recording::default()).frames
 }
 
 #[test]
 fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
     let spec = busy_cell();
-    let phy = &spec.network.phy;
+    let phy = &spec.radio.phy;
     let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, WHOLE_FRAMES));
     assert!(frames.len() > 2000 && frames.len() == records.len());
     for (aired, record) in frames.iter().zip(&records) {
@@ -109,13 +109,13 @@ fn schemes_have_fields_of_their_own() {
     ];
     let rules = Behaviour::Standard.rules();
     let most = Capability { width: Width::Mhz160, streams: 2 };
-    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     for (mcs, field, says) in cases {
-        let rate = network.phy.mcs_index(mcs).unwrap();
+        let rate = radio.phy.mcs_index(mcs).unwrap();
         let mut flow = cells::saturated(1, 0, 1, rate, 500);
         flow.overhead_bytes = cells::EDCA_OVERHEAD;
-        let macs = vec![cells::edca(&network.phy); 2];
-        let spec = WlanSpec { flows: vec![flow], ..cells::cell(network.clone(), macs) };
+        let macs = vec![cells::edca(&radio.phy); 2];
+        let spec = CellSpec { flows: vec![flow], ..cells::cell(radio.clone(), macs) };
         let records = captured(&spec, View::Air, WHOLE_FRAMES);
         assert!(records.len() > 1000);
         for pair in records.chunks_exact(2) {
@@ -262,14 +262,15 @@ fn other_headers_have_their_length() {
 #[test]
 fn what_cannot_be_captured_is_refused() {
     let mut spec = cells::uploads(2);
-    let error = |spec: &WlanSpec, view, snap| Pcap::new(spec, view, snap, Vec::new()).unwrap_err();
+    let error =
+        |spec: &CellSpec, view, snap| Pcap::new(&spec.wlan(), view, snap, Vec::new()).unwrap_err();
     let nobody = error(&spec, View::Station(StationId(3)), 100);
     assert_eq!(nobody.to_string(), "there is no station 3 to capture at");
     let least = error(&spec, View::Air, LEAST_SNAP_BYTES - 1);
     assert!(matches!(least, PcapError::Snap { least: LEAST_SNAP_BYTES, .. }));
     spec.flows[1].overhead_bytes = 35;
     let overhead = error(&spec, View::Air, 100);
-    assert!(overhead.to_string().starts_with("flow 2.0 to 0: no header of a data frame has 35"));
+    assert!(overhead.to_string().starts_with("hop 2.0 to 0: no header of a data frame has 35"));
 }
 
 /// A disk that is full after so many bytes.
@@ -290,8 +291,8 @@ impl Write for Disk {
 #[test]
 fn a_full_disk_is_an_error_at_the_end_and_stops_no_run() {
     let spec = cells::uploads(2);
-    assert!(matches!(Pcap::new(&spec, View::Air, 100, Disk(23)), Err(PcapError::Io(_))));
-    let capture = run(&spec, Pcap::new(&spec, View::Air, 100, Disk(1000)).unwrap());
+    assert!(matches!(Pcap::new(&spec.wlan(), View::Air, 100, Disk(23)), Err(PcapError::Io(_))));
+    let capture = run(&spec, Pcap::new(&spec.wlan(), View::Air, 100, Disk(1000)).unwrap());
     assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
 }
 
@@ -302,15 +303,15 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
     const AMPDU_STATUS: u32 = 1 << 20;
     let rules = Behaviour::Standard.rules();
     let most = Capability { width: Width::Mhz80, streams: 1 };
-    let network = Network::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
-    let fast = network.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
+    let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let fast = radio.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation { window: 20, ..Aggregation::STANDARD });
-    let macs = vec![MacConfig { aggregation, ..cells::edca(&network.phy) }; 3];
+    let macs = vec![MacConfig { aggregation, ..cells::edca(&radio.phy) }; 3];
     let flow = |to| {
         let overhead_bytes = cells::EDCA_OVERHEAD;
-        FlowSpec { overhead_bytes, ..cells::saturated(1, to, 1, fast, 500) }
+        Flow { overhead_bytes, ..cells::saturated(1, to, 1, fast, 500) }
     };
-    let mut spec = WlanSpec { flows: vec![flow(0), flow(2)], ..cells::cell(network, macs) };
+    let mut spec = CellSpec { flows: vec![flow(0), flow(2)], ..cells::cell(radio, macs) };
     spec.errors = FrameErrors::PerFrame(0.3);
     let frames = all_frames(&spec);
     let records = captured(&spec, View::Air, WHOLE_FRAMES);

@@ -4,46 +4,51 @@ mod cells;
 mod on_air;
 mod random_networks;
 
+use airqueue_core::Tally;
 use airqueue_core::{Limit, Seed, Span, Time};
-use airqueue_qdisc::{DropFrom, Tally};
+use airqueue_qdisc::DropFrom;
+use airqueue_sim::counters::HopCounters;
+use airqueue_sim::network::{Network, QueueId};
+use airqueue_sim::queue::Discipline;
 use airqueue_sim::run_loop::Simulation;
+use airqueue_sim::wlan::AirTally;
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording};
-use airqueue_sim::wlan::{AirTally, Discipline, FlowSpec, FlowTally, Wlan, WlanSpec};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::phy::Protection;
+use cells::{CellSpec, Flow};
 use proptest::prelude::*;
 use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
 use std::collections::HashMap;
 
 /// Runs a network to its end and returns it with its frames. Its books are looked at on the way.
-fn run(spec: &WlanSpec, seed: Seed) -> Result<(Simulation<Wlan>, Vec<Aired>), TestCaseError> {
-    let mut sim = Wlan::new(spec, seed).expect("what is drawn can be built");
-    sim.model.plug(Box::new(Recording::default()));
+fn run(spec: &CellSpec, seed: Seed) -> Result<(Simulation<Network>, Vec<Aired>), TestCaseError> {
+    let mut sim = spec.start(seed);
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
     let flows = spec.flows.len();
     let mut known = vec![0; flows];
     for step in 0..=30 {
         let at = Time::ZERO + Span::from_millis(step * 5);
         sim.run_until(at);
         if at == spec.warm_up {
-            known = missing(&sim, flows);
+            known = missing(&sim.model, flows);
         }
-        prop_assert_eq!(missing(&sim, flows), known.clone(), "at {}", at);
+        prop_assert_eq!(missing(&sim.model, flows), known.clone(), "at {}", at);
         if at < STOP {
             offer(&mut sim, spec);
         }
     }
     sim.run_until(drained());
-    prop_assert_eq!(missing(&sim, flows), known);
-    let recording: Recording = sim.model.unplug().expect("it was plugged in");
+    prop_assert_eq!(missing(&sim.model, flows), known);
+    let recording: Recording = sim.model.wlan_mut().unplug().expect("it was plugged in");
     Ok((sim, recording.frames))
 }
 
 /// The books of queues and MACs of a network at its end, against each other and the flows'.
-fn books(sim: &mut Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
+fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     let now = sim.now();
     for (station, described) in spec.stations.iter().enumerate() {
         for (at, queue_spec) in described.queues.iter().enumerate() {
-            let queue = sim.model.queue(station, at, now);
+            let queue = sim.model.queue(QueueId::Station(station, at), now);
             let mut offered = Tally::default();
             for (id, flow) in spec.flows.iter().enumerate() {
                 if (flow.from.index(), flow.queue) == (station, at) {
@@ -57,7 +62,7 @@ fn books(sim: &mut Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseErro
             if let Limit::Packets(limit) = queue_spec.limit
                 && !matches!(queue_spec.discipline, Discipline::DeficitRoundRobin { .. })
             {
-                prop_assert!(queue.longest <= u64::from(limit) + ring);
+                prop_assert!(queue.occupancy.longest <= u64::from(limit) + ring);
             }
             prop_assert_eq!(queue.waited.count, queue.taken.packets);
             prop_assert!(queue.dropped_early.packets <= queue.dropped.packets);
@@ -69,11 +74,12 @@ fn books(sim: &mut Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseErro
             // Each packet waits once: the length summed over time is the waits summed over packets.
             let waited = queue.waited.sum_ns;
             let kept = keeps(&queue_spec.discipline);
-            let fits = queue.packet_time == waited || !kept && queue.packet_time > waited;
-            prop_assert!(fits, "{} packet-ns, {} ns waited", queue.packet_time, waited);
-            let access = sim.model.access(station, at);
+            let fits = queue.occupancy.packet_time == waited
+                || !kept && queue.occupancy.packet_time > waited;
+            prop_assert!(fits, "{} packet-ns, {} ns waited", queue.occupancy.packet_time, waited);
+            let access = sim.model.wlan().access(station, at);
             prop_assert_eq!(queue.taken.packets, access.acknowledged + access.given_up);
-            let of_queue = |f: &&FlowSpec| (f.from.index(), f.queue) == (station, at);
+            let of_queue = |f: &&Flow| (f.from.index(), f.queue) == (station, at);
             if !spec.flows.iter().filter(of_queue).any(|flow| is_aggregated(spec, flow)) {
                 prop_assert_eq!(access.attempts, access.acknowledged + access.failures);
             }
@@ -89,20 +95,21 @@ fn keeps(discipline: &Discipline) -> bool {
             *from == DropFrom::Tail
         }
         Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::Mac80211(_) => false,
+        Discipline::Sfq(_) | Discipline::Cake(_) => false,
         Discipline::Red(_) | Discipline::Pie(_) => true,
         Discipline::Adaptive(_) | Discipline::Rdqm(_) => true,
     }
 }
 
 /// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.
-fn counts(spec: &WlanSpec, aired: &Aired) -> bool {
+fn counts(spec: &CellSpec, aired: &Aired) -> bool {
     spec.warm_up == Time::ZERO || aired.ends > spec.warm_up
 }
 
 /// The frames that the tap saw against what stations and MACs counted.
 fn frames_counted(
-    sim: &Simulation<Wlan>,
-    spec: &WlanSpec,
+    sim: &Simulation<Network>,
+    spec: &CellSpec,
     frames: &[Aired],
     busy: &[Span],
 ) -> Result<(), TestCaseError> {
@@ -126,16 +133,16 @@ fn frames_counted(
     for (station, attempts) in attempts.iter().enumerate() {
         use FrameKind::{Ack, BlockAck, BlockAckRequest, CfEnd, Cts, Data, Rts};
         for kind in [Rts, Cts, Data, Ack, CfEnd, BlockAck, BlockAckRequest] {
-            let AirTally { frames, time } = sim.model.station(station).sent_of(kind);
+            let AirTally { frames, time } = sim.model.wlan().station(station).sent_of(kind);
             let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
             prop_assert_eq!((frames, time), seen);
         }
         if spec.warm_up > Time::ZERO {
             continue; // Frames under way at its end count for one and not for the other.
         }
-        prop_assert_eq!(sim.model.busy(station, now), busy[station]);
+        prop_assert_eq!(sim.model.wlan().busy(station, now), busy[station]);
         for (queue, &attempts) in attempts.iter().enumerate() {
-            prop_assert_eq!(sim.model.access(station, queue).attempts, attempts);
+            prop_assert_eq!(sim.model.wlan().access(station, queue).attempts, attempts);
         }
     }
     Ok(())
@@ -143,8 +150,8 @@ fn frames_counted(
 
 /// The packets that the tap saw against what flows counted.
 fn packets_counted(
-    sim: &Simulation<Wlan>,
-    spec: &WlanSpec,
+    sim: &Simulation<Network>,
+    spec: &CellSpec,
     frames: &[Aired],
 ) -> Result<(), TestCaseError> {
     let mut delivered = vec![(Tally::default(), 0i128); spec.flows.len()];
@@ -172,14 +179,14 @@ fn packets_counted(
         }
     }
     for (flow, (tally, delay_ns)) in delivered.into_iter().enumerate() {
-        let FlowTally { delay, delays, delivered, .. } = sim.model.flow(flow);
+        let HopCounters { delay, delays, delivered, .. } = sim.model.flow(flow);
         prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
         if is_aggregated(spec, &spec.flows[flow]) {
             // In the end all that was decoded is passed up, some of it later.
             prop_assert!(delay.sum_ns >= delay_ns || spec.warm_up > Time::ZERO);
-            prop_assert!(*delivered == tally || spec.warm_up > Time::ZERO);
+            prop_assert!(delivered == tally || spec.warm_up > Time::ZERO);
         } else {
-            prop_assert_eq!((*delivered, delay.sum_ns), (tally, delay_ns));
+            prop_assert_eq!((delivered, delay.sum_ns), (tally, delay_ns));
         }
     }
     Ok(())
@@ -195,10 +202,10 @@ proptest! {
         books(&mut sim, &spec)?;
         prop_assert!(frames.is_sorted_by_key(|aired| aired.ends), "time goes on");
         for aired in &frames {
-            let lasts = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
+            let lasts = spec.radio.phy.airtime(aired.frame.rate, aired.frame.bytes);
             prop_assert_eq!(aired.ends - aired.begins, lasts);
             let ack = aired.frame.kind == FrameKind::Ack;
-            let announces = spec.network.rules.announces_txop;
+            let announces = spec.radio.rules.announces_txop;
             prop_assert!(!ack || announces || aired.frame.nav == Span::ZERO);
         }
         let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;

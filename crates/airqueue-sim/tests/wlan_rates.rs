@@ -3,25 +3,25 @@
 mod cells;
 
 use airqueue_core::{DataRate, Seed};
-use airqueue_sim::wlan::{Algorithm, FlowSpec, RateControlSpec, Wlan, WlanSpec};
+use airqueue_sim::wlan::{Algorithm, RateControlSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Network};
+use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::{Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
-use cells::{at, dcf, edca, saturated};
+use cells::{CellSpec, Flow, at, dcf, edca, saturated};
 
 const NOISE_W: f64 = 1e-13;
 
-fn a() -> Network {
+fn a() -> Radio {
     let rules = Behaviour::Standard.rules();
-    Network::new(ofdm(rules.conventions), rules)
+    Radio::new(ofdm(rules.conventions), rules)
 }
 
-fn n() -> Network {
+fn n() -> Radio {
     let rules = Behaviour::Standard.rules();
     let most = Capability { width: Width::Mhz20, streams: 2 };
-    Network::new(ht(Band::Ghz5, most, rules.conventions).unwrap(), rules)
+    Radio::new(ht(Band::Ghz5, most, rules.conventions).unwrap(), rules)
 }
 
 /// Its newest rates with the common guard interval.
@@ -34,8 +34,8 @@ fn rates(phy: &Phy) -> Vec<RateIndex> {
 }
 
 /// Stations that saturate station 0, each received at an SNR of its own in dB.
-fn uploads(network: Network, snr_db: &[f64]) -> WlanSpec {
-    let phy = &network.phy;
+fn uploads(radio: Radio, snr_db: &[f64]) -> CellSpec {
+    let phy = &radio.phy;
     let new = phy.newest_format().is_some();
     let mac = match new {
         true => MacConfig { aggregation: Some(Aggregation::STANDARD), ..edca(phy) },
@@ -55,40 +55,40 @@ fn uploads(network: Network, snr_db: &[f64]) -> WlanSpec {
     let flow = |id| saturated(id, 0, usize::from(new), lowest, 1500);
     let flows = (1..=snr_db.len() as u32).map(flow).collect();
     let macs = vec![mac; snr_db.len() + 1];
-    WlanSpec {
+    CellSpec {
         flows,
         reach: Reach::from_links(macs.len(), &links).unwrap(),
         errors: FrameErrors::BySnr,
         noise_w: NOISE_W,
         warm_up: at(1),
-        ..cells::stations(network, macs)
+        ..cells::stations(radio, macs)
     }
 }
 
-fn with(spec: &WlanSpec, change: impl Fn(&mut FlowSpec)) -> WlanSpec {
+fn with(spec: &CellSpec, change: impl Fn(&mut Flow)) -> CellSpec {
     let mut spec = spec.clone();
     spec.flows.iter_mut().for_each(change);
     spec
 }
 
-fn controlled(spec: &WlanSpec, algorithm: Algorithm) -> WlanSpec {
-    let rates = rates(&spec.network.phy);
-    let control = |flow: &mut FlowSpec| {
+fn controlled(spec: &CellSpec, algorithm: Algorithm) -> CellSpec {
+    let rates = rates(&spec.radio.phy);
+    let control = |flow: &mut Flow| {
         flow.rate_control = Some(RateControlSpec { algorithm, rates: rates.clone().into() });
     };
     with(spec, control)
 }
 
 /// Packets that all flows together deliver in some seconds after the warm-up.
-fn delivered(spec: &WlanSpec, seconds: i64) -> u64 {
-    let mut sim = Wlan::new(spec, Seed(1)).unwrap();
+fn delivered(spec: &CellSpec, seconds: i64) -> u64 {
+    let mut sim = spec.start(Seed(1));
     sim.run_until(at(1 + seconds));
     (0..spec.flows.len()).map(|flow| sim.model.flow(flow).delivered.packets).sum()
 }
 
 /// What the best rate for all delivers.
-fn best(spec: &WlanSpec, seconds: i64) -> u64 {
-    let rates = rates(&spec.network.phy);
+fn best(spec: &CellSpec, seconds: i64) -> u64 {
+    let rates = rates(&spec.radio.phy);
     let fixed = |rate: RateIndex| delivered(&with(spec, |flow| flow.rate = rate), seconds);
     rates.into_iter().map(fixed).max().unwrap()
 }
@@ -96,11 +96,11 @@ fn best(spec: &WlanSpec, seconds: i64) -> u64 {
 /// 85 % of what the best rate delivers, which differs from one SNR to the next.
 #[test]
 fn minstrel_carries_nearly_as_much_as_the_best_rate() {
-    for (network, snrs) in
+    for (radio, snrs) in
         [(a(), [5.0, 10.0, 14.5, 19.0, 25.0]), (n(), [5.0, 10.0, 15.0, 20.0, 28.0])]
     {
         for snr_db in snrs {
-            let spec = uploads(network.clone(), &[snr_db]);
+            let spec = uploads(radio.clone(), &[snr_db]);
             let (best, found) =
                 (best(&spec, 2), delivered(&controlled(&spec, Algorithm::Minstrel), 4));
             assert!(
@@ -138,7 +138,7 @@ fn collisions_mislead_arf() {
 fn without_losses_all_climb_to_the_highest_rate() {
     for algorithm in [Algorithm::Arf, Algorithm::Aarf, Algorithm::Minstrel] {
         let spec = controlled(&uploads(a(), &[60.0]), algorithm);
-        let mut sim = Wlan::new(&spec, Seed(1)).unwrap();
+        let mut sim = spec.start(Seed(1));
         sim.run_until(at(3));
         let mean = sim.model.flow(0).rates.mean_bps().unwrap();
         assert!(mean > 0.99 * 54e6, "{algorithm:?}: {mean}");

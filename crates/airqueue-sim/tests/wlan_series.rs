@@ -4,16 +4,17 @@ mod cells;
 
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_sim::network::series::{Series, SeriesError};
-use airqueue_sim::network::{Network, NetworkSpec, QueueId};
+use airqueue_sim::network::{Network, QueueId};
+use airqueue_sim::run_loop::Simulation;
 use airqueue_sim::wlan::tap::{Aired, Recording};
-use airqueue_sim::wlan::{Wlan, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use cells::CellSpec;
 use std::collections::HashSet;
 
 const INTERVAL: Span = Span::from_millis(100);
 
 /// A cell whose first flow overloads its queue for a while; counting begins within an interval.
-fn cell() -> WlanSpec {
+fn cell() -> CellSpec {
     let mut spec = cells::uploads(3);
     spec.flows[0].source = SourceSpec {
         arrivals: Arrivals::Poisson(DataRate::from_bps(6_000_000).unwrap()),
@@ -30,19 +31,19 @@ fn series(end: Time) -> Series {
 }
 
 /// In pieces that have nothing to do with the interval.
-fn run(spec: &WlanSpec, series: &mut Series) -> Network {
-    let mut network = Network::new(&NetworkSpec::radio(spec.clone()), Seed(5)).unwrap();
-    network.wlan_mut().plug(Box::new(Recording::default()));
+fn run(spec: &CellSpec, series: &mut Series) -> Simulation<Network> {
+    let mut sim = spec.start(Seed(5));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
     for ms in [0, 130, 131, 500, 1000, 2050] {
-        series.run_until(&mut network, Time::ZERO + Span::from_millis(ms));
+        series.run_until(&mut sim, Time::ZERO + Span::from_millis(ms));
     }
-    network
+    sim
 }
 
 #[test]
 fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
     let (spec, mut series) = (cell(), series(cells::at(2)));
-    let recording: Recording = run(&spec, &mut series).wlan_mut().unplug().unwrap();
+    let recording: Recording = run(&spec, &mut series).model.wlan_mut().unplug().unwrap();
     let ends: Vec<i64> = series.ends.iter().map(|end| end.as_nanos()).collect();
     assert_eq!(ends, (1..=20).map(|k| k * 100_000_000).collect::<Vec<i64>>());
     let mut known = HashSet::new();
@@ -87,12 +88,14 @@ fn queues_fill_and_drain() {
 fn the_mean_of_all_intervals_is_what_the_network_counts() {
     let (mut spec, mut series) = (cell(), series(cells::at(2)));
     spec.warm_up = Time::ZERO;
-    let mut network = Network::new(&NetworkSpec::radio(spec), Seed(5)).unwrap();
-    series.run_until(&mut network, cells::at(2));
+    let mut sim = spec.start(Seed(5));
+    series.run_until(&mut sim, cells::at(2));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let counted = network.flow(0).delivered.bytes as f64 * 8.0 / 2.0;
+    let counted = sim.model.flow(0).delivered.bytes as f64 * 8.0 / 2.0;
     assert!((mean(&series.flows[0].throughput_bps) / counted - 1.0).abs() < 1e-12);
-    let counted = network.wlan_mut().queue(1, 0, cells::at(2)).packet_time as f64 * 1e-9 / 2.0;
+    let counted =
+        sim.model.queue(QueueId::Station(1, 0), cells::at(2)).occupancy.packet_time as f64 * 1e-9
+            / 2.0;
     assert!((mean(&series.queues[0].length_mean_packets) / counted - 1.0).abs() < 1e-12);
 }
 
@@ -100,10 +103,10 @@ fn the_mean_of_all_intervals_is_what_the_network_counts() {
 fn it_changes_nothing() {
     let (spec, mut series) = (cell(), series(cells::at(2)));
     let watched = run(&spec, &mut series);
-    let mut plain = Wlan::new(&spec, Seed(5)).unwrap();
+    let mut plain = spec.start(Seed(5));
     plain.run_until(Time::ZERO + Span::from_millis(2050));
     for flow in 0..3 {
-        assert_eq!(watched.flow(flow), *plain.model.flow(flow));
+        assert_eq!(watched.model.flow(flow), plain.model.flow(flow));
     }
 }
 

@@ -3,22 +3,24 @@
 mod cells;
 
 use airqueue_core::Seed;
+use airqueue_sim::counters::HopCounters;
+use airqueue_sim::network::Network;
 use airqueue_sim::wlan::tap::{Aired, Carried, Recording, Tap};
-use airqueue_sim::wlan::{FlowTally, Wlan, WlanSpec};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::FrameErrors;
+use cells::CellSpec;
 use std::collections::HashSet;
 
-fn recorded(spec: &WlanSpec) -> (Wlan, Vec<Aired>) {
-    let mut sim = Wlan::new(spec, Seed(7)).unwrap();
-    sim.model.plug(Box::new(Recording::default()));
+fn recorded(spec: &CellSpec) -> (Network, Vec<Aired>) {
+    let mut sim = spec.start(Seed(7));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(cells::at(2));
-    let recording: Recording = sim.model.unplug().unwrap();
+    let recording: Recording = sim.model.wlan_mut().unplug().unwrap();
     (sim.model, recording.frames)
 }
 
 /// Collisions, noise, RTS for half of the stations.
-fn cell() -> WlanSpec {
+fn cell() -> CellSpec {
     let mut spec = cells::uploads(6);
     spec.errors = FrameErrors::PerFrame(0.05);
     for station in spec.stations.iter_mut().skip(4) {
@@ -31,32 +33,33 @@ fn cell() -> WlanSpec {
 fn a_tap_changes_nothing() {
     let spec = cell();
     let (tapped, frames) = recorded(&spec);
-    let mut plain = Wlan::new(&spec, Seed(7)).unwrap();
+    let mut plain = spec.start(Seed(7));
     plain.run_until(cells::at(2));
     assert!(frames.len() > 1000);
-    let flows = |wlan: &Wlan| -> Vec<FlowTally> { (0..6).map(|f| wlan.flow(f).clone()).collect() };
+    let flows =
+        |network: &Network| -> Vec<HopCounters> { (0..6).map(|f| network.flow(f)).collect() };
     assert_eq!(flows(&tapped), flows(&plain.model));
     for station in 0..7 {
-        assert_eq!(tapped.station(station), plain.model.station(station));
+        assert_eq!(tapped.wlan().station(station), plain.model.wlan().station(station));
     }
 }
 
 #[test]
 fn it_sees_every_frame_with_its_packet_and_its_end() {
     let spec = cell();
-    let (wlan, frames) = recorded(&spec);
+    let (network, frames) = recorded(&spec);
     assert!(frames.is_sorted_by_key(|aired| aired.ends));
     for station in 0..7 {
         for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
             let of = |a: &&Aired| a.frame.from.index() == station && a.frame.kind == kind;
             let seen = frames.iter().filter(of).count() as u64;
-            assert_eq!(seen, wlan.station(station).sent_of(kind).frames);
+            assert_eq!(seen, network.wlan().station(station).sent_of(kind).frames);
         }
     }
     let mut delivered = [0; 6];
     let mut known = HashSet::new();
     for aired in &frames {
-        let lasted = spec.network.phy.airtime(aired.frame.rate, aired.frame.bytes);
+        let lasted = spec.radio.phy.airtime(aired.frame.rate, aired.frame.bytes);
         assert_eq!(aired.ends - aired.begins, lasted);
         assert_eq!(aired.heard.len(), 6, "everyone else is in range");
         assert_eq!(aired.carried.is_empty(), aired.frame.kind != FrameKind::Data);
@@ -69,7 +72,7 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
             delivered[packet.flow as usize] += 1;
         }
     }
-    let counted: Vec<u64> = (0..6).map(|flow| wlan.flow(flow).delivered.packets).collect();
+    let counted: Vec<u64> = (0..6).map(|flow| network.flow(flow).delivered.packets).collect();
     assert_eq!(delivered.to_vec(), counted);
 }
 
@@ -97,10 +100,10 @@ impl Tap for Other {
 
 #[test]
 fn a_tap_is_taken_out_by_its_type() {
-    let mut wlan = Wlan::new(&cell(), Seed(1)).unwrap().model;
-    assert!(wlan.unplug::<Recording>().is_none());
-    wlan.plug(Box::new(Other));
-    assert!(wlan.unplug::<Recording>().is_none());
-    assert!(wlan.unplug::<Other>().is_some());
-    assert!(wlan.unplug::<Other>().is_none());
+    let mut network = cell().start(Seed(1)).model;
+    assert!(network.wlan_mut().unplug::<Recording>().is_none());
+    network.wlan_mut().plug(Box::new(Other));
+    assert!(network.wlan_mut().unplug::<Recording>().is_none());
+    assert!(network.wlan_mut().unplug::<Other>().is_some());
+    assert!(network.wlan_mut().unplug::<Other>().is_none());
 }

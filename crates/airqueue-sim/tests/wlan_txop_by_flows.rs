@@ -5,38 +5,39 @@ mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_qdisc::FqCodelParams;
+use airqueue_sim::network::Network;
+use airqueue_sim::queue::{Discipline, QueueSpec};
 use airqueue_sim::wlan::tap::{Aired, Recording};
-use airqueue_sim::wlan::{Discipline, FlowSpec, QueueSpec, Wlan, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{CategoryConfig, FrameKind, MacConfig, Txop};
-use cells::{at, b, cell, rate, saturated};
+use cells::{CellSpec, Flow, at, b, cell, rate, saturated};
 use estimates::{agree, exactly, to_within};
 use std::collections::BTreeMap;
 
 /// The paper's data class: AIFS of DIFS and four slots, 32 values.
 fn data_class(txop: Txop) -> CategoryConfig {
-    let network = b();
-    let usual = CategoryConfig::dcf(&network.phy);
+    let radio = b();
+    let usual = CategoryConfig::dcf(&radio.phy);
     CategoryConfig { aifsn: 6, txop, ..usual }
 }
 
 /// An access point with `downloads`, and as many stations as `uploads` that each upload. All are saturated.
-fn mixed(downloads: u32, uploads: u32, queue: QueueSpec) -> WlanSpec {
-    let network = b();
-    let fast = rate(&network.phy, 11);
+fn mixed(downloads: u32, uploads: u32, queue: QueueSpec) -> CellSpec {
+    let radio = b();
+    let fast = rate(&radio.phy, 11);
     let station = MacConfig::new(vec![data_class(Txop::One)]);
     let mut macs = vec![station; 1 + (downloads + uploads) as usize];
     macs[0].categories[0].txop = Txop::Flows;
     let down = (1..=downloads).map(|to| saturated(0, to, 0, fast, 1000));
     let up = (downloads + 1..=downloads + uploads).map(|from| saturated(from, 0, 0, fast, 1000));
     let flows = down.chain(up).collect();
-    let mut spec = WlanSpec { flows, warm_up: at(1), ..cell(network, macs) };
+    let mut spec = CellSpec { flows, warm_up: at(1), ..cell(radio, macs) };
     spec.stations[0].queues[0] = queue;
     spec
 }
 
-fn packets(wlan: &Wlan, flow: usize) -> f64 {
-    wlan.flow(flow).delivered.packets as f64
+fn packets(network: &Network, flow: usize) -> f64 {
+    network.flow(flow).delivered.packets as f64
 }
 
 /// Access point and stations contend alike, and each opportunity of the access point has a packet for each download:
@@ -53,7 +54,7 @@ fn uploads_and_downloads_get_the_same() {
         let flows = (downloads + uploads) as usize;
         for flow in [0, flows - 1] {
             let share = to_within(0.02, |seed| {
-                let mut sim = Wlan::new(&spec, Seed(seed)).unwrap();
+                let mut sim = spec.start(Seed(seed));
                 sim.run_until(at(31));
                 let all: f64 = (0..flows).map(|flow| packets(&sim.model, flow)).sum();
                 packets(&sim.model, flow) / all
@@ -68,7 +69,7 @@ fn uploads_and_downloads_get_the_same() {
 #[test]
 fn downloads_that_come_and_go_change_it() {
     let mut spec = mixed(3, 2, QueueSpec::new(Limit::Packets(50)));
-    let during = |flow: &mut FlowSpec, from: i64, to: i64| {
+    let during = |flow: &mut Flow, from: i64, to: i64| {
         (flow.source.start, flow.source.stop) = (at(from), at(to));
     };
     during(&mut spec.flows[1], 20, 60);
@@ -77,7 +78,7 @@ fn downloads_that_come_and_go_change_it() {
     for (stretch, downloads) in [1, 2, 3, 1].into_iter().enumerate() {
         let begins = 20 * stretch as i64;
         let share = to_within(0.02, |seed| {
-            let mut sim = Wlan::new(&spec, Seed(seed)).unwrap();
+            let mut sim = spec.start(Seed(seed));
             // What waits when flows stop is gone before this begins.
             sim.run_until(at(begins + 1));
             let before: Vec<f64> = (0..5).map(|flow| packets(&sim.model, flow)).collect();
@@ -90,11 +91,11 @@ fn downloads_that_come_and_go_change_it() {
     }
 }
 
-fn recorded(spec: &WlanSpec, seconds: i64) -> Vec<Aired> {
-    let mut sim = Wlan::new(spec, Seed(3)).unwrap();
-    sim.model.plug(Box::new(Recording::default()));
+fn recorded(spec: &CellSpec, seconds: i64) -> Vec<Aired> {
+    let mut sim = spec.start(Seed(3));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(at(seconds));
-    sim.model.unplug::<Recording>().unwrap().frames
+    sim.model.wlan_mut().unplug::<Recording>().unwrap().frames
 }
 
 /// The data frames of station 0, in TXOPs: from the first to the last answer within SIFS of each other.
@@ -121,8 +122,8 @@ fn a_txop_has_a_packet_for_each_flow_that_has_any() {
     }
     let frames = recorded(&spec, 40);
     let own = |aired: &&Aired| aired.frame.from.0 == 0 && aired.frame.kind == FrameKind::Data;
-    let sifs = spec.network.phy.sifs();
-    let answer = spec.network.phy.ack(spec.network.phy.response_rate(spec.flows[0].rate));
+    let sifs = spec.radio.phy.sifs();
+    let answer = spec.radio.phy.ack(spec.radio.phy.response_rate(spec.flows[0].rate));
     // The acknowledgement of the last transmission is the one that arrived: nothing is lost but to collisions.
     let mut lives: BTreeMap<u64, (u32, Life)> = BTreeMap::new();
     for aired in frames.iter().filter(own) {
@@ -160,6 +161,6 @@ fn what_is_dropped_on_arrival_does_not_count() {
     let rate = DataRate::from_bps(2_000_000).unwrap();
     spec.flows[1].source.arrivals = Arrivals::Poisson(rate);
     let frames = recorded(&spec, 5);
-    let all = txops(&frames, spec.network.phy.sifs());
+    let all = txops(&frames, spec.radio.phy.sifs());
     assert!(all.len() > 1000 && all.iter().all(|data| data.len() == 1));
 }

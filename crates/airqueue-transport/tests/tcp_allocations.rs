@@ -44,9 +44,11 @@ impl Path {
 fn segments_allocate_nothing() {
     let standard = TcpSpec::standard(1460);
     let counting = TcpSpec { sack: false, ..standard };
+    let bbr = (Algorithm::Bbr, TcpSpec::linux(1460));
     for (congestion, spec) in [Algorithm::NewReno, Algorithm::Cubic]
         .into_iter()
         .flat_map(|a| [counting, standard, TcpSpec::linux(1460)].map(|spec| (a, spec)))
+        .chain([bbr])
     {
         let mut spec = spec;
         spec.sender.congestion = congestion;

@@ -19,8 +19,8 @@ const STATIONS: [usize; 4] = [2, 10, 50, 200];
 fn stations(n: usize) -> Vec<Contender> {
     let one = |node| Contender {
         aifs_slots: 0,
-        cw_min: 32,
-        cw_max: 1024,
+        w_min: 32,
+        w_max: 1024,
         retries: Some(7),
         packets: 1,
         node,

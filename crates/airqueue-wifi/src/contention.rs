@@ -23,10 +23,10 @@ pub enum CountdownRule {
 pub struct Contender {
     /// Slots by which its AIFS is longer than the smallest of all.
     pub aifs_slots: u32,
-    /// Values from which the first backoff is drawn: 0 to `cw_min - 1`.
-    pub cw_min: u32,
+    /// Values from which the first backoff is drawn, 0 to `w_min - 1`: the standard's CWmin and one.
+    pub w_min: u32,
     /// Values of the largest window; each collision doubles the window up to it.
-    pub cw_max: u32,
+    pub w_max: u32,
     /// Retransmissions after which a packet is given up; `None`: never.
     pub retries: Option<u32>,
     /// Packets that one success delivers (TXOP); a collision loses the first of them alone.
@@ -44,9 +44,9 @@ pub enum ContentionError {
     Empty,
     #[error("there are {0} contenders; at most {max} can contend", max = Contention::MOST)]
     TooMany(usize),
-    #[error("cw_min of contender {index} is {value}; it must be from 1 to {max}", max = Contention::LONGEST)]
+    #[error("the first window of contender {index} has {value} values; it must have 1 to {max}", max = Contention::LONGEST)]
     CwMin { index: usize, value: u32 },
-    #[error("cw_max of contender {index} is {value}; it must be from its cw_min, {low}, to {max}", max = Contention::LONGEST)]
+    #[error("the largest window of contender {index} has {value} values; it must have those of its first, {low}, to {max}", max = Contention::LONGEST)]
     CwMax { index: usize, value: u32, low: u32 },
     #[error("aifs_slots of contender {index} is {value}; it must be at most {max}", max = Contention::LONGEST)]
     Aifs { index: usize, value: u32 },
@@ -86,8 +86,8 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 struct Station {
     window: u32,
-    cw_min: u32,
-    cw_max: u32,
+    w_min: u32,
+    w_max: u32,
     failures: u32,
     retries: Option<u32>,
     packets: u64,
@@ -139,9 +139,9 @@ impl Contention {
             .iter()
             .enumerate()
             .map(|(i, c)| Station {
-                window: c.cw_min,
-                cw_min: c.cw_min,
-                cw_max: c.cw_max,
+                window: c.w_min,
+                w_min: c.w_min,
+                w_max: c.w_max,
                 failures: 0,
                 retries: c.retries,
                 packets: u64::from(c.packets),
@@ -234,7 +234,7 @@ impl Contention {
             station.reset();
         } else {
             // Both are at most LONGEST, so that the doubled window fits.
-            station.window = (2 * station.window).min(station.cw_max);
+            station.window = (2 * station.window).min(station.w_max);
         }
         self.due[i] = self.offset[i] + station.backoff();
     }
@@ -246,18 +246,18 @@ impl Station {
     }
 
     fn reset(&mut self) {
-        self.window = self.cw_min;
+        self.window = self.w_min;
         self.failures = 0;
     }
 }
 
 fn check(index: usize, c: &Contender) -> Result<(), ContentionError> {
     let longest = Contention::LONGEST;
-    if !(1..=longest).contains(&c.cw_min) {
-        return Err(ContentionError::CwMin { index, value: c.cw_min });
+    if !(1..=longest).contains(&c.w_min) {
+        return Err(ContentionError::CwMin { index, value: c.w_min });
     }
-    if !(c.cw_min..=longest).contains(&c.cw_max) {
-        return Err(ContentionError::CwMax { index, value: c.cw_max, low: c.cw_min });
+    if !(c.w_min..=longest).contains(&c.w_max) {
+        return Err(ContentionError::CwMax { index, value: c.w_max, low: c.w_min });
     }
     if c.aifs_slots > longest {
         return Err(ContentionError::Aifs { index, value: c.aifs_slots });

@@ -9,8 +9,8 @@ use slot_by_slot::Slots;
 
 const RULES: [CountdownRule; 2] = [CountdownRule::Edca, CountdownRule::Freeze];
 
-fn queue(node: u32, aifs_slots: u32, cw_min: u32, cw_max: u32) -> Contender {
-    Contender { aifs_slots, cw_min, cw_max, retries: Some(7), packets: 1, node }
+fn queue(node: u32, aifs_slots: u32, w_min: u32, w_max: u32) -> Contender {
+    Contender { aifs_slots, w_min, w_max, retries: Some(7), packets: 1, node }
 }
 
 /// Networks that use every branch: equal stations, AIFS, windows, three classes, few retries, a
@@ -170,9 +170,9 @@ fn what_cannot_be_simulated_is_named() {
     let many = vec![queue(0, 0, 1, 1); Contention::MOST + 1];
     assert_eq!(error(&many), Some(ContentionError::TooMany(many.len())));
     let good = queue(0, 0, 32, 1024);
-    let low = Contender { cw_min: 0, ..good };
+    let low = Contender { w_min: 0, ..good };
     assert_eq!(error(&[good, low]), Some(ContentionError::CwMin { index: 1, value: 0 }));
-    let high = Contender { cw_max: 31, ..good };
+    let high = Contender { w_max: 31, ..good };
     assert_eq!(error(&[high]), Some(ContentionError::CwMax { index: 0, value: 31, low: 32 }));
     let late = Contender { aifs_slots: u32::MAX, ..good };
     assert_eq!(error(&[late]), Some(ContentionError::Aifs { index: 0, value: u32::MAX }));
@@ -183,8 +183,8 @@ fn what_cannot_be_simulated_is_named() {
 
 fn any_network() -> impl Strategy<Value = Vec<Contender>> {
     let one = (0u32..12, 1u32..40, 0u32..7, proptest::option::of(0u32..9), 0u32..4, 0u32..6);
-    let contender = one.prop_map(|(aifs_slots, cw_min, doublings, retries, packets, node)| {
-        Contender { aifs_slots, cw_min, cw_max: cw_min << doublings, retries, packets, node }
+    let contender = one.prop_map(|(aifs_slots, w_min, doublings, retries, packets, node)| {
+        Contender { aifs_slots, w_min, w_max: w_min << doublings, retries, packets, node }
     });
     proptest::collection::vec(contender, 1..9)
 }
@@ -217,7 +217,7 @@ proptest! {
         prop_assert_eq!(successes + counts.collided, transmissions);
         prop_assert!(collisions >= 2 * counts.collided);
         prop_assert!(collisions <= network.len() as u64 * counts.collided);
-        let longest = network.iter().map(|c| u64::from(c.aifs_slots + c.cw_max)).max().unwrap_or(0);
+        let longest = network.iter().map(|c| u64::from(c.aifs_slots + c.w_max)).max().unwrap_or(0);
         prop_assert!(counts.idle_slots < transmissions * longest);
     }
 

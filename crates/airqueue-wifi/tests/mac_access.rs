@@ -202,7 +202,7 @@ fn a_backoff_follows_every_packet() {
             at += EXCHANGE_US + DIFS_US + slots(&mut draws, window(behaviour)) * SLOT_US;
         }
         assert_eq!(station.data(), expected, "{behaviour:?}");
-        assert_eq!(station.delivered, 3);
+        assert_eq!(station.received.len(), 3);
     }
 }
 

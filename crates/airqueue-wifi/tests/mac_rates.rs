@@ -29,14 +29,14 @@ fn a_frame_is_tried_again_at_the_rate_that_is_set() {
         until += 10;
         station.run(until);
     }
-    let slow = station.net.phy.rate_index(DataRate::from_bps(1_000_000).unwrap()).unwrap();
-    let net = station.net.clone();
-    station.mac.set_rate(0, slow, &net);
+    let slow = station.radio.phy.rate_index(DataRate::from_bps(1_000_000).unwrap()).unwrap();
+    let radio = station.radio.clone();
+    station.mac.set_rate(0, slow, &radio);
     station.run(100_000);
     let data = station.sent.iter().filter(|sent| sent.frame.kind == FrameKind::Data);
     let sent: Vec<_> = data.map(|sent| (sent.frame.rate, sent.frame.nav)).collect();
     let fast = station.data_rate();
-    let at = |rate| (rate, net.phy.response_nav(rate, Response::Ack));
+    let at = |rate| (rate, radio.phy.response_nav(rate, Response::Ack));
     assert_eq!(sent, [at(fast), at(slow), at(fast)]);
     let told: Vec<_> = station.transmissions.iter().map(|told| told.rate).collect();
     assert_eq!(told, [fast, slow, fast]);

@@ -7,9 +7,10 @@ import functools
 import io
 import itertools
 import json
+import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,9 @@ _REFRESH_S = 0.5
 
 _SWEEPS = (
     "Several values make a sweep: n=1,2,5 or n=1..50 or n=0..1:0.1 (a step) or n=2..64*2 (a "
-    "factor); the alternatives of a list are separated by '/'. Two sweeps or more give every "
-    "combination. Rates and times take units: 54mbit, 100ms; bare numbers are bit/s and s."
+    "factor) or 'n=1..1000 points 4 log'; the alternatives of a list are separated by '/'. Two "
+    "sweeps or more give every combination. Rates, times and sizes have units: 54mbit, 100ms, "
+    "1500B."
 )
 
 
@@ -183,7 +185,7 @@ def model(ctx: click.Context, listed: bool, json_path: str | None) -> None:
       airqueue model --list
       airqueue model tay-chua --help
       airqueue model tay-chua n=10
-      airqueue model tay-chua n=1..50 cw_min=16,32 --plot collisions.svg
+      airqueue model tay-chua n=1..50 cw_min=15,31 --plot collisions.svg
     """
     if ctx.invoked_subcommand is not None:
         if listed or json_path is not None:
@@ -215,6 +217,7 @@ def _evaluate(
         picture = None if plot_path is None else _picture(request, outputs, plot_path)
     except ArgumentError as error:
         raise click.UsageError(sentence(error)) from error
+    _warn_of_windows(request)
     files = _Files(json_path, csv_path, picture)
     files.check()
     evaluated, ended = _rows(request)
@@ -227,6 +230,32 @@ def _evaluate(
     if ended is not None:
         said = sentence(ended)
         raise click.ClickException(f"stopped {after}: {said}" if evaluated else said) from ended
+
+
+def _warn_of_windows(request: Request) -> None:
+    """Say what a window is taken for that looks as if its values were counted, as they once were."""
+    given = {sweep.parameter.name: sweep.values for sweep in request.sweeps if not sweep.geometric}
+    for name, values in {**{k: (v,) for k, v in request.fixed.items()}, **given}.items():
+        if not name.startswith("cw_"):
+            continue
+        for value in _numbers(values):
+            if value >= 4 and math.log2(value).is_integer():
+                click.echo(
+                    f"{name}={value:g} is a window of {value + 1:g} values, 0 to {value:g}: "
+                    "windows are counted as in the standard, where "
+                    f"{value - 1:g} stands for {value:g} values.",
+                    err=True,
+                )
+                return
+
+
+def _numbers(values: Any) -> Iterator[float]:
+    """Yield the numbers in values and in lists of them."""
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _numbers(value)
+        elif isinstance(value, int | float):
+            yield float(value)
 
 
 def _picture(request: Request, outputs: Sequence[Output], path: str) -> Picture:

@@ -36,7 +36,9 @@ class _Column:
 
 def explained(parameter: Parameter) -> str:
     """Return what a parameter is, with its unit, its choices and its default."""
-    kind = "" if parameter.kind in (Kind.NUMBER, Kind.CHOICE) else f"{parameter.kind.value}, "
+    # A quantity is typed with a unit, whichever it is computed in.
+    word = parameter.kind.value.partition(" in ")[0]
+    kind = "" if parameter.kind in (Kind.NUMBER, Kind.CHOICE) else f"{word}, "
     if parameter.kind is Kind.CHOICE:
         kind = f"one of {', '.join(parameter.choices)}; "
     default = "required" if parameter.required else f"default {written_of(parameter)}"

@@ -123,7 +123,7 @@ def _flow_label(name: str, results: Results) -> str:
 def _domain(layout: Mapping[str, Any], look: Mapping[str, Any]) -> tuple[str, tuple[MeshLink, ...]]:
     """Return the flow of several hops that gets least, and the links of what limits it."""
     try:
-        topology = Layout(layout).topology(look)
+        topology, _ = Layout(layout).mesh(look)
         domains = CollisionDomains(topology)
         found = domains.bottlenecks()
     except ModelError:

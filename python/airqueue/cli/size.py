@@ -12,7 +12,6 @@ from airqueue.cli.advice import emit
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
-from airqueue.models.mesh_file import read_topology
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS
 from airqueue.models.virtual_queues import RING_PACKETS
@@ -252,17 +251,29 @@ def mesh(
 ) -> None:
     """Size the queues of every node of a wireless mesh.
 
-    FILE is TOML: nodes, links with their rates, flows with their routes; docs/sizing.md explains it.
+    FILE is a scenario, as for `airqueue simulate`, or a mesh file: nodes, links with their rates,
+    flows with their routes; docs/sizing.md explains both.
 
     \b
     Examples:
       airqueue size mesh examples/mesh/chain.toml
+      airqueue size mesh examples/simulate/mesh-cross.toml
       airqueue size mesh examples/mesh/parking-lot.toml --allocation optimum --rounding best
       airqueue size mesh examples/mesh/chain.toml --for tc --json -
     """
+    from airqueue.simulate.as_mesh import read_mesh  # noqa: PLC0415 - the others need no simulator
+
+    described = read_mesh(file)
+    if radio is not None and described.exchanges:
+        raise click.BadParameter(
+            f"{file} is a scenario, which says how its frames are timed; leave --radio out",
+            param_hint="--radio",
+        )
     forecast = size_mesh(
-        read_topology(file),
+        described.topology,
         radio,
+        exchanges=described.exchanges,
+        segment_bytes=described.segment_bytes,
         strategy=strategy,
         rounding=rounding,
         carrying=carrying,
@@ -277,7 +288,13 @@ def mesh(
         "carrying": carrying,
         "ring_packets": ring_packets,
     }
-    advice = mesh_advice(forecast, inputs=inputs, device=device, phy_device=phy_device)
+    advice = mesh_advice(
+        forecast,
+        inputs=inputs,
+        device=device,
+        phy_device=phy_device,
+        cautions=described.cautions,
+    )
     _finish(advice, targets, json_path)
 
 

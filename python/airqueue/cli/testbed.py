@@ -59,7 +59,7 @@ _BED_OPTIONS = (
         default="pfifo:100",
         show_default=True,
         metavar="KIND:LIMIT",
-        help="pfifo:PACKETS, bfifo:BYTES or pfifo_head_drop:PACKETS.",
+        help="pfifo:100, bfifo:150kB or pfifo_head_drop:100: a discipline and the most that waits.",
     ),
     click.option(
         "--rate",
@@ -78,15 +78,15 @@ _BED_OPTIONS = (
         "burst_bytes",
         type=_Parsed("burst", lambda text: parse_burst(text, FRAME_BYTES)),
         metavar="BURST",
-        help="Bucket in bytes or full packets (64p); default: a packet and 1 ms of the rate.",
+        help="Bucket in bytes (64kB) or full packets (64p); default: a packet and 1 ms of the rate.",
     ),
     click.option(
         "--mpu",
         "mpu_bytes",
         type=_Parsed("size", parse_size),
-        default="0",
-        metavar="BYTES",
-        help="Shape packets as if at least so large: a ceiling of packets per second.",
+        default="0B",
+        metavar="SIZE",
+        help="Shape packets as if at least so large, e.g. 590B: a ceiling of packets per second.",
     ),
     click.option(
         "--policer",

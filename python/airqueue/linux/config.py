@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from airqueue import _native
 from airqueue.linux.disturbance import Disturbance
 from airqueue.text import rate as rate_text
-from airqueue.units import UnitError, parse_size
 
 ETHERNET_BYTES = 14
 """What Linux adds to the IP length of a packet when a queue or a shaper counts its bytes."""
@@ -46,13 +46,18 @@ class QueueSpec:
     @classmethod
     def parse(cls, text: str) -> QueueSpec:
         """Return the queue that ``pfifo:100``, ``bfifo:150000`` or ``bfifo:150kB`` describes."""
-        name, _, number = text.strip().partition(":")
+        try:
+            name, limit, _ = _native.parse_queue(text)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
         for kind in _KINDS:
             if kind == name:
-                return cls(kind, _parse_limit(text, kind, number))
+                if limit is None:
+                    raise ConfigError(f"the queue {text!r} has no limit; write {kind}:LIMIT")
+                return cls(kind, limit)
         raise ConfigError(
-            f"the queue {text!r} is not known; write pfifo:PACKETS, bfifo:BYTES "
-            "or pfifo_head_drop:PACKETS"
+            f"the test bed has no queue {name}; write pfifo:PACKETS, bfifo:BYTES or "
+            "pfifo_head_drop:PACKETS"
         )
 
     def __post_init__(self) -> None:
@@ -70,17 +75,6 @@ class QueueSpec:
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.limit}"
-
-
-def _parse_limit(text: str, kind: QueueKind, number: str) -> int:
-    if kind == "bfifo":
-        try:
-            return parse_size(number)
-        except UnitError as error:
-            raise ConfigError(f"the queue {text!r} has no valid limit: {error}") from error
-    if not (number.isascii() and number.isdigit() and len(number) < 12):
-        raise ConfigError(f"the queue {text!r} needs a whole number of packets, as in {kind}:100")
-    return int(number)
 
 
 def default_burst_bytes(rate_bps: float) -> int:

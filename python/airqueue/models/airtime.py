@@ -1,9 +1,9 @@
 """Airtime of 802.11 frames and of the exchange that carries one packet.
 
-A packet costs ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``. The frame's duration is that
-of its mode (`airqueue.models.phys`; `airqueue.models.phy_names.phy` finds a layer by name). The
-response is a control frame at the highest basic rate that does not exceed the data rate (IEEE
-802.11-2016, 10.7.6.5).
+A packet costs ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``. Durations, sizes of frames
+and the rates of responses are the engine's (`airqueue.models.phys`; `airqueue.models.phy_names.phy`
+finds a layer by name). The response is a control frame at the highest basic rate that does not
+exceed the data rate (IEEE 802.11-2016, 10.7.6.5).
 """
 
 from __future__ import annotations
@@ -14,37 +14,34 @@ from typing import Final, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from airqueue._native import Ieee80211, Mode, block_ack_bytes
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Mode, Phy, rates_text
+from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Phy, rates_text
 from airqueue.models.phys_ht import MAX_HE_BYTES
 
-HEADER_BYTES: Final = 24
+HEADER_BYTES: Final = Ieee80211.HEADER_BYTES
 """MAC header of a data frame with three addresses."""
-QOS_HEADER_BYTES: Final = 26
-FOUR_ADDRESS_QOS_HEADER_BYTES: Final = 32
+QOS_HEADER_BYTES: Final = Ieee80211.QOS_HEADER_BYTES
+FOUR_ADDRESS_QOS_HEADER_BYTES: Final = Ieee80211.FOUR_ADDRESS_QOS_HEADER_BYTES
 """Between access points or mesh nodes; a mesh control field adds 6 bytes, or 12 or 18."""
-FCS_BYTES: Final = 4
-LLC_SNAP_BYTES: Final = 8
-NS2_OVERHEAD_BYTES: Final = 34
+FCS_BYTES: Final = Ieee80211.FCS_BYTES
+LLC_SNAP_BYTES: Final = Ieee80211.LLC_SNAP_BYTES
+NS2_OVERHEAD_BYTES: Final = Ieee80211.NS2_OVERHEAD_BYTES
 """What ns-2 adds to an IP packet: four addresses and the FCS, no LLC/SNAP."""
-RTS_BYTES: Final = 20
-CTS_BYTES: Final = 14
-ACK_BYTES: Final = 14
-BLOCK_ACK_BYTES: Final = 32
-"""Compressed, for up to 64 MPDUs."""
-BLOCK_ACK_256_BYTES: Final = 56
-"""HE, for up to 256 MPDUs."""
+RTS_BYTES: Final = Ieee80211.RTS_BYTES
+CTS_BYTES: Final = Ieee80211.CTS_BYTES
+ACK_BYTES: Final = Ieee80211.ACK_BYTES
 MAX_FRAME_BYTES: Final = MAX_HE_BYTES
 """The largest frame of any layer."""
 
-MAX_PPDU_S: Final = 5.484e-3
+MAX_PPDU_S: Final = Ieee80211.MAX_PPDU_S
 """aPPDUMaxTime of HT (mixed format), VHT and HE."""
-
-_MANDATORY_BPS: Final = frozenset((1e6, 2e6, 5.5e6, 11e6, 6e6, 12e6, 24e6))
+MAX_DURATION_S: Final = Ieee80211.MAX_DURATION_S
+"""What the Duration field can announce (9.2.4.2)."""
 
 
 def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
@@ -62,29 +59,17 @@ def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
     [28.0, 248.0]
     """
     size = numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=phy.max_psdu_bytes)
-    return _duration_s(phy.modes, phy.name, size, "rate_bps", rate_bps)
+    index, size = mode_places(phy.modes, phy.name, size, "rate_bps", rate_bps)
+    return finished("duration", phy.radio.frame_s(index, size))
 
 
 def control_frame_s(phy: Phy, frame_bytes: Numbers, control_rate_bps: Numbers) -> FloatArray:
     """Return the duration of a control frame: for HT and later as 802.11a or g would send it."""
     size = numbers("frame_bytes", frame_bytes, above=0, at_most=MAX_NON_HT_BYTES)
-    return _duration_s(phy.control_modes, phy.name, size, "control_rate_bps", control_rate_bps)
-
-
-def _duration_s(
-    modes: tuple[Mode, ...], layer: str, size: FloatArray, rate_name: str, rate_bps: Numbers
-) -> FloatArray:
-    rate = numbers(rate_name, rate_bps, above=0)
-    index = _mode_index(modes, layer, rate_name, rate)
-    broadcast(mpdu_bytes=size, **{rate_name: rate})
-
-    def of(field: str) -> FloatArray:
-        return np.array([getattr(mode, field) for mode in modes], dtype=np.float64)[index]
-
-    symbols = np.ceil((of("extra_bits") + 8.0 * size) / of("bits_per_symbol"))
-    grid = of("grid_ns")
-    on_air = np.ceil(symbols * of("symbol_ns") / grid) * grid
-    return finished("duration", (of("overhead_ns") + on_air) / 1e9)
+    index, size = mode_places(
+        phy.control_modes, phy.name, size, "control_rate_bps", control_rate_bps
+    )
+    return finished("duration", phy.radio.control_frame_s(index, size))
 
 
 def checked_rate(phy: Phy, name: str, rate_bps: Numbers) -> FloatArray:
@@ -100,9 +85,22 @@ of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s
     return rate
 
 
+def mode_places(
+    modes: tuple[Mode, ...], layer: str, size: FloatArray, rate_name: str, rate_bps: Numbers
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the modes of rates, as places in their table, and the sizes, both at their common shape.
+
+    Raises ParameterError for a rate that the layer has not and for shapes that do not fit.
+    """
+    rate = numbers(rate_name, rate_bps, above=0)
+    index = _mode_index(modes, layer, rate_name, rate)
+    size, _ = broadcast(mpdu_bytes=size, **{rate_name: rate})
+    return np.broadcast_to(index, size.shape), size
+
+
 def _mode_index(
     modes: tuple[Mode, ...], layer: str, name: str, rate_bps: FloatArray
-) -> NDArray[np.intp]:
+) -> NDArray[np.int64]:
     exact = np.array([mode.rate_bps for mode in modes])
     given = rate_bps[..., np.newaxis]
     printed = np.floor(exact / 1e5 + 0.5) * 1e5
@@ -115,7 +113,7 @@ def _mode_index(
             f"{name} is {wrong / 1e6:g} Mb/s, which {layer} has not; it must be one of "
             f"{rates_text(exact.tolist())}",
         )
-    index: NDArray[np.intp] = np.argmax(match, axis=-1)
+    index: NDArray[np.int64] = np.argmax(match, axis=-1).astype(np.int64)
     return index
 
 
@@ -130,19 +128,7 @@ def control_rate_bps(phy: Phy, rate_bps: Numbers) -> FloatArray:
     [6000000.0, 24000000.0]
     """
     index = _mode_index(phy.modes, phy.name, "rate_bps", numbers("rate_bps", rate_bps, above=0))
-    responses = np.array([_response_bps(phy, mode) for mode in phy.modes])
-    return finished("control rate", responses[index])
-
-
-def _response_bps(phy: Phy, mode: Mode) -> float:
-    below = [
-        control.rate_bps
-        for control in phy.control_modes
-        if control.modulation_class == mode.modulation_class
-        and control.rate_bps <= mode.reference_rate_bps
-    ]
-    basic = [rate for rate in below if rate in phy.basic_rates_bps]
-    return max(basic or [rate for rate in below if rate in _MANDATORY_BPS])
+    return finished("control rate", np.array(phy.radio.response_rates_bps)[index])
 
 
 def ack_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
@@ -157,8 +143,7 @@ def ack_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
 def block_ack_s(phy: Phy, control_rate_bps: Numbers, mpdus: Numbers = 1) -> FloatArray:
     """Return the duration of a compressed block ack, the larger one for more than 64 MPDUs."""
     count = numbers("mpdus", mpdus, at_least=1)
-    size = np.where(count > 64, BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES)
-    return control_frame_s(phy, size.astype(np.float64), control_rate_bps)
+    return control_frame_s(phy, block_ack_bytes(count), control_rate_bps)
 
 
 def rts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
@@ -179,18 +164,20 @@ def eifs_s(phy: Phy) -> float:
     >>> eifs_s(layer_named("b-long"))
     0.000364
     """
-    ack = float(ack_s(phy, min(phy.basic_rates_bps)))
-    return round(phy.sifs_s + ack + phy.difs_s, 12)
+    return phy.radio.eifs_s
 
 
 def ack_timeout_s(phy: Phy) -> float:
-    """Return how long after its frame a station waits for the response to start."""
-    return phy.sifs_s + phy.slot_s + phy.rx_start_delay_s
+    """Return how long after its frame a station waits for the response to start.
+
+    The frame is one at the highest rate.
+    """
+    return phy.radio.response_timeout_s
 
 
 def mean_backoff_s(phy: Phy) -> float:
-    """Return the mean backoff at the first attempt: (CW_min - 1)/2 slots."""
-    return (phy.cw_min - 1.0) / 2.0 * phy.slot_s
+    """Return the mean backoff at the first attempt: CWmin/2 slots."""
+    return phy.cw_min / 2.0 * phy.slot_s
 
 
 PROTECTIONS: Final = ("none", "rts", "cts-to-self")
@@ -396,7 +383,7 @@ MODEL = Model(
         ),
     ),
     evaluate=_evaluate,
-    example="phy=a rate_bps=54mbit mpdu_bytes=128..1536:128",
+    example="phy=a rate_bps=54mbit mpdu_bytes=128B..1536B:128B",
     valid=(
         "One frame that arrives at the first attempt and is answered by an ACK, on a medium that is "
         "idle otherwise; collisions and errors are the business of the contention models, "

@@ -6,11 +6,13 @@ Each MPDU is preceded by a delimiter of 4 bytes, and all but the last are padded
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Final, Unpack
+from typing import Unpack
 
 import numpy as np
 
+from airqueue._native import ampdu_bytes
 from airqueue.models.airtime import (
     MAX_FRAME_BYTES,
     MAX_PPDU_S,
@@ -18,14 +20,12 @@ from airqueue.models.airtime import (
     ExchangeOptions,
     block_ack_s,
     exchange,
-    frame_s,
+    mode_places,
     response_rate_bps,
 )
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.phys import Phy
-
-DELIMITER_BYTES: Final = 4
 
 
 def aggregate_bytes(mpdu_bytes: Numbers, mpdus: Numbers) -> FloatArray:
@@ -38,8 +38,7 @@ def aggregate_bytes(mpdu_bytes: Numbers, mpdus: Numbers) -> FloatArray:
         mpdu_bytes=numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=MAX_FRAME_BYTES),
         mpdus=numbers("mpdus", mpdus, at_least=1, at_most=MAX_FRAME_BYTES, whole=True),
     )
-    padded = 4.0 * np.ceil((size + DELIMITER_BYTES) / 4.0)
-    return finished("aggregate", (count - 1.0) * padded + size + DELIMITER_BYTES)
+    return finished("aggregate", ampdu_bytes(size, count))
 
 
 def largest_aggregate(
@@ -54,8 +53,8 @@ def largest_aggregate(
     """Return the most MPDUs of one size that an aggregate holds under its three limits.
 
     max_mpdus, max_bytes: those of the layer if not given (64 and 65 535 for HT, 64 and 1 048 575 for
-    VHT, 256 and 6 500 631 for HE); a receiver or a driver may allow fewer. max_ppdu_s: duration on
-    the air. 0 where not even one fits.
+    VHT, 256 and 6 500 631 for HE, or 524 287 at 2.4 GHz); a receiver or a driver may allow fewer.
+    max_ppdu_s: duration on the air. A byte that is begun counts. 0 where not even one fits.
 
     >>> from airqueue.models.phy_names import phy
     >>> float(largest_aggregate(phy("n"), 1538, 65e6))
@@ -68,12 +67,10 @@ def largest_aggregate(
         mpdu_bytes=numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=MAX_FRAME_BYTES),
         rate_bps=numbers("rate_bps", rate_bps, above=0),
     )
-    fits = np.zeros(size.shape)
-    for mpdus in range(1, int(most) + 1):
-        total = aggregate_bytes(size, mpdus)
-        # Half a nanosecond: a duration equal to the limit fits, whatever its last bit is.
-        short = frame_s(phy, np.minimum(total, phy.max_psdu_bytes), rate) <= most_s + 5e-10
-        fits += (total <= most_bytes) & short
+    index, size = mode_places(phy.modes, phy.name, size, "rate_bps", rate)
+    # Half a nanosecond: a duration equal to the limit fits, whatever its last bit is.
+    most_ns = math.floor(most_s * 1e9 + 0.5)
+    fits = phy.radio.most_mpdus(index, size, int(most), math.floor(most_bytes), most_ns)
     return finished("aggregate", fits)
 
 

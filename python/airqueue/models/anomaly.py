@@ -57,7 +57,7 @@ def anomaly(
 
     ::
 
-        P_c    = 1 - (1 - 1/CW)^(n-1)               CW = cw_min - 1, 31 for 802.11b
+        P_c    = 1 - (1 - 1/CW)^(n-1)               CW = CWmin, 31 for 802.11b
         t_cont = slot · (1 + P_c)/(2n) · CW/2
         T_f    = t_ov(R) + s_d/R + t_cont,          T_s = t_ov(r) + s_d/r + t_cont
         t_jam  = (2/n) T_s + (1 - 2/n) T_f
@@ -102,7 +102,7 @@ def anomaly(
 
 def _contention(hosts: FloatArray, phy: Phy) -> tuple[FloatArray, FloatArray]:
     """Return P_c and t_cont of that many contenders."""
-    window = float(numbers("cw_min", phy.cw_min, at_least=2)) - 1.0
+    window = float(numbers("cw_min", phy.cw_min, at_least=1))
     p = 1.0 - (1.0 - 1.0 / window) ** (hosts - 1.0)
     return p, phy.slot_s * (1.0 + p) / (2.0 * hosts) * window / 2.0
 

@@ -94,7 +94,7 @@ def _busy(tau: FloatArray, given: Classes) -> FloatArray:
 
 def _attempts(p: FloatArray, given: Classes) -> FloatArray:
     attempts, backoff = attempts_and_backoff(
-        p, given.cw_min, given.cw_max, retries=given.retries, extra_slots=-1.0
+        p, given.w_min, given.w_max, retries=given.retries, extra_slots=-1.0
     )
     moves = _decrements(p, given.aifs_slots)
     # H (1-p)^D = (1 - (1-p)^D)/p, which tends to D as p tends to 0. Numerator and denominator of τ
@@ -143,9 +143,9 @@ MODEL = Model(
         Parameter("aifs_slots", "D: AIFS of the low class above that of the high class", 4.0),
         Parameter("stations_high", "saturated stations of the high class", 1.0),
         Parameter("stations_low", "saturated stations of the low class", 1.0),
-        Parameter("cw_min_high", "values of the high class's smallest window", CW_MIN),
-        Parameter("cw_min_low", "values of the low class's smallest window", CW_MIN),
-        Parameter("cw_max", "values of the largest window", CW_MAX),
+        Parameter("cw_min_high", "CWmin of the high class", CW_MIN),
+        Parameter("cw_min_low", "CWmin of the low class", CW_MIN),
+        Parameter("cw_max", "CWmax of both", CW_MAX),
         RETRIES_PARAMETER,
         RULE_PARAMETER,
     ),

@@ -53,21 +53,22 @@ def bianchi(
         τ = 2(1-2p) / [ (1-2p)(W+1) + p W (1-(2p)^m) ]        packets never given up
         τ = Σ_{k=0}^{K} p^k / Σ_{k=0}^{K} p^k (w_k+1)/2       given up after K retries
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: values of the smallest and
-    the largest window, W and 2^m W (a cw_max that is no such multiple caps the last doubling).
+    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
+    CWmax, one less than W and 2^m W, the values of the smallest and the largest window (a largest
+    window that is no such multiple caps the last doubling).
     retries: K, retransmissions before a packet is given up; None as in Bianchi's paper: never. K may
     be below m, the windows then end early, or above. Both forms are evaluated as sums, so p = 1/2 is
     no exception.
 
     Valid for saturated stations that all hear each other and lose frames by collision alone. A
     backoff counts the slot of the transmission, as if the stations that freeze also took a step in
-    it. Against a slot-by-slot simulation p is right to 6 % from cw_min 16 on (for two stations low
-    by 3 % at 32 and 5 % at 16). Stations that do take that step, by EDCA's rule, allow cw_min 4, to
-    a tenth; for those that freeze p is then far too high, by half for two of them at 4.
+    it. Against a slot-by-slot simulation p is right to 6 % from a CWmin of 15 on (for two
+    stations low by 3 % at 31 and 5 % at 15). Stations that do take that step, by EDCA's rule, allow a
+    CWmin of 3, to a tenth; for those that freeze p is then far too high, by half for two of them.
 
     Raises ParameterError.
 
-    >>> ten = bianchi(10, 32, 256)
+    >>> ten = bianchi(10, 31, 255)
     >>> float(ten.collision_probability.round(4)), float(ten.attempt_probability.round(5))
     (0.2989, 0.03869)
     """
@@ -117,8 +118,8 @@ MODEL = Model(
     summary="Collision probability, throughput and delay of n saturated stations (Bianchi 2000).",
     parameters=(
         Parameter("n", "saturated stations, may be fractional"),
-        Parameter("cw_min", "W, values of the smallest contention window", CW_MIN),
-        Parameter("cw_max", "2^m W, values of the largest contention window", CW_MAX),
+        Parameter("cw_min", "CWmin, the largest value of the first backoff: W - 1", CW_MIN),
+        Parameter("cw_max", "CWmax, the largest value of any backoff: 2^m W - 1", CW_MAX),
         Parameter("retries", "K, retransmissions before giving up; none: never", None, Kind.WHOLE),
         Parameter("access", "basic or RTS/CTS", "basic", Kind.CHOICE, ACCESS),
         Parameter("payload_bits", "E[P], mean payload of a frame", _BIANCHI.payload_bits),
@@ -164,8 +165,8 @@ MODEL = Model(
     example="n=1..50 access=rts-cts",
     valid=(
         "Saturated stations that all hear each other and lose frames by collision alone. From cw_min "
-        "16 on p is within 6 % of a slot-by-slot simulation. With smaller windows it is far too high "
-        "where counters freeze, and within a tenth down to 4 by EDCA's rule. Far above 50 stations "
+        "15 on p is within 6 % of a slot-by-slot simulation. With smaller windows it is far too high "
+        "where counters freeze, and within a tenth down to 3 by EDCA's rule. Far above 50 stations "
         "give a retry limit, as real stations drop packets."
     ),
 )

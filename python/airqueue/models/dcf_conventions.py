@@ -31,8 +31,8 @@ MODEL = Model(
     summary="Collision probability by the slot counts of Bianchi, Tay and Chua, and the HTTP model.",
     parameters=(
         Parameter("n", "saturated stations, may be fractional"),
-        Parameter("cw_min", "values of the smallest contention window, at least 3", CW_MIN),
-        Parameter("cw_max", "values of the largest contention window", CW_MAX),
+        Parameter("cw_min", "CWmin, the largest value of the first backoff, at least 2", CW_MIN),
+        Parameter("cw_max", "CWmax, the largest value of any backoff", CW_MAX),
         Parameter("retries", "retransmissions before giving up; none: never", None, Kind.WHOLE),
     ),
     outputs=(
@@ -45,7 +45,7 @@ MODEL = Model(
     example="n=2..50",
     valid=(
         "As the models compared: saturated stations that all hear each other. The truth of a slotted "
-        "cell lies between tay-chua and http for two stations from cw_min 16 on; with smaller "
+        "cell lies between tay-chua and http for two stations from cw_min 15 on; with smaller "
         "windows all three are too high where counters freeze."
     ),
 )

@@ -267,6 +267,6 @@ MODEL = Model(
         Output("game_queue_budget_s", "what the game's limit leaves to the queue"),
     ),
     evaluate=_evaluate,
-    example="queueing_s=0.584",
+    example="queueing_s=584ms",
     valid="Delays of one direction but for games; the queue is taken as full all the time.",
 )

@@ -19,8 +19,8 @@ from airqueue.models.errors import ConvergenceError, ParameterError
 RETRIES = 7
 """dot11ShortRetryLimit: retransmissions after which a packet is given up."""
 MAX_AIFS_SLOTS = 1000.0
-MAX_CW = 2.0**20
-"""The standard's largest window has 2^15 values."""
+MAX_CW = 2.0**20 - 1.0
+"""The standard's largest is 2^15 - 1."""
 MAX_CLASSES = 64
 MAX_STATIONS = 1e6
 
@@ -32,8 +32,10 @@ class Classes:
     stations: FloatArray
     aifs_slots: FloatArray
     """D, slots above the smallest AIFS of the point."""
-    cw_min: FloatArray
-    cw_max: FloatArray
+    w_min: FloatArray
+    """Values of the smallest window, CWmin + 1."""
+    w_max: FloatArray
+    """Values of the largest window, CWmax + 1."""
     retries: int | None
 
     @property
@@ -43,8 +45,8 @@ class Classes:
         return Classes(
             self.stations.reshape(-1, last),
             self.aifs_slots.reshape(-1, last),
-            self.cw_min.reshape(-1, last),
-            self.cw_max.reshape(-1, last),
+            self.w_min.reshape(-1, last),
+            self.w_max.reshape(-1, last),
             self.retries,
         )
 
@@ -53,8 +55,8 @@ class Classes:
         return Classes(
             self.stations[points],
             self.aifs_slots[points],
-            self.cw_min[points],
-            self.cw_max[points],
+            self.w_min[points],
+            self.w_max[points],
             self.retries,
         )
 
@@ -69,15 +71,15 @@ def classes(
     """Check and broadcast the parameters of the classes.
 
     stations: of each class, at least 1, may be fractional. aifs_slots: whole slots; only differences
-    matter, and the smallest becomes 0. cw_min, cw_max: values of the windows. retries: the number of
-    retransmissions before a packet is given up, None for no limit.
+    matter, and the smallest becomes 0. cw_min, cw_max: the standard's CWmin and CWmax. retries: the
+    number of retransmissions before a packet is given up, None for no limit.
 
-    >>> classes([1, 1], [4, 10], 32, 1024).aifs_slots.tolist()
+    >>> classes([1, 1], [4, 10], 31, 1023).aifs_slots.tolist()
     [0.0, 6.0]
     """
     low, high = windows(
-        numbers("cw_min", cw_min, at_least=1, at_most=MAX_CW),
-        numbers("cw_max", cw_max, at_least=1, at_most=MAX_CW),
+        numbers("cw_min", cw_min, at_least=0, at_most=MAX_CW),
+        numbers("cw_max", cw_max, at_least=0, at_most=MAX_CW),
     )
     checked = broadcast(
         stations=numbers("stations", stations, at_least=1, at_most=MAX_STATIONS),
@@ -139,8 +141,8 @@ RETRIES_PARAMETER = Parameter(
 CLASS_PARAMETERS = (
     Parameter("stations", "saturated stations of each class", (1.0, 1.0), Kind.NUMBERS),
     Parameter("aifs_slots", "D_i, AIFS in slots; differences matter", (0.0, 4.0), Kind.NUMBERS),
-    Parameter("cw_min", "values of the smallest window, of each or all", (CW_MIN,), Kind.NUMBERS),
-    Parameter("cw_max", "values of the largest window, of each or all", (CW_MAX,), Kind.NUMBERS),
+    Parameter("cw_min", "CWmin of each class, or of all", (CW_MIN,), Kind.NUMBERS),
+    Parameter("cw_max", "CWmax of each class, or of all", (CW_MAX,), Kind.NUMBERS),
     RETRIES_PARAMETER,
 )
 """Of every model that has any number of classes."""

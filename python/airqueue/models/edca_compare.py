@@ -84,7 +84,7 @@ def aifs_points(differences: Iterable[int], stations: Sequence[int] = (1, 1)) ->
 
 
 def window_points(windows: Iterable[int], stations: Sequence[int] = (1, 1)) -> list[Point]:
-    """Two classes, equal but for the window of the first (EDCA paper, Fig. 5)."""
+    """Two classes, equal but for the CWmin of the first (EDCA paper, Fig. 5)."""
     start = Point(stations=stations)
     return [replace(start, cw_min=(w, start.cw_min[1])) for w in windows]
 

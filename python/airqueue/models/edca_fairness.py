@@ -16,30 +16,30 @@ import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
-from airqueue.models.edca_classes import classes
+from airqueue.models.edca_classes import MAX_CW, classes
 from airqueue.models.edca_validity import strict_priority
 from airqueue.models.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
 class AccessClass:
-    """EDCA parameters of a queue, as the EDCA paper's Table 2 gives them."""
+    """EDCA parameters of a queue, those of the EDCA paper's Table 2."""
 
     aifs_slots: int
     """AIFS above DIFS."""
     cw_min: int
-    """Values of the smallest window."""
+    """CWmin, the largest value of the first backoff; the paper counts values, one more."""
     packets: int | None = 1
     """Of one opportunity; None: as many as there are downloads."""
 
 
-AP_ACKS: Final = AccessClass(0, 4)
+AP_ACKS: Final = AccessClass(0, 3)
 """Table 2: acknowledgements of uploads, at the access point."""
-AP_DATA: Final = AccessClass(4, 32, None)
+AP_DATA: Final = AccessClass(4, 31, None)
 """Table 2: data of downloads."""
-STATION_ACKS: Final = AccessClass(0, 32)
+STATION_ACKS: Final = AccessClass(0, 31)
 """Table 2: acknowledgements of downloads, at the stations."""
-STATION_DATA: Final = AccessClass(4, 32)
+STATION_DATA: Final = AccessClass(4, 31)
 """Table 2: data of uploads."""
 
 SCHEMES: Final = ("default", "edca")
@@ -136,15 +136,15 @@ def tcp_fairness(
 def acks_pass_freely(acks: AccessClass = AP_ACKS, data: AccessClass = STATION_DATA) -> bool:
     """Return whether acknowledgements at the access point always go before data: strict priority.
 
-    Their backoff ends at ``AIFS + CW_min - 1`` slots at the latest; that must be before the data's
+    Their backoff ends at ``AIFS + CWmin`` slots at the latest; that must be before the data's
     AIFS is over. One queue has nobody to collide with in its own class, so that its window stays at
-    CW_min. The access point's own data queue then never meets its acknowledgements in an internal
+    CWmin. The access point's own data queue then never meets its acknowledgements in an internal
     collision either. The stations' acknowledgements of downloads (AIFS 0) can collide with them.
 
-    >>> acks_pass_freely(), acks_pass_freely(AccessClass(0, 8))
+    >>> acks_pass_freely(), acks_pass_freely(AccessClass(0, 7))
     (True, False)
     """
-    pair = classes(1, [acks.aifs_slots, data.aifs_slots], [acks.cw_min, data.cw_min], 2.0**20)
+    pair = classes(1, [acks.aifs_slots, data.aifs_slots], [acks.cw_min, data.cw_min], MAX_CW)
     return bool(strict_priority(pair)[1][1])
 
 

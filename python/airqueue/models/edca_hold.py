@@ -65,11 +65,12 @@ def hold_chain(
         s_j = Π_{i: D_i <= j} (1-τ_i)^n_i
         π_j ∝ Π_{l<j} s_l  (j < D_max),   π_Dmax ∝ Π_{l<Dmax} s_l / (1 - s_Dmax)
         p_i = 1 - Σ_{j>=D_i} π_j s_j/(1-τ_i) / Σ_{j>=D_i} π_j
-        τ_i = Σ_k p_i^k / Σ_k p_i^k (w_k + 1)/2,   k = 0..retries,  w_k = min(2^k cw_min, cw_max)
+        τ_i = Σ_k p_i^k / Σ_k p_i^k (w_k + 1)/2,   k = 0..retries,  w_k = min(2^k w_min, w_max)
         successes of class i per slot = n_i τ_i Σ_{j>=D_i} π_j s_j/(1-τ_i)
 
     stations: of each class, at least 1, may be fractional. aifs_slots: AIFS of each class in slots;
-    only differences matter. cw_min, cw_max: values of the windows. retries: None for no limit.
+    only differences matter. cw_min, cw_max: the standard's CWmin and CWmax, windows of
+    ``w_min = cw_min + 1`` to ``w_max = cw_max + 1`` values. retries: None for no limit.
 
     Valid for saturated stations that all hear each other, with the EDCA rule of counting down, and
     while idle runs may pass for geometric: `airqueue.models.edca_validity` says how far that is off.
@@ -126,7 +127,7 @@ def _update(tau: FloatArray, given: Classes) -> FloatArray:
 def bianchi_attempts(p: FloatArray, given: Classes) -> FloatArray:
     """Return τ, attempts per slot that a station may count, at the collision probability p."""
     attempts, backoff = attempts_and_backoff(
-        p, given.cw_min, given.cw_max, retries=given.retries, extra_slots=1.0
+        p, given.w_min, given.w_max, retries=given.retries, extra_slots=1.0
     )
     return attempts / backoff
 
@@ -208,7 +209,7 @@ MODEL = Model(
         *VALIDITY_OUTPUTS,
     ),
     evaluate=_evaluate,
-    example="stations=1,5 aifs_slots=0,4 cw_min=16,32",
+    example="stations=1,5 aifs_slots=0,4 cw_min=15,31",
     valid="Saturated stations that count down by the EDCA rule, and AIFS differences up to a third "
     "of the favoured class's window where that class is one station, up to an eighth where it is "
     "several; beyond it, and sooner where one station with a small window meets several, the class "

@@ -198,7 +198,7 @@ def _contenders(
             "stations",
             f"there are {stations.sum():g} stations; at most {_MOST_STATIONS} can contend",
         )
-    for name, values in (("cw_min", given.cw_min), ("cw_max", given.cw_max)):
+    for name, values in (("cw_min", given.w_min - 1.0), ("cw_max", given.w_max - 1.0)):
         numbers(name, values, whole=True)
     sent = numbers("packets", packets, at_least=1, at_most=1e6, whole=True)
     node = numbers("nodes", list(range(*count)) if nodes is None else nodes, whole=True)
@@ -217,7 +217,7 @@ def _contenders(
             raise ParameterError(
                 "nodes", f"classes in the same nodes have the same stations; class {i} has {n}"
             )
-        low, high = int(given.cw_min[i]), int(given.cw_max[i])
+        low, high = int(given.w_min[i]), int(given.w_max[i])
         aifs = int(given.aifs_slots[i])
         contenders += [(aifs, low, high, given.retries, int(sent[i]), base + k) for k in range(n)]
     return contenders

@@ -33,7 +33,7 @@ def attempts_fixed_point(
     settle.
     """
     flat = given.flat
-    x = np.log(2.0 / (flat.cw_min + 1.0))
+    x = np.log(2.0 / (flat.w_min + 1.0))
     top = x.copy()
 
     def surplus(x: FloatArray, points: NDArray[np.intp]) -> FloatArray:
@@ -54,7 +54,7 @@ def attempts_fixed_point(
     worst = flat[left[:1]]
     raise ConvergenceError(
         f"the iteration for the {what} does not settle (stations {worst.stations[0].tolist()}, "
-        f"cw_min {worst.cw_min[0].tolist()}); use fewer stations or larger windows"
+        f"cw_min {(worst.w_min[0] - 1.0).tolist()}); use fewer stations or larger windows"
     )
 
 

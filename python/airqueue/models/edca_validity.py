@@ -2,7 +2,7 @@
 
 Markov chains of EDCA let the runs of idle slots be geometric. A real run ends with the uniform
 backoff of somebody else, so that it cannot be longer than that station's window: a class whose AIFS
-is longer by ``CW_min - 1`` slots or more never succeeds except after collisions, whereas the chain
+is longer by ``CWmin`` slots or more never succeeds except after collisions, whereas the chain
 still gives it a share (EDCA paper, Fig. 4). And the chance to meet somebody in a slot is not constant
 but grows as the run goes on. Likewise the chains' counters move in busy slots too (the EDCA rule);
 frozen ones do not, which starves the neighbours of stations with small windows.
@@ -121,8 +121,8 @@ def validity(
     run = slots(
         whole,
         given.aifs_slots,
-        given.cw_min,
-        given.cw_max,
+        given.w_min - 1.0,
+        given.w_max - 1.0,
         retries=retries,
         rule=rule,
         transmissions=int(min(transmissions, max(_LOOKS // whole.sum(), 100.0))),
@@ -147,7 +147,7 @@ def strict_priority(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return (starved, locked out) of each class, from AIFS and windows alone.
 
-    A backoff from 0 to CW_min - 1 after an AIFS offset D ends at D + CW_min - 1 at the latest. A
+    A backoff from 0 to CWmin after an AIFS offset D ends at D + CWmin at the latest. A
     class with D_i at or beyond that end is starved: at best it meets that one in a collision, and it
     succeeds only after that one has collided. It is locked out for good, never to transmit in the
     long run, if the faster class is one station that is through before anybody else may start, so
@@ -155,17 +155,17 @@ def strict_priority(
     transmission either: there a start in the very last slot is too late as well, unless the window
     has one value.
 
-    >>> [flags.tolist() for flags in strict_priority(classes([1, 5], [0, 4], [4, 32], 1024))]
+    >>> [flags.tolist() for flags in strict_priority(classes([1, 5], [0, 4], [3, 31], 1023))]
     [[False, True], [False, True]]
     """
-    end = given.aifs_slots + given.cw_min - 1.0
+    end = given.aifs_slots + given.w_min - 1.0
     first = np.argmin(end, axis=-1)[..., np.newaxis]
     later = np.arange(given.stations.shape[-1]) != first
     soonest_end = np.take_along_axis(end, first, -1)
     starved = later & (given.aifs_slots >= soonest_end)
     late = given.aifs_slots > soonest_end
     if rule == "freeze":
-        late |= (given.aifs_slots == soonest_end) & (given.cw_max > 1.0)
+        late |= (given.aifs_slots == soonest_end) & (given.w_max > 1.0)
     single = np.take_along_axis(given.stations, first, -1) <= 1.0
     locked_out = later & single & np.all(late | ~later, axis=-1, keepdims=True)
     return starved, locked_out

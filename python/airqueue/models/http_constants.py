@@ -15,9 +15,12 @@ import numpy as np
 from airqueue.models.backoff import CW_MAX, CW_MIN, windows
 from airqueue.models.checks import FloatArray, Numbers, broadcast, number, numbers
 from airqueue.models.http_contention import ATTEMPTS
+from airqueue.models.phys import ofdm
 
 _NOISE_DIGITS = 9
 """Decimals of a number of symbols that count: what lies beyond is rounding, not another symbol."""
+_OFDM: Final = ofdm()
+_OFDM_MODE: Final = _OFDM.modes[-1]
 
 
 def _bounds_of(name: str) -> dict[str, Any]:
@@ -76,12 +79,12 @@ class HttpConstants:
     ack_bits: Numbers = 112.0
     """L_ACK, the MAC's"""
     cw_min: Numbers = CW_MIN
-    """CW_min, number of values"""
+    """CWmin, the largest value of the first backoff"""
     cw_max: Numbers = CW_MAX
     """CW_max, number of values"""
     symbol_s: Numbers = 0.0
     """Length of an OFDM symbol to which frames are rounded up; 0: no rounding"""
-    symbol_bits: Numbers = 22.0
+    symbol_bits: Numbers = _OFDM_MODE.extra_bits
     """Bits that OFDM adds to a frame (16 of SERVICE, 6 of tail); used with symbols only"""
     attempts: int = ATTEMPTS
     """m, transmissions before a packet is dropped"""
@@ -116,15 +119,16 @@ CONSTANTS_11B: Final = HttpConstants()
 """802.11b as in Table 1."""
 
 CONSTANTS_11A: Final = HttpConstants(
-    slot_s=9e-6,
-    sifs_s=16e-6,
-    difs_s=34e-6,
-    preamble_s=16e-6,
-    phy_header_s=4e-6,
+    slot_s=_OFDM.slot_s,
+    sifs_s=_OFDM.sifs_s,
+    difs_s=_OFDM.difs_s,
+    preamble_s=(_OFDM_MODE.preamble_ns - _OFDM_MODE.symbol_ns) / 1e9,
+    phy_header_s=_OFDM_MODE.symbol_ns / 1e9,
     data_rate_bps=54e6,
     control_rate_bps=6e6,
-    cw_min=16,
-    symbol_s=4e-6,
+    cw_min=_OFDM.cw_min,
+    symbol_s=_OFDM_MODE.symbol_ns / 1e9,
 )
 """802.11a: 54 Mb/s for both directions of TCP, control frames at 6 Mb/s, whole symbols. The paper
-names these two rates and no other parameter; the rest is IEEE 802.11's."""
+names these two rates and no other parameter; the rest is IEEE 802.11's. OFDM's header, the SIGNAL
+field, is one symbol (17.3.4)."""

@@ -48,8 +48,8 @@ def contention(
     """Solve ``P = 1 - (1 - 1/T_b)^(n_b-1)``, ``T_b = Σ_{k<m} P^k (1-P) (w_k - 1)/2`` [slots].
 
     n_b: backlogged stations, the access point among them, may be fractional; at most one (also 0)
-    means P = 0. cw_min, cw_max: values of the smallest (above 3) and the largest window,
-    ``w_k = min(2^k cw_min, cw_max)``. attempts: m, transmissions before a packet is dropped.
+    means P = 0. cw_min, cw_max: the standard's CWmin (above 2) and CWmax,
+    ``w_k = min(2^k (cw_min+1), cw_max+1)``. attempts: m, transmissions before a packet is dropped.
 
     This is Eq. (1) as printed, in slots, summed instead of in closed form (which is 0/0 at
     P = 1/2). The sum leaves out the factor ``1/(1-P^m)`` of packets that are dropped: negligible
@@ -62,14 +62,13 @@ def contention(
     >>> float(contention(2).collision_probability.round(6))
     0.060255
     """
-    low, high = windows(cw_min, cw_max)
+    low, high = windows(numbers("cw_min", cw_min, above=2), cw_max)
     stations = numbers("n_b", n_b, at_least=0)
-    low = numbers("cw_min", low, above=3)
     tries = int(number("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
     broadcast(n_b=stations, cw_min=low, cw_max=high)
 
-    def solve(n_b: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
-        return _smallest_root(np.maximum(n_b, 1.0), cw_min, cw_max, tries)
+    def solve(n_b: FloatArray, w_min: FloatArray, w_max: FloatArray) -> FloatArray:
+        return _smallest_root(np.maximum(n_b, 1.0), w_min, w_max, tries)
 
     p = _solve_distinct(solve, stations, low, high)
     return HttpContention(
@@ -92,53 +91,46 @@ def most_backlogged(
     >>> float(most_backlogged().round(1))
     214.5
     """
-    low, high = windows(cw_min, cw_max)
-    low = numbers("cw_min", low, above=3)
+    low, high = windows(numbers("cw_min", cw_min, above=2), cw_max)
     tries = int(number("attempts", attempts, at_least=1, at_most=_MOST_ATTEMPTS, whole=True))
     return finished("n_b", _stations(_limit(low, high, tries), low, high, tries))
 
 
-def _mean_backoff(
-    p: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int
-) -> FloatArray:
-    return attempts_and_backoff(p, cw_min, cw_max, retries=attempts - 1, extra_slots=-1.0)[1]
+def _mean_backoff(p: FloatArray, w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
+    return attempts_and_backoff(p, w_min, w_max, retries=attempts - 1, extra_slots=-1.0)[1]
 
 
 def _smallest_root(
-    n_b: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int
+    n_b: FloatArray, w_min: FloatArray, w_max: FloatArray, attempts: int
 ) -> FloatArray:
-    p_limit = _limit(cw_min, cw_max, attempts)
-    n_limit = _stations(p_limit, cw_min, cw_max, attempts)
+    p_limit = _limit(w_min, w_max, attempts)
+    n_limit = _stations(p_limit, w_min, w_max, attempts)
     beyond = n_b > n_limit
     if beyond.any():
         worst = int(np.argmax(beyond))
         raise ConvergenceError(
             f"Eqs (1) and (2) have no solution for n_b = {n_b[worst]:g} backlogged stations with "
-            f"windows of {cw_min[worst]:g} to {cw_max[worst]:g} values and {attempts} attempts; "
+            f"windows of {w_min[worst]:g} to {w_max[worst]:g} values and {attempts} attempts; "
             f"use at most {n_limit[worst]:g} stations, larger windows or more attempts"
         )
 
-    def surplus(
-        p: FloatArray, n_b: FloatArray, cw_min: FloatArray, cw_max: FloatArray
-    ) -> FloatArray:
-        idle = np.log1p(-1.0 / _mean_backoff(p, cw_min, cw_max, attempts))
+    def surplus(p: FloatArray, n_b: FloatArray, w_min: FloatArray, w_max: FloatArray) -> FloatArray:
+        idle = np.log1p(-1.0 / _mean_backoff(p, w_min, w_max, attempts))
         value: FloatArray = p + np.expm1((n_b - 1.0) * idle)
         return value
 
-    return increasing_root(
-        surplus, 0.0, p_limit, (n_b, cw_min, cw_max), what="collision probability"
-    )
+    return increasing_root(surplus, 0.0, p_limit, (n_b, w_min, w_max), what="collision probability")
 
 
-def _stations(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> FloatArray:
+def _stations(p: FloatArray, w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
     """Return the n_b that Eqs (1), (2) solve for a given P; -P, out of the way, where T_b <= 1."""
-    backoff = _mean_backoff(p, cw_min, cw_max, attempts)
+    backoff = _mean_backoff(p, w_min, w_max, attempts)
     usable = backoff > 1.0
     idle = np.log1p(-1.0 / np.where(usable, backoff, 2.0))
     return np.where(usable, 1.0 + np.log1p(-p) / idle, -p)
 
 
-def _limit(cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> FloatArray:
+def _limit(w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
     """Return the P at which `_stations` is largest, by golden section for each pair of windows.
 
     The function rises from 1 at P = 0 to a single top, then sinks as T_b does.
@@ -154,7 +146,7 @@ def _limit(cw_min: FloatArray, cw_max: FloatArray, attempts: int) -> FloatArray:
             a, b = np.where(left_is_higher, a, b - step), np.where(left_is_higher, a + step, b)
         return a
 
-    return _solve_distinct(top, cw_min, cw_max)
+    return _solve_distinct(top, w_min, w_max)
 
 
 def _solve_distinct(solve: Callable[..., FloatArray], *parameters: FloatArray) -> FloatArray:

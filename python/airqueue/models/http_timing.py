@@ -60,9 +60,9 @@ class HttpTiming:
     data_rate_bps: Numbers
     """R_data"""
     cw_min: Numbers
-    """CW_min, number of values"""
+    """CWmin, the largest value of the first backoff"""
     cw_max: Numbers
-    """CW_max, number of values"""
+    """CWmax, the largest value of any backoff"""
     attempts: int = ATTEMPTS
     """m, transmissions before a packet is dropped"""
     aggregates: bool = False
@@ -87,8 +87,8 @@ class HttpTiming:
 
     @property
     def first_backoff_s(self) -> FloatArray:
-        """The mean backoff of a first attempt, ``(CW_min - 1)/2 T_slot``."""
-        time: FloatArray = (np.asarray(self.cw_min) - 1.0) / 2.0 * np.asarray(self.slot_s)
+        """The mean backoff of a first attempt, ``CWmin/2 T_slot``."""
+        time: FloatArray = np.asarray(self.cw_min) / 2.0 * np.asarray(self.slot_s)
         return time
 
     @property
@@ -165,7 +165,7 @@ def timing_for(
     as the data if None. control_rate_bps: of RTS, CTS and ACK, by the rule of
     `airtime.control_rate_bps` for each of the two if None. segment_bytes: payload of a segment, to
     which come 40 bytes of TCP and IP and those of `airtime.mac_overhead_bytes`. access: "rts-cts" or
-    "basic". cw_min, cw_max: values of the windows, the layer's if None. attempts: m.
+    "basic". cw_min, cw_max: the standard's CWmin and CWmax, the layer's if None. attempts: m.
 
     Valid for one frame per access: n, ac and ax aggregate in practice and carry more. Raises
     ParameterError, also for a rate that the layer has not.
@@ -181,8 +181,8 @@ def timing_for(
     rate = checked_rate(phy, "data_rate_bps", _either(data_rate_bps, highest))
     ack_rate = checked_rate(phy, "tcp_ack_rate_bps", _either(tcp_ack_rate_bps, rate))
     segment = numbers("segment_bytes", segment_bytes, at_least=1, at_most=most)
-    low = numbers("cw_min", _either(cw_min, phy.cw_min), above=3, at_most=1e9)
-    high = numbers("cw_max", _either(cw_max, phy.cw_max), above=3, at_most=1e9)
+    low = numbers("cw_min", _either(cw_min, phy.cw_min), above=2, at_most=1e9)
+    high = numbers("cw_max", _either(cw_max, phy.cw_max), above=2, at_most=1e9)
     windows(low, high)
     broadcast(
         data_rate_bps=rate,
@@ -258,8 +258,8 @@ TIMING_PARAMETERS: Final = (
         Kind.RATE,
     ),
     Parameter("segment_bytes", "payload of a TCP segment", SEGMENT_BYTES, Kind.SIZE),
-    Parameter("cw_min", "values of the smallest window; none: the PHY's", None),
-    Parameter("cw_max", "values of the largest window; none: the PHY's", None),
+    Parameter("cw_min", "CWmin, the largest value of the first backoff; none: the PHY's", None),
+    Parameter("cw_max", "CWmax, the largest value of any backoff; none: the PHY's", None),
     Parameter("access", "what precedes each frame", "rts-cts", Kind.CHOICE, ACCESSES),
 )
 """The parameters of every model that needs the timing; `timing_of` reads them."""
@@ -296,8 +296,8 @@ def timing_of(
 
     Raises ParameterError.
 
-    >>> float(timing_of(phy="802.11a", cw_min=32).cw_min), float(timing_of(phy="g").slot_s)
-    (32.0, 9e-06)
+    >>> float(timing_of(phy="802.11a", cw_min=31).cw_min), float(timing_of(phy="g").slot_s)
+    (31.0, 9e-06)
     """
     if phy not in _PAPER:
         return timing_for(_layer(phy), segment_bytes=segment_bytes, access=access, **changes)

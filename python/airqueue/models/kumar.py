@@ -63,9 +63,9 @@ def kumar(
 ) -> Renewal:
     """Solve ``p = 1 - (1-G(p))^(n-1)``, ``G = Σ p^k / Σ b_k p^k``, k = 0..K, for 802.11's backoff.
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: values of the smallest and
-    the largest window; ``w_k = min(2^k cw_min, cw_max)``. retries: K; None: packets are never given
-    up. convention: how slots are counted, which is all that separates the published models,
+    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
+    CWmax; ``w_k = min(2^k (cw_min+1), cw_max+1)``. retries: K; None: packets are never given up.
+    convention: how slots are counted, which is all that separates the published models,
 
     - "bianchi": ``b_k = (w_k+1)/2``, the slot of the transmission counts; this is `bianchi`.
     - "tay-chua": ``b_k = w_k/2``; without a retry limit this is `tay_chua`.
@@ -74,10 +74,10 @@ def kumar(
 
     As the windows do not shrink, G does not increase in p and the solution is unique. Valid for
     saturated stations that all hear each other. A slot-by-slot simulation of two stations lies
-    between "tay-chua" and "http" from cw_min 16 on; with smaller windows all three are too high where
-    counters freeze, as `bianchi` says.
+    between "tay-chua" and "http" from a CWmin of 15 on; with smaller windows all three are too high
+    where counters freeze, as `bianchi` says.
 
-    Raises ParameterError; cw_min must be such that every b_k is at least one slot: 1, 2 and 3.
+    Raises ParameterError; cw_min must be such that every b_k is at least one slot: 0, 1 and 2.
 
     >>> [float(kumar(2, convention=c).collision_probability.round(4))
     ...  for c in ("bianchi", "tay-chua", "http")]

@@ -69,11 +69,7 @@ class MeshExchange:
 
 def unrounded(layer: Phy) -> Phy:
     """Return 802.11b without the rounding of durations up to 1 µs, as ns-2 computes them."""
-    modes = tuple(
-        replace(mode, bits_per_symbol=mode.bits_per_symbol / mode.symbol_ns, symbol_ns=1)
-        for mode in layer.modes
-    )
-    return replace(layer, modes=modes, control_modes=modes)
+    return replace(layer, radio=layer.radio.unrounded())
 
 
 def _of_paper(layer: Phy, basic_mbps: tuple[float, ...], summary: str) -> Preset:

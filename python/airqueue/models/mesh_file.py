@@ -1,4 +1,4 @@
-"""Reading a mesh from a TOML file: the input of `airqueue size mesh FILE`.
+"""Reading a mesh from a TOML file: the input of `airqueue size mesh FILE`, beside scenarios.
 
 A file names its nodes, the links between them and the flows::
 
@@ -79,21 +79,20 @@ def read_topology(path: str | os.PathLike[str]) -> Topology:
 
 
 def parse_topology(text: str) -> Topology:
-    """Return the mesh that a TOML text describes; raises TopologyError.
-
-    >>> mesh = parse_topology('''
-    ... radio = "b-ack-11"
-    ... nodes = ["roof", "gateway"]
-    ... [[link]]
-    ... between = ["roof", "gateway"]
-    ... [[flow]]
-    ... route = ["roof", "gateway"]
-    ... ''')
-    >>> [str(link) for link in mesh.links]
-    ['roof -> gateway', 'gateway -> roof']
-    """
+    """Return the mesh that a TOML text describes; raises TopologyError."""
     with _as_topology_error():
         table = toml_text.parse(text)
+    return topology_of(table)
+
+
+def topology_of(table: Mapping[str, Any]) -> Topology:
+    """Return the mesh that a file's table describes; raises TopologyError.
+
+    >>> ends = ["roof", "gateway"]
+    >>> table = {"nodes": ends, "link": [{"between": ends}], "flow": [{"route": ends}]}
+    >>> [str(link) for link in topology_of({"radio": "b-ack-11", **table}).links]
+    ['roof -> gateway', 'gateway -> roof']
+    """
     _only(table, _TOP_KEYS, "")
     nodes, positions = _nodes(table)
     range_m = _key(table, "range_m", "", _metres)

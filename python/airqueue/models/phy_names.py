@@ -88,7 +88,7 @@ def _built(standard: str, options: Mapping[str, str]) -> Phy:
         return built
     if band == "5":
         raise ParameterError("phy", "long slots exist at 2.4 GHz only; add the option 2.4")
-    return replace(built, slot_s=20e-6)
+    return replace(built, slot_s=erp(short_slot=False).slot_s)
 
 
 PHYS: Final[Mapping[str, Phy]] = {

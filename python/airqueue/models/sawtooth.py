@@ -229,7 +229,7 @@ MODEL = Model(
         Output("cubic_region", "where RFC 9438 puts this window; sawtooth holds if it matches"),
     ),
     evaluate=_evaluate,
-    example="buffer_bytes=150000 control=cubic",
+    example="buffer_bytes=150kB control=cubic",
     valid="One long flow, or several of one round-trip time that lose together; drop-tail; windows "
     "of many packets (fewer than 2 are refused); no receiver's limit, no loss in the air.",
 )

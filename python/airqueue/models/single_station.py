@@ -18,6 +18,7 @@ from airqueue.models.airtime import (
 from airqueue.models.ampdu import aggregate_exchange, largest_aggregate
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.edca_defaults import BEST_EFFORT_AIFSN
 from airqueue.models.errors import ParameterError
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.phy_names import PHY_HELP
@@ -68,7 +69,7 @@ def single_station(
         overhead_bytes=numbers("overhead_bytes", extra, at_least=0, at_most=MAX_FRAME_BYTES),
     )
     if phy.max_mpdus > 1 and options.get("aifsn") is None:
-        options["aifsn"] = 3
+        options["aifsn"] = BEST_EFFORT_AIFSN
     mpdu, count = broadcast(
         packet_bytes=packet + added, mpdus=_mpdus(phy, packet + added, rate, mpdus)
     )
@@ -153,7 +154,7 @@ MODEL = Model(
         Output("efficiency", "throughput_bps / data_rate_bps"),
     ),
     evaluate=_evaluate,
-    example="phy=n packet_bytes=100..1500:100",
+    example="phy=n packet_bytes=100B..1500B:100B",
     valid=(
         "One station that always has a packet, no errors, nobody else on the medium: the most that "
         "a cell can carry, short of what several stations gain by sharing their backoffs. Larger "

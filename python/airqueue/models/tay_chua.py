@@ -34,10 +34,11 @@ class TayChua:
 
 
 def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> TayChua:
-    """Solve ``p = 1 - (1 - 1/W̄)^(n-1)``, ``W̄ = (1-p-p(2p)^m)/(1-2p) · cw_min/2``.
+    """Solve ``p = 1 - (1 - 1/W̄)^(n-1)``, ``W̄ = (1-p-p(2p)^m)/(1-2p) · w_min/2``.
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: values of the smallest and
-    the largest window (m doublings between them; a cw_max that is no such multiple caps the last).
+    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
+    CWmax, windows of ``w_min = cw_min + 1`` to ``cw_max + 1`` values (m doublings between them; a
+    largest window that is no such multiple caps the last).
     Valid for saturated stations that all hear each other; the backoff freezes while the medium is
     busy. Packets are never given up; with a retry limit and the same count of slots it is
     ``kumar(n, cw_min, cw_max, retries, convention="tay-chua")``.
@@ -53,13 +54,13 @@ def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> 
     return TayChua(finished("p", p), finished("W̄", _mean_backoff(p, low, high)))
 
 
-def _mean_backoff(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
+def _mean_backoff(p: FloatArray, w_min: FloatArray, w_max: FloatArray) -> FloatArray:
     extra = EXTRA_SLOTS["tay-chua"]
-    return attempts_and_backoff(p, cw_min, cw_max, retries=None, extra_slots=extra)[1]
+    return attempts_and_backoff(p, w_min, w_max, retries=None, extra_slots=extra)[1]
 
 
-def _attempt_probability(p: FloatArray, cw_min: FloatArray, cw_max: FloatArray) -> FloatArray:
-    return np.minimum(1.0 / _mean_backoff(p, cw_min, cw_max), 1.0)
+def _attempt_probability(p: FloatArray, w_min: FloatArray, w_max: FloatArray) -> FloatArray:
+    return np.minimum(1.0 / _mean_backoff(p, w_min, w_max), 1.0)
 
 
 def _evaluate(n: float, cw_min: float, cw_max: float) -> dict[str, float]:

@@ -138,7 +138,7 @@ def single_station_bps(
     broadcast(d=per_ack, timing=timing.ones)
     alone = timing.first_backoff_s
     if not _is_corrected(form):
-        alone = (np.asarray(timing.cw_min) - 1.0) / 2.0 * _PRINTED_SLOT_S
+        alone = np.asarray(timing.cw_min) / 2.0 * _PRINTED_SLOT_S
     contended = (timing.ack_exchange_s + 2.0 * cost.total_s) / per_ack
     time = timing.data_exchange_s + contended + (per_ack - 1.0) / per_ack * alone
     return finished("S", timing.tcp_bits / time)

@@ -344,7 +344,7 @@ MODEL = Model(
         Output("largest_loss", "loss that keeps the score at this delay"),
     ),
     evaluate=_evaluate,
-    example="mouth_to_ear_s=0.264 loss=0.025",
+    example="mouth_to_ear_s=264ms loss=0.025",
     valid="Narrowband telephony, echo cancelled, delays to 0.5 s, losses to 20 %; planning values, "
     "no verdict on one call.",
 )

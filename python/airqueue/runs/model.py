@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airqueue.models import sweep
-from airqueue.models.arguments import ArgumentError, read
-from airqueue.models.catalogue import find
+from airqueue.models.arguments import ArgumentError, element_of, read, written
+from airqueue.models.catalogue import Kind, find
 
 
 def model(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -16,17 +16,22 @@ def model(inputs: Mapping[str, Any]) -> dict[str, Any]:
     ``model``: its name; ``parameters``: by name, numbers in the base unit, text as `airqueue model`
     reads it, lists of them, or None for one that is not given.
     """
-    given = [f"{name}={_text(value)}" for name, value in inputs["parameters"].items()]
-    request = read(find(inputs["model"]), given)
+    found = find(inputs["model"])
+    kinds = {parameter.name: parameter.kind for parameter in found.parameters}
+    given = [
+        f"{name}={_text(kinds.get(name, Kind.TEXT), value)}"
+        for name, value in inputs["parameters"].items()
+    ]
+    request = read(found, given)
     if request.sweeps:
         name = request.sweeps[0].parameter.name
         raise ArgumentError(f"{name} has several values; expected one point of the model")
     return sweep.evaluate(request.model, request.fixed)
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return "none"
+def _text(kind: Kind, value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, list):
-        return ",".join(map(_text, value))
-    return value if isinstance(value, str) else repr(value)
+        return ",".join(_text(element_of(kind), each) for each in value)
+    return written(kind, value)

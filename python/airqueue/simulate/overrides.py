@@ -13,11 +13,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airqueue import text, toml_text
+from airqueue import _native, text, toml_text
 from airqueue.simulate.errors import ScenarioError
 from airqueue.toml_text import TomlError, found
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
+_MOST_VALUES: Final = 10_000
 _MOST_NAMES: Final = 8
 """Names that a message lists."""
 
@@ -35,9 +36,24 @@ def read(assignment: str) -> tuple[str, Any]:
     try:
         parsed = toml_text.parse(f"value = {written}")
     except TomlError:
+        _check_one(assignment, written)
         return path, written
     # A line break in the value would begin another key.
     return path, parsed["value"] if len(parsed) == 1 else written
+
+
+def _check_one(assignment: str, written: str) -> None:
+    """Refuse a range: each of its values makes another scenario."""
+    if ".." not in written:
+        return
+    try:
+        _native.parse_values(written, "any", most=_MOST_VALUES)
+    except ValueError:
+        return
+    raise ScenarioError(
+        f"{assignment!r} is a range, which makes several scenarios; give one value, or write a "
+        "file for airqueue sweep"
+    )
 
 
 def apply(description: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

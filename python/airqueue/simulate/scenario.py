@@ -202,8 +202,7 @@ class Scenario:
             missing,
             order.workers,
             order.recorders,
-            # ns-2's limits count the frame that the MAC holds.
-            counts_sent=self._description.get("behaviour") == "ns2",
+            counts_sent=self._native.limits_count_frame_in_hand,
             kept=order.replications - len(missing),
             on_progress=order.on_progress,
             on_finished=None if directory is None else directory.keep,

@@ -16,6 +16,7 @@ from airqueue.simulate.plain import plain
 from airqueue.simulate.replications import MOST_SEED
 
 _MOST_BPS = 1_000_000_000_000
+_MOST_DSCP = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,18 @@ def shaped(
     burst_bytes: int = 1540,
     flow: npt.ArrayLike = 0,
     ect: npt.ArrayLike = False,
+    dscp: npt.ArrayLike = 0,
+    hosts: Mapping[int, tuple[int, int]] | None = None,
     seed: int = 1,
 ) -> Fates:
     """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
 
     ``queue``: the keys of a scenario's ``queue`` table. ``at_ns`` is when packets come, never before
-    the one before; ``size_bytes`` are those of IP packets, and ``ect`` says which may be marked; of
-    ``flow``, ``size_bytes`` and ``ect`` one value stands for all packets. The rate and the bucket's
-    depth include the table's ``link_layer``. Raises ScenarioError.
+    the one before; ``size_bytes`` are those of IP packets, ``ect`` says which may be marked, and
+    ``dscp`` is their codepoint; of ``flow``, ``size_bytes``, ``ect`` and ``dscp`` one value stands
+    for all packets. ``hosts`` gives flows a source and a destination, for disciplines that are fair
+    among hosts. The rate and the bucket's depth include the table's ``link_layer``. Raises
+    ScenarioError.
 
     >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
     >>> fates.dropped.tolist(), fates.left_ns[:3].tolist()
@@ -67,11 +72,27 @@ def shaped(
             _column("flow", flow, at.size, np.uint32),
             size,
             _column("ect", ect, at.size, np.bool_),
+            _codepoints(dscp, at.size),
+            _ends(hosts or {}),
         )
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     left = fates["left_ns"]
     return Fates(left, left < 0, fates["marked"])
+
+
+def _ends(hosts: Mapping[int, tuple[int, int]]) -> list[tuple[int, int, int]]:
+    ends = [(flow, source, destination) for flow, (source, destination) in hosts.items()]
+    for name, number in ((f"hosts[{of[0]}]", number) for of in ends for number in of):
+        check_whole(name, number, 0, 2**32 - 1)
+    return ends
+
+
+def _codepoints(values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
+    codepoints = _column("dscp", values, length, np.uint32)
+    if bool(np.any(codepoints > _MOST_DSCP)):
+        raise ScenarioError(f"dscp: expected 0 to {_MOST_DSCP}")
+    return codepoints.astype(np.uint8)
 
 
 def _column(name: str, values: npt.ArrayLike, length: int, kind: Any) -> npt.NDArray[Any]:

@@ -134,7 +134,7 @@ class Network:
         for flow, then, of in zip(self._flows, before["flows"], now["flows"], strict=True):
             delivered = of["delivered_bytes"] - then["delivered_bytes"]
             rates_bps[flow["name"]] = 8.0 * delivered / elapsed_s
-            if _is_answered(of) and (delivered or of["under_way_packets"]):
+            if is_answered(of) and (delivered or of["under_way_packets"]):
                 active.add(flow["name"])
         busy = {
             station: min(1.0, (to_s - from_s) / elapsed_s)
@@ -142,7 +142,7 @@ class Network:
                 self.stations, before["busy_s"], now["busy_s"], strict=True
             )
         }
-        seen = _Seen(self._ways(now), self._hops(now))
+        seen = self._seen(now)
         if self._known is None or self._known[0] != seen:
             self._known = seen, self._topology(seen)
         return Observation(
@@ -151,12 +151,16 @@ class Network:
             active=frozenset(active),
             rates_bps=rates_bps,
             busy=busy,
-            exchanges={hop.link: hop.exchange for hop in seen.hops.values()},
+            exchanges=seen.exchanges,
         )
 
-    def topology(self, now: Mapping[str, Any]) -> Topology:
-        """Return the mesh as a look of the engine shows it."""
-        return self._topology(_Seen(self._ways(now), self._hops(now)))
+    def mesh(self, now: Mapping[str, Any]) -> tuple[Topology, Mapping[Link, MeshExchange]]:
+        """Return the mesh as a look of the engine shows it, and the timing of used links."""
+        seen = self._seen(now)
+        return self._topology(seen), seen.exchanges
+
+    def _seen(self, now: Mapping[str, Any]) -> _Seen:
+        return _Seen(self._ways(now), self._hops(now))
 
     def _ways(self, now: Mapping[str, Any]) -> tuple[Flow, ...]:
         """Return the flows with the stations that they pass."""
@@ -190,7 +194,7 @@ class Network:
         )
 
 
-def _is_answered(flow: Mapping[str, Any]) -> bool:
+def is_answered(flow: Mapping[str, Any]) -> bool:
     """Whether TCP governs a flow: B is what its window needs, and a call that is not held back by
     losses would only lose packets in a small queue."""
     return any(hop["ack_s"] > 0 for hop in flow["hops"])
@@ -202,6 +206,10 @@ class _Seen:
 
     flows: tuple[Flow, ...]
     hops: Mapping[tuple[str, str], _Hop]
+
+    @property
+    def exchanges(self) -> Mapping[Link, MeshExchange]:
+        return {hop.link: hop.exchange for hop in self.hops.values()}
 
 
 @dataclass(frozen=True, slots=True)

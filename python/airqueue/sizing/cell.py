@@ -16,15 +16,15 @@ from airqueue.models.checks import numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.packets import PACKET_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import Phy
+from airqueue.models.phys import Phy, dsss, ofdm
 from airqueue.models.rate_mix import airtime_fair, packet_fair, tcp_cycle_s
 from airqueue.models.single_station import single_station
 
 ACK_EVERY = 2
 """Segments per TCP acknowledgement: RFC 5681, section 4.2 (delayed acknowledgements)."""
 GUESSES = (
-    ("b-short", (1e6, 2e6, 5.5e6, 11e6)),
-    ("g", (6e6, 9e6, 12e6, 18e6, 24e6, 36e6, 48e6, 54e6)),
+    ("b-short", dsss().rates_bps),
+    ("g", ofdm().rates_bps),
 )
 """Rates that only a layer without aggregation has, and the layer that is taken for them."""
 AS_PRINTED = 0.002

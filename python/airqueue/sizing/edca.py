@@ -15,6 +15,7 @@ from typing import Final
 from airqueue.models import edca_fairness
 from airqueue.models.airtime import FCS_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES, exchange
 from airqueue.models.checks import numbers
+from airqueue.models.edca_defaults import BACKGROUND_AIFSN, BEST_EFFORT_AIFSN
 from airqueue.models.edca_fairness import AccessClass, Fairness, tcp_fairness
 from airqueue.models.edca_txop import packets_per_txop, step_s, txop_for_packets_s
 from airqueue.models.errors import ParameterError
@@ -35,8 +36,8 @@ from airqueue.sizing.settings.hostapd import Category
 
 ACK_CATEGORY: Final = Category.VIDEO
 """Of acknowledgements: voice stays above them, all other traffic is below."""
-BACKGROUND_SLOTS: Final = 4
-"""AIFS of background above that of best effort, as in the standard's defaults (7 and 3)."""
+BACKGROUND_SLOTS: Final = BACKGROUND_AIFSN - BEST_EFFORT_AIFSN
+"""AIFS of background above that of best effort, as in the standard's defaults."""
 MAX_FLOWS: Final = 2007
 """An access point has no more stations (association identifiers)."""
 

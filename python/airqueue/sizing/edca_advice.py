@@ -122,7 +122,7 @@ def _figures(sized: EdcaSizing, ack_bytes: int) -> tuple[Figure, ...]:
             "data_aifs_slots",
             "AIFS of data, in slots",
             edca_fairness.STATION_DATA.aifs_slots,
-            f"the access point's acknowledgements, with backoffs below {acks.cw_min} slots, "
+            f"the access point's acknowledgements, with backoffs of at most {acks.cw_min} slots, "
             f"{'always' if acks_pass_freely() else 'mostly'} go before it",
         ),
         Figure(
@@ -179,16 +179,16 @@ def _classes(sized: EdcaSizing) -> Table:
     data = Category.BEST_EFFORT
     return Table(
         "classes",
-        "Settings: AIFS above DIFS, windows in values and as 2^k - 1, TXOP in packets and in 32 µs",
+        "Settings: AIFS above DIFS, windows in values and as CWmin, TXOP in packets and in 32 µs",
         (
             Column("node", "node"),
             Column("traffic", "traffic"),
             Column("category", "AC"),
             Column("aifs_slots", "AIFS"),
             Column("aifsn", "AIFSN"),
-            Column("cw_min_values", "CWmin"),
+            Column("cw_min_values", "values"),
             Column("ecw_min", "k"),
-            Column("cw_min", "2^k - 1"),
+            Column("cw_min", "CWmin"),
             Column("txop_packets", "TXOP"),
             Column("txop_units", "32 µs"),
         ),

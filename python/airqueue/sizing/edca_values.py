@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from airqueue.models.airtime import MAX_DURATION_S
 from airqueue.models.checks import numbers
 from airqueue.models.errors import ParameterError
 
@@ -29,7 +30,7 @@ ETSI_TXOP_S: Final = 6e-3
 ETSI_AP_VIDEO_CW_MIN: Final = 7
 """EN 301 893 (5 GHz), by which cfg80211's regulatory rules bound what hostapd sets (wireless-regdb,
 ``wmmrule ETSI``): longest occupancy of best effort, least CWmin of an access point's video."""
-DURATION_LIMIT_S: Final = 32_767e-6
+DURATION_LIMIT_S: Final = MAX_DURATION_S
 """What the Duration field can announce (9.2.4.2): a longer TXOP goes on unprotected."""
 
 
@@ -60,14 +61,15 @@ def encode(
     """Return a class of the models in the standard's terms.
 
     aifs_slots: above DIFS, so that AIFSN = 2 + aifs_slots; -1 is the least at an access point, 0 at
-    a station, 13 the most. cw_min, cw_max: values of the window, powers of two from 1 to 32768.
+    a station, 13 the most. cw_min, cw_max: the standard's, one less than a power of two, 0 to
+    32767.
     txop_s: rounded up to a multiple of 32 µs; 0 for one frame, 2.09712 s at most.
 
     Raises ParameterError for what the standard has no number for.
 
-    >>> encode(4, 32, 1024, 7.572e-3, role="access point")
+    >>> encode(4, 31, 1023, 7.572e-3, role="access point")
     EdcaValues(aifsn=6, ecw_min=5, ecw_max=10, txop_units=237)
-    >>> encode(-1, 4, 8, role="station")
+    >>> encode(-1, 3, 7, role="station")
     Traceback (most recent call last):
     airqueue.models.errors.ParameterError: aifs_slots is -1; it must be a whole number from 0 to 13
     """
@@ -84,14 +86,16 @@ def encode(
     return EdcaValues(DIFS_AIFSN + int(slots), low, high, txop_units(txop_s))
 
 
-def exponent(name: str, window: float) -> int:
-    """Return ECW of a window: 5 for 32 values, of which the largest is 31.
+def exponent(name: str, largest: float) -> int:
+    """Return ECW of a window by its largest value: 5 for 31, 2^5 - 1.
 
-    Raises ParameterError unless the window is a power of two from 1 to 32768.
+    Raises ParameterError unless the largest value is one less than a power of two, 0 to 32767.
     """
-    values = int(numbers(name, window, at_least=1, at_most=1 << ECW_MAX, whole=True))
+    values = int(numbers(name, largest, at_least=0, at_most=(1 << ECW_MAX) - 1, whole=True)) + 1
     if values & (values - 1):
-        raise ParameterError(name, f"{name} is {values}; it must be a power of two")
+        raise ParameterError(
+            name, f"{name} is {values - 1}; it must be one less than a power of two, as 31 is"
+        )
     return values.bit_length() - 1
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from airqueue.models.checks import choice, numbers
 from airqueue.models.collision_domain import CollisionDomains
-from airqueue.models.mesh_exchange import MeshExchange
+from airqueue.models.mesh_exchange import DEFAULT_PRESET, MeshExchange
 from airqueue.models.mesh_topology import Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.models.sawtooth import Sawtooth, sawtooth
@@ -74,6 +74,8 @@ class MeshForecast:
     flows: tuple[FlowForecast, ...]
     carrying: str
     """The rule by which they were sized, one of `CARRYING`."""
+    radio: str | None
+    """It times the frames of links that name no other; None where each link's timing was given."""
     link_delay_s: float | None = None
     """What the slowest flow would wait by the rule "link", where that was too long to be taken."""
 
@@ -92,6 +94,7 @@ def size_mesh(
     topology: Topology,
     radio: str | None = None,
     *,
+    exchanges: Mapping[Link, MeshExchange] | None = None,
     segment_bytes: float = SEGMENT_BYTES,
     strategy: str = "ratio",
     rounding: str = "nearest",
@@ -116,13 +119,15 @@ def size_mesh(
     (10.0, 1.08)
     """
     choice("carrying", carrying, RULES)
-    times = link_exchanges(topology, topology.links, radio, segment_bytes)
+    times = link_exchanges(topology, topology.links, radio, segment_bytes, exchanges)
+    timed_by = None if exchanges else radio or topology.radio or DEFAULT_PRESET
     rates = _rates_bps(topology, times, segment_bytes)
 
     def sized(rule: str) -> MeshForecast:
         buffers = virtual_queues(
             topology,
             radio,
+            exchanges=exchanges,
             segment_bytes=segment_bytes,
             strategy=strategy,
             rounding=rounding,
@@ -133,7 +138,7 @@ def size_mesh(
             _forecast(each, *of_flow, times=times, segment_bytes=segment_bytes, control=control)
             for each, of_flow in zip(buffers.flows, rates, strict=True)
         )
-        return MeshForecast(buffers, tuple(flows), rule)
+        return MeshForecast(buffers, tuple(flows), rule, timed_by)
 
     if carrying != "auto":
         return sized(carrying)

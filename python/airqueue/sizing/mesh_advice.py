@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from airqueue.models.mesh_allocation import STRATEGIES
-from airqueue.models.mesh_exchange import DEFAULT_PRESET
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.codel import HOLD, TARGET_S, codel_for
@@ -38,10 +37,12 @@ def mesh_advice(
     inputs: Mapping[str, Any],
     device: str,
     phy_device: str,
+    cautions: tuple[str, ...] = (),
 ) -> Advice:
     """Return the advice for a mesh that `airqueue.sizing.mesh.size_mesh` sized.
 
-    inputs: what was given: the file, and ``strategy`` and ``rounding`` among others.
+    inputs: what was given: the file, and ``strategy`` and ``rounding`` among others. cautions: what
+    the description has and the sizes leave out.
     """
     slowest = forecast.slowest
     return Advice(
@@ -51,7 +52,7 @@ def mesh_advice(
         figures=_figures(forecast, slowest, inputs),
         tables=(_flows(forecast), _queues(forecast)),
         alternatives=tuple(_alternatives(forecast, inputs)),
-        cautions=(_BOUND[forecast.carrying], *_CAUTIONS),
+        cautions=(_BOUND[forecast.carrying], *cautions, *_CAUTIONS),
         settings=tuple(_settings(forecast, device, phy_device)),
     )
 
@@ -99,9 +100,8 @@ def _figures(
 ) -> tuple[Figure, ...]:
     topology, strategy = forecast.buffers.topology, inputs["strategy"]
     total = sum(forecast.buffers.node_packets(with_ring=False).values())
-    radio = str(inputs.get("radio") or topology.radio or DEFAULT_PRESET)
     return (
-        Figure("radio", "radios", radio, "timing of the exchanges of links that name no other"),
+        _radio(forecast.radio),
         Figure("flows", "flows", len(forecast.flows), f"of {plural(len(topology.nodes), 'node')}"),
         Figure(
             "all_packets",
@@ -136,6 +136,13 @@ def _figures(
             "at least, of the bottleneck while a flow alone halves its window",
         ),
     )
+
+
+def _radio(radio: str | None) -> Figure:
+    if radio is None:
+        why = "timing of each link's exchanges is that of the simulation"
+        return Figure("radio", "radios", "the scenario's", why)
+    return Figure("radio", "radios", radio, "timing of the exchanges of links that name no other")
 
 
 def _flows(forecast: MeshForecast) -> Table:

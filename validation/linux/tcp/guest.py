@@ -42,7 +42,9 @@ _SO_RCVBUFFORCE = 33
 def main() -> None:
     """Do what the environment says."""
     path = paths.path(os.environ["AIRQUEUE_PATH"])
-    inside.first_process(MODULES, lambda: _run(path))
+    # NewReno and CUBIC are part of the kernel.
+    algorithm = ("net/ipv4/tcp_bbr",) if path.congestion == "bbr" else ()
+    inside.first_process((*MODULES, *algorithm), lambda: _run(path))
 
 
 def _words(text: str) -> None:
@@ -189,7 +191,10 @@ class _Transfers:
     def _until(self, at_s: float) -> None:
         """Write and read whatever can be, and begin what is to begin, until that time."""
         while (left_s := at_s - self._now_s()) > 0.0:
-            for file, _ in self._poll.poll(left_s):
+            # The time of epoll counts milliseconds: a look would come with the next packet that
+            # arrives, when the queue has just lost one.
+            select.select([self._poll], [], [], left_s)
+            for file, _ in self._poll.poll(0):
                 self._ready[file]()
         begun = len(self._senders)
         if begun < len(self._path.flows) and self._path.flows[begun].start_s <= self._now_s():

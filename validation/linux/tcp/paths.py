@@ -71,7 +71,7 @@ def _seconds(rate_bps: int, rtt_s: float) -> float:
 
 
 def _paths() -> Iterator[Path]:
-    for congestion in ("reno", "cubic"):
+    for congestion in ("reno", "cubic", "bbr"):
         for rate_bps in (5_000_000, 10_000_000, 50_000_000):
             for rtt_s in (0.01, 0.04, 0.1):
                 for queue in _queues(rate_bps, rtt_s):

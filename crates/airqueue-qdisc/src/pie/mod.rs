@@ -5,7 +5,9 @@ mod controller;
 
 use crate::Behaviour;
 use crate::fifo::{Fifo, has_room};
-use airqueue_core::{DropReason, Drops, Limit, Packet, QueueDisc, Span, Stream, Time};
+use airqueue_core::{
+    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
+};
 use controller::Controller;
 
 /// What PIE is told. tc has the same words; its `alpha` and `beta` are 16 times these.
@@ -220,6 +222,10 @@ impl QueueDisc for Pie {
         self.limit = limit;
     }
 }
+
+impl ByNeighbour for Pie {}
+
+impl LinkFeedback for Pie {}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! The way out of a device: what became of each packet, and the books on all of them.
 
 use crate::outcome::Outcome;
+use airqueue_core::Tally;
 use airqueue_core::{DropReason, Packet, Stream};
-use airqueue_qdisc::Tally;
 use std::collections::VecDeque;
 
 /// The books on a whole device: offered = dropped + lost + delivered + waiting + in service.

@@ -18,13 +18,12 @@ pub use spec::{DeviceSpec, ServerSpec};
 
 use crate::stages::{BoxedQueue, Stages};
 use airqueue_core::rate::work_for;
-use airqueue_core::{DropReason, Packet, Seed, Time};
-use airqueue_qdisc::Account;
+use airqueue_core::{DropReason, Hosts, Packet, Seed, Time};
 use conditions::{Change, Cue, Programme, Speed};
 use exit::Exit;
 use spec::Server;
 
-/// The device at work.
+/// An emulated device: packets go in, and what became of each comes out.
 ///
 /// After any call take the outcomes with `poll_outcome`, and call `on_deadline` at
 /// `next_deadline`. Within one instant, deadlines come before arrivals: a departure makes room for
@@ -60,6 +59,11 @@ impl Bottleneck {
             head_ready: None,
             spec,
         }
+    }
+
+    /// Names the ends of a flow to the queue.
+    pub fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+        self.stages.know_flow(flow, hosts);
     }
 
     /// A packet arrives.
@@ -125,11 +129,6 @@ impl Bottleneck {
     /// The books on the device.
     pub fn books(&self) -> &Books {
         &self.exit.books
-    }
-
-    /// The books of its queue discipline.
-    pub fn queue_account(&self) -> &Account {
-        self.stages.account()
     }
 
     fn apply(&mut self, cue: Cue, now: Time) {

@@ -51,7 +51,7 @@ pub struct DeviceSpec {
     pub period: Option<Span>,
 }
 
-/// A server at work.
+/// What serves the device's queue.
 #[derive(Debug)]
 pub(super) enum Server {
     Link(Link),

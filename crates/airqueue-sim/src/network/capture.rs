@@ -1,11 +1,11 @@
-//! What a capture says of packets whose ways do not end with a hop.
+//! What a capture says of packets whose routes do not end with a hop.
 
 use super::spec::{Hop, NetworkSpec, Node, Traffic};
-use crate::wlan::pcap::{Origin, Pcap, PcapError, TcpLeg, View};
+use crate::wlan::pcap::{Origin, Pcap, PcapError, TcpDirection, View};
 use std::io::Write;
 
 impl NetworkSpec {
-    /// A capture of the radio, to be plugged in before anything happens; see [`Pcap::new`]. Packets have the addresses of the
+    /// A capture of the air, to be plugged in before anything happens; see [`Pcap::new`]. Packets have the addresses of the
     /// ends of their flows on all hops, and segments of TCP their headers.
     pub fn pcap<W: Write>(
         &self,
@@ -20,13 +20,13 @@ impl NetworkSpec {
                 Traffic::Tcp(tcp) => Some(tcp),
                 _ => None,
             };
-            let leg = |back| tcp.map(|tcp| TcpLeg { spec: tcp.tcp, back });
-            let there = Origin { flow, from, to, tcp: leg(false) };
-            of.ways().for_each(|way| set_origins(&mut pcap, way, there));
-            let back = Origin { flow, from: to, to: from, tcp: leg(true) };
-            let ways = tcp.map(|tcp| &*tcp.back).into_iter();
-            let ways = ways.chain(of.others.iter().map(|way| &*way.back));
-            ways.for_each(|way| set_origins(&mut pcap, way, back));
+            let direction = |back| tcp.map(|tcp| TcpDirection { spec: tcp.tcp, back });
+            let there = Origin { flow, from, to, tcp: direction(false) };
+            of.routes().for_each(|route| set_origins(&mut pcap, route, there));
+            let back = Origin { flow, from: to, to: from, tcp: direction(true) };
+            let routes = tcp.map(|tcp| &*tcp.back).into_iter();
+            let routes = routes.chain(of.others.iter().map(|other| &*other.back));
+            routes.for_each(|route| set_origins(&mut pcap, route, back));
         }
         Ok(pcap)
     }
@@ -41,7 +41,7 @@ impl NetworkSpec {
 }
 
 fn set_origins<W: Write>(pcap: &mut Pcap<W>, route: &[Hop], origin: Origin) {
-    for radio in route.iter().filter_map(|hop| hop.radio()) {
-        pcap.set_origin(radio, origin);
+    for hop in route.iter().filter_map(|hop| hop.over_air()) {
+        pcap.set_origin(hop, origin);
     }
 }

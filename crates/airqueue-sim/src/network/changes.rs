@@ -1,19 +1,20 @@
 //! What changes in a network at given times.
 
-use super::engine::Network;
-use super::legs::End;
+use super::engine::{Event, Network};
+use super::hops::End;
 use super::spec::{NetworkError, NetworkSpec};
-use crate::wlan::Discipline;
+use crate::event::EventQueue;
+use crate::queue::Discipline;
 use airqueue_core::{Limit, Time};
 use airqueue_wifi::RateIndex;
 
 /// What changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The rate of the data frames of one of the radio's flows, by its place. What the MAC has in hand keeps its own.
+    /// The rate of the data frames of a hop over the air. What the MAC has in hand keeps its own.
     Rate {
-        /// The flow, whose rate no rate control looks for.
-        radio: usize,
+        /// The hop, by its place, whose rate no rate control looks for.
+        hop: usize,
         /// From now on.
         rate: RateIndex,
     },
@@ -26,20 +27,20 @@ pub enum Change {
         /// From now on. What waits stays.
         limit: Limit,
     },
-    /// The limit of the queue that one of the radio's flows, by its place, has for itself, or shares with those of its
-    /// link.
-    FlowLimit {
-        /// The flow, whose station keeps flows or links apart.
-        radio: usize,
+    /// The limit of the queue that the packets of a hop over the air have for themselves, or share with those of the
+    /// other hops of their link.
+    HopLimit {
+        /// The hop, by its place, whose station keeps flows or links apart.
+        hop: usize,
         /// From now on. What waits stays.
         limit: Limit,
     },
-    /// The way of a flow, there and back. Packets that have set out go on as they began.
-    Way {
+    /// The route of a flow, there and back. Packets that have set out go on as they began.
+    Route {
         /// The flow, by its place.
         flow: usize,
-        /// 0 for its usual way, and from 1 on its others.
-        way: usize,
+        /// 0 for its usual route, and from 1 on its others.
+        route: usize,
     },
 }
 
@@ -56,26 +57,24 @@ impl TimedChange {
     /// What it changes is there.
     pub(super) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
         let wlan = &spec.wlan;
-        let flow = |radio: usize| wlan.flows.get(radio);
+        let hop_at = |hop: usize| wlan.hops.get(hop);
         let queue = |station: usize, category: usize| {
             wlan.stations.get(station).and_then(|station| station.queues.get(category))
         };
         let possible = match self.change {
-            Change::Rate { radio, rate } => flow(radio).is_some_and(|flow| {
-                let bytes = flow.source.size_bytes.saturating_add(flow.overhead_bytes);
-                let known = wlan.network.phy.rates().any(|(index, _)| index == rate);
-                flow.rate_control.is_none()
-                    && known
-                    && bytes <= wlan.network.phy.max_mpdu_bytes(rate)
+            Change::Rate { hop, rate } => hop_at(hop).is_some_and(|hop| {
+                let bytes = hop.size_bytes.saturating_add(hop.overhead_bytes);
+                let known = wlan.radio.phy.rates().any(|(index, _)| index == rate);
+                hop.rate_control.is_none() && known && bytes <= wlan.radio.phy.max_mpdu_bytes(rate)
             }),
             Change::Limit { station, category, .. } => queue(station, category).is_some(),
-            Change::FlowLimit { radio, .. } => {
-                flow(radio).and_then(|flow| queue(flow.from.index(), flow.queue)).is_some_and(
+            Change::HopLimit { hop, .. } => {
+                hop_at(hop).and_then(|hop| queue(hop.from.index(), hop.queue)).is_some_and(
                     |queue| matches!(queue.discipline, Discipline::DeficitRoundRobin { .. }),
                 )
             }
-            Change::Way { flow, way } => {
-                spec.flows.get(flow).is_some_and(|flow| way <= flow.others.len())
+            Change::Route { flow, route } => {
+                spec.flows.get(flow).is_some_and(|flow| route <= flow.others.len())
             }
         };
         if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
@@ -88,34 +87,72 @@ impl Network {
     /// # Panics
     ///
     /// If it is not there; so it is when [`NetworkSpec::changes`] could have it.
-    pub fn change(&mut self, change: Change) {
+    pub fn change(&mut self, change: Change, queue: &mut EventQueue<Event>) {
         match change {
-            Change::Rate { radio, rate } => {
-                self.radio.model.set_rate(radio as u32, rate);
-                self.tell_paths();
+            Change::Rate { hop, rate } => {
+                self.wlan.set_rate(hop as u32, rate);
+                self.tell_routes();
             }
-            Change::Limit { station, category, limit } => self.set_limit(station, category, limit),
-            Change::FlowLimit { radio, limit } => {
-                let apart = self.set_flow_limit(radio, limit);
-                assert!(apart, "the flow has no queue for itself");
+            Change::Limit { station, category, limit } => {
+                self.set_limit(station, category, limit, queue);
             }
-            Change::Way { flow, way } => {
-                let leg = self.flows[flow];
-                self.legs.take_way(leg, way);
-                if let End::Receiver(_) = self.legs.all[leg as usize].end {
-                    self.legs.take_way(leg + 1, way);
+            Change::HopLimit { hop, limit } => {
+                let apart = self.set_hop_limit(hop, limit, queue);
+                assert!(apart, "the packets of the hop have no queue for themselves");
+            }
+            Change::Route { flow, route } => {
+                let path = self.flows[flow];
+                let hops = &mut self.wlan.upper.hops;
+                hops.take_route(path, route);
+                if let End::Receiver(_) = hops.paths[path as usize].end {
+                    hops.take_route(path + 1, route);
                 }
-                self.tell_paths();
+                self.tell_routes();
             }
         }
     }
 
+    /// Changes the limit of a station's queue for an access category, now, by the rules of
+    /// [`Wlan::set_limit`](crate::wlan::Wlan::set_limit).
+    ///
+    /// # Panics
+    ///
+    /// If there is no such queue.
+    pub fn set_limit(
+        &mut self,
+        station: usize,
+        category: usize,
+        limit: Limit,
+        queue: &mut EventQueue<Event>,
+    ) {
+        self.wlan.set_limit(station, category, limit, queue);
+        self.pass_on(queue);
+    }
+
+    /// The same of what the packets of a hop over the air have for themselves: false where all wait in one queue
+    /// ([`Wlan::set_hop_limit`](crate::wlan::Wlan::set_hop_limit)).
+    ///
+    /// # Panics
+    ///
+    /// If there is no such hop.
+    pub fn set_hop_limit(
+        &mut self,
+        hop: usize,
+        limit: Limit,
+        queue: &mut EventQueue<Event>,
+    ) -> bool {
+        let changed = self.wlan.set_hop_limit(hop as u32, limit, queue);
+        self.pass_on(queue);
+        changed
+    }
+
     /// Tells connections how many hops over the air their segments take now, and how fast the slowest of them is.
-    fn tell_paths(&mut self) {
-        for (connection, [data, _]) in self.connections.iter_mut().zip(&self.ways) {
-            let hops = || self.legs.radio_hops(*data);
-            if let Some(rate) = hops().map(|hop| self.radio.model.data_rate(hop)).min() {
-                connection.set_path(hops().count() as u32, rate);
+    fn tell_routes(&mut self) {
+        for number in 0..self.connections.len() {
+            let data = self.paths[number][0];
+            let hops = self.air_rates(data).count() as u32;
+            if let Some(rate) = self.air_rates(data).min() {
+                self.connections[number].set_path(hops, rate);
             }
         }
     }

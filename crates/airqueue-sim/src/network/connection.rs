@@ -1,11 +1,11 @@
 //! TCP connections of a flow, one after the other, and what they carry.
 
-use super::engine::Event;
+use super::engine::{Event, OUTSIDE};
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
 use crate::alarm::Alarm;
-use crate::event::{EventQueue, Phase};
-use crate::wlan::Durations;
-use crate::wlan::histogram::Histogram;
+use crate::counters::Durations;
+use crate::event::EventQueue;
+use crate::histogram::Histogram;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_transport::tcp::{Receiver, Segment, Sender};
 use airqueue_transport::traffic::Files;
@@ -48,11 +48,11 @@ struct Stirred {
     receiver: bool,
 }
 
-/// Which leg a segment goes on.
+/// Which path a segment takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Data,
-    Back,
+    Acks,
 }
 
 /// What both ends count.
@@ -125,7 +125,8 @@ impl TcpTally {
 }
 
 impl Connection {
-    /// Those of the flow of this name, which has this number among TCP's. Its chance is the stream `files/NUMBER`.
+    /// Those of the flow of this name, which has this number among TCP's. Files come from the stream `files/NUMBER`, what
+    /// congestion control decides at random from `tcp/NUMBER`.
     pub(super) fn new(
         name: &str,
         at: u32,
@@ -133,6 +134,7 @@ impl Connection {
         seed: Seed,
     ) -> Result<Connection, NetworkError> {
         let wrong = |error| NetworkError::Tcp { flow: name.to_owned(), error };
+        let draws = seed.stream(&format!("tcp/{at}"));
         let files = match spec.work {
             Work::Transfer(_) => None,
             Work::Files(files) => {
@@ -142,14 +144,14 @@ impl Connection {
             }
         };
         let mut connection = Connection {
-            sender: Sender::new(&spec.tcp).map_err(wrong)?,
+            sender: Sender::with_draws(&spec.tcp, draws).map_err(wrong)?,
             receiver: Receiver::new(&spec.tcp).map_err(wrong)?,
             spec: spec.clone(),
             number: 0,
             state: State::Waiting(spec.start),
             stirred: Stirred { sender: true, receiver: true },
             files,
-            alarm: Alarm::new(Event::Connection(at), Phase(0)),
+            alarm: Alarm::new(Event::Connection(at), OUTSIDE),
             armed: Time::MAX,
             tally: TcpTally::default(),
             before: Counters::default(),
@@ -198,16 +200,22 @@ impl Connection {
     }
 
     /// A segment of one of its connections reaches the receiving or the sending end.
-    pub(super) fn on_segment(&mut self, way: Way, number: u32, segment: &Segment, now: Time) {
+    pub(super) fn on_segment(
+        &mut self,
+        direction: Direction,
+        number: u32,
+        segment: &Segment,
+        now: Time,
+    ) {
         if number != self.number || !matches!(self.state, State::Open(_)) {
             return;
         }
-        match way {
-            Way::Data => {
+        match direction {
+            Direction::Data => {
                 self.receiver.on_segment(segment, now);
                 self.stirred.receiver = true;
             }
-            Way::Back => {
+            Direction::Acks => {
                 self.sender.on_segment(segment, now);
                 self.stirred.sender = true;
             }
@@ -215,17 +223,17 @@ impl Connection {
     }
 
     /// The next segment to be sent; `None` for the time being, and a transfer that is complete then ends.
-    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Way, u32, Segment)> {
+    pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Direction, u32, Segment)> {
         let State::Open(began) = self.state else { return None };
         if self.stirred.sender {
             if let Some(segment) = self.sender.poll_transmit(now) {
-                return Some((Way::Data, self.number, segment));
+                return Some((Direction::Data, self.number, segment));
             }
             self.stirred.sender = false;
         }
         if self.stirred.receiver {
             if let Some(segment) = self.receiver.poll_transmit(now) {
-                return Some((Way::Back, self.number, segment));
+                return Some((Direction::Acks, self.number, segment));
             }
             self.stirred.receiver = false;
         }

@@ -1,24 +1,30 @@
-//! The network at work.
+//! The engine of a network: its state, its events, and how each event is handled.
 
 use super::changes::TimedChange;
-use super::connection::{Connection, Way};
-use super::legs::{End, Legs, Step};
+use super::connection::{Connection, Direction};
+use super::hops::{End, Hops, Path, RouteHop};
+use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
 use super::store::{Store, Stored};
+use super::upper::Upper;
 use super::wire::Wire;
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
 use crate::line::Line;
 use crate::outcome::Outcome;
-use crate::run_loop::Simulation;
-use crate::wlan::Wlan;
+use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
 use crate::wlan::tap::SegmentSent;
+use crate::wlan::{self, Wlan};
 use airqueue_core::{Dropped, Ecn, Packet, Payload, Seed, Span, Time};
-use airqueue_transport::traffic::Source;
 
-/// What happens outside the radio.
+/// What happens outside the radio comes before the radio's events of the same instant.
+pub(super) const OUTSIDE: Phase = Phase(0);
+
+/// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// On the air, or at a station's queue.
+    Wlan(wlan::Event),
     /// A wire may have serialised a packet.
     Served(u32),
     /// A packet is at the end of a wire.
@@ -27,190 +33,200 @@ pub enum Event {
     Queued,
     /// A source makes a packet.
     Made(u32),
+    /// A saturated source begins.
+    Saturates(u32),
     /// A timer of a TCP connection goes off.
     Connection(u32),
     /// Something changes, as described.
     Changed(u32),
-    /// Counting begins anew.
-    WarmedUp,
+    /// Counting begins anew: outside the radio before anything else happens in that instant, on the air after all else.
+    WarmedUp {
+        /// On the air.
+        on_air: bool,
+    },
+}
+
+// The event queue moves events about.
+const _: () = assert!(size_of::<Event>() == 8);
+
+impl From<wlan::Event> for Event {
+    #[inline]
+    fn from(event: wlan::Event) -> Event {
+        Event::Wlan(event)
+    }
 }
 
 /// A network (see the [module](super)).
 #[derive(Debug)]
 pub struct Network {
-    pub(super) radio: Simulation<Wlan>,
-    queue: EventQueue<Event>,
-    pub(super) legs: Legs,
-    /// The first leg of each flow.
+    pub(super) wlan: Wlan<Upper>,
+    /// The first path of each flow.
     pub(super) flows: Vec<u32>,
     pub(super) wires: Vec<Wire>,
     /// Inside the stations, on the way to their queues; none where packets take no time there.
     inside: Option<Line>,
     queued: Alarm<Event>,
-    /// Sources, each with its leg.
-    sources: Vec<(u32, Source)>,
     pub(super) connections: Vec<Connection>,
-    /// The legs of each: of data, and of acknowledgements.
-    pub(super) ways: Vec<[u32; 2]>,
+    /// The paths of each: of data, and of acknowledgements.
+    pub(super) paths: Vec<[u32; 2]>,
+    /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
+    pub(super) queue_hops: QueueHops,
     changes: Vec<TimedChange>,
     store: Store,
     /// What became of packets on the air, while it is looked at.
     inbox: Vec<Outcome>,
     /// What a wire's queue has dropped, while it is looked at.
     drops: Vec<Dropped>,
-    /// What became of packets from outside, with the flow in the place of the step.
+    /// What became of packets from outside; each outcome names the flow in place of the hop.
     outcomes: Vec<Outcome>,
-    next_packet: u64,
+}
+
+/// Hops by their queue.
+#[derive(Debug, Default)]
+pub(super) struct QueueHops {
+    pub(super) wlan: Vec<Vec<u32>>,
+    pub(super) wires: Vec<Vec<u32>>,
 }
 
 impl Network {
-    /// A silent network at time zero. Its streams of chance are those of [`Wlan::new`], `wire/WIRE`,
-    /// `source/FLOW`, `files/CONNECTION` and `start/FLOW`.
-    pub fn new(spec: &NetworkSpec, seed: Seed) -> Result<Network, NetworkError> {
+    /// A silent network at time zero, on the virtual clock. Its random streams are those of [`Wlan::new`], `wire/WIRE`,
+    /// `traffic/HOP` and `source/FLOW` of sources, `files/CONNECTION` and `start/FLOW`.
+    pub fn new(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, NetworkError> {
+        Network::on_clock(spec, seed, VirtualClock)
+    }
+
+    /// A silent network at time zero, on another clock, whose lateness changes no result.
+    pub fn on_clock<C: Clock>(
+        spec: &NetworkSpec,
+        seed: Seed,
+        clock: C,
+    ) -> Result<Simulation<Network, C>, NetworkError> {
         spec.check()?;
         let spec = &*spec.begun(seed);
-        let legs = Legs::new(spec)?;
+        let queues = spec.wlan.stations.iter().map(|station| station.queues.len()).sum();
+        let upper =
+            Upper { hops: Hops::new(spec)?, sources: Sources::new(queues), outcomes: Vec::new() };
         let wires = spec.wires.iter().enumerate();
         let mut network = Network {
-            radio: Wlan::new(&spec.wlan, seed)?,
-            queue: EventQueue::new(),
-            legs,
+            wlan: Wlan::new(&spec.wlan, upper, seed)?,
             flows: Vec::with_capacity(spec.flows.len()),
             wires: wires.map(|(at, wire)| Wire::new(wire, at as u32, seed)).collect(),
             inside: (spec.station_delay > Span::ZERO).then(|| Line::new(None, spec.station_delay)),
-            queued: Alarm::new(Event::Queued, Phase(0)),
-            sources: Vec::new(),
+            queued: Alarm::new(Event::Queued, OUTSIDE),
             connections: Vec::new(),
-            ways: Vec::new(),
+            paths: Vec::new(),
+            queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
             store: Store::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
             outcomes: Vec::new(),
-            next_packet: 0,
         };
+        network.sort_hops(spec, queues);
+        let mut queue = EventQueue::new();
         for (at, change) in (0..).zip(&spec.changes) {
-            network.queue.schedule(change.at, Phase(0), Event::Changed(at));
+            queue.schedule(change.at, OUTSIDE, Event::Changed(at));
         }
-        if spec.wlan.warm_up > Time::ZERO {
-            network.queue.schedule(spec.wlan.warm_up, Phase(0), Event::WarmedUp);
+        if spec.warm_up > Time::ZERO {
+            for (on_air, phase) in [(false, OUTSIDE), (true, wlan::COUNTING)] {
+                queue.schedule(spec.warm_up, phase, Event::WarmedUp { on_air });
+            }
         }
-        network.add_flows(spec, seed)?;
-        network.leave_delays_on_the_way();
-        Ok(network)
+        network.add_flows(spec, seed, &mut queue)?;
+        Ok(Simulation::on_clock(network, queue, clock))
     }
 
-    fn add_flows(&mut self, spec: &NetworkSpec, seed: Seed) -> Result<(), NetworkError> {
-        let mut leg = 0;
+    fn sort_hops(&mut self, spec: &NetworkSpec, queues: usize) {
+        self.queue_hops =
+            QueueHops { wlan: vec![Vec::new(); queues], wires: vec![Vec::new(); spec.wires.len()] };
+        for (number, hop) in (0..).zip(&self.wlan.upper.hops.all) {
+            match hop.over {
+                Hop::Air(at) => {
+                    let of = &spec.wlan.hops[at];
+                    let queue = self.wlan.queue_at(of.from.index(), of.queue);
+                    self.queue_hops.wlan[queue].push(number);
+                }
+                Hop::Wire(wire) => self.queue_hops.wires[wire].push(number),
+            }
+        }
+        self.name_hosts();
+    }
+
+    /// Tells each queue the ends of the flows whose packets wait there.
+    fn name_hosts(&mut self) {
+        for number in 0..self.wlan.upper.hops.all.len() as u32 {
+            let Some(hosts) = self.wlan.upper.hops.hosts_of(number) else { continue };
+            match self.wlan.upper.hops.all[number as usize].over {
+                Hop::Air(_) => self.wlan.know_flow(number, hosts),
+                Hop::Wire(wire) => self.wires[wire].know_flow(number, hosts),
+            }
+        }
+    }
+
+    fn add_flows(
+        &mut self,
+        spec: &NetworkSpec,
+        seed: Seed,
+        queue: &mut EventQueue<Event>,
+    ) -> Result<(), NetworkError> {
+        let mut path = 0;
         for (at, flow) in spec.flows.iter().enumerate() {
-            self.flows.push(leg);
+            self.flows.push(path);
             match &flow.traffic {
-                Traffic::Source { source, .. } => {
-                    let chance = seed.stream(&format!("source/{at}"));
-                    let wrong = |error| NetworkError::Source { flow: flow.name.clone(), error };
-                    let source = Source::new(*source, chance).map_err(wrong)?;
-                    if let Some(first) = source.next_emission() {
-                        let made = Event::Made(self.sources.len() as u32);
-                        self.queue.schedule(first, Phase(0), made);
-                    }
-                    self.sources.push((leg, source));
+                &Traffic::Source { source, ecn } => {
+                    let source = FlowSource::new(source, ecn, flow, at, path, seed)?;
+                    self.add_source(source, flow.own_hop(), spec, queue);
                 }
                 Traffic::Tcp(tcp) => {
                     let number = self.connections.len() as u32;
                     let mut connection = Connection::new(&flow.name, number, tcp, seed)?;
-                    connection.arm(&mut self.queue);
+                    connection.arm(queue);
                     self.connections.push(connection);
-                    self.ways.push([leg, leg + 1]);
-                    leg += 1;
+                    self.paths.push([path, path + 1]);
+                    path += 1;
                 }
-                Traffic::Radio | Traffic::External { .. } => {}
+                Traffic::Offered { .. } => {}
             }
-            leg += 1;
+            path += 1;
         }
         Ok(())
     }
 
-    /// Delays are those of packets that have arrived.
-    fn leave_delays_on_the_way(&mut self) {
-        for step in self.legs.steps.iter().filter(|step| !step.last) {
-            if let Hop::Radio(radio) = step.hop {
-                self.radio.model.leave_delays_of(radio);
-            }
+    fn add_source(
+        &mut self,
+        source: FlowSource,
+        own_hop: Option<usize>,
+        spec: &NetworkSpec,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let (first, saturates) = (source.first(), source.saturates_from());
+        let phase = if source.at_station { wlan::INPUT } else { OUTSIDE };
+        let number = self.wlan.upper.sources.add(source);
+        if let Some(first) = first {
+            queue.schedule(first, phase, Event::Made(number));
+        } else if let (Some(start), Some(hop)) = (saturates, own_hop) {
+            let at = &spec.wlan.hops[hop];
+            let of = self.wlan.queue_at(at.from.index(), at.queue);
+            self.wlan.upper.sources.saturate(number, hop as u32, of);
+            queue.schedule(start, phase, Event::Saturates(of as u32));
         }
     }
 
-    /// The present.
-    pub fn now(&self) -> Time {
-        self.queue.now().max(self.radio.now())
+    /// The 802.11 part.
+    pub fn wlan(&self) -> &Wlan<Upper> {
+        &self.wlan
     }
 
-    /// How many events have happened on the air.
-    pub fn radio_events(&self) -> u64 {
-        self.radio.events()
+    /// The 802.11 part, to bring its counters up to the present or to plug in a tap.
+    pub fn wlan_mut(&mut self) -> &mut Wlan<Upper> {
+        &mut self.wlan
     }
 
-    /// The radio.
-    pub fn wlan(&self) -> &Wlan {
-        &self.radio.model
-    }
-
-    /// The same, to read books that are kept up to the present, or to plug in a tap.
-    pub fn wlan_mut(&mut self) -> &mut Wlan {
-        &mut self.radio.model
-    }
-
-    /// When the next event is due.
-    pub fn next_at(&self) -> Option<Time> {
-        [self.queue.next_at(), self.radio.queue.next_at()].into_iter().flatten().min()
-    }
-
-    /// Lets everything happen that is due at or before `until`, which then is the present.
-    pub fn run_until(&mut self, until: Time) {
-        loop {
-            let own = self.queue.next_at().unwrap_or(Time::MAX);
-            // By itself up to there, or until something has become of a packet.
-            let limit = until.min(own - Span::from_nanos(1));
-            if self.radio.run_while(limit, Wlan::has_no_outcomes) {
-                self.pass_on(self.radio.now());
-            } else if own > until {
-                break;
-            } else if let Some((now, event)) = self.queue.pop() {
-                self.radio.queue.advance_to(now);
-                self.on_event(event, now);
-                self.pass_on(now);
-            }
-        }
-        self.radio.run_until(until);
-        self.queue.advance_to(until);
-    }
-
-    /// Offers a packet from outside to a flow, now.
-    ///
-    /// # Panics
-    ///
-    /// If the flow's packets do not come from outside.
-    pub fn offer(&mut self, flow: usize, size: u32, payload: Payload) {
-        let now = self.now();
-        self.radio.queue.advance_to(now);
-        self.queue.advance_to(now);
-        let leg = self.flows[flow];
-        assert!(self.legs.all[leg as usize].end == End::Outside, "the flow has packets of its own");
-        self.set_out(leg, size, payload, now);
-        self.pass_on(now);
-    }
-
-    /// What became of packets from outside since the last call, in the order in which it did; the flow of each is
-    /// the one to which it was offered.
-    pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
-        self.outcomes.drain(..)
-    }
-
-    /// The packets that have come from a step and not yet to the queue of the next. Those that set out are not
+    /// The packets that have come from a hop and not yet to the queue of the next. Those that set out are not
     /// among them: no queue has been offered them yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
-        let legs = &self.legs;
-        let is_first = move |of: &Packet| legs.steps[of.flow as usize].first;
-        self.inside.iter().flat_map(Line::packets).filter(move |of| !is_first(of))
+        let hops = &self.wlan.upper.hops;
+        self.inside.iter().flat_map(Line::packets).filter(|of| !hops.of(of).first)
     }
 
     /// How many segments of TCP are kept for packets that are on their way.
@@ -218,89 +234,103 @@ impl Network {
         self.store.kept()
     }
 
-    fn on_event(&mut self, event: Event, now: Time) {
-        match event {
-            Event::Served(wire) => {
-                self.wires[wire as usize].on_served(now, &mut self.queue);
-                self.collect_drops(wire as usize);
-            }
-            Event::Arrived(wire) => self.on_arrived(wire as usize, now),
-            Event::Queued => self.on_queued(now),
-            Event::Made(source) => {
-                let (leg, of) = &mut self.sources[source as usize];
-                let (leg, size) = (*leg, of.size_bytes());
-                of.on_emission();
-                if let Some(next) = of.next_emission() {
-                    self.queue.schedule(next, Phase(0), event);
-                }
-                self.set_out(leg, size, Payload::default(), now);
-            }
-            Event::Connection(number) => {
-                self.connections[number as usize].on_alarm(now);
-                self.pump(number, now);
-            }
-            Event::Changed(at) => self.change(self.changes[at as usize].change),
-            Event::WarmedUp => self.start_counting(now),
+    /// What became of packets from outside since the last call, in order of time; each outcome names the flow to which
+    /// the packet was offered.
+    pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
+        self.outcomes.drain(..)
+    }
+
+    /// Offers a packet from outside to a flow, now.
+    ///
+    /// # Panics
+    ///
+    /// If the flow's packets do not come from outside.
+    pub fn offer(
+        &mut self,
+        flow: usize,
+        size: u32,
+        payload: Payload,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let path = self.wlan.upper.hops.paths[self.flows[flow] as usize];
+        assert!(path.end == End::Outside, "the flow has packets of its own");
+        let packet = self.wlan.upper.sources.new_packet(path.first, size, queue.now());
+        self.enter(Packet { payload, ecn: path.ecn, dscp: path.dscp, ..packet }, queue);
+        self.pass_on(queue);
+    }
+
+    fn on_made(&mut self, source: u32, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
+        let Upper { sources, hops, .. } = &mut self.wlan.upper;
+        let packet = sources.make(source, hops, now);
+        let at_station = sources.at(source).at_station;
+        if let Some(next) = sources.on_made(source) {
+            let phase = if at_station { wlan::INPUT } else { OUTSIDE };
+            queue.schedule(next, phase, Event::Made(source));
+        }
+        if at_station {
+            self.offer_to_wlan(packet, queue);
+        } else {
+            self.enter(packet, queue);
         }
     }
 
-    fn start_counting(&mut self, now: Time) {
-        self.legs.start_counting();
+    fn start_counting(&mut self, on_air: bool, queue: &mut EventQueue<Event>) {
+        self.wlan.upper.hops.start_counting(on_air);
+        if on_air {
+            self.wlan.start_counting(queue);
+            return;
+        }
         for wire in &mut self.wires {
-            wire.start_counting(now);
+            wire.start_counting(queue.now());
         }
         for connection in &mut self.connections {
             connection.start_counting();
         }
     }
 
-    /// A new packet sets out on a leg, and says of congestion what all of the leg say.
-    fn set_out(&mut self, leg: u32, size: u32, payload: Payload, now: Time) {
-        let ecn = self.legs.all[leg as usize].ecn;
-        let packet = Packet { payload, ecn, ..self.new_packet(leg, size, now) };
-        self.enter(packet, now);
-    }
-
-    fn new_packet(&mut self, leg: u32, size: u32, now: Time) -> Packet {
-        self.next_packet += 1;
-        Packet::new(self.next_packet, self.legs.all[leg as usize].first, size, now)
-    }
-
-    /// A packet enters the step that it names as its flow.
-    fn enter(&mut self, packet: Packet, now: Time) {
-        match (self.legs.steps[packet.flow as usize].hop, &mut self.inside) {
-            (Hop::Radio(_), Some(inside)) => {
-                inside.send(packet, now);
-                self.queued.set(inside.next_at(), &mut self.queue);
+    /// A packet enters its hop.
+    fn enter(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+        match (self.wlan.upper.hops.of(&packet).over, &mut self.inside) {
+            (Hop::Air(_), Some(inside)) => {
+                inside.send(packet, queue.now());
+                self.queued.set(inside.next_at(), queue);
             }
-            (Hop::Radio(flow), None) => self.offer_to_radio(flow, packet),
+            (Hop::Air(_), None) => self.offer_to_wlan(packet, queue),
             (Hop::Wire(wire), _) => {
-                self.legs.on_entered(&packet);
-                self.wires[wire].enter(packet, now, &mut self.queue);
+                let hops = &mut self.wlan.upper.hops;
+                hops.on_offered(&packet);
+                self.wires[wire].enter(packet, hops, queue);
                 self.collect_drops(wire);
             }
         }
     }
 
-    fn offer_to_radio(&mut self, flow: usize, packet: Packet) {
-        self.radio.model.offer(flow as u32, packet, &mut self.radio.queue);
+    #[inline]
+    fn offer_to_wlan(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+        self.wlan.upper.hops.on_offered(&packet);
+        self.wlan.offer(packet, queue);
     }
 
-    fn on_queued(&mut self, now: Time) {
-        while let Some(packet) = self.inside.as_mut().and_then(|inside| inside.take_due(now)) {
-            if let Hop::Radio(flow) = self.legs.steps[packet.flow as usize].hop {
-                self.offer_to_radio(flow, packet);
-            }
+    fn on_queued(&mut self, queue: &mut EventQueue<Event>) {
+        while let Some(packet) = self.inside.as_mut().and_then(|of| of.take_due(queue.now())) {
+            self.offer_to_wlan(packet, queue);
         }
-        self.queued.set(self.inside.as_ref().and_then(Line::next_at), &mut self.queue);
+        self.queued.set(self.inside.as_ref().and_then(Line::next_at), queue);
     }
 
-    fn on_arrived(&mut self, wire: usize, now: Time) {
+    fn on_served(&mut self, wire: usize, queue: &mut EventQueue<Event>) {
+        self.wires[wire].on_served(&mut self.wlan.upper.hops, queue);
+        self.collect_drops(wire);
+    }
+
+    fn on_arrived(&mut self, wire: usize, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
         while let Some(packet) = self.wires[wire].take_due(now) {
-            self.legs.on_left(&packet, now);
-            self.leave(packet, now);
+            self.wlan.upper.hops.on_left_wire(&packet, now);
+            self.leave(packet, queue);
         }
-        self.wires[wire].set_alarms(now, &mut self.queue);
+        self.wires[wire].set_alarms(queue);
     }
 
     /// Sees to what the queue of a wire has dropped.
@@ -308,8 +338,9 @@ impl Network {
     fn collect_drops(&mut self, wire: usize) {
         let mut drops = std::mem::take(&mut self.drops);
         self.wires[wire].take_drops(&mut drops);
-        for Dropped { packet, reason } in drops.drain(..) {
-            self.legs.on_dropped(&packet);
+        for dropped in drops.drain(..) {
+            self.wlan.upper.hops.on_dropped(&dropped);
+            let Dropped { packet, reason } = dropped;
             self.lose(packet, |packet| Outcome::Dropped(packet, reason));
         }
         self.drops = drops;
@@ -317,110 +348,141 @@ impl Network {
 
     /// Sees to what has happened to packets on the air, and to what follows from that.
     #[inline]
-    pub(super) fn pass_on(&mut self, now: Time) {
-        loop {
-            self.radio.model.exchange_outcomes(&mut self.inbox);
-            if self.inbox.is_empty() {
-                return;
-            }
-            let mut inbox = std::mem::take(&mut self.inbox);
-            for outcome in inbox.drain(..) {
-                self.on_outcome(outcome, now);
-            }
-            self.inbox = inbox;
+    pub(super) fn pass_on(&mut self, queue: &mut EventQueue<Event>) {
+        while !self.wlan.upper.outcomes.is_empty() {
+            self.pass_on_batch(queue);
         }
     }
 
-    fn on_outcome(&mut self, outcome: Outcome, now: Time) {
-        let step_of =
-            |packet: Packet| Packet { flow: self.legs.of_radio[packet.flow as usize], ..packet };
-        match outcome {
-            Outcome::Delivered(packet) => {
-                let packet = step_of(packet);
-                self.leave(packet, now);
-            }
-            Outcome::Dropped(packet, reason) => {
-                let packet = step_of(packet);
-                self.lose(packet, |packet| Outcome::Dropped(packet, reason));
-            }
-            Outcome::Lost(packet) => {
-                let packet = step_of(packet);
-                self.lose(packet, Outcome::Lost);
+    #[inline(never)]
+    fn pass_on_batch(&mut self, queue: &mut EventQueue<Event>) {
+        std::mem::swap(&mut self.wlan.upper.outcomes, &mut self.inbox);
+        let mut inbox = std::mem::take(&mut self.inbox);
+        for outcome in inbox.drain(..) {
+            match outcome {
+                Outcome::Delivered(packet) => self.leave(packet, queue),
+                Outcome::Dropped(packet, reason) => {
+                    self.lose(packet, |packet| Outcome::Dropped(packet, reason));
+                }
+                Outcome::Lost(packet) => self.lose(packet, Outcome::Lost),
             }
         }
+        self.inbox = inbox;
     }
 
-    /// A packet has come through its step.
-    fn leave(&mut self, packet: Packet, now: Time) {
-        let Step { leg, last, .. } = self.legs.steps[packet.flow as usize];
-        if !last {
-            return self.enter(Packet { flow: packet.flow + 1, ..packet }, now);
+    /// A packet has come through its hop.
+    fn leave(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+        let &RouteHop { path, next, .. } = self.wlan.upper.hops.of(&packet);
+        if let Some(next) = next {
+            return self.enter(Packet { flow: next, ..packet }, queue);
         }
-        match self.legs.all[leg as usize].end {
+        match self.wlan.upper.hops.paths[path as usize].end {
             End::Sink => {}
-            End::Outside => self.tell(leg, packet, Outcome::Delivered),
-            End::Receiver(connection) => self.hand_over(connection, Way::Data, &packet, now),
-            End::Sender(connection) => self.hand_over(connection, Way::Back, &packet, now),
+            End::Outside => self.report(path, packet, Outcome::Delivered),
+            End::Receiver(connection) => {
+                self.hand_over(connection, Direction::Data, &packet, queue)
+            }
+            End::Sender(connection) => self.hand_over(connection, Direction::Acks, &packet, queue),
         }
     }
 
-    /// A packet will not come through its step.
+    /// A packet will not come through its hop.
     fn lose(&mut self, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
-        let leg = self.legs.steps[packet.flow as usize].leg;
-        match self.legs.all[leg as usize].end {
+        let path = self.wlan.upper.hops.of(&packet).path;
+        match self.wlan.upper.hops.paths[path as usize].end {
             End::Sink => {}
-            End::Outside => self.tell(leg, packet, outcome),
+            End::Outside => self.report(path, packet, outcome),
             End::Receiver(_) | End::Sender(_) => drop(self.store.take(packet.payload)),
         }
     }
 
-    fn tell(&mut self, leg: u32, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
-        // Legs are numbered in the order of flows.
-        let flow = self.flows.partition_point(|&first| first <= leg) as u32 - 1;
+    fn report(&mut self, path: u32, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
+        // Paths are numbered in the order of flows.
+        let flow = self.flows.partition_point(|&first| first <= path) as u32 - 1;
         self.outcomes.push(outcome(Packet { flow, ..packet }));
     }
 
     /// An end of a connection gets what a packet carries.
     #[inline(always)]
-    fn hand_over(&mut self, number: u32, way: Way, packet: &Packet, now: Time) {
+    fn hand_over(
+        &mut self,
+        number: u32,
+        direction: Direction,
+        packet: &Packet,
+        queue: &mut EventQueue<Event>,
+    ) {
         let Stored { mut segment, connection } = self.store.take(packet.payload);
         if packet.ecn == Ecn::Ce {
             segment.ecn = Ecn::Ce;
         }
-        self.connections[number as usize].on_segment(way, connection, &segment, now);
-        self.pump(number, now);
-        if way == Way::Data {
+        let now = queue.now();
+        self.connections[number as usize].on_segment(direction, connection, &segment, now);
+        self.pump(number, queue);
+        if direction == Direction::Data {
             self.report_rtt(number);
         }
     }
 
     /// Sends what the ends of a connection have to say.
-    fn pump(&mut self, number: u32, now: Time) {
-        while let Some((way, connection, segment)) =
-            self.connections[number as usize].poll_transmit(now)
+    fn pump(&mut self, number: u32, queue: &mut EventQueue<Event>) {
+        while let Some((direction, connection, segment)) =
+            self.connections[number as usize].poll_transmit(queue.now())
         {
-            self.send(number, way, Stored { segment, connection }, now);
+            self.send(number, direction, Stored { segment, connection }, queue);
         }
-        self.connections[number as usize].arm(&mut self.queue);
+        self.connections[number as usize].arm(queue);
     }
 
-    fn send(&mut self, number: u32, way: Way, stored: Stored, now: Time) {
-        let leg = self.ways[number as usize][usize::from(way == Way::Back)];
+    fn send(
+        &mut self,
+        number: u32,
+        direction: Direction,
+        stored: Stored,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let path = self.paths[number as usize][usize::from(direction == Direction::Acks)];
         let Stored { segment, connection } = stored;
         let payload = self.store.put(stored);
-        let packet = self.new_packet(leg, segment.size_bytes(), now);
-        let packet = Packet { payload, ecn: segment.ecn, ..packet };
-        self.radio.model.tell_segment(|| SegmentSent { packet, connection, segment });
-        self.enter(packet, now);
+        let Upper { hops, sources, .. } = &mut self.wlan.upper;
+        let Path { first, dscp, .. } = hops.paths[path as usize];
+        let packet = sources.new_packet(first, segment.size_bytes(), queue.now());
+        let packet = Packet { payload, ecn: segment.ecn, dscp, ..packet };
+        self.wlan.tell_segment(|| SegmentSent { packet, connection, segment });
+        self.enter(packet, queue);
     }
 
     /// What the receiver of a connection tells the queue before it.
     fn report_rtt(&mut self, number: u32) {
         let Some(rtt) = self.connections[number as usize].reported_rtt() else { return };
-        let leg = &self.legs.all[self.ways[number as usize][0] as usize];
-        let last = leg.first + leg.steps - 1;
-        if let Hop::Radio(flow) = self.legs.steps[last as usize].hop {
-            self.radio.model.report_rtt(flow as u32, rtt);
+        let hops = &self.wlan.upper.hops;
+        let last = hops.hops_of(self.paths[number as usize][0]).last().copied();
+        if let Some(last) = last
+            && let Hop::Air(_) = hops.all[last as usize].over
+        {
+            self.wlan.report_rtt(last, rtt);
         }
+    }
+}
+
+impl Model for Network {
+    type Event = Event;
+
+    #[inline]
+    fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
+        match event {
+            Event::Wlan(event) => self.wlan.handle(event, queue),
+            Event::Served(wire) => self.on_served(wire as usize, queue),
+            Event::Arrived(wire) => self.on_arrived(wire as usize, queue),
+            Event::Queued => self.on_queued(queue),
+            Event::Made(source) => self.on_made(source, queue),
+            Event::Saturates(of) => self.wlan.fill(of as usize, queue),
+            Event::Connection(number) => {
+                self.connections[number as usize].on_alarm(queue.now());
+                self.pump(number, queue);
+            }
+            Event::Changed(at) => self.change(self.changes[at as usize].change, queue),
+            Event::WarmedUp { on_air } => self.start_counting(on_air, queue),
+        }
+        self.pass_on(queue);
     }
 }

@@ -1,33 +1,37 @@
-//! A network: the stations of a [`Wlan`](crate::wlan::Wlan), cables behind them, and what goes on between
-//! the ends of flows.
+//! A network: stations with their [`Wlan`](crate::wlan::Wlan), wires behind them, and what goes on between the ends of flows.
 //!
-//! [`NetworkSpec`] says what is in it, [`Network`] is the network at work. The radio is a simulation of its own
-//! with its own queue of events; the network runs it and never lets it be ahead of the events of cables,
-//! timers and applications. What happens at the same instant happens there first.
+//! [`NetworkSpec`] says what is in it, [`Network`] is the network at work: a [`Model`](crate::run_loop::Model), driven by one
+//! event queue on any [`Clock`](crate::run_loop::Clock). What happens outside the radio comes first in an instant.
 //!
 //! # How packets travel
 //!
-//! A flow is one leg, or two where acknowledgements come back; a leg is a row of steps, each over the air
-//! or through a wire. A step is what queues see as a flow, so that disciplines that keep flows apart do
-//! so at each hop. A packet that leaves a step enters the next one in the same instant, and at the end of a
-//! leg what it carries is handed over: to an end of a TCP connection, or to whoever offers packets from outside.
+//! A flow has one path, or two where acknowledgements come back; a path has one or more routes, and a route is a row of
+//! hops, each over the air or through a wire. A hop is what queues see as a flow, so that disciplines that keep flows apart do
+//! so at each hop. A packet that leaves a hop enters the next one in the same instant, and at the end of its route what
+//! it carries is handed over: to an end of a TCP connection, or to whoever offers packets from outside.
+//!
+//! # What is counted
+//!
+//! Each packet is counted once at each hop ([`HopCounters`](crate::counters::HopCounters)). What is shown of flows and of
+//! queues is summed up from there.
 
 mod capture;
 mod changes;
 mod connection;
 mod engine;
-mod legs;
-mod limits;
+mod hops;
 mod results;
 pub mod series;
+mod sources;
 mod spec;
 mod store;
+mod upper;
 mod wire;
 
 pub use changes::{Change, TimedChange};
 pub use connection::{SessionTally, TcpTally};
 pub use engine::{Event, Network};
 pub use spec::{
-    FlowSpec, Hop, NetworkError, NetworkSpec, Node, OtherWay, QueueId, RttKind, TcpFlowSpec,
+    FlowSpec, Hop, NetworkError, NetworkSpec, Node, OtherRoute, QueueId, RttKind, TcpFlowSpec,
     Traffic, WireSpec, Work,
 };

@@ -2,13 +2,14 @@
 
 use super::engine::Network;
 use super::spec::QueueId;
-use crate::wlan::Delivered;
+use crate::counters::Delivered;
+use crate::run_loop::{Clock, Simulation};
 use airqueue_core::{Span, Time};
 use thiserror::Error;
 
 /// Columns that a run fills, one row for each whole interval since time zero, warm-up included.
 ///
-/// The network knows nothing of it: it is stopped at the end of each interval, and its books are read.
+/// The network knows nothing of it: it is stopped at the end of each interval, and its counters are read.
 #[derive(Clone, Debug)]
 pub struct Series {
     interval: Span,
@@ -100,15 +101,15 @@ impl Series {
         })
     }
 
-    /// Lets the network run to `until`, and reads its books on the way.
+    /// Lets the network run to `until`, and reads its counters on the way.
     ///
     /// # Panics
     ///
     /// If it has no such flow or queue.
-    pub fn run_until(&mut self, network: &mut Network, until: Time) {
+    pub fn run_until<C: Clock>(&mut self, network: &mut Simulation<Network, C>, until: Time) {
         while self.next <= until {
             network.run_until(self.next);
-            self.read(network);
+            self.read(&mut network.model);
             self.next += self.interval;
         }
         network.run_until(until);

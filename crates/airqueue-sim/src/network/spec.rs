@@ -2,7 +2,8 @@
 
 use super::changes::TimedChange;
 use super::connection::Connection;
-use crate::wlan::{QueueSpec, WlanError, WlanSpec};
+use crate::queue::QueueSpec;
+use crate::wlan::{HopSpec, WlanError, WlanSpec};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
@@ -24,20 +25,20 @@ pub struct WireSpec {
     pub queue: Option<QueueSpec>,
 }
 
-/// A part of a packet's way.
+/// A part of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// Over the air, as this flow of the radio, by its place. No two hops have the same.
-    Radio(usize),
+    /// Over the air, by the place among [`WlanSpec::hops`]. No two routes have the same.
+    Air(usize),
     /// Through this wire, by its place.
     Wire(usize),
 }
 
 impl Hop {
-    /// The radio's flow, if it is over the air.
-    pub fn radio(self) -> Option<usize> {
+    /// The place among the hops over the air, if the hop is one.
+    pub fn over_air(self) -> Option<usize> {
         match self {
-            Hop::Radio(radio) => Some(radio),
+            Hop::Air(hop) => Some(hop),
             Hop::Wire(_) => None,
         }
     }
@@ -93,19 +94,17 @@ pub enum RttKind {
 /// What makes a flow's packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// The source of its first hop, which is over the air.
-    Radio,
-    /// A source of the network's own, at a host or a station.
+    /// A source at its first node, which is not governed by TCP.
     Source {
-        /// It.
+        /// When it makes packets, and how large.
         source: SourceSpec,
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
     /// TCP.
     Tcp(Box<TcpFlowSpec>),
-    /// Whoever runs the network.
-    External {
+    /// Whoever runs the network offers them ([`Network::offer`](super::Network::offer)).
+    Offered {
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
@@ -129,19 +128,21 @@ pub struct FlowSpec {
     pub from: Node,
     /// Where they go.
     pub to: Node,
-    /// Its way.
+    /// The route of its packets.
     pub route: Vec<Hop>,
-    /// Other ways, which it takes when that [changes](super::Change::Way).
-    pub others: Vec<OtherWay>,
+    /// Other routes, which it takes when the route [changes](super::Change::Route).
+    pub others: Vec<OtherRoute>,
     /// What makes its packets.
     pub traffic: Traffic,
+    /// The differentiated services codepoint of its packets, acknowledgements included.
+    pub dscp: u8,
     /// It begins up to so much later than that says, by a time that every run draws.
     pub spread: Span,
 }
 
-/// Another way from one end of a flow to the other.
+/// Another route from one end of a flow to the other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OtherWay {
+pub struct OtherRoute {
     /// There.
     pub route: Vec<Hop>,
     /// Back, for the acknowledgements of a flow that TCP governs; nothing of others.
@@ -149,14 +150,14 @@ pub struct OtherWay {
 }
 
 impl FlowSpec {
-    /// Its ways from end to end, the usual one first.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = &[Hop]> {
-        once(&*self.route).chain(self.others.iter().map(|way| &*way.route))
+    /// Its routes from end to end, the usual one first.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = &[Hop]> {
+        once(&*self.route).chain(self.others.iter().map(|other| &*other.route))
     }
 
-    /// Whether TCP governs it, and some of its way is over the air.
+    /// Whether TCP governs it, and some of its route is over the air.
     pub fn is_tcp_on_air(&self) -> bool {
-        let on_air = self.route.iter().any(|hop| hop.radio().is_some());
+        let on_air = self.route.iter().any(|hop| hop.over_air().is_some());
         matches!(self.traffic, Traffic::Tcp(_)) && on_air
     }
 }
@@ -164,12 +165,10 @@ impl FlowSpec {
 /// A network.
 #[derive(Clone, Debug)]
 pub struct NetworkSpec {
-    /// The radio. Its flows are the hops of this network's flows over the air. Those whose packets this network
-    /// carries, because it makes them, because they have further to go or because it wants to know what becomes
-    /// of them, are collected; all but the first hops of [`Traffic::Radio`] have their packets from outside.
+    /// The stations, who hears whom, and the hops of routes over the air.
     pub wlan: WlanSpec,
     /// How long a packet takes inside the stations of each of its hops over the air, counted before the queue of the one
-    /// that sends it.
+    /// that sends the packet; a source in that station has it behind itself when it makes a packet.
     pub station_delay: Span,
     /// Cables, each direction its own.
     pub wires: Vec<WireSpec>,
@@ -177,6 +176,8 @@ pub struct NetworkSpec {
     pub flows: Vec<FlowSpec>,
     /// What changes on the way. Of changes at the same time the last one holds.
     pub changes: Vec<TimedChange>,
+    /// When counting begins.
+    pub warm_up: Time,
 }
 
 /// What no network can be.
@@ -191,18 +192,12 @@ pub enum NetworkError {
     Files { flow: String, error: FilesError },
     #[error("flow {flow}: {error}")]
     Source { flow: String, error: SourceError },
-    #[error("flow {flow} has a way without hops")]
-    NoWay { flow: String },
+    #[error("flow {flow} has a route without hops")]
+    NoRoute { flow: String },
     #[error("flow {flow}: there is no {hop:?}, or another flow has it too")]
     Hop { flow: String, hop: Hop },
-    #[error("flow {flow}: the first hop of a source of the radio's is over the air")]
-    First { flow: String },
-    #[error("flow {flow}: a source of the radio's sends on one way only")]
-    Fixed { flow: String },
-    #[error(
-        "hop {hop:?} of flow {flow}: the radio's flow must be collected, and be fed from outside"
-    )]
-    NotCarried { flow: String, hop: Hop },
+    #[error("flow {flow}: a saturated source fills the queue of a station, and has one route only")]
+    Saturated { flow: String },
     #[error("wire {wire}: packets wait for a rate, and it has none")]
     NoRate { wire: String },
     #[error("there is nothing for {0:?} to change")]
@@ -223,41 +218,29 @@ impl TcpFlowSpec {
 }
 
 impl NetworkSpec {
-    /// A network that is nothing but a radio: a flow for each of the radio's.
-    pub fn radio(mut wlan: WlanSpec) -> NetworkSpec {
-        let mut flows = Vec::with_capacity(wlan.flows.len());
-        for (at, flow) in wlan.flows.iter_mut().enumerate() {
-            let external = flow.source.arrivals == Arrivals::External;
-            flow.collected |= external;
-            flows.push(FlowSpec {
-                name: flow.name.clone(),
-                from: Node::Station(flow.from),
-                to: Node::Station(flow.to),
-                route: vec![Hop::Radio(at)],
-                traffic: if external {
-                    Traffic::External { ecn: flow.ecn }
-                } else {
-                    Traffic::Radio
-                },
-                others: Vec::new(),
-                spread: Span::ZERO,
-            });
+    /// A wireless LAN without wires, and nothing that changes.
+    pub fn wireless(wlan: WlanSpec, flows: Vec<FlowSpec>) -> NetworkSpec {
+        NetworkSpec {
+            wlan,
+            station_delay: Span::ZERO,
+            wires: Vec::new(),
+            flows,
+            changes: Vec::new(),
+            warm_up: Time::ZERO,
         }
-        let (wires, changes) = (Vec::new(), Vec::new());
-        NetworkSpec { wlan, station_delay: Span::ZERO, wires, flows, changes }
     }
 
-    /// Adds a flow like one that TCP does not govern, with another name; it keeps to the usual way.
+    /// Adds a flow like one that TCP does not govern, with another name; it keeps to the usual route.
     pub fn add_like(&mut self, flow: usize, name: String) {
         let like = self.flows[flow].clone();
         let mut route = Vec::with_capacity(like.route.len());
         for &hop in &like.route {
             route.push(match hop {
                 Hop::Wire(_) => hop,
-                Hop::Radio(radio) => {
-                    let radio = self.wlan.flows[radio].clone();
-                    self.wlan.flows.push(crate::wlan::FlowSpec { name: name.clone(), ..radio });
-                    Hop::Radio(self.wlan.flows.len() - 1)
+                Hop::Air(hop) => {
+                    let hop = self.wlan.hops[hop].clone();
+                    self.wlan.hops.push(HopSpec { name: name.clone(), ..hop });
+                    Hop::Air(self.wlan.hops.len() - 1)
                 }
             });
         }
@@ -265,8 +248,8 @@ impl NetworkSpec {
     }
 
     /// The first of a flow's hops over the air.
-    pub fn first_over_air(&self, flow: usize) -> Option<&crate::wlan::FlowSpec> {
-        self.flows[flow].route.iter().find_map(|hop| self.wlan.flows.get(hop.radio()?))
+    pub fn first_over_air(&self, flow: usize) -> Option<&HopSpec> {
+        self.flows[flow].route.iter().find_map(|hop| self.wlan.hops.get(hop.over_air()?))
     }
 
     /// The same with the starts that a run draws, flow by flow from the stream `start/FLOW`.
@@ -280,19 +263,11 @@ impl NetworkSpec {
     }
 
     fn put_off(&mut self, flow: usize, late: Span) {
-        let FlowSpec { route, traffic, .. } = &mut self.flows[flow];
-        let start = match traffic {
-            Traffic::Tcp(tcp) => &mut tcp.start,
-            Traffic::Source { source, .. } => &mut source.start,
-            Traffic::External { .. } => return,
-            Traffic::Radio => match route.first() {
-                Some(&Hop::Radio(hop)) if hop < self.wlan.flows.len() => {
-                    &mut self.wlan.flows[hop].source.start
-                }
-                _ => return,
-            },
-        };
-        *start += late;
+        match &mut self.flows[flow].traffic {
+            Traffic::Tcp(tcp) => tcp.start += late,
+            Traffic::Source { source, .. } => source.start += late,
+            Traffic::Offered { .. } => {}
+        }
     }
 
     /// Finds what cannot be simulated, besides what the parts find when they are built.
@@ -305,30 +280,13 @@ impl NetworkSpec {
                 return Err(NetworkError::Delay { wire: name.clone(), delay: *delay });
             }
         }
-        self.flows.iter().try_for_each(|flow| self.check_carried(flow))?;
-        self.changes.iter().try_for_each(|change| change.check(self))
-    }
-
-    /// The radio hands over the packets that this network has to carry on.
-    fn check_carried(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
-        let own = flow.traffic == Traffic::Radio;
-        if own && !flow.others.is_empty() {
-            return Err(NetworkError::Fixed { flow: flow.name.clone() });
-        }
-        let back: &[Hop] = match &flow.traffic {
-            Traffic::Tcp(tcp) => &tcp.back,
-            _ => &[],
-        };
-        let others = flow.others.iter().flat_map(|way| way.route.iter().chain(&way.back));
-        for (at, &hop) in flow.route.iter().chain(back).chain(others).enumerate() {
-            let Hop::Radio(radio) = hop else { continue };
-            let Some(radio) = self.wlan.flows.get(radio) else { continue };
-            let carried = radio.collected || (own && flow.route.len() == 1);
-            let fed = radio.source.arrivals == Arrivals::External || (own && at == 0);
-            if !(carried && fed) {
-                return Err(NetworkError::NotCarried { flow: flow.name.clone(), hop });
+        for flow in &self.flows {
+            if let Traffic::Source { source, .. } = &flow.traffic
+                && source.arrivals == Arrivals::Saturated
+            {
+                self.check_saturated(flow)?;
             }
         }
-        Ok(())
+        self.changes.iter().try_for_each(|change| change.check(self))
     }
 }

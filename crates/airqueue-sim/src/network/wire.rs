@@ -1,15 +1,16 @@
-//! One direction of a cable at work.
+//! One direction of a wired link: its queue, its serialisation and its delay.
 
-use super::engine::Event;
+use super::engine::{Event, OUTSIDE};
+use super::hops::Hops;
 use super::spec::WireSpec;
 use crate::alarm::Alarm;
 use crate::bottleneck::link::{Link, LinkSpec};
-use crate::event::{EventQueue, Phase};
+use crate::counters::Occupancy;
+use crate::event::EventQueue;
 use crate::line::Line;
+use crate::queue::Queue;
 use crate::stages::Framing;
-use crate::wlan::QueueTally;
-use crate::wlan::counted::CountedQueue;
-use airqueue_core::{Dropped, Packet, Seed, Span, Time};
+use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
 
 /// Packets go in at one end and come out at the other, in their order.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Wire {
 /// Where packets wait and are serialised.
 #[derive(Debug)]
 struct Gate {
-    queue: CountedQueue,
+    queue: Queue,
     link: Link,
 }
 
@@ -34,8 +35,12 @@ struct Gate {
 const PLAIN: LinkSpec = LinkSpec { aggregate: 1, overhead: Span::ZERO, jitter: Span::ZERO };
 
 impl Gate {
-    fn begin(&mut self, now: Time) {
-        self.link.begin(now, || self.queue.take(now));
+    fn begin(&mut self, now: Time, hops: &mut Hops) {
+        self.link.begin(now, || {
+            let packet = self.queue.take(now)?;
+            hops.on_taken(&packet, now);
+            Some(packet)
+        });
     }
 }
 
@@ -47,7 +52,7 @@ impl Wire {
             (Some(queue), Some(rate)) => {
                 let framing = Framing { link_layer: queue.link_layer_bytes, mpu: 0 };
                 let link = Link::new(PLAIN, framing, rate, chance("/link"));
-                Some(Gate { queue: CountedQueue::new(queue, chance("")), link })
+                Some(Gate { queue: Queue::new(queue, chance("")), link })
             }
             _ => None,
         };
@@ -55,31 +60,40 @@ impl Wire {
         Wire {
             gate,
             line: Line::new(rate, spec.delay),
-            served: Alarm::new(Event::Served(at), Phase(0)),
-            arrived: Alarm::new(Event::Arrived(at), Phase(0)),
+            served: Alarm::new(Event::Served(at), OUTSIDE),
+            arrived: Alarm::new(Event::Arrived(at), OUTSIDE),
             before: 0,
         }
     }
 
+    /// Names the ends of a flow to its queue.
+    pub(super) fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+        if let Some(gate) = &mut self.gate {
+            gate.queue.stages.know_flow(flow, hosts);
+        }
+    }
+
     /// A packet enters. What that cost comes out of [`Self::take_drops`].
-    pub(super) fn enter(&mut self, packet: Packet, now: Time, queue: &mut EventQueue<Event>) {
+    pub(super) fn enter(&mut self, packet: Packet, hops: &mut Hops, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
         match &mut self.gate {
             None => self.line.send(packet, now),
             Some(gate) => {
                 gate.queue.enqueue(packet, now);
-                gate.begin(now);
+                gate.begin(now, hops);
             }
         }
-        self.set_alarms(now, queue);
+        self.set_alarms(queue);
     }
 
     /// A packet may have been serialised.
-    pub(super) fn on_served(&mut self, now: Time, queue: &mut EventQueue<Event>) {
+    pub(super) fn on_served(&mut self, hops: &mut Hops, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
         if let Some(gate) = &mut self.gate {
             gate.link.finish(now, |packet| self.line.send(packet, now));
-            gate.begin(now);
+            gate.begin(now, hops);
         }
-        self.set_alarms(now, queue);
+        self.set_alarms(queue);
     }
 
     /// Takes out a packet that is at the other end.
@@ -95,7 +109,8 @@ impl Wire {
     }
 
     #[inline(always)]
-    pub(super) fn set_alarms(&mut self, now: Time, queue: &mut EventQueue<Event>) {
+    pub(super) fn set_alarms(&mut self, queue: &mut EventQueue<Event>) {
+        let now = queue.now();
         self.arrived.set(self.line.next_at(), queue);
         if let Some(gate) = &self.gate {
             let again =
@@ -104,14 +119,19 @@ impl Wire {
         }
     }
 
-    /// The books on its queue up to `now`; empty ones if it has none.
-    pub(super) fn queue_tally(&mut self, now: Time) -> QueueTally {
-        self.gate.as_mut().map(|gate| gate.queue.tally_at(now)).unwrap_or_default()
+    /// Whether packets wait in front of it.
+    pub(super) fn has_queue(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// How long its queue was, up to `now`; nothing if it has none.
+    pub(super) fn occupancy(&mut self, now: Time) -> Occupancy {
+        self.gate.as_mut().map(|gate| gate.queue.occupancy_at(now)).unwrap_or_default()
     }
 
     /// Packets waiting in its queue, summed over time in nanoseconds from time zero to `now`.
     pub(super) fn packet_time_ever(&mut self, now: Time) -> i128 {
-        self.before + self.queue_tally(now).packet_time
+        self.before + self.occupancy(now).packet_time
     }
 
     /// Packets and bytes that wait in its queue.

@@ -5,7 +5,8 @@ use super::config::ConfigError;
 use super::device::{Device, Way};
 use crate::network::{FlowSpec, Network, NetworkSpec, Traffic};
 use crate::outcome::Outcome;
-use crate::wlan;
+use crate::run_loop::Simulation;
+use crate::wlan::HopSpec;
 use airqueue_core::{DropReason, Packet, Seed, Time};
 use airqueue_probe::client::Direction;
 use airqueue_wifi::medium::StationId;
@@ -23,14 +24,14 @@ pub struct CellSpec {
     pub up: usize,
 }
 
-/// The cell at work, on event queues of its own that are never ahead of the path's time.
+/// The cell at work, on an event queue of its own that is never ahead of the path's time.
 ///
 /// Both directions go over the air: packets wait in the queue of the station that sends them, and arrive
 /// when the other has decoded their frame. What the path knows nothing of, the flows of others, goes on
 /// all the time.
 #[derive(Debug)]
 pub struct Cell {
-    network: Network,
+    network: Simulation<Network>,
     down: Hop,
     up: Hop,
     loaded: Direction,
@@ -58,11 +59,11 @@ impl CellSpec {
             let name = found.map_or_else(|| place.to_string(), |flow| format!("{:?}", flow.name));
             wrong(key, name, "a flow over the air with packets from outside, source = \"external\"")
         };
-        let external = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::External { .. });
+        let external = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::Offered { .. });
         let flow = found.filter(external).ok_or_else(refuse)?;
         let air = self.network.first_over_air(place).ok_or_else(refuse)?;
-        let &wlan::FlowSpec { from: station, queue, ref source, .. } = air;
-        Ok((flow, Hop { station, queue, most_bytes: source.size_bytes }))
+        let &HopSpec { from: station, queue, size_bytes, .. } = air;
+        Ok((flow, Hop { station, queue, most_bytes: size_bytes }))
     }
 }
 
@@ -109,7 +110,7 @@ impl Cell {
 
     fn advance(&mut self, now: Time) {
         self.network.run_until(now);
-        self.outcomes.extend(self.network.outcomes());
+        self.outcomes.extend(self.network.model.outcomes());
     }
 }
 
@@ -129,12 +130,13 @@ impl Device for Cell {
             self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
             return;
         }
-        self.network.offer(flow as usize, packet.size, packet.payload);
-        self.outcomes.extend(self.network.outcomes());
+        let Simulation { model, queue, .. } = &mut self.network;
+        model.offer(flow as usize, packet.size, packet.payload, queue);
+        self.outcomes.extend(self.network.model.outcomes());
     }
 
     fn next_deadline(&self) -> Option<Time> {
-        self.network.next_at()
+        self.network.queue.next_at()
     }
 
     fn on_deadline(&mut self, now: Time) {
@@ -150,7 +152,7 @@ impl Device for Cell {
 
     fn waiting(&self) -> (u64, u64) {
         let hop = if self.is_down(Way::Loaded) { self.down } else { self.up };
-        self.network.wlan().waiting(hop.station.index(), hop.queue)
+        self.network.model.wlan().waiting(hop.station.index(), hop.queue)
     }
 }
 

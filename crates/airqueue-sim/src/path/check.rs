@@ -6,6 +6,7 @@ use crate::bottleneck::conditions::Change;
 use crate::bottleneck::link::LinkSpec;
 use crate::bottleneck::{DeviceSpec, Framing, ServerSpec};
 use crate::scenario::Scenario;
+use airqueue_core::queue_text::{QueueName, QueueText};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_qdisc::DropFrom;
 use std::fmt::Display;
@@ -178,11 +179,11 @@ fn quoted(text: &str) -> String {
 
 fn limit(queue: &str) -> Result<Limit, ConfigError> {
     let most = 1_000_000_000;
-    let parsed = queue.split_once(':').and_then(|(kind, n)| {
-        let n = n.parse::<u32>().ok().filter(|n| (1..=most).contains(n))?;
-        match kind {
-            "pfifo" => Some(Limit::Packets(n)),
-            "bfifo" => Some(Limit::Bytes(u64::from(n))),
+    let parsed = QueueText::parse(queue).ok().and_then(|queue| {
+        let n = u32::try_from(queue.limit?.0).ok().filter(|n| (1..=most).contains(n))?;
+        match queue.name {
+            QueueName::Pfifo => Some(Limit::Packets(n)),
+            QueueName::Bfifo => Some(Limit::Bytes(u64::from(n))),
             _ => None,
         }
     });

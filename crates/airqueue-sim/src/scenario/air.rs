@@ -1,20 +1,16 @@
 //! The hops of flows over the air.
 
 use super::error::{Result, wrong};
-use super::file::{BehaviourName, CategoryName, File, FlowTable, RateControlName};
+use super::file::{CategoryName, File, FlowTable, RateControlName};
 use super::links::{LinkRates, decodes};
 use super::medium::Medium;
 use super::phy::rate_index;
 use super::rates::RateControls;
 use super::stations::Stations;
-use crate::wlan::{FlowSpec, RttReport};
-use airqueue_core::Ecn;
-use airqueue_transport::traffic::SourceSpec;
+use crate::wlan::{HopSpec, RttReport};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::frames::{
-    FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, NS2_OVERHEAD_BYTES, QOS_HEADER_BYTES,
-};
+use airqueue_wifi::phy::frames::{FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES};
 use airqueue_wifi::phy::{AccessCategory, Phy};
 use std::ops::Deref;
 
@@ -61,13 +57,10 @@ pub(super) struct Wish {
     pub(super) name: String,
     pub(super) from: usize,
     pub(super) to: usize,
-    /// How its packets come to its queue, and how large they are at most.
-    pub(super) source: SourceSpec,
+    /// IP bytes of the largest packets.
+    pub(super) size_bytes: u32,
     pub(super) category: Option<CategoryName>,
-    pub(super) ecn: Ecn,
     pub(super) report: Option<RttReport>,
-    /// Its packets are carried on, or told of.
-    pub(super) collected: bool,
 }
 
 impl Air<'_> {
@@ -81,7 +74,7 @@ impl Air<'_> {
     }
 
     /// The hop of a flow, whose way is `named` or found.
-    pub(super) fn hop(&self, key: &str, named: bool, told: Told, wish: Wish) -> Result<FlowSpec> {
+    pub(super) fn hop(&self, key: &str, named: bool, told: Told, wish: Wish) -> Result<HopSpec> {
         let Wish { from, to, .. } = wish;
         self.check_pair(key, named, from, to)?;
         let old = self.stations.without_qos(from, to).is_some();
@@ -91,7 +84,7 @@ impl Air<'_> {
             None => told.phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
         };
         self.stations.check_rate(key, self.phy, rate, from, to)?;
-        let flow = FlowSpec {
+        let hop = HopSpec {
             queue: self.queue(wish.category, from),
             name: wish.name,
             from: StationId(from as u32),
@@ -99,13 +92,11 @@ impl Air<'_> {
             rate,
             rate_control,
             overhead_bytes: self.overhead(from, to),
-            source: wish.source,
-            ecn: wish.ecn,
+            size_bytes: wish.size_bytes,
             report: wish.report,
-            collected: wish.collected,
         };
-        self.check_size(key, &flow)?;
-        Ok(flow)
+        self.check_size(key, &hop)?;
+        Ok(hop)
     }
 
     /// Which of the sender's queues.
@@ -136,8 +127,8 @@ impl Air<'_> {
 
     /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
     pub(super) fn overhead(&self, from: usize, to: usize) -> u32 {
-        if matches!(self.file.behaviour, BehaviourName::Ns2) {
-            return NS2_OVERHEAD_BYTES;
+        if let Some(bytes) = self.file.behaviour.profile().overhead_bytes {
+            return bytes;
         }
         let header = match self.stations.without_qos(from, to) {
             None => QOS_HEADER_BYTES,
@@ -165,16 +156,16 @@ impl Air<'_> {
         Ok(())
     }
 
-    pub(super) fn check_size(&self, key: &str, flow: &FlowSpec) -> Result<()> {
-        let most_bytes = flow.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
-        let most_bytes = most_bytes.expect("a flow has rates");
-        let most = most_bytes - flow.overhead_bytes;
-        let size = flow.source.size_bytes;
+    pub(super) fn check_size(&self, key: &str, hop: &HopSpec) -> Result<()> {
+        let most_bytes = hop.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
+        let most_bytes = most_bytes.expect("a hop has rates");
+        let most = most_bytes - hop.overhead_bytes;
+        let size = hop.size_bytes;
         if !(20..=most).contains(&size) {
             let problem = format_args!(
                 "found {size} B, expected an IP packet of 20 to {most} B: a frame adds {} B to it \
                  and has at most {most_bytes} B",
-                flow.overhead_bytes
+                hop.overhead_bytes
             );
             return wrong(format_args!("{key}.size"), problem);
         }

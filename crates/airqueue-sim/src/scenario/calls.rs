@@ -2,7 +2,7 @@
 
 use super::error::{Result, wrong};
 use super::file::{CodecName, FlowTable, SourceName, VoiceTable};
-use crate::wlan::FlowTally;
+use crate::counters::HopCounters;
 use airqueue_core::Span;
 use airqueue_transport::traffic::{Arrivals, Spurts};
 use airqueue_transport::voice::{self, Codec, G711_PLC, G729, G729A_VAD, HEADERS_BYTES};
@@ -71,7 +71,7 @@ impl Call {
     }
 
     /// How good it is with what became of its packets.
-    pub(super) fn figures(&self, tally: &FlowTally) -> CallFigures {
+    pub(super) fn figures(&self, tally: &HopCounters) -> CallFigures {
         let lost = tally.dropped.packets + tally.given_up.packets;
         let met = lost + tally.delivered.packets;
         let heard = self.heard(tally, lost);
@@ -84,7 +84,7 @@ impl Call {
     }
 
     /// Delays are known by their buckets: where one ends is a time at which packets may be played.
-    fn heard(&self, tally: &FlowTally, lost: u64) -> Option<Heard> {
+    fn heard(&self, tally: &HopCounters, lost: u64) -> Option<Heard> {
         let longest_s = tally.delay.greatest.as_secs_f64();
         let mut in_time = 0;
         let steps: Vec<(f64, u64)> = (tally.delays.steps())

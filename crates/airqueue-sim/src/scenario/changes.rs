@@ -7,7 +7,8 @@ use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
 use super::room::{Kept, check_room};
 use crate::network::{Change, TimedChange};
-use crate::wlan::{Discipline, FlowSpec, QueueSpec};
+use crate::queue::{Discipline, QueueSpec};
+use crate::wlan::HopSpec;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_qdisc::KeptApart;
 
@@ -105,7 +106,7 @@ impl Changes<'_> {
         let [a, b] = ends;
         let rate = rate_index(&air.file.phy, air.phy, format_args!("{key}.rate"), rate)?;
         let mut changes = Vec::new();
-        for (radio, hop) in self.made.hops.iter().enumerate() {
+        for (at, hop) in self.made.hops.iter().enumerate() {
             let (from, to) = (hop.from.index(), hop.to.index());
             if (from, to) != (a, b) && (from, to) != (b, a) {
                 continue;
@@ -118,10 +119,10 @@ impl Changes<'_> {
                 );
                 return wrong(format_args!("{key}.rate"), problem);
             }
-            let changed = FlowSpec { rate, ..hop.clone() };
+            let changed = HopSpec { rate, ..hop.clone() };
             air.stations.check_rate(format_args!("{key}.rate"), air.phy, rate, from, to)?;
             air.check_size(key, &changed)?;
-            changes.push(Change::Rate { radio, rate });
+            changes.push(Change::Rate { hop: at, rate });
         }
         if changes.is_empty() {
             let [a, b] = names;
@@ -141,8 +142,10 @@ impl Changes<'_> {
     ) -> Result<Vec<Change>> {
         let limit = limit.value;
         let mut kept = Kept::default();
-        for hop in self.made.hops.iter().filter(|hop| stations.contains(&hop.from.index())) {
-            self.check_room(key, hop, limit, &mut kept)?;
+        for (at, hop) in self.made.hops.iter().enumerate() {
+            if stations.contains(&hop.from.index()) {
+                self.check_room(key, at, limit, &mut kept)?;
+            }
         }
         let categories = |station: usize| {
             let queues = self.flows.air.stations.specs[station].queues.len();
@@ -162,11 +165,11 @@ impl Changes<'_> {
         let found = &self.made.flows[self.made.find(key, flow)?];
         let key = format!("{key}.flow");
         let name = self.flows.air.stations.name(station);
-        let sends = |radio: &usize| self.made.hops[*radio].from.index() == station;
-        // Of each of the flow's ways that lead over the station.
-        let radios: Vec<usize> =
-            found.ways().flatten().filter_map(|hop| hop.radio()).filter(sends).collect();
-        let first = radios.first().ok_or_else(|| {
+        let sends = |at: &usize| self.made.hops[*at].from.index() == station;
+        // Of each of the flow's routes that lead over the station.
+        let hops: Vec<usize> =
+            found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
+        let first = hops.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;
         let Discipline::DeficitRoundRobin { by, .. } =
@@ -179,24 +182,26 @@ impl Changes<'_> {
         };
         let limit = limit.value;
         let mut kept = Kept::default();
-        let link = |hop: &FlowSpec| (hop.from, hop.queue, hop.to);
+        let link = |hop: &HopSpec| (hop.from, hop.queue, hop.to);
         for (at, hop) in self.made.hops.iter().enumerate() {
-            let shares = |&radio: &usize| link(&self.made.hops[radio]) == link(hop);
-            if radios.contains(&at) || by == KeptApart::Link && radios.iter().any(shares) {
-                self.check_room(&key, hop, limit, &mut kept)?;
+            let shares = |&other: &usize| link(&self.made.hops[other]) == link(hop);
+            if hops.contains(&at) || by == KeptApart::Link && hops.iter().any(shares) {
+                self.check_room(&key, at, limit, &mut kept)?;
             }
         }
-        Ok(radios.into_iter().map(|radio| Change::FlowLimit { radio, limit }).collect())
+        Ok(hops.into_iter().map(|hop| Change::HopLimit { hop, limit }).collect())
     }
 
     /// The queue that a hop's packets take.
-    fn queue(&self, hop: &FlowSpec) -> &QueueSpec {
+    fn queue(&self, hop: &HopSpec) -> &QueueSpec {
         &self.flows.air.stations.specs[hop.from.index()].queues[hop.queue]
     }
 
     /// With another limit there is still room for what a hop needs.
-    fn check_room(&self, key: &str, hop: &FlowSpec, limit: Limit, kept: &mut Kept) -> Result<()> {
+    fn check_room(&self, key: &str, at: usize, limit: Limit, kept: &mut Kept) -> Result<()> {
+        let (hop, saturated) = (&self.made.hops[at], self.made.saturated.contains(&at));
         let queue = QueueSpec { limit, ..*self.queue(hop) };
-        check_room(key, self.flows.air.stations.name(hop.from.index()), &queue, hop, kept)
+        let name = self.flows.air.stations.name(hop.from.index());
+        check_room(key, name, &queue, hop, saturated, kept)
     }
 }

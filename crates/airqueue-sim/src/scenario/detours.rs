@@ -6,7 +6,7 @@ use super::flows::{Draft, Flows, Made, Origin};
 use super::nodes::Part;
 use super::pacing::tcp_ap;
 use super::room::Kept;
-use crate::network::{Change, Hop, OtherWay, Traffic};
+use crate::network::{Change, Hop, OtherRoute, Traffic};
 use airqueue_transport::tcp::{Pacing, TcpApSpec};
 
 impl Flows<'_> {
@@ -17,7 +17,7 @@ impl Flows<'_> {
             let key = format!("changes[{at}]");
             let first_hop = made.hops.len();
             ways.push(self.detour(&key, table, made)?);
-            self.check_rooms(&key, &made.hops[first_hop..], &mut Kept::default())?;
+            self.check_rooms(&key, made, first_hop, &mut Kept::default())?;
         }
         Ok(ways)
     }
@@ -49,7 +49,7 @@ impl Flows<'_> {
         }
         let draft = Draft { key, table, via: Some(via), told, name: name.clone(), from, to };
         let way = self.way(&draft)?;
-        let known = made.flows[flow].ways().position(|route| parts(route, made) == way);
+        let known = made.flows[flow].routes().position(|route| parts(route, made) == way);
         let place = match known {
             Some(place) => place,
             None => {
@@ -58,7 +58,7 @@ impl Flows<'_> {
                 made.flows[flow].others.len()
             }
         };
-        Ok(Some(Change::Way { flow, way: place }))
+        Ok(Some(Change::Route { flow, route: place }))
     }
 
     /// A way of a flow that it does not have yet.
@@ -68,7 +68,7 @@ impl Flows<'_> {
         way: &[Part],
         flow: usize,
         made: &mut Made,
-    ) -> Result<OtherWay> {
+    ) -> Result<OtherRoute> {
         match &made.flows[flow].traffic {
             Traffic::Tcp(tcp) => {
                 let tcp = tcp.tcp;
@@ -76,9 +76,9 @@ impl Flows<'_> {
                 if let Pacing::TcpAp(TcpApSpec { spread, .. }) = tcp.sender.pacing {
                     tcp_ap(draft.key, &route, &made.hops, self.air.phy, spread)?;
                 }
-                Ok(OtherWay { route, back })
+                Ok(OtherRoute { route, back })
             }
-            _ => Ok(OtherWay { route: self.one_way(draft, way, made)?, back: Vec::new() }),
+            _ => Ok(OtherRoute { route: self.one_way(draft, way, made)?, back: Vec::new() }),
         }
     }
 }
@@ -87,8 +87,8 @@ impl Flows<'_> {
 fn parts(route: &[Hop], made: &Made) -> Vec<Part> {
     let part = |hop: &Hop| match *hop {
         Hop::Wire(wire) => Part::Wire(wire),
-        Hop::Radio(radio) => {
-            let hop = &made.hops[radio];
+        Hop::Air(at) => {
+            let hop = &made.hops[at];
             Part::Air(hop.from.index(), hop.to.index())
         }
     };

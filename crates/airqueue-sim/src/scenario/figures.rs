@@ -3,12 +3,13 @@
 use super::Scenario;
 use super::calls::{Call, CallFigures};
 use super::error::{ScenarioError, error};
+use crate::counters::{Durations, HopCounters, QueueCounters};
+use crate::histogram::Histogram;
 use crate::network::series::Series;
 use crate::network::{Network, NetworkSpec, QueueId, TcpTally};
-use crate::wlan::histogram::Histogram;
-use crate::wlan::{Durations, FlowTally, QueueTally};
+use crate::run_loop::Simulation;
+use airqueue_core::Tally;
 use airqueue_core::{Seed, Span, Time};
-use airqueue_qdisc::Tally;
 use airqueue_wifi::mac::{CategoryTally, FrameKind};
 use airqueue_wifi::phy::AccessCategory;
 use serde::ser::SerializeMap;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// A replication of a scenario.
 #[derive(Debug)]
 pub struct Run {
-    pub(super) network: Network,
+    pub(super) network: Simulation<Network>,
     pub(super) names: Arc<Names>,
     calls: Arc<[(usize, Call)]>,
     end: Time,
@@ -163,8 +164,7 @@ fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
 impl Names {
     pub(super) fn new(spec: &NetworkSpec) -> Names {
         let radio = &spec.wlan;
-        let mut fed: Vec<_> =
-            radio.flows.iter().map(|flow| (flow.from.index(), flow.queue)).collect();
+        let mut fed: Vec<_> = radio.hops.iter().map(|hop| (hop.from.index(), hop.queue)).collect();
         fed.sort_unstable();
         fed.dedup();
         let queue = |(station, queue): (usize, usize)| {
@@ -229,14 +229,14 @@ impl Run {
     pub fn results(&mut self) -> String {
         let (names, calls) = (self.names.clone(), self.calls.clone());
         let now = self.now();
-        let seconds = (now - self.network.wlan().counting_since()).as_secs_f64();
-        let mut count = Count { network: &mut self.network, now, seconds };
+        let seconds = (now - self.network.model.wlan().counting_since()).as_secs_f64();
+        let mut count = Count { network: &mut self.network.model, now, seconds };
         let figures = count.figures(&names, &calls);
         serde_json::to_string(&figures).expect("figures are JSON")
     }
 }
 
-/// A network at the moment when its books are read, and for how long they were kept.
+/// A network at the moment when its counters are read, and for how long it has counted.
 struct Count<'a> {
     network: &'a mut Network,
     now: Time,
@@ -280,7 +280,7 @@ impl Count<'_> {
     }
 
     fn flow(&self, id: usize, under_way_packets: u64) -> FlowFigures {
-        let tally: FlowTally = self.network.flow(id);
+        let tally: HopCounters = self.network.flow(id);
         let lost = tally.dropped.packets + tally.given_up.packets;
         let met = lost + tally.delivered.packets;
         let quantile = |q| quantile_s(&tally.delay, &tally.delays, q);
@@ -318,7 +318,7 @@ impl Count<'_> {
         (figures, all)
     }
 
-    fn connection(&self, tally: &TcpTally, acks: &FlowTally) -> ConnectionFigures {
+    fn connection(&self, tally: &TcpTally, acks: &HopCounters) -> ConnectionFigures {
         let sessions = &tally.sessions;
         ConnectionFigures {
             goodput_bps: ratio(8.0 * tally.delivered_bytes as f64, self.seconds),
@@ -370,17 +370,17 @@ impl Count<'_> {
     }
 
     fn queue(&mut self, queue: QueueId) -> QueueFigures {
-        let tally: QueueTally = self.network.queue(queue, self.now);
-        let waited = tally.waited;
+        let tally: QueueCounters = self.network.queue(queue, self.now);
+        let (waited, occupancy) = (tally.waited, tally.occupancy);
         QueueFigures {
             offered_packets: tally.offered.packets,
             dropped_packets: tally.dropped.packets,
             dropped_full_packets: tally.dropped.packets - tally.dropped_early.packets,
             dropped_early_packets: tally.dropped_early.packets,
-            marked_packets: tally.marked,
+            marked_packets: occupancy.marked,
             taken_packets: tally.taken.packets,
-            length_mean_packets: ratio(tally.packet_time as f64 * 1e-9, self.seconds),
-            length_max_packets: tally.longest,
+            length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
+            length_max_packets: occupancy.longest,
             waiting_mean_s: waited.mean_s(),
             waiting_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
         }

@@ -8,12 +8,12 @@ use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
 use super::routes::Routes;
-use super::source::{check_tcp_keys, offset, report, source, spread};
+use super::source::{Packets, check_tcp_keys, offset, packets, report, spread};
 use super::tcp::{layers, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use crate::network::{FlowSpec, Hop, Traffic};
-use crate::wlan;
-use airqueue_core::{Ecn, Time};
+use crate::wlan::HopSpec;
+use airqueue_core::Ecn;
 use airqueue_transport::tcp::{Pacing, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use std::cell::RefCell;
@@ -31,15 +31,15 @@ pub(super) struct Flows<'a> {
     pub(super) nodes: &'a Nodes<'a>,
     /// What finds the ways of flows that do not say theirs.
     routes: Option<RefCell<Routes<'a>>>,
-    /// The names of those that take another way some time.
-    rerouted: HashSet<&'a str>,
 }
 
 /// The flows of a network, their hops over the air, and which of them are calls.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) flows: Vec<FlowSpec>,
-    pub(super) hops: Vec<wlan::FlowSpec>,
+    pub(super) hops: Vec<HopSpec>,
+    /// The hops that saturated flows begin with.
+    pub(super) saturated: HashSet<usize>,
     pub(super) calls: Vec<(usize, Call)>,
     /// What each flow was made from.
     pub(super) origins: Vec<Origin>,
@@ -80,8 +80,8 @@ pub(super) struct Draft<'a> {
 /// What goes a way.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
-    source: SourceSpec,
-    ecn: Ecn,
+    /// IP bytes of the largest packets.
+    size_bytes: u32,
     role: Role,
 }
 
@@ -96,20 +96,13 @@ enum Role {
     Acknowledgements,
 }
 
-/// Packets that others bring.
-fn from_outside(size_bytes: u32) -> SourceSpec {
-    SourceSpec { arrivals: Arrivals::External, size_bytes, start: Time::ZERO, stop: Time::MAX }
-}
-
 impl<'a> Flows<'a> {
     pub(super) fn new(
         air: &'a Air<'a>,
         nodes: &'a Nodes<'a>,
         routes: Option<Routes<'a>>,
     ) -> Flows<'a> {
-        let rerouted = air.file.changes.iter().filter(|change| change.via.is_some());
-        let rerouted = rerouted.filter_map(|change| change.flow.as_deref()).collect();
-        Flows { air, nodes, routes: routes.map(RefCell::new), rerouted }
+        Flows { air, nodes, routes: routes.map(RefCell::new) }
     }
 
     /// All flows.
@@ -127,21 +120,23 @@ impl<'a> Flows<'a> {
                     return wrong(format_args!("{key}.name"), problem);
                 }
             }
-            self.check_rooms(&key, &made.hops[first_hop..], &mut kept)?;
+            self.check_rooms(&key, &made, first_hop, &mut kept)?;
         }
         Ok(made)
     }
 
-    /// There is room in their stations' queues for what hops need.
+    /// There is room in their stations' queues for what hops need, from the first of them on.
     pub(super) fn check_rooms(
         &self,
         key: &str,
-        hops: &[wlan::FlowSpec],
+        made: &Made,
+        first: usize,
         kept: &mut Kept,
     ) -> Result<()> {
-        hops.iter().try_for_each(|hop| {
+        (first..made.hops.len()).try_for_each(|at| {
+            let (hop, saturated) = (&made.hops[at], made.saturated.contains(&at));
             let station = &self.air.stations.specs[hop.from.index()];
-            check_room(key, &station.name, &station.queues[hop.queue], hop, kept)
+            check_room(key, &station.name, &station.queues[hop.queue], hop, saturated, kept)
         })
     }
 
@@ -179,6 +174,7 @@ impl<'a> Flows<'a> {
                 route,
                 others,
                 traffic,
+                dscp: table.dscp.map_or(0, |dscp| dscp.0),
                 spread,
             });
         }
@@ -194,14 +190,14 @@ impl<'a> Flows<'a> {
     ) -> Result<(Vec<Hop>, Traffic)> {
         let &Draft { key, table, .. } = draft;
         check_tcp_keys(key, table)?;
-        let mut source = source(key, table)?;
-        source.start += offset(&source, at, count);
+        let Packets { source, size_bytes } = packets(key, table)?;
+        let late = |of: SourceSpec| SourceSpec { start: of.start + offset(&of, at, count), ..of };
+        let source = source.map(late);
         let way = self.way(draft)?;
         check_air_keys(self, draft, &way)?;
         let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
-        let external = source.arrivals == Arrivals::External;
-        let over_air = matches!(way[0], Part::Air(..));
-        if source.arrivals == Arrivals::Saturated && !over_air {
+        let saturated = source.is_some_and(|source| source.arrivals == Arrivals::Saturated);
+        if saturated && !matches!(way[0], Part::Air(..)) {
             let problem = format_args!(
                 "a saturated source fills the queue of a station, and {:?} sends through a cable; give the \
                  source a rate, or source = \"tcp\"",
@@ -209,30 +205,27 @@ impl<'a> Flows<'a> {
             );
             return wrong(format_args!("{key}.source"), problem);
         }
-        // The radio's own sources keep to their first hop.
-        let (route, traffic) = if over_air && !external && !self.rerouted.contains(&*draft.name) {
-            let carries = Carries { source, ecn, role: Role::Own };
-            (self.route(draft, &way, carries, made)?, Traffic::Radio)
-        } else {
-            let route = self.one_way(draft, &way, made)?;
-            let own = Traffic::Source { source, ecn };
-            (route, if external { Traffic::External { ecn } } else { own })
+        if saturated {
+            made.saturated.insert(made.hops.len());
+        }
+        let route = self.route(draft, &way, Carries { size_bytes, role: Role::Own }, made)?;
+        check_source(key, &Packets { source, size_bytes })?;
+        let traffic = match source {
+            Some(source) => Traffic::Source { source, ecn },
+            None => Traffic::Offered { ecn },
         };
-        check_source(key, source)?;
         Ok((route, traffic))
     }
 
-    /// The hops of packets that are brought to the first of them, and that nothing answers.
+    /// The hops of packets that nothing answers.
     pub(super) fn one_way(
         &self,
         draft: &Draft<'_>,
         way: &[Part],
         made: &mut Made,
     ) -> Result<Vec<Hop>> {
-        let &Draft { key, table, .. } = draft;
-        let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
-        let source = from_outside(source(key, table)?.size_bytes);
-        self.route(draft, way, Carries { source, ecn, role: Role::Own }, made)
+        let size_bytes = packets(draft.key, draft.table)?.size_bytes;
+        self.route(draft, way, Carries { size_bytes, role: Role::Own }, made)
     }
 
     /// A flow that TCP governs: there and back.
@@ -261,8 +254,7 @@ impl<'a> Flows<'a> {
         check_pace(self, draft, there, tcp)?;
         let bare = tcp.most_bare_bytes();
         let data = bare.max(tcp.mss_bytes + tcp.data_header_bytes());
-        let carries =
-            |size_bytes, role| Carries { source: from_outside(size_bytes), ecn: Ecn::NotEct, role };
+        let carries = |size_bytes, role| Carries { size_bytes, role };
         let route = self.route(draft, there, carries(data, Role::Data), made)?;
         let acks = Draft {
             name: format!("{} acks", draft.name),
@@ -328,33 +320,29 @@ impl<'a> Flows<'a> {
         made: &mut Made,
     ) -> Result<Vec<Hop>> {
         let &Draft { key, table, told, ref name, .. } = draft;
-        let Carries { source, ecn, role } = carries;
+        let Carries { size_bytes, role } = carries;
         let report = report(key, table)?;
         let mut route = Vec::with_capacity(way.len());
         for (at, &part) in way.iter().enumerate() {
             let (from, to) = match part {
                 Part::Wire(wire) => {
-                    check_cable(key, &self.nodes.wires[wire], source.size_bytes)?;
+                    check_cable(key, &self.nodes.wires[wire], size_bytes)?;
                     route.push(Hop::Wire(wire));
                     continue;
                 }
                 Part::Air(from, to) => (from, to),
             };
-            let own = role == Role::Own && at == 0;
-            let external = source.arrivals == Arrivals::External;
             let last = at + 1 == way.len();
             let wish = Wish {
                 name: if way.len() == 1 { name.clone() } else { format!("{name} ({at})") },
                 from,
                 to,
-                source: if own { source } else { from_outside(source.size_bytes) },
+                size_bytes,
                 category: match role {
                     Role::Acknowledgements => table.ack_category.or(table.category),
                     Role::Own | Role::Data => table.category,
                 },
-                ecn,
                 report: report.filter(|_| last && role != Role::Acknowledgements),
-                collected: !own || way.len() > 1 || external,
             };
             if made.hops.len() == MOST_HOPS {
                 let problem =
@@ -362,7 +350,7 @@ impl<'a> Flows<'a> {
                 return wrong(key, problem);
             }
             made.hops.push(self.air.hop(key, draft.via.is_some(), told, wish)?);
-            route.push(Hop::Radio(made.hops.len() - 1));
+            route.push(Hop::Air(made.hops.len() - 1));
         }
         Ok(route)
     }

@@ -2,10 +2,10 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AccessName, AggregationTable, BehaviourName, CategoryTable, CountdownName, DcfTable, EdcaTable,
-    MacTable,
+    AccessName, AggregationTable, CategoryTable, CountdownName, DcfTable, EdcaTable, MacTable,
 };
 use super::layers::{Given, Layers};
+use super::profile::Profile;
 use airqueue_core::Span;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, CategoryConfig, MacConfig};
@@ -31,15 +31,16 @@ pub(super) fn is_qos(mac: &MacConfig) -> bool {
 pub(super) fn mac(
     layers: &Layers<'_, MacTable>,
     phy: &Phy,
-    behaviour: BehaviourName,
+    profile: &Profile,
 ) -> Result<MacConfig> {
     let experimental = layers.find("experimental", |m| m.experimental.as_ref());
     let experimental = experimental.is_some_and(|given| *given.value);
     let categories = match access(layers, phy) {
         AccessName::Dcf => vec![dcf(&layers.within("dcf", |m| m.dcf.as_ref()), phy, experimental)?],
-        AccessName::Edca if matches!(behaviour, BehaviourName::Ns2) => {
+        AccessName::Edca if profile.dsss_alone => {
             let key = layers.find("access", |m| m.access.as_ref()).map(|access| access.key);
-            return wrong(key.unwrap_or_default(), "ns-2's MAC has no EDCA");
+            let problem = format_args!("{}'s MAC has no EDCA", profile.name);
+            return wrong(key.unwrap_or_default(), problem);
         }
         AccessName::Edca => edca(&layers.within("edca", |m| m.edca.as_ref()), phy, experimental)?,
     };

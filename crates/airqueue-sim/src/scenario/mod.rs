@@ -20,6 +20,7 @@ mod nodes;
 mod pacing;
 mod phy;
 mod placement;
+mod profile;
 mod quantity;
 mod queue;
 mod rates;
@@ -53,7 +54,7 @@ use calls::Call;
 use changes::Changes;
 use error::error;
 use figures::Names;
-use file::{BehaviourName, File};
+use file::File;
 use flows::{Flows, Made};
 use links::LinkRates;
 use medium::Medium;
@@ -73,20 +74,13 @@ pub struct Scenario {
     /// The flows that are calls.
     calls: Arc<[(usize, Call)]>,
     buffers: Option<Buffers>,
+    limits_count_frame_in_hand: bool,
     /// Where stations stand, if it matters.
     places: Vec<Place>,
 }
 
 /// The longest that can be simulated: thirty years, far from the end of the clock.
 const LONGEST: Span = Span::from_secs(1_000_000_000);
-
-/// How long a packet takes inside stations. ns-2: the default `delay_` of its link layer, 25 µs, at both.
-fn station_delay(behaviour: BehaviourName) -> Span {
-    match behaviour {
-        BehaviourName::Ns2 => Span::from_micros(50),
-        BehaviourName::Standard | BehaviourName::Ns3 => Span::ZERO,
-    }
-}
 
 impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
@@ -107,14 +101,14 @@ impl Scenario {
         if duration + warm_up > LONGEST {
             return error::wrong("duration", "with the warm-up it is more than 1e9 s");
         }
-        let (network, rate) = phy::network(&file.phy, file.behaviour)?;
-        let stations = Stations::new(file, &network.phy)?;
-        let medium = Medium::new(file, &stations, network.rules.capture)?;
+        let (radio, rate) = phy::radio(&file.phy, file.behaviour.profile())?;
+        let stations = Stations::new(file, &radio.phy)?;
+        let medium = Medium::new(file, &stations, radio.rules.capture)?;
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
         let (Made { flows, hops, calls, .. }, changes) = {
-            let (stations, phy, medium) = (&stations, &network.phy, &medium);
+            let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
             let air = &Air { file, stations, phy, rate, medium, links, controls };
@@ -131,20 +125,30 @@ impl Scenario {
         let wires = nodes.wires;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
-            network,
+            radio,
             reach,
             capture,
             errors,
             noise_w,
             stations: stations.specs,
-            flows: hops,
-            warm_up: Time::ZERO + warm_up,
+            hops,
             together: WlanSpec::TOGETHER,
         };
-        let station_delay = station_delay(file.behaviour);
-        let spec = NetworkSpec { wlan, station_delay, wires, flows, changes };
+        let station_delay = file.behaviour.profile().station_delay;
+        let warm_up_ends = Time::ZERO + warm_up;
+        let spec =
+            NetworkSpec { wlan, station_delay, wires, flows, changes, warm_up: warm_up_ends };
         let names = Arc::new(Names::new(&spec));
-        Ok(Scenario { spec, duration, warm_up, names, calls: calls.into(), buffers, places })
+        Ok(Scenario {
+            spec,
+            duration,
+            warm_up,
+            names,
+            calls: calls.into(),
+            buffers,
+            limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
+            places,
+        })
     }
 
     /// What the engine runs.
@@ -152,8 +156,8 @@ impl Scenario {
         &self.spec
     }
 
-    /// The radio of that.
-    pub fn radio(&self) -> &WlanSpec {
+    /// Its wireless LAN.
+    pub fn wlan(&self) -> &WlanSpec {
         &self.spec.wlan
     }
 
@@ -166,13 +170,19 @@ impl Scenario {
         let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
         let name = |id: StationId| wlan.stations[id.index()].name.as_str();
         let ends = |hop: &Hop| match *hop {
-            Hop::Radio(hop) => (name(wlan.flows[hop].from), name(wlan.flows[hop].to)),
+            Hop::Air(hop) => (name(wlan.hops[hop].from), name(wlan.hops[hop].to)),
             // No name of a station or a host has a `>`.
             Hop::Wire(wire) => wires[wire].name.split_once("->").expect("a wire has two ends"),
         };
         let route = &flows[flow].route;
         let first = route.first().map(|hop| ends(hop).0);
         first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
+    }
+
+    /// Whether the limit of a queue, as the scenario's behaviour has it, counts the frame that the MAC holds; the engine's
+    /// limits do not.
+    pub fn limits_count_frame_in_hand(&self) -> bool {
+        self.limits_count_frame_in_hand
     }
 
     /// How long is counted, after the warm-up.

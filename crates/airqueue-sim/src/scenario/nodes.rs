@@ -6,7 +6,7 @@ use super::layers::Layers;
 use super::queue::{self, queue};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use crate::network::{Node, WireSpec};
-use crate::wlan::Discipline;
+use crate::queue::Discipline;
 use airqueue_core::Span;
 use airqueue_qdisc::KeptApart;
 use airqueue_wifi::medium::StationId;

@@ -4,7 +4,7 @@ use super::error::{Result, error, wrong};
 use super::file::{PacingName, PacingValue, TcpTable};
 use super::layers::Layers;
 use crate::network::Hop;
-use crate::wlan;
+use crate::wlan::HopSpec;
 use airqueue_core::DataRate;
 use airqueue_transport::tcp::{Spread, TcpApSpec};
 use airqueue_wifi::phy::Phy;
@@ -27,18 +27,18 @@ pub(super) fn adaptive_pacing(layers: &Layers<'_, TcpTable>) -> Option<Spread> {
 pub(super) fn tcp_ap(
     key: &str,
     route: &[Hop],
-    hops: &[wlan::FlowSpec],
+    hops: &[HopSpec],
     phy: &Phy,
     spread: Spread,
 ) -> Result<TcpApSpec> {
     let mut rates: Vec<DataRate> = Vec::new();
-    for radio in route.iter().filter_map(|hop| hop.radio()) {
-        if hops[radio].rate_control.is_some() {
+    for at in route.iter().filter_map(|hop| hop.over_air()) {
+        if hops[at].rate_control.is_some() {
             let problem = "TCP-AP has to know the rates of the links, and rate control looks for them; give the \
                            flow a phy_rate, or another pacing";
             return wrong(format_args!("{key}.tcp.pacing"), problem);
         }
-        rates.push(phy.rate(hops[radio].rate));
+        rates.push(phy.rate(hops[at].rate));
     }
     let rate = rates.iter().min().copied().ok_or_else(|| {
         let problem = "TCP-AP paces what goes over the air, and the flow takes cables only; give it pacing = false";

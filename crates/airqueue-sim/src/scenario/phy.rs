@@ -1,9 +1,10 @@
 //! The physical layer of a scenario.
 
 use super::error::{Result, error, wrong};
-use super::file::{BandName, BehaviourName, PhyTable, Standard};
-use super::quantity::{FrameRate, Quantity, Rate, SchemeName};
-use airqueue_wifi::mac::{Behaviour, Network};
+use super::file::{BandName, PhyTable, Standard};
+use super::profile::Profile;
+use super::quantity::{FrameRate, SchemeName};
+use airqueue_wifi::mac::Radio;
 use airqueue_wifi::phy::{
     Band, Capability, Conventions, Format, GuardInterval, Mcs, Phy, Preamble, Slot, Width, dsss,
     erp, he, ht, ofdm, vht,
@@ -11,16 +12,13 @@ use airqueue_wifi::phy::{
 use airqueue_wifi::{PhyError, RateIndex};
 use std::fmt::Display;
 
-/// Rate of ns-2's control frames if a script names none (`basicRate_` in `ns-default.tcl`).
-const NS2_CONTROL_RATE: &str = "1 Mb/s";
-
 /// The layer with the behaviour, and the rate of data frames.
-pub(super) fn network(table: &PhyTable, behaviour: BehaviourName) -> Result<(Network, RateIndex)> {
-    let rules = Behaviour::from(behaviour).rules();
-    if let BehaviourName::Ns2 = behaviour {
-        check_ns2(table)?;
+pub(super) fn radio(table: &PhyTable, profile: &Profile) -> Result<(Radio, RateIndex)> {
+    let rules = profile.mac.rules();
+    if profile.dsss_alone {
+        check_dsss(table, profile.name)?;
     }
-    let phy = control(table, behaviour, layer(table, rules.conventions)?)?;
+    let phy = control(table, profile, layer(table, rules.conventions)?)?;
     if let (Some(_), Some(_)) = (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
     {
         return wrong("phy.rate", "phy.rate_control looks for it; leave one of them out");
@@ -29,7 +27,7 @@ pub(super) fn network(table: &PhyTable, behaviour: BehaviourName) -> Result<(Net
         Some(rate) => rate_index(table, &phy, "phy.rate", rate)?,
         None => highest(table, &phy)?,
     };
-    Ok((Network::new(phy, rules), rate))
+    Ok((Radio::new(phy, rules), rate))
 }
 
 /// The place of a rate in the layer's table.
@@ -205,22 +203,25 @@ fn check_at_5_ghz(table: &PhyTable) -> Result<()> {
     Ok(())
 }
 
-/// `Mac/802_11` has DSSS's preamble of 192 µs before every frame, and one rate for all control frames.
-fn check_ns2(table: &PhyTable) -> Result<()> {
+/// Such a MAC, `Mac/802_11` of ns-2, has DSSS's preamble of 192 µs before every frame, and one rate for all control frames.
+fn check_dsss(table: &PhyTable, name: &str) -> Result<()> {
     if table.standard != Standard::B {
-        return wrong("phy.standard", "ns-2's behaviour is that of 802.11b, the layer of its MAC");
+        let problem = format_args!("{name}'s behaviour is that of 802.11b, the layer of its MAC");
+        return wrong("phy.standard", problem);
     }
     if table.preamble.is_some_and(|preamble| Preamble::from(preamble) == Preamble::Short) {
-        return wrong("phy.preamble", "ns-2's frames have the long preamble");
+        return wrong("phy.preamble", format_args!("{name}'s frames have the long preamble"));
     }
     if table.basic_rates.is_some() {
-        let problem = "ns-2 sends all control frames at one rate; give phy.control_rate instead";
+        let problem = format_args!(
+            "{name} sends all control frames at one rate; give phy.control_rate instead"
+        );
         return wrong("phy.basic_rates", problem);
     }
     Ok(())
 }
 
-fn control(table: &PhyTable, behaviour: BehaviourName, phy: Phy) -> Result<Phy> {
+fn control(table: &PhyTable, profile: &Profile, phy: Phy) -> Result<Phy> {
     match (&table.control_rate, &table.basic_rates) {
         (Some(_), Some(_)) => {
             let problem = "phy.control_rate is given too, which holds for all control frames; \
@@ -234,10 +235,9 @@ fn control(table: &PhyTable, behaviour: BehaviourName, phy: Phy) -> Result<Phy> 
             let rates: Vec<_> = rates.iter().map(|rate| rate.value).collect();
             phy.with_basic_rates(&rates).map_err(|problem| error("phy.basic_rates", problem))
         }
-        (None, None) if matches!(behaviour, BehaviourName::Ns2) => {
-            let rate = Quantity::<Rate>::of(NS2_CONTROL_RATE).value;
-            Ok(phy.with_control_rate(rate).expect("a rate of 802.11b"))
-        }
-        (None, None) => Ok(phy),
+        (None, None) => match profile.control_rate {
+            Some(rate) => Ok(phy.with_control_rate(rate).expect("a rate of 802.11b")),
+            None => Ok(phy),
+        },
     }
 }

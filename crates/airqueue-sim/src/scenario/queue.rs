@@ -2,17 +2,17 @@
 
 use super::error::{Result, wrong};
 use super::file::{
-    AdaptiveTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, Mac80211Table, PieTable,
-    QueueTable, RdqmTable, RedTable,
+    AdaptiveTable, CakeTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, Mac80211Table,
+    PieTable, QueueTable, RdqmTable, RedTable, SfqTable,
 };
 use super::layers::{Given, Layers};
 use super::quantity::{Dimension, Quantity, Size};
-use crate::wlan::{Discipline, QueueSpec};
+use crate::queue::{Discipline, QueueSpec};
 use airqueue_core::{Limit, Span};
 use airqueue_qdisc::mac80211::LEAST_TURN;
 use airqueue_qdisc::{
-    AdaptiveParams, AqlParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params,
-    PieParams, RdqmParams, RedParams, red,
+    AdaptiveParams, AqlParams, CakeParams, CodelParams, DropFrom, FqCodelParams, KeptApart,
+    Mac80211Params, PieParams, RdqmParams, RedParams, SfqParams, red, sfq,
 };
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -20,6 +20,10 @@ use std::ops::RangeInclusive;
 /// As in Linux.
 const MOST_FLOW_QUEUES: u32 = 65_536;
 const LEAST_FQ_CODEL_QUANTUM: u32 = 256;
+/// Of CAKE, as in tc.
+const MOST_OVERHEAD: u32 = 256;
+/// CAKE's own limit is one of memory.
+const NO_LIMIT: Limit = Limit::Packets(u32::MAX);
 /// A turn of less would pass mostly without a packet, and rounds of turns take time.
 const LEAST_QUANTUM: u32 = 64;
 /// What is done at intervals is made up for one by one when a queue has rested.
@@ -47,6 +51,8 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         DisciplineName::DropTail | DisciplineName::Drr | DisciplineName::Rdqm => Limit::Packets(50),
         DisciplineName::FqCodel => Limit::Packets(FqCodelParams::default().limit),
         DisciplineName::Mac80211 => Limit::Packets(Mac80211Params::default().limit),
+        DisciplineName::Sfq => Limit::Packets(sfq::MOST_DEPTH),
+        DisciplineName::Cake => NO_LIMIT,
         _ => Limit::Packets(1000),
     });
     use DisciplineName::{DropTail, Drr, Mac80211, Rdqm};
@@ -68,6 +74,16 @@ pub(super) fn queue(layers: &Layers<'_, QueueTable>, aggregates: bool) -> Result
         }
         DisciplineName::Red => Discipline::Red(red(&layers.within("red", |q| q.red.as_ref()))?),
         DisciplineName::Pie => Discipline::Pie(pie(&layers.within("pie", |q| q.pie.as_ref()))?),
+        DisciplineName::Sfq => {
+            Discipline::Sfq(self::sfq(&layers.within("sfq", |q| q.sfq.as_ref()))?)
+        }
+        DisciplineName::Cake => {
+            let params = cake(&layers.within("cake", |q| q.cake.as_ref()), spec.limit)?;
+            if spec.limit == NO_LIMIT {
+                spec.limit = Limit::Bytes(params.memory());
+            }
+            Discipline::Cake(params)
+        }
         DisciplineName::Drr => {
             let (by, quantum) = drr(&layers.within("drr", |q| q.drr.as_ref()))?;
             Discipline::DeficitRoundRobin { by, quantum, drop_from: drop_from(layers) }
@@ -119,7 +135,10 @@ pub(super) fn limits(queue: &QueueSpec) -> impl Iterator<Item = Limit> {
     let other = match queue.discipline {
         Discipline::FqCodel(params) => Some(Limit::Bytes(params.memory_limit)),
         Discipline::Mac80211(params) => Some(Limit::Bytes(params.memory_limit)),
+        Discipline::Cake(params) => Some(Limit::Bytes(params.memory())),
         Discipline::Adaptive(params) => Some(Limit::Bytes(params.floor_bytes)),
+        // All in one queue, or each in another.
+        Discipline::Sfq(params) => Some(Limit::Packets(params.depth.min(params.flows))),
         _ => None,
     };
     std::iter::once(queue.limit).chain(other)
@@ -171,6 +190,20 @@ where
     }
 }
 
+/// At most so much.
+fn most<D: Dimension>(most: D::Value, written: &str) -> impl Fn(&Quantity<D>) -> Checked<D::Value>
+where
+    D::Value: PartialOrd,
+{
+    move |given| {
+        if given.value <= most {
+            Ok(given.value)
+        } else {
+            Err(format!("found {:?}, expected at most {written:?}", given.text))
+        }
+    }
+}
+
 fn within(range: RangeInclusive<f64>) -> impl Fn(&f64) -> Checked<f64> {
     move |given| {
         if range.contains(given) {
@@ -189,6 +222,16 @@ fn at_most(most: u32) -> impl Fn(&u32) -> Checked<u32> {
     }
 }
 
+/// At least one.
+fn one_to(most: u32) -> impl Fn(&u32) -> Checked<u32> {
+    move |&given| {
+        (1..=most)
+            .contains(&given)
+            .then_some(given)
+            .ok_or_else(|| format!("found {given}, expected 1 to {most}"))
+    }
+}
+
 fn codel(layers: &Layers<'_, CodelTable>) -> Result<CodelParams> {
     let mut params = CodelParams::default();
     take!(params.target, layers.target, plain);
@@ -198,11 +241,6 @@ fn codel(layers: &Layers<'_, CodelTable>) -> Result<CodelParams> {
     take!(params.ce_threshold, layers.ce_threshold, some);
     take!(params.behaviour, layers.behaviour, named);
     Ok(params)
-}
-
-fn flow_queues(&flows: &u32) -> Checked<u32> {
-    let fits = (1..=MOST_FLOW_QUEUES).contains(&flows);
-    fits.then_some(flows).ok_or_else(|| format!("found {flows}, expected 1 to {MOST_FLOW_QUEUES}"))
 }
 
 /// A limit in bytes beside `limit`.
@@ -230,7 +268,7 @@ fn mac80211(layers: &Layers<'_, Mac80211Table>, limit: Limit) -> Result<Mac80211
     take!(params.codel.target, layers.target, plain);
     take!(params.codel.interval, layers.interval, least(LEAST_INTERVAL, "1 ms"));
     take!(params.codel.ecn, layers.ecn, flag);
-    take!(params.flows, layers.flows, flow_queues);
+    take!(params.flows, layers.flows, one_to(MOST_FLOW_QUEUES));
     take!(params.quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
     take!(params.memory_limit, layers.memory_limit, memory_limit(limit));
     Ok(params)
@@ -244,7 +282,7 @@ fn fq_codel(layers: &Layers<'_, FqCodelTable>, limit: Limit) -> Result<FqCodelPa
     take!(params.codel.ecn, layers.ecn, flag);
     take!(params.codel.ce_threshold, layers.ce_threshold, some);
     take!(params.codel.behaviour, layers.behaviour, named);
-    take!(params.flows, layers.flows, flow_queues);
+    take!(params.flows, layers.flows, one_to(MOST_FLOW_QUEUES));
     take!(params.quantum, layers.quantum, least(LEAST_FQ_CODEL_QUANTUM, "256 B"));
     take!(params.memory_limit, layers.memory_limit, memory_limit(limit));
     take!(params.drop_batch, layers.drop_batch, least(1, "1 packet"));
@@ -330,6 +368,37 @@ fn pie(layers: &Layers<'_, PieTable>) -> Result<PieParams> {
     take!(params.mean_packet, layers.mean_packet, least(1, "1 B"));
     take!(params.derandomize, layers.derandomize, flag);
     take!(params.behaviour, layers.behaviour, named);
+    Ok(params)
+}
+
+fn sfq(layers: &Layers<'_, SfqTable>) -> Result<SfqParams> {
+    let mut params = SfqParams::default();
+    take!(params.quantum, layers.quantum, least(LEAST_QUANTUM, "64 B"));
+    take!(params.depth, layers.depth, one_to(sfq::MOST_DEPTH));
+    take!(params.flows, layers.flows, one_to(sfq::MOST_FLOWS));
+    take!(params.divisor, layers.divisor, one_to(sfq::MOST_DIVISOR));
+    take!(params.headdrop, layers.headdrop, flag);
+    take!(params.perturb, layers.perturb, |given| {
+        least(LEAST_INTERVAL, "1 ms")(given).map(Some)
+    });
+    Ok(params)
+}
+
+fn cake(layers: &Layers<'_, CakeTable>, limit: Limit) -> Result<CakeParams> {
+    let mut params = CakeParams::default();
+    take!(params.rate, layers.rate, some);
+    take!(params.overhead, layers.overhead, |given| {
+        most(MOST_OVERHEAD, "256 B")(given).map(|bytes| Some(bytes as i32))
+    });
+    take!(params.mpu, layers.mpu, most(MOST_OVERHEAD, "256 B"));
+    take!(params.diffserv, layers.tins, named);
+    take!(params.isolation, layers.isolation, named);
+    take!(params.rtt, layers.rtt, least(LEAST_INTERVAL, "1 ms"));
+    take!(params.mtu, layers.mtu, plain);
+    take!(params.memory_limit, layers.memory_limit, |given| memory_limit(limit)(given).map(Some));
+    if let Limit::Bytes(bytes) = limit {
+        params.memory_limit = Some(bytes);
+    }
     Ok(params)
 }
 

@@ -43,12 +43,12 @@ impl Scenario {
 impl Run {
     /// From now on `tap` is told of every frame that ends.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
-        self.network.wlan_mut().plug(tap);
+        self.network.model.wlan_mut().plug(tap);
     }
 
     /// Takes the tap out again, if there is one of this type.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
-        self.network.wlan_mut().unplug()
+        self.network.model.wlan_mut().unplug()
     }
 
     /// Records time series of all flows, and of all queues that a flow feeds: a row for each whole interval

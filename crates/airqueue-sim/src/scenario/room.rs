@@ -2,37 +2,38 @@
 
 use super::error::{Result, wrong};
 use super::queue::limits;
-use crate::wlan::{Discipline, FlowSpec, QueueSpec};
+use crate::queue::{Discipline, QueueSpec};
+use crate::wlan::HopSpec;
 use airqueue_core::Limit;
 use airqueue_qdisc::KeptApart;
-use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::medium::StationId;
 use std::collections::HashMap;
 
 /// Packets and bytes that saturated flows keep in queues, or in those of links.
 pub(super) type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
 
-/// Every saturated flow keeps a packet in its queue, and no flow sends what its queue cannot hold. The queue is that of
-/// the station called `name`.
+/// Every saturated flow keeps a packet in the queue of its first hop, and no flow sends what a queue cannot hold. The queue
+/// is that of the station called `name`; `saturated`: a saturated flow begins with the hop.
 pub(super) fn check_room(
     key: &str,
     name: &str,
     queue: &QueueSpec,
-    flow: &FlowSpec,
+    hop: &HopSpec,
+    saturated: bool,
     kept: &mut Kept,
 ) -> Result<()> {
-    let size = u64::from(flow.source.size_bytes) + u64::from(queue.link_layer_bytes);
+    let size = u64::from(hop.size_bytes) + u64::from(queue.link_layer_bytes);
     // Where flows or links are kept apart each has the limit for itself.
     let apart = match queue.discipline {
         Discipline::DeficitRoundRobin { by, .. } => Some(by),
         _ => None,
     };
-    let to = apart.map(|_| flow.to);
-    let shared = kept.entry((flow.from, flow.queue, to)).or_default();
+    let to = apart.map(|_| hop.to);
+    let shared = kept.entry((hop.from, hop.queue, to)).or_default();
     let mut own = (0, 0);
     let by_flow = apart == Some(KeptApart::Flow);
     let (packets, bytes) = if by_flow { &mut own } else { shared };
-    if flow.source.arrivals == Arrivals::Saturated {
+    if saturated {
         if matches!(queue.discipline, Discipline::Red(_)) {
             let problem = format_args!(
                 "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \

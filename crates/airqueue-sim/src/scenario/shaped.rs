@@ -1,15 +1,14 @@
 //! A queue of a scenario on its own, with a token bucket in the place of the MAC.
 
 use super::error::{Result, error, wrong};
-use super::file::{DisciplineName, QueueTable};
+use super::file::{DisciplineName, QueueGiven};
 use super::layers::Layers;
 use super::queue;
-use super::table::Table;
 use crate::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_core::{DataRate, Seed};
 use airqueue_qdisc::DropFrom;
 
-/// The device of a queue from a JSON object with the keys of a scenario's `queue` table, whose head waits
+/// The device of a queue from the JSON of a scenario's `queue`, a table or a text, whose head waits
 /// for tokens as under Linux's tbf. The rate and the bucket's depth include the bytes that the table's
 /// `link_layer` adds to each packet. The seed decides all chance in the queue.
 ///
@@ -24,7 +23,7 @@ pub fn shaped_queue(
 ) -> Result<Bottleneck> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|problem| error("", problem))?;
-    let table: Table<QueueTable> = serde_path_to_error::deserialize(value)?;
+    let QueueGiven(table) = serde_path_to_error::deserialize(value)?;
     let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
     let queue = queue::queue(&layers, false)?;
     let name = queue::discipline(&layers);

@@ -15,8 +15,27 @@ fn size_bytes(table: &FlowTable) -> u32 {
     table.size.as_ref().map_or(SIZE_BYTES, |size| size.value)
 }
 
+/// The packets of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packets {
+    /// What makes them; `None`: whoever runs the network offers them.
+    pub(super) source: Option<SourceSpec>,
+    /// IP bytes of the largest.
+    pub(super) size_bytes: u32,
+}
+
+/// What a flow consists of.
+pub(super) fn packets(key: &str, table: &FlowTable) -> Result<Packets> {
+    if let (SourceName::External, None) = (table.source, mean_rate(key, table)?) {
+        check_external(key, table)?;
+        return Ok(Packets { source: None, size_bytes: size_bytes(table) });
+    }
+    let source = source(key, table)?;
+    Ok(Packets { source: Some(source), size_bytes: source.size_bytes })
+}
+
 /// Its source.
-pub(super) fn source(key: &str, table: &FlowTable) -> Result<SourceSpec> {
+fn source(key: &str, table: &FlowTable) -> Result<SourceSpec> {
     let (start, stop) = times(key, table)?;
     if let Some(call) = Call::new(key, table)? {
         check_call_keys(key, table)?;
@@ -28,8 +47,7 @@ pub(super) fn source(key: &str, table: &FlowTable) -> Result<SourceSpec> {
         (SourceName::Saturated, None) => Arrivals::Saturated,
         (SourceName::Cbr, Some(rate)) => Arrivals::Constant(rate),
         (SourceName::Poisson, Some(rate)) => Arrivals::Poisson(rate),
-        (SourceName::External, None) => external(key, table)?,
-        (SourceName::External, Some(_)) => {
+        (SourceName::External, _) => {
             return wrong(key, "packets from outside come when they come; leave the rate out");
         }
         (SourceName::Saturated, Some(_)) => {
@@ -103,7 +121,8 @@ pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> 
 }
 
 /// Nobody can say beforehand when packets come from outside.
-fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
+fn check_external(key: &str, table: &FlowTable) -> Result<()> {
+    times(key, table)?;
     let given = [
         ("start", table.start.value > Span::ZERO),
         ("start_spread", table.start_spread.is_some()),
@@ -114,7 +133,7 @@ fn external(key: &str, table: &FlowTable) -> Result<Arrivals> {
             let problem = "packets from outside come when they come; leave the key out";
             wrong(format_args!("{key}.{name}"), problem)
         }
-        None => Ok(Arrivals::External),
+        None => Ok(()),
     }
 }
 

@@ -6,7 +6,8 @@ use super::layers::Layers;
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use super::queue::{self, queue};
-use crate::wlan::{Discipline, QueueSpec, StationSpec};
+use crate::queue::{Discipline, QueueSpec};
+use crate::wlan::StationSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
 use std::collections::HashMap;
@@ -53,8 +54,10 @@ impl Memory {
     /// Adds what a queue needs, whose table is called `key`.
     pub(super) fn add(&mut self, key: impl Display, queue: &QueueSpec) -> Result<()> {
         let (flows, name) = match queue.discipline {
-            Discipline::FqCodel(params) => (params.flows, "fq_codel"),
-            Discipline::Mac80211(params) => (params.flows, "mac80211"),
+            Discipline::FqCodel(params) => (params.flows, "fq_codel.flows"),
+            Discipline::Mac80211(params) => (params.flows, "mac80211.flows"),
+            Discipline::Cake(params) => (params.queues(), "cake"),
+            Discipline::Sfq(params) => (params.divisor, "sfq.divisor"),
             _ => (0, ""),
         };
         self.ring_packets += queue.ring_packets;
@@ -68,7 +71,7 @@ impl Memory {
             let problem = format_args!(
                 "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
             );
-            return wrong(format_args!("{key}.{name}.flows"), problem);
+            return wrong(format_args!("{key}.{name}"), problem);
         }
         Ok(())
     }
@@ -177,7 +180,7 @@ impl Stations {
             ("queue".to_owned(), &file.queue.0),
         ]);
         check_access(key, table, &macs, phy)?;
-        let mac = mac(&macs, phy, file.behaviour)?;
+        let mac = mac(&macs, phy, file.behaviour.profile())?;
         let discipline = queue::discipline(&queues);
         queue::check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
         let queues = vec![queue(&queues, mac.aggregation.is_some())?; mac.categories.len()];

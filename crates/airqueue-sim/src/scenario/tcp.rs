@@ -2,17 +2,18 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, AckTimerName, BehaviourName, CongestionName, File, FlowTable,
-    PacingValue, RttName, SizeLawName, SourceName, TcpName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, CongestionName, File, FlowTable, PacingValue, RttName,
+    SizeLawName, SourceName, TcpTable,
 };
 use super::layers::Layers;
 use super::pacing::adaptive_pacing;
+use super::profile::TcpProfile;
 use super::quantity::{Duration, Packets, Quantity};
 use super::source::times;
 use crate::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_core::Span;
 use airqueue_transport::tcp::{
-    AckEvery, AckTimer, Algorithm, InitialWindow, Opening, Pacing, TcpSpec,
+    AckEvery, AckTimer, Algorithm, InitialWindow, LossDetection, Opening, Pacing, TcpSpec,
 };
 use airqueue_transport::traffic::{FilesSpec, SizeLaw};
 
@@ -22,8 +23,6 @@ const SIZE_BYTES: u32 = 1500;
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// The same where pacing follows from what they tell.
 const PACING_CLOCK: Span = Span::from_micros(1);
-/// ns-2's default.
-const NS2_MSS_BYTES: u32 = 1000;
 /// The largest IPv4 packet.
 const MOST_BYTES: u32 = 65_535;
 
@@ -84,10 +83,7 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
     let layers = layers(key, table, file);
     check_keys(key, table)?;
     let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
-    let like = like.unwrap_or(match file.behaviour {
-        BehaviourName::Ns2 => TcpName::Ns2,
-        _ => TcpName::Standard,
-    });
+    let like = like.unwrap_or(file.behaviour.profile().tcp).profile();
     let tcp = spec(key, table, &layers, like)?;
     let (start, stop) = times(key, table)?;
     let work = match table.source {
@@ -95,7 +91,7 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
         _ => Work::Transfer(table.volume.as_ref().map(|volume| volume.value)),
     };
     let flow = TcpFlowSpec {
-        closes: tcp.opening != Opening::Open && like != TcpName::Ns2,
+        closes: tcp.opening != Opening::Open && like.closes,
         reports: reports(key, table, &tcp)?,
         tcp,
         back: Vec::new(),
@@ -129,17 +125,14 @@ fn spec(
     key: &str,
     table: &FlowTable,
     layers: &Layers<'_, TcpTable>,
-    like: TcpName,
+    like: &TcpProfile,
 ) -> Result<TcpSpec> {
-    let mut tcp = match like {
-        TcpName::Standard => TcpSpec::standard(1),
-        TcpName::Linux => TcpSpec::linux(1),
-        TcpName::Ns2 => TcpSpec::ns2(1),
-    };
+    let mut tcp = (like.spec)(1);
     tcp.ecn = table.ecn;
     take!(tcp.sender.congestion, layers.congestion, |name: &CongestionName| match name {
         CongestionName::Newreno => Algorithm::NewReno,
         CongestionName::Cubic => Algorithm::Cubic,
+        CongestionName::Bbr => Algorithm::Bbr,
     });
     take_checked!(tcp.sender.window_segments, layers.window, some);
     take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
@@ -185,15 +178,35 @@ fn spec(
         PacingValue::Flag(true) => LINUX,
         PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
+    if tcp.sender.congestion == Algorithm::Bbr {
+        let own = layers.find("congestion", |table| table.congestion.as_ref());
+        prepare_for_bbr(&mut tcp, own.map_or_else(|| key.to_owned(), |own| own.key), layers)?;
+    }
     tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
     Ok(tcp)
+}
+
+/// BBR needs losses noticed by time, as in Linux, and paces by itself. `key` has asked for BBR.
+fn prepare_for_bbr(tcp: &mut TcpSpec, key: String, layers: &Layers<'_, TcpTable>) -> Result<()> {
+    if !tcp.sack {
+        let problem = "BBR learns from selective acknowledgements how much is delivered, and this TCP has none; give \
+                       sack = true, or another congestion";
+        return wrong(key, problem);
+    }
+    let pacing = layers.find("pacing", |table| table.pacing.as_ref());
+    if let Some(other) = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true))) {
+        let problem = "BBR paces by itself, at a rate of its own; leave the key out, or take another congestion";
+        return wrong(other.key, problem);
+    }
+    tcp.sender.loss_detection = LossDetection::Timing;
+    Ok(())
 }
 
 fn mss_bytes(
     key: &str,
     table: &FlowTable,
     layers: &Layers<'_, TcpTable>,
-    like: TcpName,
+    like: &TcpProfile,
     tcp: &TcpSpec,
 ) -> Result<u32> {
     let headers = tcp.data_header_bytes();
@@ -211,8 +224,7 @@ fn mss_bytes(
             });
         }
         (Some(size), None) => size.value,
-        (None, None) if like == TcpName::Ns2 => NS2_MSS_BYTES + headers,
-        (None, None) => SIZE_BYTES,
+        (None, None) => like.mss_bytes.map_or(SIZE_BYTES, |mss| mss + headers),
     };
     match size.checked_sub(headers) {
         Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),
@@ -227,7 +239,7 @@ fn mss_bytes(
 }
 
 /// What a user of the web asks for.
-fn files(key: &str, table: &FlowTable, like: TcpName, tcp: &TcpSpec) -> Result<FilesSpec> {
+fn files(key: &str, table: &FlowTable, like: &TcpProfile, tcp: &TcpSpec) -> Result<FilesSpec> {
     let web = table.web.as_ref();
     let shape = web.and_then(|web| web.shape);
     let law = match web.and_then(|web| web.law).unwrap_or(SizeLawName::Exponential) {
@@ -247,7 +259,7 @@ fn files(key: &str, table: &FlowTable, like: TcpName, tcp: &TcpSpec) -> Result<F
     if let Some(problem) = problem {
         return wrong(format_args!("{key}.web.shape"), problem);
     }
-    let whole = web.and_then(|web| web.whole_segments).unwrap_or(like == TcpName::Ns2);
+    let whole = web.and_then(|web| web.whole_segments).unwrap_or(like.whole_segments);
     Ok(FilesSpec {
         mean_bytes: web.and_then(|web| web.file_size.as_ref()).map_or(30_000, |size| size.value),
         law,

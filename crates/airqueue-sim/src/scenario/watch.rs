@@ -3,6 +3,7 @@
 use super::error::{Result, error};
 use super::{Run, Scenario};
 use crate::network::{Hop, NetworkSpec, Traffic};
+use crate::run_loop::Simulation;
 use crate::wlan::WlanSpec;
 use airqueue_core::{Limit, Span};
 use airqueue_wifi::medium::{Signal, StationId};
@@ -23,7 +24,7 @@ pub struct Watch {
     /// The flows that go over the air, with their places among all.
     flows: Vec<Watched>,
     by_name: HashMap<String, usize>,
-    /// The limit, as the scenario has it, of the queue that each of the radio's flows feeds.
+    /// The limit, as the scenario has it, of the queue that the packets of each hop over the air take.
     usual: Vec<Limit>,
 }
 
@@ -43,7 +44,7 @@ struct Watched {
 struct Way {
     /// Stations from the first to the last.
     route: Vec<u32>,
-    /// The radio's flows of each hop: there, and back if something comes back.
+    /// Each hop over the air: there, and back if something comes back.
     hops: Vec<(usize, Option<usize>)>,
     /// What a packet takes elsewhere, there and back.
     elsewhere: Span,
@@ -101,15 +102,15 @@ impl Scenario {
         let spec = &self.spec;
         let radio = &spec.wlan;
         let mut fed: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); radio.stations.len()];
-        for flow in &radio.flows {
-            fed[flow.from.index()].insert(flow.queue);
+        for hop in &radio.hops {
+            fed[hop.from.index()].insert(hop.queue);
         }
         let queues = fed.into_iter().zip(&radio.stations).map(|(fed, station)| {
             fed.into_iter().map(|queue| (queue, station.queues[queue].limit)).collect()
         });
         let flows: Vec<_> = (0..spec.flows.len()).filter_map(|at| watched(spec, at)).collect();
         let names = flows.iter().enumerate().map(|(at, flow)| (flow.name.clone(), at));
-        let usual = radio.flows.iter();
+        let usual = radio.hops.iter();
         let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.queue].limit);
         Watch {
             stations: self.names.stations.clone(),
@@ -125,8 +126,8 @@ impl Scenario {
 
 /// Pairs that decode each other, of the stations that flows pass: the others matter to nobody who manages these.
 fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
-    let WlanSpec { reach, flows, .. } = &spec.wlan;
-    let passed: BTreeSet<StationId> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    let WlanSpec { reach, hops, .. } = &spec.wlan;
+    let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
     let mut pairs = Vec::new();
     for &from in &passed {
         let heard = reach.hearers(from).iter().filter(|to| to.signal().decodable());
@@ -142,7 +143,7 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
 /// A flow, if it goes over the air.
 fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
     let flow = &spec.flows[at];
-    let packet_bytes = spec.first_over_air(at)?.source.size_bytes;
+    let packet_bytes = spec.first_over_air(at)?.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
         _ => &[],
@@ -155,15 +156,15 @@ fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
 
 fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
     let on_air =
-        |hops: &[Hop]| -> Vec<usize> { hops.iter().filter_map(|hop| hop.radio()).collect() };
+        |hops: &[Hop]| -> Vec<usize> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
     let (there, answers) = (on_air(route), on_air(back));
-    let first = there.first().map(|&hop| spec.wlan.flows[hop].from.0);
-    let stations = there.iter().map(|&hop| spec.wlan.flows[hop].to.0);
+    let first = there.first().map(|&hop| spec.wlan.hops[hop].from.0);
+    let stations = there.iter().map(|&hop| spec.wlan.hops[hop].to.0);
     let stations = first.into_iter().chain(stations).collect();
     let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
     let hops = there.into_iter().zip(answers).collect();
     let elsewhere = route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
-        Hop::Radio(_) => sum,
+        Hop::Air(_) => sum,
         Hop::Wire(wire) => {
             let wire = &spec.wires[wire];
             sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
@@ -173,7 +174,7 @@ fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Wa
 }
 
 impl Way {
-    /// The radio's flows, there and back, that a station sends on it; `None`: it does not pass it.
+    /// The hops, there and back, that a station sends on it; `None`: it does not pass it.
     fn at(&self, station: usize) -> Option<[Option<usize>; 2]> {
         let place = self.route.iter().position(|&passed| passed as usize == station)?;
         let there = self.hops.get(place).map(|&(there, _)| there);
@@ -217,19 +218,20 @@ impl Watch {
 
     /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
     pub fn look<'a>(&'a self, run: &Run) -> String {
-        let wlan = run.network.wlan();
+        let network = &run.network.model;
+        let wlan = network.wlan();
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
-        let under_way = run.network.under_way();
+        let under_way = network.under_way();
         let hop = |&(there, back): &(usize, Option<usize>)| HopLook {
             rate_bps: wlan.data_rate(there).as_bps() as f64,
             data_s: wlan.lone_exchange(there).as_secs_f64(),
             ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
         };
         let flow = |flow: &'a Watched| {
-            let way = &flow.ways[run.network.way_of(flow.place)];
+            let way = &flow.ways[network.route_of(flow.place)];
             FlowLook {
-                delivered_bytes: run.network.delivered_ever(flow.place).tally.bytes,
+                delivered_bytes: network.delivered_ever(flow.place).tally.bytes,
                 under_way_packets: under_way[flow.place],
                 route: self.passed(way),
                 elsewhere_s: way.elsewhere.as_secs_f64(),
@@ -262,8 +264,9 @@ impl Watch {
         let given = packets.map(Limit::Packets);
         match flow {
             None => {
+                let Simulation { model, queue: events, .. } = &mut run.network;
                 for &(queue, usual) in &self.queues[at] {
-                    run.network.set_limit(at, queue, given.unwrap_or(usual));
+                    model.set_limit(at, queue, given.unwrap_or(usual), events);
                 }
                 Ok(())
             }
@@ -289,9 +292,10 @@ impl Watch {
             return Err(nothing("is not"));
         }
         // Also what was sent the way before, and still is there.
-        for radio in passed.flatten().flatten() {
-            let limit = given.unwrap_or(self.usual[radio]);
-            if !run.network.set_flow_limit(radio, limit) {
+        let Simulation { model, queue: events, .. } = &mut run.network;
+        for hop in passed.flatten().flatten() {
+            let limit = given.unwrap_or(self.usual[hop]);
+            if !model.set_hop_limit(hop, limit, events) {
                 return Err(nothing("has no queue for itself"));
             }
         }

@@ -5,10 +5,11 @@ use super::file::SourceName;
 use super::flows::{Draft, Flows};
 use super::nodes::Part;
 use super::queue::limits;
+use super::source::Packets;
 use crate::network::WireSpec;
-use airqueue_core::{Limit, Seed, Span};
+use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_transport::tcp::TcpSpec;
-use airqueue_transport::traffic::{Source, SourceError, SourceSpec};
+use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceSpec};
 
 /// Keys about the air say nothing of a way that does not lead over it.
 pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Result<()> {
@@ -97,7 +98,14 @@ pub(super) fn check_pace(
 }
 
 /// There is such a source, whatever its packets then have to fit into.
-pub(super) fn check_source(key: &str, source: SourceSpec) -> Result<()> {
+pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
+    let any = SourceSpec {
+        arrivals: Arrivals::Saturated,
+        size_bytes: packets.size_bytes,
+        start: Time::ZERO,
+        stop: Time::MAX,
+    };
+    let source = packets.source.unwrap_or(any);
     Source::new(source, Seed(0).stream("")).map(drop).map_err(|problem| match problem {
         SourceError::Size(_) => error(format_args!("{key}.size"), problem),
         _ => error(key, problem),

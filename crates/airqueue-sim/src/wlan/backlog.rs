@@ -2,6 +2,7 @@
 
 use super::engine::Wlan;
 use super::interface::Interface;
+use super::upper::UpperLayer;
 
 /// Of an interface. It counts only where the answer is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -60,24 +61,24 @@ impl Backlog {
     }
 }
 
-impl Wlan {
+impl<U: UpperLayer> Wlan<U> {
     /// A queue has won the medium: each flow with packets in it may send one.
     pub(super) fn open_txop(&mut self, station: usize, category: usize) {
         let backlog = &mut self.interfaces[self.first_queue[station] + category].backlog;
         if backlog.counts {
             let others = backlog.open_txop() - 1;
-            self.macs[station].extend_txop(category, others);
+            self.listeners.macs[station].extend_txop(category, others);
         }
     }
 
     /// A flow that had none has got a packet: it may send it in the TXOP that its queue has, if it has one. If the
     /// packet was dropped there is none.
     #[cold]
-    pub(super) fn extend_txop(&mut self, flow: u32) {
-        let flow = &self.flows[flow as usize];
-        let Interface { station, category, .. } = self.interfaces[flow.interface];
-        if flow.presence.packets > 0 {
-            self.macs[station].extend_txop(category, 1);
+    pub(super) fn extend_txop(&mut self, hop: u32) {
+        let hop = &self.hops[hop as usize];
+        let Interface { station, category, .. } = self.interfaces[hop.interface];
+        if hop.presence.packets > 0 {
+            self.listeners.macs[station].extend_txop(category, 1);
         }
     }
 }

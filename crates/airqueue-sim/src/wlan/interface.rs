@@ -1,46 +1,51 @@
 //! One queue of a station: where its packets wait for the MAC.
 
 use super::backlog::Backlog;
-use super::counted::CountedQueue;
 use super::spec::StationSpec;
+use crate::queue::Queue;
 use airqueue_core::Seed;
-use airqueue_wifi::mac::Txop;
+use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
 use std::collections::BTreeMap;
 
 /// A queue, and what it means to the station.
 #[derive(Debug)]
 pub(super) struct Interface {
-    /// Whose it is, and which of that station's queues.
+    /// The station that has the queue, and the queue's place among those of that station.
     pub(super) station: usize,
     pub(super) category: usize,
-    pub(super) queue: CountedQueue,
-    /// The saturated flows that feed it.
-    pub(super) saturated: Vec<u32>,
+    pub(super) queue: Queue,
     pub(super) backlog: Backlog,
     /// Which rate control chose the rate of its last data frame.
     pub(super) control: Option<usize>,
 }
 
-/// The numbers that queues give to the stations they send to: 0, 1, 2 in the order of the first flows.
+/// The numbers that queues give to the stations they send to, 0, 1, 2 in the order of the first hops, and those that these
+/// give to the queues.
 #[derive(Debug, Default)]
-pub(super) struct Hops {
-    known: BTreeMap<(usize, StationId), u16>,
+pub(super) struct Neighbours {
+    known: BTreeMap<(usize, StationId), (u16, u32)>,
     /// How many each queue has.
     count: BTreeMap<usize, u32>,
 }
 
-impl Hops {
-    /// The number of a station at a queue; `None`: it has no more of them.
-    pub(super) fn number(&mut self, interface: usize, to: StationId) -> Option<u16> {
-        if let Some(&hop) = self.known.get(&(interface, to)) {
-            return Some(hop);
+impl Neighbours {
+    /// The number of a station at a queue, and of the queue's recipient there; `None`: the queue has no more numbers.
+    pub(super) fn number(
+        &mut self,
+        interface: usize,
+        to: StationId,
+        macs: &mut [Mac],
+    ) -> Option<(u16, u32)> {
+        if let Some(&numbers) = self.known.get(&(interface, to)) {
+            return Some(numbers);
         }
         let count = self.count.entry(interface).or_default();
-        let hop = u16::try_from(*count).ok()?;
+        let number = u16::try_from(*count).ok()?;
         *count += 1;
-        self.known.insert((interface, to), hop);
-        Some(hop)
+        let numbers = (number, macs[to.index()].add_recipient());
+        self.known.insert((interface, to), numbers);
+        Some(numbers)
     }
 }
 
@@ -57,8 +62,7 @@ impl Interface {
         Interface {
             station,
             category,
-            queue: CountedQueue::new(&spec.queues[category], chance),
-            saturated: Vec::new(),
+            queue: Queue::new(&spec.queues[category], chance),
             backlog: Backlog::new(by_flows),
             control: None,
         }

@@ -2,7 +2,8 @@
 
 use super::engine::Wlan;
 use super::interface::Interface;
-use super::spec::FlowSpec;
+use super::spec::HopSpec;
+use super::upper::UpperLayer;
 use airqueue_core::{DataRate, Packet, Seed, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
@@ -31,7 +32,7 @@ pub struct RateControlSpec {
     pub rates: Arc<[RateIndex]>,
 }
 
-/// A rate control at work.
+/// A rate control, and the data frames in a row that it lost.
 #[derive(Debug)]
 pub(super) struct Control {
     rates: RateControl,
@@ -46,7 +47,7 @@ impl Control {
     }
 }
 
-/// Rate controls while a network is built. Flows from one station to another that are to have the same share it.
+/// Rate controls while a network is built. Hops from one station to another that are to have the same share it.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
     known: BTreeMap<(StationId, StationId, RateControlSpec), usize>,
@@ -54,16 +55,16 @@ pub(super) struct Controls {
 }
 
 impl Controls {
-    /// The place of a flow's rate control, if it has one. The stream of its chance is `rate/FROM/TO`.
-    pub(super) fn number(&mut self, flow: &FlowSpec, phy: &Phy, seed: Seed) -> Option<usize> {
-        let spec = flow.rate_control.as_ref()?;
+    /// The place of a hop's rate control, if the hop has one. Its random stream is `rate/FROM/TO`.
+    pub(super) fn number(&mut self, hop: &HopSpec, phy: &Phy, seed: Seed) -> Option<usize> {
+        let spec = hop.rate_control.as_ref()?;
         let RateControlSpec { algorithm, rates } = spec;
-        let key = (flow.from, flow.to, spec.clone());
+        let key = (hop.from, hop.to, spec.clone());
         let place = *self.known.entry(key).or_insert_with(|| {
             let arf = |rules| RateControl::Arf(Arf::new(rules, ladder(phy, rates)));
             let minstrel = || {
-                let mpdu_bytes = flow.source.size_bytes + flow.overhead_bytes;
-                let chance = seed.stream(&format!("rate/{}/{}", flow.from.0, flow.to.0));
+                let mpdu_bytes = hop.size_bytes + hop.overhead_bytes;
+                let chance = seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0));
                 Minstrel::new(phy, rates, mpdu_bytes, chance)
             };
             let rates = match algorithm {
@@ -78,38 +79,43 @@ impl Controls {
     }
 }
 
-impl Wlan {
-    /// The rate of a flow's frames: its own, or the one that its rate control holds for the best.
-    fn rate(&self, flow: usize) -> RateIndex {
-        let flow = &self.flows[flow];
-        flow.control.map_or(flow.rate, |control| self.controls[control].rates.rate())
+impl<U: UpperLayer> Wlan<U> {
+    /// The rate of a hop's frames: its own, or the one that its rate control holds for the best.
+    fn rate(&self, hop: usize) -> RateIndex {
+        let hop = &self.hops[hop];
+        hop.control.map_or(hop.rate, |control| self.controls[control].rates.rate())
     }
 
-    /// The data rate of a flow's frames now: its own, or the one that its rate control holds for the best.
+    /// The data rate of a hop's frames now: its own, or the one that its rate control holds for the best.
     ///
     /// # Panics
     ///
-    /// If there is no such flow.
-    pub fn data_rate(&self, flow: usize) -> DataRate {
-        self.net.phy.rate(self.rate(flow))
+    /// If there is no such hop.
+    pub fn data_rate(&self, hop: usize) -> DataRate {
+        self.listeners.radio.phy.rate(self.rate(hop))
     }
 
-    /// Mean time in which a flow's largest packet would go over the air if nobody else sent.
+    /// Mean time in which the largest packet of a hop would go over the air if nobody else sent.
     ///
     /// # Panics
     ///
-    /// If there is no such flow.
-    pub fn lone_exchange(&self, flow: usize) -> Span {
-        let of = &self.flows[flow];
-        let bytes = of.source.size_bytes() + of.overhead_bytes;
+    /// If there is no such hop.
+    pub fn lone_exchange(&self, hop: usize) -> Span {
+        let of = &self.hops[hop];
+        let bytes = of.size_bytes + of.overhead_bytes;
         let &Interface { station, category, .. } = &self.interfaces[of.interface];
-        self.macs[station].lone_exchange(category, self.rate(flow), bytes, &self.net)
+        self.listeners.macs[station].lone_exchange(
+            category,
+            self.rate(hop),
+            bytes,
+            &self.listeners.radio,
+        )
     }
 
-    /// The rate of the next frame of a flow, if it is to be chosen.
+    /// The rate of the next frame of a hop, if the rate is to be chosen.
     #[inline]
-    pub(super) fn chosen_rate(&mut self, flow: u32) -> Option<RateIndex> {
-        let control = self.flows[flow as usize].control?;
+    pub(super) fn chosen_rate(&mut self, hop: u32) -> Option<RateIndex> {
+        let control = self.hops[hop as usize].control?;
         Some(self.controls[control].choose())
     }
 
@@ -122,24 +128,16 @@ impl Wlan {
     }
 
     fn choose_rate_of(&mut self, station: usize, category: usize) {
-        let Some(&Msdu { packet: Packet { flow, .. }, .. }) = self.macs[station].held(category)
+        let Some(&Msdu { packet: Packet { flow: hop, .. }, .. }) =
+            self.listeners.macs[station].held(category)
         else {
             return;
         };
         let interface = &mut self.interfaces[self.first_queue[station] + category];
-        interface.control = self.flows[flow as usize].control;
+        interface.control = self.hops[hop as usize].control;
         if let Some(control) = interface.control {
             let rate = self.controls[control].choose();
-            self.macs[station].set_rate(category, rate, &self.net);
-        }
-    }
-
-    /// The MAC is done with a packet of a flow, which was sent at this rate last.
-    pub(super) fn account_rate(&mut self, flow: u32, rate: DataRate, acknowledged: bool) {
-        let flow = &mut self.flows[flow as usize];
-        flow.tally.rates.add(rate);
-        if let Some(control) = flow.control.filter(|_| !acknowledged) {
-            self.controls[control].in_vain = 0;
+            self.listeners.macs[station].set_rate(category, rate, &self.listeners.radio);
         }
     }
 
@@ -153,7 +151,7 @@ impl Wlan {
 
     #[inline(never)]
     fn report_rate_of(&mut self, station: usize, now: Time) {
-        let Some(sent) = self.macs[station].poll_transmission() else { return };
+        let Some(sent) = self.listeners.macs[station].poll_transmission() else { return };
         let interface = &self.interfaces[self.first_queue[station] + sent.queue];
         let Some(control) = interface.control else { return };
         let Control { rates, in_vain } = &mut self.controls[control];

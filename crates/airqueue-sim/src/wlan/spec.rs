@@ -1,62 +1,12 @@
-//! What a network is made of, and what is checked before it runs.
-
-use airqueue_core::{Ecn, Limit, QueueDisc, Span, Stream, Time};
-use airqueue_qdisc::{
-    Adaptive, AdaptiveParams, Codel, CodelParams, DropFrom, DropTail, FqCodel, FqCodelParams,
-    KeptApart, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red, RedParams,
-};
-use airqueue_transport::traffic::{SourceError, SourceSpec};
-use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{MacConfig, MacError, Network};
-use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
-use thiserror::Error;
+//! What a wireless LAN is made of, and what is checked before it runs.
 
 use super::rates::RateControlSpec;
-use crate::stages::BoxedQueue;
-
-/// How a queue decides what to drop and what leaves next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Discipline {
-    /// First come, first served; when it is full it drops what this says.
-    DropTail(DropFrom),
-    /// [`Codel`].
-    Codel(CodelParams),
-    /// [`FqCodel`]; the limit stands in the place of that of the parameters which is in the same unit.
-    FqCodel(FqCodelParams),
-    /// [`Red`].
-    Red(RedParams),
-    /// [`Pie`].
-    Pie(PieParams),
-    /// Drop-tail queues that flows or links have for themselves, each with the limit; they take turns of so many IP
-    /// bytes.
-    DeficitRoundRobin {
-        /// Whose queue each is.
-        by: KeptApart,
-        /// Bytes of a turn.
-        quantum: u32,
-        /// What a full one drops.
-        drop_from: DropFrom,
-    },
-    /// [`Adaptive`], with the limit as its ceiling.
-    Adaptive(AdaptiveParams),
-    /// [`Rdqm`], which divides the limit.
-    Rdqm(RdqmParams),
-    /// [`Mac80211`]; the limit stands in the place of that of the parameters which is in the same unit.
-    Mac80211(Mac80211Params),
-}
-
-/// An interface of a station: the queue of one access category.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct QueueSpec {
-    /// How it works.
-    pub discipline: Discipline,
-    /// The hard limit.
-    pub limit: Limit,
-    /// Bytes that it counts on top of each IP packet, wherever it counts bytes.
-    pub link_layer_bytes: u32,
-    /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
-    pub ring_packets: usize,
-}
+use crate::queue::QueueSpec;
+use airqueue_core::Span;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{MacConfig, MacError, Radio};
+use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
+use thiserror::Error;
 
 /// A station.
 #[derive(Clone, Debug)]
@@ -78,14 +28,14 @@ pub struct RttReport {
     pub smoothed: bool,
 }
 
-/// A flow of packets from one station to another that hears it.
+/// A hop over the air: how packets of a flow get from one station to another that hears it.
 #[derive(Clone, Debug)]
-pub struct FlowSpec {
+pub struct HopSpec {
     /// What it is called.
     pub name: String,
-    /// Where packets come from.
+    /// The station that sends the packets.
     pub from: StationId,
-    /// Where they go.
+    /// The station that receives them.
     pub to: StationId,
     /// Which of the sender's queues they take.
     pub queue: usize,
@@ -95,21 +45,17 @@ pub struct FlowSpec {
     pub rate_control: Option<RateControlSpec>,
     /// What an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
     pub overhead_bytes: u32,
-    /// How packets are made.
-    pub source: SourceSpec,
-    /// Whether a queue may mark them instead of dropping them.
-    pub ecn: Ecn,
-    /// What its receiver reports (RDQM); `None`: nothing.
+    /// IP bytes of the largest packets.
+    pub size_bytes: u32,
+    /// What the receiver reports (RDQM); `None`: nothing.
     pub report: Option<RttReport>,
-    /// Whoever runs the network wants to know what becomes of each packet ([`super::Wlan::exchange_outcomes`]).
-    pub collected: bool,
 }
 
-/// A network.
+/// A wireless LAN.
 #[derive(Clone, Debug)]
 pub struct WlanSpec {
     /// The layer and the stations' behaviour.
-    pub network: Network,
+    pub radio: Radio,
     /// Who hears whom.
     pub reach: Reach,
     /// What happens to frames that overlap; `None`: what the behaviour says.
@@ -120,10 +66,8 @@ pub struct WlanSpec {
     pub noise_w: f64,
     /// The stations, in the order of their ids.
     pub stations: Vec<StationSpec>,
-    /// The flows.
-    pub flows: Vec<FlowSpec>,
-    /// When counting begins.
-    pub warm_up: Time,
+    /// The hops over the air. Packets name theirs by its place here, in [`Packet::flow`](airqueue_core::Packet::flow).
+    pub hops: Vec<HopSpec>,
     /// From so many on stations that hear and count alike are simulated together: how fast that is depends on it, and nothing
     /// else. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
@@ -137,74 +81,29 @@ pub enum WlanError {
     Mac { station: String, error: MacError },
     #[error("{0}")]
     Medium(#[from] MediumError),
-    #[error("flow {flow}: {error}")]
-    Source { flow: String, error: SourceError },
     #[error("there are {described} stations, but the medium has {known}")]
     Count { described: usize, known: usize },
     #[error("station {station} has {queues} queues, but its MAC has {categories}")]
     Queues { station: String, queues: usize, categories: usize },
-    #[error("flow {flow}: there is no station {id}")]
-    NoStation { flow: String, id: u32 },
-    #[error("flow {flow}: from and to are the same station, {station}")]
-    ToItself { flow: String, station: String },
-    #[error("flow {flow}: {from} and {to} cannot decode each other's frames")]
-    OutOfReach { flow: String, from: String, to: String },
-    #[error("a queue of station {station} has flows to more than 65536 stations")]
+    #[error("hop {hop}: there is no station {id}")]
+    NoStation { hop: String, id: u32 },
+    #[error("hop {hop}: from and to are the same station, {station}")]
+    ToItself { hop: String, station: String },
+    #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
+    OutOfReach { hop: String, from: String, to: String },
+    #[error("a queue of station {station} has packets for more than 65536 stations")]
     Neighbours { station: String },
-    #[error("flow {flow}: its rate control has no rates")]
-    NoRate { flow: String },
-    #[error("flow {flow}: station {station} has no queue {queue}")]
-    NoQueue { flow: String, station: String, queue: usize },
+    #[error("hop {hop}: its rate control has no rates")]
+    NoRate { hop: String },
+    #[error("hop {hop}: station {station} has no queue {queue}")]
+    NoQueue { hop: String, station: String, queue: usize },
     #[error(
-        "flow {flow}: {bytes} bytes are too many for a frame; the longest at its rate has {most}"
+        "hop {hop}: {bytes} bytes are too many for a frame; the longest at its rate has {most}"
     )]
-    TooLong { flow: String, bytes: u32, most: u32 },
+    TooLong { hop: String, bytes: u32, most: u32 },
 }
 
-impl QueueSpec {
-    /// A drop-tail queue without a ring.
-    pub fn new(limit: Limit) -> QueueSpec {
-        let discipline = Discipline::DropTail(DropFrom::Tail);
-        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0 }
-    }
-
-    /// The queue; its lots, or the keys of its hash, come from `chance`.
-    pub(crate) fn make(&self, mut chance: Stream) -> BoxedQueue {
-        let QueueSpec { limit, link_layer_bytes: link, .. } = *self;
-        let droptail =
-            move |drop_from| DropTail::new(limit).dropping_from(drop_from).with_link_layer(link);
-        match self.discipline {
-            Discipline::DropTail(drop_from) => Box::new(droptail(drop_from)),
-            Discipline::Codel(params) => Box::new(Codel::new(params, limit).with_link_layer(link)),
-            Discipline::FqCodel(params) => {
-                let mut queue = FqCodel::new(params, &mut chance).with_link_layer(link);
-                queue.set_limit(limit);
-                Box::new(queue)
-            }
-            Discipline::Red(params) => {
-                Box::new(Red::new(params, limit, chance).with_link_layer(link))
-            }
-            Discipline::Pie(params) => {
-                Box::new(Pie::new(params, limit, chance).with_link_layer(link))
-            }
-            Discipline::DeficitRoundRobin { by, quantum, drop_from } => {
-                let queues = PerFlow::new(move |_| droptail(drop_from)).by(by);
-                Box::new(queues.with_quantum(quantum))
-            }
-            Discipline::Mac80211(params) => {
-                let mut queue = Mac80211::new(params, &mut chance).with_link_layer(link);
-                queue.set_limit(limit);
-                Box::new(queue)
-            }
-            Discipline::Rdqm(params) => Box::new(Rdqm::new(params, limit).with_link_layer(link)),
-            Discipline::Adaptive(params) => {
-                Box::new(Adaptive::new(params, limit, &mut chance).with_link_layer(link))
-            }
-        }
-    }
-}
-
-impl FlowSpec {
+impl HopSpec {
     /// The rates that its frames may have.
     pub(crate) fn rates(&self) -> impl Iterator<Item = RateIndex> {
         let own = self.rate_control.is_none().then_some(self.rate);
@@ -231,15 +130,15 @@ impl WlanSpec {
                 return Err(WlanError::Queues { station, queues, categories });
             }
         }
-        self.flows.iter().try_for_each(|flow| self.check_flow(flow))
+        self.hops.iter().try_for_each(|hop| self.check_hop(hop))
     }
 
-    /// Of each station, whether a flow leads from it or to it. Others never send, and nothing depends on what they hear.
+    /// Of each station, whether a hop leads from it or to it. Others never send, and nothing depends on what they hear.
     pub(super) fn takes_part(&self) -> Vec<bool> {
         let mut takes_part = vec![false; self.stations.len()];
-        for flow in &self.flows {
-            takes_part[flow.from.index()] = true;
-            takes_part[flow.to.index()] = true;
+        for hop in &self.hops {
+            takes_part[hop.from.index()] = true;
+            takes_part[hop.to.index()] = true;
         }
         takes_part
     }
@@ -248,29 +147,29 @@ impl WlanSpec {
         WlanError::Neighbours { station: self.stations[station.index()].name.clone() }
     }
 
-    fn check_flow(&self, spec: &FlowSpec) -> Result<(), WlanError> {
-        let flow = spec.name.clone();
+    fn check_hop(&self, spec: &HopSpec) -> Result<(), WlanError> {
+        let hop = spec.name.clone();
         if let Some(id) = [spec.from, spec.to].iter().find(|id| id.index() >= self.stations.len()) {
-            return Err(WlanError::NoStation { flow, id: id.0 });
+            return Err(WlanError::NoStation { hop, id: id.0 });
         }
         let name = |id: StationId| self.stations[id.index()].name.clone();
         if spec.from == spec.to {
-            return Err(WlanError::ToItself { flow, station: name(spec.from) });
+            return Err(WlanError::ToItself { hop, station: name(spec.from) });
         }
         let decodes = |from, to| self.reach.signal(from, to).is_some_and(|s| s.decodable());
         if !decodes(spec.from, spec.to) || !decodes(spec.to, spec.from) {
             let (from, to) = (name(spec.from), name(spec.to));
-            return Err(WlanError::OutOfReach { flow, from, to });
+            return Err(WlanError::OutOfReach { hop, from, to });
         }
         if spec.queue >= self.stations[spec.from.index()].queues.len() {
             let station = name(spec.from);
-            return Err(WlanError::NoQueue { flow, station, queue: spec.queue });
+            return Err(WlanError::NoQueue { hop, station, queue: spec.queue });
         }
-        let bytes = spec.source.size_bytes.saturating_add(spec.overhead_bytes);
-        let most = spec.rates().map(|rate| self.network.phy.max_mpdu_bytes(rate)).min();
-        let most = most.ok_or_else(|| WlanError::NoRate { flow: flow.clone() })?;
+        let bytes = spec.size_bytes.saturating_add(spec.overhead_bytes);
+        let most = spec.rates().map(|rate| self.radio.phy.max_mpdu_bytes(rate)).min();
+        let most = most.ok_or_else(|| WlanError::NoRate { hop: hop.clone() })?;
         if bytes > most {
-            return Err(WlanError::TooLong { flow, bytes, most });
+            return Err(WlanError::TooLong { hop, bytes, most });
         }
         Ok(())
     }

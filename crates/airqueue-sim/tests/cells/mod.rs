@@ -2,12 +2,15 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
-use airqueue_sim::wlan::{FlowSpec, QueueSpec, StationSpec, WlanSpec};
+use airqueue_core::{DataRate, Ecn, Limit, Seed, Span, Time};
+use airqueue_sim::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
+use airqueue_sim::queue::QueueSpec;
+use airqueue_sim::run_loop::Simulation;
+use airqueue_sim::wlan::{HopSpec, RateControlSpec, RttReport, StationSpec, WlanSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Network};
-use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio};
+use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Preamble, dsss, edca_defaults, frames};
 
 /// What a data frame of DCF adds to an IP packet.
@@ -16,15 +19,108 @@ pub const DCF_OVERHEAD: u32 = frames::HEADER_BYTES + frames::FCS_BYTES + frames:
 pub const EDCA_OVERHEAD: u32 =
     frames::QOS_HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
 
+/// A flow over one hop, and what makes its packets.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub name: String,
+    pub from: StationId,
+    pub to: StationId,
+    pub queue: usize,
+    pub rate: RateIndex,
+    pub rate_control: Option<RateControlSpec>,
+    pub overhead_bytes: u32,
+    pub source: SourceSpec,
+    /// Whoever runs the network offers the packets; of the source only their size counts.
+    pub offered: bool,
+    pub ecn: Ecn,
+    pub report: Option<RttReport>,
+}
+
+/// Stations that send to each other directly.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    pub radio: Radio,
+    pub reach: Reach,
+    pub capture: Option<Capture>,
+    pub errors: FrameErrors,
+    pub noise_w: f64,
+    pub stations: Vec<StationSpec>,
+    pub flows: Vec<Flow>,
+    pub warm_up: Time,
+    pub together: usize,
+}
+
+impl Flow {
+    /// How its packets are sent.
+    pub fn hop(&self) -> HopSpec {
+        HopSpec {
+            name: self.name.clone(),
+            from: self.from,
+            to: self.to,
+            queue: self.queue,
+            rate: self.rate,
+            rate_control: self.rate_control.clone(),
+            overhead_bytes: self.overhead_bytes,
+            size_bytes: self.source.size_bytes,
+            report: self.report,
+        }
+    }
+
+    fn over(&self, hop: usize) -> FlowSpec {
+        let (source, ecn) = (self.source, self.ecn);
+        FlowSpec {
+            name: self.name.clone(),
+            from: Node::Station(self.from),
+            to: Node::Station(self.to),
+            route: vec![Hop::Air(hop)],
+            others: Vec::new(),
+            traffic: match self.offered {
+                true => Traffic::Offered { ecn },
+                false => Traffic::Source { source, ecn },
+            },
+            dscp: 0,
+            spread: Span::ZERO,
+        }
+    }
+}
+
+impl CellSpec {
+    /// The stations, and the flows' hops.
+    pub fn wlan(&self) -> WlanSpec {
+        WlanSpec {
+            radio: self.radio.clone(),
+            reach: self.reach.clone(),
+            capture: self.capture,
+            errors: self.errors,
+            noise_w: self.noise_w,
+            stations: self.stations.clone(),
+            hops: self.flows.iter().map(Flow::hop).collect(),
+            together: self.together,
+        }
+    }
+
+    /// A network of nothing else.
+    pub fn network(&self) -> NetworkSpec {
+        let flows = self.flows.iter().enumerate().map(|(at, flow)| flow.over(at)).collect();
+        let warm_up = self.warm_up;
+        NetworkSpec { warm_up, ..NetworkSpec::wireless(self.wlan(), flows) }
+    }
+
+    /// That network, at time zero.
+    pub fn start(&self, seed: Seed) -> Simulation<Network> {
+        Network::new(&self.network(), seed).expect("a network that can be")
+    }
+}
+
 /// So many seconds after the beginning.
 pub fn at(seconds: i64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
 
 /// 802.11b with the standard's behaviour and long preambles.
-pub fn b() -> Network {
+pub fn b() -> Radio {
     let rules = Behaviour::Standard.rules();
-    Network::new(dsss(Preamble::Long, rules.conventions), rules)
+    Radio::new(dsss(Preamble::Long, rules.conventions), rules)
 }
 
 /// The place of a rate.
@@ -61,14 +157,14 @@ pub fn edca(phy: &Phy) -> MacConfig {
 }
 
 /// A flow that always has packets of `size_bytes`.
-pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: u32) -> FlowSpec {
+pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: u32) -> Flow {
     let source = SourceSpec {
         arrivals: Arrivals::Saturated,
         size_bytes,
         start: Time::ZERO,
         stop: Time::MAX,
     };
-    FlowSpec {
+    Flow {
         name: format!("{from}.{queue} to {to}"),
         from: StationId(from),
         to: StationId(to),
@@ -77,26 +173,26 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
         rate_control: None,
         overhead_bytes: DCF_OVERHEAD,
         source,
+        offered: false,
         ecn: Ecn::NotEct,
         report: None,
-        collected: false,
     }
 }
 
 /// Stations with these MACs and no flow, in range of each other.
-pub fn cell(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
-    WlanSpec { reach: everyone(macs.len()), ..stations(network, macs) }
+pub fn cell(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
+    CellSpec { reach: everyone(macs.len()), ..stations(radio, macs) }
 }
 
 /// Stations with these MACs and no flow, who hear nobody.
-pub fn stations(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
+pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
     let station = |(id, mac): (usize, MacConfig)| StationSpec {
         name: format!("station {id}"),
         queues: vec![QueueSpec::new(Limit::Packets(50)); mac.categories.len()],
         mac,
     };
-    WlanSpec {
-        network,
+    CellSpec {
+        radio,
         reach: reach(macs.len(), |_, _| None),
         capture: None,
         errors: FrameErrors::None,
@@ -109,10 +205,10 @@ pub fn stations(network: Network, macs: Vec<MacConfig>) -> WlanSpec {
 }
 
 /// An 802.11b cell with `senders` that saturate station 0 with 1000-byte packets at 11 Mb/s.
-pub fn uploads(senders: u32) -> WlanSpec {
-    let network = b();
-    let fast = rate(&network.phy, 11);
-    let macs = vec![dcf(&network.phy); senders as usize + 1];
+pub fn uploads(senders: u32) -> CellSpec {
+    let radio = b();
+    let fast = rate(&radio.phy, 11);
+    let macs = vec![dcf(&radio.phy); senders as usize + 1];
     let flows = (1..=senders).map(|from| saturated(from, 0, 0, fast, 1000)).collect();
-    WlanSpec { flows, ..cell(network, macs) }
+    CellSpec { flows, ..cell(radio, macs) }
 }

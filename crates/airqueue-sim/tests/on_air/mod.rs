@@ -1,10 +1,12 @@
 //! What the air of a network shows: each station's view of it, restated from the frames alone, and
 //! what the rules of access say about every frame.
 
+use super::cells::{CellSpec, Flow};
 use super::random_networks::STOP;
 use airqueue_core::{Span, Time};
+use airqueue_qdisc::CakeParams;
+use airqueue_sim::queue::Discipline;
 use airqueue_sim::wlan::tap::Aired;
-use airqueue_sim::wlan::{FlowSpec, WlanSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
 use airqueue_wifi::medium::{Outcome, StationId};
@@ -12,7 +14,7 @@ use airqueue_wifi::phy::Response;
 
 /// One station's knowledge, from what it sensed, decoded and sent.
 struct View<'a> {
-    spec: &'a WlanSpec,
+    spec: &'a CellSpec,
     id: StationId,
     /// Beginnings of the frames on the air that it senses.
     sensed: Vec<(Time, usize)>,
@@ -38,7 +40,7 @@ struct View<'a> {
 }
 
 /// Checks all frames of a run that has come to its end; returns each station's busy time.
-pub fn check(spec: &WlanSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
+pub fn check(spec: &CellSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
     let mut turns: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * frames.len());
     for (at, aired) in frames.iter().enumerate() {
         turns.push((aired.begins, true, at));
@@ -63,7 +65,7 @@ pub fn check(spec: &WlanSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
 }
 
 impl<'a> View<'a> {
-    fn new(spec: &'a WlanSpec, id: StationId) -> View<'a> {
+    fn new(spec: &'a CellSpec, id: StationId) -> View<'a> {
         View {
             spec,
             id,
@@ -85,7 +87,7 @@ impl<'a> View<'a> {
 
     /// ns-2 leaves answers out, and data behind a CTS, when the medium is not idle.
     fn answers_always(&self) -> bool {
-        !self.spec.network.rules.answers_need_idle
+        !self.spec.radio.rules.answers_need_idle
     }
 
     fn is_sensed(&self, aired: &Aired) -> bool {
@@ -155,7 +157,7 @@ impl<'a> View<'a> {
     /// A TXOP of which a packet got through goes on PIFS after a failure, be that the time-out or the end of
     /// another reception, if the medium has been idle since.
     fn resumes(&self, now: Time) -> bool {
-        let net = &self.spec.network;
+        let net = &self.spec.radio;
         let failure = now - net.phy.aifs(1);
         let known = failure == self.timeout || failure == self.idle_since;
         let unnoticed = self.sensed.iter().all(|s| now - s.0 <= net.rules.sense_delay);
@@ -165,7 +167,7 @@ impl<'a> View<'a> {
 
     /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
     fn begin_exchange(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
-        let net = &self.spec.network;
+        let net = &self.spec.radio;
         if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
             return Err(format!("it transmits into a frame that it has sensed since {begins}"));
         }
@@ -188,16 +190,22 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// A shaper holds packets back, whoever offers them.
     fn always_has_packets(&self, queue: usize) -> bool {
-        let feeds = |f: &&FlowSpec| (f.from, f.queue) == (self.id, queue);
+        if let Discipline::Cake(CakeParams { rate: Some(_), .. }) =
+            self.spec.stations[self.id.index()].queues[queue].discipline
+        {
+            return false;
+        }
+        let feeds = |f: &&Flow| (f.from, f.queue) == (self.id, queue);
         let mut flows = self.spec.flows.iter().filter(feeds);
-        flows.all(|flow| flow.source.arrivals == Arrivals::Saturated)
+        flows.all(|flow| !flow.offered && flow.source.arrivals == Arrivals::Saturated)
     }
 
     /// A queue that always has packets sends whole slots after the AIFS behind whatever happened last: the
     /// medium turned idle, the NAV or EIFS ended, or no answer came.
     fn on_a_boundary(&self, idle: Time, aifs: Span, now: Time) -> Result<(), String> {
-        let slot = self.spec.network.phy.slot().as_nanos();
+        let slot = self.spec.radio.phy.slot().as_nanos();
         let whole = |from: Time| (now - (from + aifs)).as_nanos() % slot == 0;
         if whole(idle) || whole(idle.max(self.timeout)) {
             return Ok(());
@@ -213,10 +221,10 @@ impl<'a> View<'a> {
             self.sending = false;
             use FrameKind::{BlockAckRequest, Data, Rts};
             if matches!(aired.frame.kind, Rts | Data | BlockAckRequest) {
-                self.timeout = now + self.spec.network.phy.response_timeout(aired.frame.rate);
+                self.timeout = now + self.spec.radio.phy.response_timeout(aired.frame.rate);
             }
             if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
-                self.next = Some((now + self.spec.network.phy.sifs(), true));
+                self.next = Some((now + self.spec.radio.phy.sifs(), true));
             }
         } else if self.is_sensed(aired) {
             self.sensed.retain(|&(_, on_air)| on_air != at);
@@ -240,7 +248,7 @@ impl<'a> View<'a> {
     }
 
     fn fail_to_decode(&mut self, outcome: Outcome, now: Time) {
-        let (phy, rules) = (&self.spec.network.phy, &self.spec.network.rules);
+        let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
         if outcome == Outcome::Deaf && !rules.deaf_errors {
             return;
         }
@@ -252,7 +260,7 @@ impl<'a> View<'a> {
 
     /// ns-2 keeps away from a frame that it has ignored: its duration and EIFS, from its beginning.
     fn ignore(&mut self, aired: &Aired) {
-        let net = &self.spec.network;
+        let net = &self.spec.radio;
         if net.rules.ignored_nav {
             let nav = net.phy.nav(aired.ends - aired.begins + net.phy.eifs());
             self.nav = self.nav.max(aired.begins + nav);
@@ -260,7 +268,7 @@ impl<'a> View<'a> {
     }
 
     fn decode(&mut self, frame: &Frame, now: Time) {
-        let (phy, rules) = (&self.spec.network.phy, &self.spec.network.rules);
+        let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
         self.hold = Time::ZERO;
         if frame.kind == FrameKind::CfEnd {
             (self.nav, self.unconfirmed) = (now, None);

@@ -3,20 +3,20 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use super::cells::at;
-use airqueue_core::{DataRate, Ecn, Limit, Packet, Span, Time};
+use super::cells::{CellSpec, Flow, at};
+use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
 use airqueue_qdisc::{
-    AdaptiveParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params, PieParams,
-    RdqmParams, RedParams,
+    AdaptiveParams, CakeParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params,
+    PieParams, RdqmParams, RedParams, SfqParams,
 };
+use airqueue_sim::counters::HopCounters;
+use airqueue_sim::network::Network;
+use airqueue_sim::queue::{Discipline, QueueSpec};
 use airqueue_sim::run_loop::Simulation;
-use airqueue_sim::wlan::{
-    Algorithm, Discipline, FlowSpec, FlowTally, QueueSpec, RateControlSpec, RttReport, StationSpec,
-    Wlan, WlanSpec,
-};
+use airqueue_sim::wlan::{Algorithm, RateControlSpec, RttReport, StationSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
-use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Network, Txop};
+use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Radio, Txop};
 use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::{Band, Capability, Preamble, Protection, Slot, Width};
 use airqueue_wifi::phy::{dsss, erp, he, ht, ofdm, vht};
@@ -31,22 +31,22 @@ const NOISE_W: f64 = 1e-13;
 const POWERS_W: [f64; 5] = [1e-13, 1e-12, 1e-11, 3e-11, 1e-9];
 
 /// A network of 2 to 7 stations, the sources of which stop at [`STOP`].
-pub fn networks() -> impl Strategy<Value = WlanSpec> {
+pub fn networks() -> impl Strategy<Value = CellSpec> {
     (2usize..=7).prop_flat_map(|stations| {
         (
-            network(),
+            radio(),
             medium(stations),
             prop::collection::vec(station(), stations),
             prop::collection::vec(flow(), 1..=10),
             select(vec![Time::ZERO, Time::from_nanos(30_000_000)]),
         )
-            .prop_map(|(network, medium, stations, flows, warm_up)| {
-                assemble(network, medium, stations, &flows, warm_up)
+            .prop_map(|(radio, medium, stations, flows, warm_up)| {
+                assemble(radio, medium, stations, &flows, warm_up)
             })
     })
 }
 
-fn network() -> impl Strategy<Value = Network> {
+fn radio() -> impl Strategy<Value = Radio> {
     let behaviours = vec![Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
     (0..8, select(behaviours), any::<bool>()).prop_map(|(layer, behaviour, one_rate)| {
         let rules = behaviour.rules();
@@ -67,7 +67,7 @@ fn network() -> impl Strategy<Value = Network> {
         let old = phy.rates().filter(|&(index, _)| phy.mcs(index).is_none());
         let slowest = old.map(|(_, rate)| rate).min().unwrap();
         let phy = if one_rate { phy.with_control_rate(slowest).unwrap() } else { phy };
-        Network::new(phy, rules)
+        Radio::new(phy, rules)
     })
 }
 
@@ -159,9 +159,9 @@ fn aggregation() -> impl Strategy<Value = Aggregation> {
 }
 
 /// Whether a flow's packets may share frames.
-pub fn is_aggregated(spec: &WlanSpec, flow: &FlowSpec) -> bool {
+pub fn is_aggregated(spec: &CellSpec, flow: &Flow) -> bool {
     spec.stations[flow.from.index()].mac.aggregation.is_some()
-        && spec.network.phy.mcs(flow.rate).is_some()
+        && spec.radio.phy.mcs(flow.rate).is_some()
 }
 
 fn category() -> impl Strategy<Value = CategoryConfig> {
@@ -227,6 +227,17 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         Discipline::FqCodel(FqCodelParams { codel, flows: 4, ..FqCodelParams::default() }),
         Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
         Discipline::Pie(pie),
+        Discipline::Sfq(SfqParams {
+            depth: 5,
+            divisor: 4,
+            perturb: Some(Span::from_millis(3)),
+            ..SfqParams::default()
+        }),
+        Discipline::Cake(CakeParams { rtt: Span::from_millis(2), ..CakeParams::default() }),
+        Discipline::Cake(CakeParams {
+            rate: DataRate::from_bps(2_000_000),
+            ..CakeParams::default()
+        }),
         Discipline::DeficitRoundRobin { by: KeptApart::Flow, quantum: 500, drop_from },
         Discipline::DeficitRoundRobin { by: KeptApart::Link, quantum: 500, drop_from },
         Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),
@@ -238,21 +249,23 @@ fn discipline() -> impl Strategy<Value = Discipline> {
 
 /// A flow whose ends, queue and rate are still to be found.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct Draft {
     pair: Index,
     queue: Index,
     rate: Index,
     algorithm: Option<Algorithm>,
     source: SourceSpec,
+    offered: bool,
 }
 
-fn flow() -> impl Strategy<Value = Flow> {
+fn flow() -> impl Strategy<Value = Draft> {
     let rate = |kbps: u64| DataRate::from_bps(kbps * 1000).unwrap();
     let arrivals = prop_oneof![
-        Just(Arrivals::Saturated),
-        (50u64..5000).prop_map(move |kbps| Arrivals::Constant(rate(kbps))),
-        (50u64..5000).prop_map(move |kbps| Arrivals::Poisson(rate(kbps))),
-        Just(Arrivals::External),
+        Just(Some(Arrivals::Saturated)),
+        (50u64..5000).prop_map(move |kbps| Some(Arrivals::Constant(rate(kbps)))),
+        (50u64..5000).prop_map(move |kbps| Some(Arrivals::Poisson(rate(kbps)))),
+        // Offered by whoever runs the network.
+        Just(None),
     ];
     let size = select(vec![40u32, 250, 1000, 1500]);
     use Algorithm::{Aarf, Arf, Minstrel};
@@ -260,20 +273,22 @@ fn flow() -> impl Strategy<Value = Flow> {
     (any::<[Index; 3]>(), algorithm, arrivals, size, 0i64..60).prop_map(
         |([pair, queue, rate], algorithm, arrivals, size_bytes, start_ms)| {
             let start = Time::ZERO + Span::from_millis(start_ms);
+            let offered = arrivals.is_none();
+            let arrivals = arrivals.unwrap_or(Arrivals::Saturated);
             let source = SourceSpec { arrivals, size_bytes, start, stop: STOP };
-            Flow { pair, queue, rate, algorithm, source }
+            Draft { pair, queue, rate, algorithm, source, offered }
         },
     )
 }
 
 fn assemble(
-    network: Network,
+    radio: Radio,
     (reach, capture, errors): Medium,
     stations: Vec<Station>,
-    flows: &[Flow],
+    flows: &[Draft],
     warm_up: Time,
-) -> WlanSpec {
-    let phy = &network.phy;
+) -> CellSpec {
+    let phy = &radio.phy;
     let rate_at = |index: &Index| index.get(&phy.rates().collect::<Vec<_>>()).0;
     let stations: Vec<StationSpec> = stations
         .into_iter()
@@ -289,9 +304,9 @@ fn assemble(
         phy.rates().map(|(other, _)| other).filter(|&other| format(other) == format(rate)).collect()
     };
     let pairs = understood(&reach);
-    let flow = |(id, flow): (usize, &Flow)| {
+    let flow = |(id, flow): (usize, &Draft)| {
         let (from, to) = *flow.pair.get(&pairs);
-        FlowSpec {
+        Flow {
             name: format!("flow {id}"),
             from,
             to,
@@ -302,9 +317,9 @@ fn assemble(
                 .map(|algorithm| RateControlSpec { algorithm, rates: like(rate_at(&flow.rate)) }),
             overhead_bytes: 36,
             source: flow.source,
+            offered: flow.offered,
             ecn: if flow.source.size_bytes > 1000 { Ecn::Ect } else { Ecn::NotEct },
             report: report(flow.source.size_bytes),
-            collected: false,
         }
     };
     let flows = match pairs[..] {
@@ -314,7 +329,7 @@ fn assemble(
     let noise_w = NOISE_W;
     // All that can be, so that crowds are tried with few stations.
     let together = 2;
-    WlanSpec { network, reach, capture, errors, noise_w, stations, flows, warm_up, together }
+    CellSpec { radio, reach, capture, errors, noise_w, stations, flows, warm_up, together }
 }
 
 /// Receivers of small packets report nothing, those of large ones a smoothed round-trip time.
@@ -338,11 +353,11 @@ pub fn drained() -> Time {
     at(1_000)
 }
 
-/// How far each flow's books are from what is under way: nothing, if counting began with the first packet.
-pub fn missing(sim: &Simulation<Wlan>, flows: usize) -> Vec<i128> {
-    let under_way = sim.model.under_way();
+/// How far each flow's counters are from what is under way: nothing, if counting began with the first packet.
+pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
+    let under_way = network.under_way();
     let missing = |flow: usize| {
-        let FlowTally { offered, dropped, given_up, delivered, .. } = sim.model.flow(flow);
+        let HopCounters { offered, dropped, given_up, delivered, .. } = network.flow(flow);
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
         i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
@@ -351,18 +366,15 @@ pub fn missing(sim: &Simulation<Wlan>, flows: usize) -> Vec<i128> {
 }
 
 /// Packets from outside, now and then, for the flows that get theirs from there.
-pub fn offer(sim: &mut Simulation<Wlan>, spec: &WlanSpec) {
-    for (id, flow) in spec.flows.iter().enumerate() {
-        if flow.source.arrivals == Arrivals::External {
-            let Simulation { model, queue, .. } = sim;
-            let packet = Packet::new(0, id as u32, flow.source.size_bytes, queue.now());
-            model.offer(id as u32, Packet { ecn: flow.ecn, ..packet }, queue);
-        }
+pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
+    let Simulation { model, queue, .. } = sim;
+    for (id, flow) in spec.flows.iter().enumerate().filter(|(_, flow)| flow.offered) {
+        model.offer(id, flow.source.size_bytes, Payload::default(), queue);
     }
 }
 
 /// When the sources have stopped everything comes to an end: no station waits for what will never happen.
-pub fn nothing_is_left(sim: &Simulation<Wlan>, spec: &WlanSpec) -> Result<(), TestCaseError> {
+pub fn nothing_is_left(sim: &Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     prop_assert!(sim.queue.is_empty(), "events are pending");
     prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);
     Ok(())

@@ -1,10 +1,12 @@
 //! TCP, both ends, as state machines without a clock: RFC 9293 as far as a connection that carries data
-//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168, 8985, 9438 and 9937.
+//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168, 8985, 9438 and 9937;
+//! and BBR version 1 as Linux has it (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
 //! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between
 //! them and calls them when they want to be called. A connection that carries data both ways is two.
 
 mod congestion;
+mod delivery;
 mod handshake;
 mod pacing;
 mod ranges;
@@ -18,7 +20,8 @@ mod spec;
 mod tcp_ap;
 
 pub use congestion::{
-    Acked, Algorithm, Controller, Cubic, CubicBehaviour, Growth, LinuxCubic, NewReno,
+    AckReport, Acked, Algorithm, Bbr, Controller, Cubic, CubicBehaviour, Event, Growth, LinuxCubic,
+    LossState, NewReno, RateSample, SenderState,
 };
 pub use pacing::Pacing;
 pub use ranges::Range;

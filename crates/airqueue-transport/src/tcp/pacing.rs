@@ -34,6 +34,9 @@ impl Pacing {
     }
 }
 
+/// Segments at the beginning that a controller's own pacing lets leave at once (`tcp_update_skb_after_send`).
+const UNPACED: u32 = 10;
+
 /// Says when the next segment may leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
@@ -43,15 +46,24 @@ pub(super) struct Pacer {
     adaptive: Option<TcpAp>,
     /// [`Pacing::TcpAp`] after a retransmission: segments leave at once until the next acknowledgement.
     suspended: bool,
+    /// Segments sent at the rate of a controller that paces by itself; `None`: the controller does not.
+    own: Option<u32>,
 }
 
 impl Pacer {
-    pub(super) fn new(pacing: Pacing, mss_bytes: u32) -> Pacer {
+    /// `own`: the controller paces by itself, and `pacing` does not count.
+    pub(super) fn new(pacing: Pacing, mss_bytes: u32, own: bool) -> Pacer {
         let adaptive = match pacing {
-            Pacing::TcpAp(spec) => Some(TcpAp::new(spec, mss_bytes)),
-            Pacing::Off | Pacing::Window { .. } => None,
+            Pacing::TcpAp(spec) if !own => Some(TcpAp::new(spec, mss_bytes)),
+            Pacing::Off | Pacing::Window { .. } | Pacing::TcpAp(_) => None,
         };
-        Pacer { free: Time::from_nanos(i64::MIN), waiting: false, adaptive, suspended: false }
+        let free = Time::from_nanos(i64::MIN);
+        Pacer { free, waiting: false, adaptive, suspended: false, own: own.then_some(0) }
+    }
+
+    /// When the next segment may leave.
+    pub(super) fn next_departure(&self, now: Time) -> Time {
+        self.free.max(now)
     }
 
     /// Whether a timeout doubles when it has run out.
@@ -92,8 +104,24 @@ impl Pacer {
         }
     }
 
-    /// Something was lost: nothing waits any longer.
+    /// `bytes` of data leave now at the controller's own `rate`. A segment that leaves later than it might have shortens
+    /// the wait of the next one, by half at most.
+    pub(super) fn on_sent_at(&mut self, now: Time, bytes: u32, rate: DataRate) {
+        let late = now.as_nanos().saturating_sub(self.free.as_nanos()).max(0);
+        self.free = self.free.max(now);
+        let sent = self.own.unwrap_or(0).saturating_add(1);
+        self.own = Some(sent);
+        if sent >= UNPACED {
+            let wait = rate.time_for(bytes).as_nanos();
+            self.free = self.free.saturating_add(Span::from_nanos(wait - late.min(wait / 2)));
+        }
+    }
+
+    /// Something was lost: nothing waits any longer, unless the controller has set the pace.
     pub(super) fn on_loss(&mut self, now: Time) {
+        if self.own.is_some() {
+            return;
+        }
         self.free = self.free.min(now);
         self.waiting = false;
         self.suspended = self.adaptive.is_some();

@@ -64,7 +64,7 @@ pub(super) fn smooth(srtt: Option<Span>, rtt: Span) -> Span {
     Span::from_nanos(srtt.as_nanos() + (rtt.as_nanos() - srtt.as_nanos()) / 8)
 }
 
-/// A retransmission timeout at work.
+/// The state of a retransmission timeout.
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
     spec: RtoSpec,

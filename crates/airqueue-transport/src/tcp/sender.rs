@@ -1,6 +1,9 @@
 //! The end that data come from.
 
-use super::congestion::{Acked, Controller};
+mod steering;
+
+use super::congestion::{Acked, Controller, Event};
+use super::delivery::DeliveryRates;
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
 use super::recovery::{Advance, Budget, Heard, News, Piece, PieceKind, Recovery};
@@ -9,7 +12,7 @@ use super::rto::Rto;
 use super::segment::Segment;
 use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
-use airqueue_core::{DataRate, Ecn, Span, Time};
+use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
 
 /// Cuts what an application writes into segments, and sends them until they are acknowledged.
 ///
@@ -22,6 +25,10 @@ pub struct Sender {
     handshake: Handshake,
     recovery: Recovery,
     controller: Box<dyn Controller>,
+    /// For a controller that steers by them.
+    rates: Option<DeliveryRates>,
+    /// What controllers decide at random.
+    draws: Stream,
     rto: Rto,
     pacer: Pacer,
     /// Bytes written so far.
@@ -78,22 +85,33 @@ impl Sender {
     ///
     /// When there is no such connection.
     pub fn new(spec: &TcpSpec) -> Result<Sender, SpecError> {
+        Sender::with_draws(spec, Seed(0).stream("tcp"))
+    }
+
+    /// The same; what its congestion controller decides at random comes from `draws`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such connection.
+    pub fn with_draws(spec: &TcpSpec, draws: Stream) -> Result<Sender, SpecError> {
         spec.check()?;
-        Ok(Sender::of(spec))
+        Ok(Sender::of(spec, draws))
     }
 
     /// Becomes the sending end of another connection of the same kind.
     pub fn restart(&mut self) {
         let mut round_trips = std::mem::take(&mut self.round_trips);
         round_trips.forget();
-        *self = Sender { round_trips, ..Sender::of(&self.spec) };
+        *self = Sender { round_trips, ..Sender::of(&self.spec, self.draws.clone()) };
     }
 
-    fn of(spec: &TcpSpec) -> Sender {
+    fn of(spec: &TcpSpec, mut draws: Stream) -> Sender {
         let end = &spec.sender;
         let active = spec.opening == Opening::BySender;
         let open = spec.opening == Opening::Open;
         let initial = spec.initial_window_bytes();
+        let controller = end.controller(spec.mss_bytes, initial, &mut draws);
+        let by_rate = controller.steers_by_rate();
         Sender {
             spec: *spec,
             handshake: Handshake::new(active, open, end.rto, spec.ecn),
@@ -104,9 +122,11 @@ impl Sender {
                 end.limited_transmit,
                 end.fast_recovery,
             ),
-            controller: end.controller(spec.mss_bytes, initial),
+            controller,
+            rates: by_rate.then(DeliveryRates::new),
+            draws,
             rto: Rto::new(end.rto),
-            pacer: Pacer::new(end.pacing, spec.mss_bytes),
+            pacer: Pacer::new(end.pacing, spec.mss_bytes, by_rate),
             written: 0,
             closed: false,
             deadline: Time::MAX,
@@ -140,6 +160,7 @@ impl Sender {
     pub fn write(&mut self, bytes: u64) {
         if !self.closed {
             self.open();
+            self.note_application_limit();
             self.written = self.written.saturating_add(bytes).min(u64::MAX / 2);
         }
     }
@@ -217,7 +238,8 @@ impl Sender {
         let marked = self.spec.ecn && segment.ece && !segment.syn;
         let srtt = self.rto.srtt();
         let news = News { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
-        let heard = self.recovery.on_ack(&news);
+        let before = self.before_ack(ack);
+        let heard = self.recovery.on_ack(&news, self.rates.as_mut());
         if heard.advance.is_some() {
             self.sample(ack, segment, now);
             if let Some(rtt) = self.round_trips.on_ack(ack, now) {
@@ -228,6 +250,9 @@ impl Sender {
         self.on_heard(&heard, now);
         if let Some(advance) = heard.advance {
             self.on_advance(advance, heard.rtt, marked, now);
+        }
+        if let Some(before) = before {
+            self.report(before, &heard, segment, now);
         }
         self.recovery.arm_probe(now, self.rto.srtt(), self.deadline);
         // Once per window of data: RFC 3168, section 6.1.2.
@@ -265,6 +290,11 @@ impl Sender {
             self.controller.cap(u64::from(self.spec.mss_bytes));
             self.rto.after_lost_syn();
         }
+        let rtt = sent.map(|sent| now - sent);
+        if let (Some(rates), Some(rtt)) = (&mut self.rates, rtt) {
+            rates.on_rtt(rtt);
+        }
+        self.steer(Event::Opened { rtt }, now);
     }
 
     fn on_congestion(&mut self, flight: u64) {
@@ -358,6 +388,7 @@ impl Sender {
         self.tallies.timeouts += 1;
         self.controller.on_timeout(self.at_stake(self.recovery.flight()), again);
         self.recovery.on_timeout(now);
+        self.steer(Event::TimedOut, now);
         if self.pacer.backs_off() {
             self.rto.back_off();
         }
@@ -381,6 +412,7 @@ impl Sender {
             data_end: self.data_end(),
             closed: self.closed,
             nagle: self.spec.sender.nagle,
+            steered: self.rates.is_some(),
         }
     }
 
@@ -401,9 +433,9 @@ impl Sender {
         Some(self.send(piece, &budget, now))
     }
 
-    /// RFC 5681, section 4.1.
+    /// RFC 5681, section 4.1. A controller that steers by rates restarts by itself.
     fn restart_if_idle(&mut self, now: Time) {
-        let Some(last) = self.last_sent else { return };
+        let Some(last) = self.last_sent.filter(|_| self.rates.is_none()) else { return };
         let something = self.data_end() > self.recovery.high();
         let most = self.spec.restart_window_bytes();
         if something
@@ -420,6 +452,7 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
         }
+        self.note_departure(&piece, now);
         self.recovery.on_sent(piece, now, self.rto.srtt(), self.deadline);
         let new = piece.kind == PieceKind::New;
         let fin = end > budget.data_end;
@@ -447,7 +480,10 @@ impl Sender {
             ..Segment::bare(start, Some(1))
         };
         let segment = self.spec.finish(segment, self.recent, now);
-        self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate());
+        match self.controller.own_pacing_rate() {
+            Some(rate) => self.pacer.on_sent_at(now, segment.payload_bytes, rate),
+            None => self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate()),
+        }
         segment
     }
 

@@ -61,7 +61,7 @@ pub struct SenderSpec {
     pub growth: Growth,
     /// What a loss takes its share of.
     pub halving: Halving,
-    /// How it recovers from one that duplicates tell of, without selective acknowledgements.
+    /// The rules of fast recovery, where there are no selective acknowledgements.
     pub fast_recovery: FastRecovery,
     /// The retransmission timer.
     pub rto: RtoSpec,
@@ -101,17 +101,42 @@ pub enum Halving {
     Window,
 }
 
-/// What fast recovery without selective acknowledgements is like beyond [`Halving`]. With windows of a few segments
-/// that makes a difference too.
+/// The rules of fast recovery without selective acknowledgements, beyond [`Halving`]. Windows of a few segments feel
+/// each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FastRecovery {
-    /// RFC 6582.
-    Rfc6582,
-    /// ns-2's `Agent/TCP/Newreno`: the acknowledgement that ends it opens the window, what a partial one acknowledges
-    /// beyond the duplicates leaves the window for good, none begins before something sent after the last has
-    /// been acknowledged, its first segment starts the timer anew, and where none can begin the first two duplicates
-    /// still let a segment each go.
-    Ns2,
+pub struct FastRecovery {
+    /// The acknowledgement that ends a recovery opens the window, as any other does.
+    pub last_ack_opens_window: bool,
+    /// A partial acknowledgement of more bytes than duplicates have added takes the rest from the window for good, and
+    /// one segment of the addition stays.
+    pub partial_ack_shrinks_window: bool,
+    /// After a recovery no other begins before a segment sent since then has been acknowledged.
+    pub once_per_flight: bool,
+    /// The retransmission that begins a recovery starts the timer anew.
+    pub first_retransmission_restarts_timer: bool,
+    /// After a timeout the first two duplicates let a segment each go, though no recovery can begin.
+    pub limited_transmit_after_timeout: bool,
+}
+
+impl FastRecovery {
+    /// NewReno's (RFC 6582).
+    pub const RFC_6582: FastRecovery = FastRecovery {
+        last_ack_opens_window: false,
+        partial_ack_shrinks_window: false,
+        once_per_flight: false,
+        first_retransmission_restarts_timer: false,
+        limited_transmit_after_timeout: false,
+    };
+
+    /// That of ns-2's `Agent/TCP/Newreno`: `recv_newack_helper`, `partialnewack`, `bug_fix_`, `reset_rtx_timer` and
+    /// `send_one`, in the order of the fields.
+    pub const NS2: FastRecovery = FastRecovery {
+        last_ack_opens_window: true,
+        partial_ack_shrinks_window: true,
+        once_per_flight: true,
+        first_retransmission_restarts_timer: true,
+        limited_transmit_after_timeout: true,
+    };
 }
 
 /// The most that a congestion window is after a pause.
@@ -180,6 +205,12 @@ pub enum SpecError {
     Pacing(f64),
     #[error("adaptive pacing over a path of no hops")]
     NoHops,
+    #[error(
+        "BBR without selective acknowledgements or without loss detection by time; it needs both"
+    )]
+    BbrLoss,
+    #[error("BBR with adaptive pacing; it paces by itself")]
+    BbrPacing,
 }
 
 impl TcpSpec {
@@ -201,7 +232,7 @@ impl TcpSpec {
                 cubic: CubicBehaviour::Rfc9438,
                 growth: Growth::Bytes { segments_per_ack: 1 },
                 halving: Halving::Outstanding,
-                fast_recovery: FastRecovery::Rfc6582,
+                fast_recovery: FastRecovery::RFC_6582,
                 rto: RtoSpec::RFC_6298,
                 loss_detection: LossDetection::Counting,
                 limited_transmit: true,
@@ -234,7 +265,7 @@ impl TcpSpec {
                 initial_window: InitialWindow::Segments(2),
                 growth: Growth::PerAck,
                 halving: Halving::Window,
-                fast_recovery: FastRecovery::Ns2,
+                fast_recovery: FastRecovery::NS2,
                 rto: RtoSpec::NS2,
                 idle_restart: IdleRestart::OneSegment,
                 nagle: false,
@@ -332,7 +363,22 @@ impl TcpSpec {
             }
             AckEvery::Dynamic(_) => {}
         }
+        if self.sender.congestion == Algorithm::Bbr {
+            self.check_bbr()?;
+        }
         self.check_times()
+    }
+
+    /// Delivery rates are sampled from the times of segments, and in fast recovery BBR itself decides how many are in
+    /// flight.
+    fn check_bbr(&self) -> Result<(), SpecError> {
+        if !self.sack || self.sender.loss_detection != LossDetection::Timing {
+            return Err(SpecError::BbrLoss);
+        }
+        match self.sender.pacing {
+            Pacing::TcpAp(_) => Err(SpecError::BbrPacing),
+            Pacing::Off | Pacing::Window { .. } => Ok(()),
+        }
     }
 
     fn check_times(&self) -> Result<(), SpecError> {

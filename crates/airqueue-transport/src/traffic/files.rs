@@ -41,7 +41,7 @@ pub enum FilesError {
     Think(Span),
 }
 
-/// A user at work.
+/// A user who transfers files: the state of the source.
 #[derive(Clone, Debug)]
 pub struct Files {
     spec: FilesSpec,

@@ -2,8 +2,7 @@
 //!
 //! A source with a schedule says when its next packet comes ([`Source::next_emission`]) and makes it
 //! when called then ([`Source::on_emission`]). A saturated source has no schedule: it always has a packet
-//! when its queue asks for one. One that is fed from outside makes none by itself. [`Files`] says what a user
-//! of TCP asks for.
+//! when its queue asks for one. [`Files`] says what a user of TCP asks for.
 
 mod files;
 
@@ -28,8 +27,6 @@ pub enum Arrivals {
         /// When there are any.
         spurts: Option<Spurts>,
     },
-    /// From outside the simulation.
-    External,
 }
 
 /// Times with packets and times without, by turns, exponentially distributed. The first is one with.
@@ -72,7 +69,7 @@ pub enum SourceError {
     Spurts { talk: Span, silence: Span },
 }
 
-/// A source at work.
+/// The state of a source: when the next packet is due.
 #[derive(Clone, Debug)]
 pub struct Source {
     spec: SourceSpec,
@@ -88,7 +85,7 @@ enum Pace {
     Periodic { every: Span, turns: Option<Turns> },
 }
 
-/// Spurts at work.
+/// The present spurt, and the random stream that the lengths of spurts are drawn from.
 #[derive(Clone, Debug)]
 struct Turns {
     spurts: Spurts,
@@ -133,7 +130,7 @@ impl Source {
             _ => Err(SourceError::TooFast(rate, spec.size_bytes)),
         };
         let (pace, next) = match spec.arrivals {
-            Arrivals::Saturated | Arrivals::External => (Pace::None, None),
+            Arrivals::Saturated => (Pace::None, None),
             Arrivals::Constant(rate) => {
                 mean(rate)?;
                 (Pace::Constant(Serializer::new(rate)), Some(spec.start))
@@ -262,15 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn saturated_and_external_sources_have_no_schedule() {
-        for arrivals in [Arrivals::Saturated, Arrivals::External] {
-            let s = source(arrivals, 1, 2).unwrap();
-            assert_eq!(s.next_emission(), None);
-            let at = |us| Time::ZERO + Span::from_micros(us);
-            let asked = [999, 1000, 1999, 2000].map(|us| s.is_saturated(at(us)));
-            let saturated = arrivals == Arrivals::Saturated;
-            assert_eq!(asked, [false, saturated, saturated, false]);
-        }
+    fn a_saturated_source_has_no_schedule() {
+        let s = source(Arrivals::Saturated, 1, 2).unwrap();
+        assert_eq!(s.next_emission(), None);
+        let at = |us| Time::ZERO + Span::from_micros(us);
+        let asked = [999, 1000, 1999, 2000].map(|us| s.is_saturated(at(us)));
+        assert_eq!(asked, [false, true, true, false]);
     }
 
     #[test]

@@ -52,6 +52,7 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
         Just((Algorithm::NewReno, CubicBehaviour::Rfc9438)),
         Just((Algorithm::Cubic, CubicBehaviour::Rfc9438)),
         Just((Algorithm::Cubic, CubicBehaviour::Linux)),
+        Just((Algorithm::Bbr, CubicBehaviour::Linux)),
     ];
     let rto = prop_oneof![Just(RtoSpec::RFC_6298), Just(RtoSpec::NS2), Just(RtoSpec::LINUX)];
     let switches = prop::array::uniform8(any::<bool>());
@@ -70,6 +71,12 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
             sender.idle_restart = if on[4] { IdleRestart::OneSegment } else { IdleRestart::Off };
             spec.receiver.acknowledge = acknowledge;
             spec.receiver.at_once_first = if on[7] { initial } else { 0 };
+            if congestion == Algorithm::Bbr {
+                // No other connection with BBR can be.
+                spec.sack = true;
+                spec.sender.loss_detection = LossDetection::Timing;
+                spec.sender.pacing = Pacing::Off;
+            }
             spec
         },
     )
@@ -123,7 +130,9 @@ proptest! {
 
     /// A network that neither loses nor reorders sees nothing twice, whatever the settings, as long as
     /// acknowledgements wait for less than the shortest timeout, which is 200 ms in ns-2. A probe for a lost
-    /// tail waits for two round trips, and may be in vain where acknowledgements wait for longer.
+    /// tail waits for two round trips, and may be in vain where acknowledgements wait for longer. Without D-SACK the
+    /// sender then takes its probe for the repair of a loss and reduces its window (RFC 8985, section 7.4.2), and the
+    /// marks of that window of data ask for no second reduction (RFC 3168, section 6.1.2).
     #[test]
     fn nothing_is_sent_twice_without_need(
         mut spec in specs(),
@@ -139,7 +148,9 @@ proptest! {
         let tallies = link.sender.tallies();
         prop_assert!(tallies.retransmitted <= tallies.probes);
         prop_assert_eq!(tallies.timeouts, 0);
-        prop_assert_eq!(link.sender.tallies().ecn_reductions > 0, spec.ecn && marks && segments >= 7);
+        let marked = spec.ecn && marks && segments >= 7;
+        let reduced = tallies.ecn_reductions > 0;
+        prop_assert!(reduced == marked || (marked && tallies.probes > 0), "{tallies:?}");
     }
 }
 

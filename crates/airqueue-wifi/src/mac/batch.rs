@@ -1,25 +1,22 @@
-//! The packets of a queue that its MAC has in hand for one receiver: what they become on the air, and what each end knows
-//! of each (block ack agreements, IEEE 802.11-2016, 10.24).
+//! The packets of a queue that its MAC has in hand for one receiver: what they become on the air, and what the sender, the
+//! originator of IEEE 802.11-2016, 10.24, knows of each.
 
 use super::exchange::{Fate, Finished};
 use super::frame::Msdu;
+use super::recipient::Scoreboard;
 use crate::medium::StationId;
 use crate::phy::{Filling, Phy, RateIndex, Response};
-use airqueue_core::{Packet, Span, Time};
+use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// A packet in hand. Its place among the others stands for its sequence number.
+/// A packet in hand.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     msdu: Msdu,
     /// When the MAC took it.
     since: Time,
-    /// The receiver has it: its scoreboard, or its duplicate detection (10.3.2.11).
-    received: bool,
     /// It was sent before.
     sent: bool,
-    /// The receiver has decoded it when it was sent last.
-    decoded: bool,
     /// What its transmissions have taken, with their responses and the SIFS between: of an A-MPDU a share by bytes.
     airtime: Span,
     /// The sender is done with it, though not yet with all before it.
@@ -56,9 +53,10 @@ impl Ppdu {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
+    /// With rising sequence numbers, without a gap.
     slots: VecDeque<Slot>,
-    /// So many of the first have been passed up at the receiver: what is behind a gap waits there (10.24.7.6).
-    passed_up: usize,
+    /// The sequence number of the next packet.
+    pub(super) next_sequence: u64,
     pub(super) ppdu: Ppdu,
     /// No block ack came for an A-MPDU, and its sender asks for one before it sends more.
     pub(super) asks: bool,
@@ -69,7 +67,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Batch {
         let slots = VecDeque::with_capacity(1);
-        Batch { slots, passed_up: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
+        Batch { slots, next_sequence: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
     }
 
     /// Whether there is nothing in hand.
@@ -121,12 +119,22 @@ impl Batch {
         self.slots.push_back(Slot {
             msdu,
             since: now,
-            received: false,
             sent: false,
-            decoded: false,
             airtime: Span::ZERO,
             fate: None,
         });
+        self.next_sequence += 1;
+    }
+
+    /// The sequence number of the first packet in hand.
+    #[inline]
+    fn first_sequence(&self) -> u64 {
+        self.next_sequence - self.slots.len() as u64
+    }
+
+    /// All packets in hand with their sequence numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u64, &Msdu)> {
+        (self.first_sequence()..).zip(self.slots.iter().map(|slot| &slot.msdu))
     }
 
     /// The packets that the sender is not done with are sent at this rate from now on.
@@ -185,7 +193,7 @@ impl Batch {
     /// The data frame goes on the air. True if the first of its MPDUs was sent before.
     pub(super) fn on_sent(&mut self) -> bool {
         let retry = self.first_open().is_some_and(|first| self.slots[first].sent);
-        self.each_on_air(|slot| (slot.sent, slot.decoded) = (true, false));
+        self.each_on_air(|slot| slot.sent = true);
         retry
     }
 
@@ -210,41 +218,21 @@ impl Batch {
         }
     }
 
-    /// The receiver has found the data frame; `lost` says of an MPDU of so many bytes whether it has not decoded
-    /// it. True if it has decoded any.
-    pub(super) fn on_received(&mut self, mut lost: impl FnMut(u32) -> bool) -> bool {
-        let mut any = false;
-        self.each_on_air(|slot| {
-            slot.decoded = !lost(slot.msdu.mpdu_bytes);
-            slot.received |= slot.decoded;
-            any |= slot.decoded;
-        });
-        any
-    }
-
-    /// The next packet that the receiver passes up.
-    #[inline]
-    pub(super) fn pass_up(&mut self) -> Option<Packet> {
-        let slot = self.slots.get(self.passed_up)?;
-        slot.received.then(|| {
-            self.passed_up += 1;
-            slot.msdu.packet
-        })
-    }
-
     /// A response has come. Returns the number of packets that it acknowledges: an ACK that of the data frame, a
     /// block ack all that the receiver has.
-    pub(super) fn on_acknowledged(&mut self, response: Response) -> u64 {
+    pub(super) fn on_acknowledged(&mut self, response: Response, scoreboard: &Scoreboard) -> u64 {
         let mut count = 0;
+        let first = self.first_sequence();
         let mut acknowledge = |slot: &mut Slot| {
             slot.fate = Some(Fate::Acknowledged);
             count += 1;
         };
         match response {
             Response::Ack => self.each_on_air(acknowledge),
-            Response::BlockAck | Response::BlockAck256 => (self.slots.iter_mut())
-                .filter(|slot| slot.fate.is_none() && slot.received)
-                .for_each(&mut acknowledge),
+            Response::BlockAck | Response::BlockAck256 => (first..)
+                .zip(self.slots.iter_mut())
+                .filter(|(sequence, slot)| slot.fate.is_none() && scoreboard.has(*sequence))
+                .for_each(|(_, slot)| acknowledge(slot)),
         }
         count
     }
@@ -252,7 +240,7 @@ impl Batch {
     /// Gives up the first packet.
     pub(super) fn give_up_first(&mut self) {
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.fate.is_none()) {
-            slot.fate = Some(Fate::GivenUp { received: slot.received });
+            slot.fate = Some(Fate::GivenUp);
         }
     }
 
@@ -261,7 +249,7 @@ impl Batch {
         let old = |slot: &&mut Slot| slot.fate.is_none() && now - slot.since >= lifetime;
         let mut count = 0;
         for slot in self.slots.iter_mut().filter(old) {
-            slot.fate = Some(Fate::GivenUp { received: slot.received });
+            slot.fate = Some(Fate::GivenUp);
             count += 1;
         }
         count
@@ -270,24 +258,17 @@ impl Batch {
     /// Takes the first packet out, if the sender is done with it.
     #[inline]
     pub(super) fn pop_finished(&mut self) -> Option<Finished> {
-        let fate = self.slots.front()?.fate?;
-        self.passed_up = self.passed_up.saturating_sub(1);
-        self.slots.pop_front().map(|Slot { msdu, airtime, .. }| Finished { msdu, fate, airtime })
+        let (fate, sequence) = (self.slots.front()?.fate?, self.first_sequence());
+        let Slot { msdu, airtime, .. } = self.slots.pop_front()?;
+        Some(Finished { msdu, sequence, fate, airtime })
     }
 
-    /// The packets of the data frame that was sent last, in its order, and whether the receiver has decoded them.
-    pub(super) fn sent(&self) -> impl Iterator<Item = (&Msdu, bool)> {
-        let slots = self.open().take(self.ppdu.mpdus.into());
-        slots.map(|slot| (&slot.msdu, slot.decoded))
-    }
-
-    /// How many of these packets that are.
+    /// The packets of the data frame that was sent last, in its order, with their sequence numbers.
     #[inline]
-    pub(super) fn decoded(&self) -> u32 {
-        if self.ppdu.mpdus == 1 {
-            return self.first_open().map_or(0, |first| self.slots[first].decoded.into());
-        }
-        self.sent().filter(|&(_, decoded)| decoded).count() as u32
+    pub(super) fn sent(&self) -> impl Iterator<Item = (u64, &Msdu)> {
+        let slots = (self.first_sequence()..).zip(&self.slots);
+        let open = slots.filter(|(_, slot)| slot.fate.is_none());
+        open.take(self.ppdu.mpdus.into()).map(|(sequence, slot)| (sequence, &slot.msdu))
     }
 
     /// What answers the frame that an exchange is about.
@@ -302,10 +283,5 @@ impl Batch {
         // There is nothing left to ask about.
         self.asks &= self.first().is_some();
         given_up
-    }
-
-    /// The packets that have not been passed up.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = &Packet> {
-        self.slots.iter().skip(self.passed_up).map(|slot| &slot.msdu.packet)
     }
 }

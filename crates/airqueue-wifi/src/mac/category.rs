@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
 use super::frame::Msdu;
+use crate::phy::Phy;
 use airqueue_core::Time;
 
 /// What one queue of a station did.
@@ -58,6 +59,8 @@ pub(super) struct Category {
     pub(super) batch: Batch,
     /// Those for others: what did not get through at their last turn.
     others: Vec<Batch>,
+    /// The sequence number of the next packet for each neighbour, as the queue numbers them.
+    sequences: Vec<u64>,
     /// Turns so far, and the last of a packet that was not in hand yet.
     turns: u64,
     fresh_turn: u64,
@@ -92,6 +95,7 @@ impl Category {
             cw: config.cw_min,
             batch: Batch::new(),
             others: Vec::new(),
+            sequences: Vec::new(),
             turns: 0,
             fresh_turn: 0,
             short_retries: 0,
@@ -171,7 +175,20 @@ impl Category {
             std::mem::swap(&mut self.batch, &mut self.others[place]);
         }
         self.batch.turn = self.turns;
+        let neighbour = usize::from(msdu.packet.hop);
+        if neighbour >= self.sequences.len() {
+            self.sequences.resize(neighbour + 1, 0);
+        }
+        self.batch.next_sequence = self.sequences[neighbour];
         self.batch.push(msdu, now);
+        self.sequences[neighbour] = self.batch.next_sequence;
+    }
+
+    /// A packet joins the next data frame, for the receiver of the others in it.
+    pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
+        let neighbour = usize::from(msdu.packet.hop);
+        self.batch.join(msdu, now, phy);
+        self.sequences[neighbour] = self.batch.next_sequence;
     }
 
     /// An exchange with more than one packet begins.

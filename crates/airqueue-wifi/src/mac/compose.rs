@@ -6,11 +6,11 @@ use super::category::Opportunity;
 use super::exchange::Step;
 use super::frame::{Frame, FrameKind, Msdu, Transmission};
 use super::station::Mac;
-use super::view::Network;
+use super::view::Radio;
 use crate::medium::StationId;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{AmpduLimits, Phy, Protection, RateIndex, Response};
-use airqueue_core::{Packet, Span, Time};
+use airqueue_core::{Span, Time};
 
 /// The frame that an exchange is about, and what protects it.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,7 @@ pub(super) struct Subject {
     bytes: u32,
     pub(super) mpdus: u16,
     response: Response,
+    recipient: u32,
 }
 
 impl Subject {
@@ -40,8 +41,8 @@ impl Subject {
 
     /// The frame of a step, which announces its own exchange.
     pub(super) fn frame(&self, step: Step, from: StationId, phy: &Phy) -> Frame {
-        let &Subject { to, control, rate, bytes, mpdus, response } = self;
-        let of = |kind, to, rate| Frame { response, ..Frame::new(kind, from, to, rate) };
+        let &Subject { to, control, rate, bytes, mpdus, response, recipient } = self;
+        let of = |kind, to, rate| Frame { response, recipient, ..Frame::new(kind, from, to, rate) };
         match step {
             Step::Rts => {
                 let nav = phy.rts_nav(control, rate, phy.airtime(rate, bytes), response);
@@ -76,15 +77,16 @@ impl Mac {
         self.categories[queue].batch.first()
     }
 
-    /// The packets of the data frame of a queue that was sent last, in its order, and of each whether its receiver has
-    /// decoded it. Until the sender acts on the response, or on its absence.
-    pub fn sent(&self, queue: usize) -> impl Iterator<Item = (&Msdu, bool)> {
+    /// The packets of the data frame of a queue that was sent last, in its order, with their sequence numbers. Until the
+    /// sender acts on the response, or on its absence.
+    #[inline]
+    pub fn sent(&self, queue: usize) -> impl Iterator<Item = (u64, &Msdu)> {
         self.categories[queue].batch.sent()
     }
 
-    /// The packets of a queue that it has in hand and that their receiver has not passed up.
-    pub fn under_way(&self, queue: usize) -> impl Iterator<Item = &Packet> {
-        self.categories[queue].batches().flat_map(Batch::under_way)
+    /// The packets of a queue that it has in hand, with their sequence numbers.
+    pub fn in_hand(&self, queue: usize) -> impl Iterator<Item = (u64, &Msdu)> {
+        self.categories[queue].batches().flat_map(Batch::all)
     }
 
     /// What a queue calls the receivers of the packets that are in hand.
@@ -101,12 +103,12 @@ impl Mac {
 
     /// The packets of a queue that it has in hand for the next receiver are sent at another rate from now on, of the same format or
     /// without one as before. To be called before the next exchange is made up.
-    pub fn set_rate(&mut self, queue: usize, rate: RateIndex, net: &Network) {
+    pub fn set_rate(&mut self, queue: usize, rate: RateIndex, radio: &Radio) {
         let batch = &mut self.categories[queue].batch;
         // A request for a block ack is about the A-MPDU that was sent.
         if !batch.asks {
             batch.set_rate(rate);
-            self.send_one(queue, net);
+            self.send_one(queue, radio);
         }
     }
 
@@ -128,17 +130,17 @@ impl Mac {
     }
 
     #[inline(always)]
-    pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
+    pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
         self.categories[queue].take_in(msdu, now);
-        self.send_one(queue, net);
+        self.send_one(queue, radio);
     }
 
     /// The next data frame of a queue is its first packet alone, so far.
     #[inline(always)]
-    pub(super) fn send_one(&mut self, queue: usize, net: &Network) {
+    pub(super) fn send_one(&mut self, queue: usize, radio: &Radio) {
         let Some(first) = self.held(queue) else { return };
-        let window = self.limits(first.rate, &net.phy).map_or(1, |limits| limits.mpdus);
-        self.categories[queue].batch.send_one(window, &net.phy);
+        let window = self.limits(first.rate, &radio.phy).map_or(1, |limits| limits.mpdus);
+        self.categories[queue].batch.send_one(window, &radio.phy);
     }
 
     /// What an A-MPDU may be; none without a block ack agreement.
@@ -151,33 +153,33 @@ impl Mac {
 
     /// Makes up the exchange of a queue that begins at `begins`. True if there is room for packets that
     /// [`Self::admits`], which may [`Self::join`] it.
-    pub fn compose(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
+    pub fn compose(&mut self, queue: usize, begins: Time, radio: &Radio) -> bool {
         let Some(&Msdu { rate, .. }) = self.held(queue) else { return false };
         let category = &self.categories[queue];
         if category.batch.asks || !category.batch.ppdu.is_agreed() {
             return false;
         }
-        let Some(mut limits) = self.limits(rate, &net.phy) else { return false };
+        let Some(mut limits) = self.limits(rate, &radio.phy) else { return false };
         let window = limits.mpdus;
         match category.opportunity {
             Opportunity::Last => {}
             Opportunity::Packets(left) => limits = limits.window(left.saturating_add(1)),
             Opportunity::Until(limit) => {
-                let around = self.time_around(rate, window, net);
+                let around = self.time_around(rate, window, radio);
                 limits = limits.within((limit - begins - around).max(Span::ZERO));
             }
         }
-        let filling = net.phy.filling(rate, &limits);
-        self.categories[queue].batch.send_several(filling, window, &net.phy)
+        let filling = radio.phy.filling(rate, &limits);
+        self.categories[queue].batch.send_several(filling, window, &radio.phy)
     }
 
     /// What an exchange around an A-MPDU takes beside it.
-    fn time_around(&self, rate: RateIndex, window: u32, net: &Network) -> Span {
-        let response = net.phy.sifs() + net.phy.response(rate, Response::to_window(window));
+    fn time_around(&self, rate: RateIndex, window: u32, radio: &Radio) -> Span {
+        let response = radio.phy.sifs() + radio.phy.response(rate, Response::to_window(window));
         // It may become long enough for an RTS.
         let rts = self.config.rts_threshold_bytes < u32::MAX;
         let protection = if rts { Protection::RtsCts } else { self.config.protection };
-        net.phy.protection(protection, self.config.control_rate(rate, &net.phy)) + response
+        radio.phy.protection(protection, self.config.control_rate(rate, &radio.phy)) + response
     }
 
     /// Whether a packet may join the exchange that is being made up.
@@ -188,22 +190,23 @@ impl Mac {
 
     /// It does.
     #[inline]
-    pub fn join(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
-        self.categories[queue].batch.join(msdu, now, &net.phy);
+    pub fn join(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
+        self.categories[queue].join(msdu, now, &radio.phy);
     }
 
     /// What the next exchange of a queue is about.
     #[inline(always)]
-    pub(super) fn subject(&self, queue: usize, net: &Network) -> Option<Subject> {
+    pub(super) fn subject(&self, queue: usize, radio: &Radio) -> Option<Subject> {
         let category = &self.categories[queue];
-        let &Msdu { to, rate, .. } = category.batch.first()?;
+        let &Msdu { to, rate, recipient, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
-        let control = self.config.control_rate(rate, &net.phy);
-        let data = Subject { to, control, rate, bytes: ppdu.bytes, mpdus: ppdu.mpdus, response };
+        let control = self.config.control_rate(rate, &radio.phy);
+        let (bytes, mpdus) = (ppdu.bytes, ppdu.mpdus);
+        let data = Subject { to, control, rate, bytes, mpdus, response, recipient };
         if !category.batch.asks {
             return Some(data);
         }
-        let rate = net.phy.response_rate(rate);
+        let rate = radio.phy.response_rate(rate);
         Some(Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, ..data })
     }
 }

@@ -3,7 +3,7 @@
 use super::backoff::{Backoff, after, slots_in};
 use super::exchange::State;
 use super::station::Mac;
-use super::view::{Network, Overheard, View};
+use super::view::{Overheard, Radio, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
 use airqueue_core::{Span, Time};
@@ -32,7 +32,7 @@ pub struct Crowd {
 struct Ladder {
     aifs: Span,
     rule: CountdownRule,
-    /// By how much they have fallen since ever.
+    /// By how much all counters have fallen since time zero.
     passed: u64,
     /// For each member the value of `passed` at which its counter ends, with [`NOT_READY`] if
     /// nothing waits for that.
@@ -197,9 +197,9 @@ impl Crowd {
 
     /// Brings [`Self::next_grant`] up to date with those who came and went, and with the end of a frame.
     #[inline]
-    pub fn recount(&mut self, net: &Network) {
+    pub fn recount(&mut self, radio: &Radio) {
         if !self.view.frozen {
-            self.reckon(net);
+            self.reckon(radio);
         }
     }
 
@@ -215,7 +215,7 @@ impl Crowd {
     }
 
     /// A member gets up from its seat, which the last one takes. [`Self::recount`] is due.
-    pub fn leave(&mut self, seat: usize, mac: &mut Mac, net: &Network) {
+    pub fn leave(&mut self, seat: usize, mac: &mut Mac, radio: &Radio) {
         let left = self.members.swap_remove(seat);
         debug_assert_eq!(left, mac.id);
         for (ladder, backoff) in self.ladders.iter_mut().zip(&mut mac.backoffs) {
@@ -225,7 +225,7 @@ impl Crowd {
         mac.view = self.view;
         mac.view.busy_time = own_busy_time + self.view.busy_time;
         if !self.view.frozen {
-            mac.reckon(net);
+            mac.reckon(radio);
         }
     }
 
@@ -234,22 +234,22 @@ impl Crowd {
         member.view.busy_time + self.view.busy_time(now)
     }
 
-    fn reckon(&mut self, net: &Network) {
+    fn reckon(&mut self, radio: &Radio) {
         let base = self.view.base();
-        let grants = self.ladders.iter_mut().map(|ladder| ladder.grant(base, net.slot));
+        let grants = self.ladders.iter_mut().map(|ladder| ladder.grant(base, radio.slot));
         self.view.grant = grants.fold(Time::MAX, Time::min);
     }
 
     /// Adds those whose counters end at `by` or before.
     #[inline(always)]
-    pub fn due(&self, by: Time, net: &Network, stations: &mut Vec<u32>) {
+    pub fn due(&self, by: Time, radio: &Radio, stations: &mut Vec<u32>) {
         let base = self.view.base();
         for ladder in &self.ladders {
             let begin = base + ladder.aifs;
             if by < begin {
                 continue;
             }
-            let reached = ladder.passed + u64::from(slots_in(by - begin, net.slot));
+            let reached = ladder.passed + u64::from(slots_in(by - begin, radio.slot));
             for (members, ends) in self.members.chunks(64).zip(ladder.ends.chunks(64)) {
                 let is_due = |(seat, &end): (usize, &u64)| u64::from(end <= reached) << seat;
                 // As a mask: it is one or two of many, and no branch could be predicted.
@@ -264,18 +264,18 @@ impl Crowd {
 
     /// Whether a frame that begins at `now` would be noticed too late by some: they are to leave first.
     #[inline]
-    pub fn is_surprised(&self, now: Time, net: &Network) -> bool {
-        !self.view.frozen && self.view.grant <= now + net.rules.sense_delay
+    pub fn is_surprised(&self, now: Time, radio: &Radio) -> bool {
+        !self.view.frozen && self.view.grant <= now + radio.rules.sense_delay
     }
 
     /// A frame that makes the medium busy begins; those whom it surprises ([`Self::is_surprised`],
     /// [`Self::due`]) have left.
     #[inline]
-    pub fn on_sensed_begin(&mut self, now: Time, net: &Network) {
-        if self.view.begin_sensing(now, net) {
+    pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) {
+        if self.view.begin_sensing(now, radio) {
             let base = self.view.base();
             for ladder in &mut self.ladders {
-                ladder.freeze(base, self.view.noticed, net.slot);
+                ladder.freeze(base, self.view.noticed, radio.slot);
             }
             self.view.frozen = true;
             self.view.grant = Time::MAX;
@@ -292,13 +292,13 @@ impl Crowd {
     }
 
     /// As [`Mac::on_error`].
-    pub fn on_error(&mut self, outcome: Outcome, now: Time, net: &Network) {
-        self.view.mishear(outcome, now, net);
+    pub fn on_error(&mut self, outcome: Outcome, now: Time, radio: &Radio) {
+        self.view.mishear(outcome, now, radio);
     }
 
     /// As [`Mac::on_ignored`].
-    pub fn on_ignored(&mut self, begins: Time, now: Time, net: &Network) {
-        self.view.ignore(begins, now, net);
+    pub fn on_ignored(&mut self, begins: Time, now: Time, radio: &Radio) {
+        self.view.ignore(begins, now, radio);
     }
 
     /// As [`Mac::overhear`].

@@ -2,23 +2,22 @@
 
 use super::batch::Batch;
 use super::frame::{Frame, FrameKind, Msdu};
+use super::recipient::Scoreboard;
 use super::station::Mac;
 use super::txop::Pause;
-use super::view::Network;
+use super::view::Radio;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
 use crate::phy::{Protection, RateIndex, Response};
-use airqueue_core::{Packet, Span, Time};
+use airqueue_core::{Span, Time};
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was acknowledged.
     Acknowledged,
-    /// It was given up: after the last retry, or at the end of its lifetime.
-    GivenUp {
-        /// All the same its receiver has it: only acknowledgements were lost.
-        received: bool,
-    },
+    /// It was given up: after the last retry, or at the end of its lifetime. Its receiver has it all the same if only
+    /// acknowledgements were lost.
+    GivenUp,
 }
 
 /// A packet that the MAC is done with.
@@ -26,6 +25,8 @@ pub enum Fate {
 pub struct Finished {
     /// The packet.
     pub msdu: Msdu,
+    /// Its sequence number.
+    pub sequence: u64,
     /// How it ended.
     pub fate: Fate,
     /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between; of an A-MPDU a
@@ -72,7 +73,13 @@ pub(super) enum State {
 }
 
 impl Mac {
-    pub(super) fn on_frame_for_me(&mut self, frame: &Frame, now: Time, net: &Network) {
+    pub(super) fn on_frame_for_me(
+        &mut self,
+        frame: &Frame,
+        scoreboard: &Scoreboard,
+        now: Time,
+        radio: &Radio,
+    ) {
         if let State::Waiting { queue, step } = self.state {
             let peer = self.held(queue).map(|msdu| msdu.to);
             let awaited = match step {
@@ -80,61 +87,73 @@ impl Mac {
                 _ => kind_of(self.categories[queue].batch.response()),
             };
             if frame.kind == awaited && peer == Some(frame.from) {
-                self.on_response(queue, step, now, net);
+                self.on_response(queue, step, scoreboard, now, radio);
                 return;
             }
-            self.end_wait(now, net);
+            self.end_wait(now, radio);
         }
         if let State::Suspended(pause) = self.state {
-            self.abandon(pause, now, net);
+            self.abandon(pause, now, radio);
         }
         if self.state == State::Idle
-            && let Some(response) = self.response_to(frame, now, net)
+            && let Some(response) = self.response_to(frame, now, radio)
         {
             debug_assert!(!self.view.transmitting, "whoever transmits decodes nothing");
+            if response.kind == FrameKind::BlockAck {
+                self.scoreboard = self.recipients[frame.recipient as usize].scoreboard();
+            }
             self.frame = response;
             self.state = State::Responding;
-            self.timer = now + net.phy.sifs();
+            self.timer = now + radio.phy.sifs();
         }
     }
 
-    fn response_to(&self, frame: &Frame, now: Time, net: &Network) -> Option<Frame> {
-        let rate = net.phy.response_rate(frame.rate);
+    fn response_to(&self, frame: &Frame, now: Time, radio: &Radio) -> Option<Frame> {
+        let rate = radio.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
             FrameKind::Data | FrameKind::BlockAckRequest => {
                 // What is announced beyond the exchange goes on being so.
-                let rest = frame.nav - net.phy.response_nav(frame.rate, frame.response);
+                let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
             }
             FrameKind::Rts if !self.view.is_kept_silent(now) => {
-                (FrameKind::Cts, CTS_BYTES, net.phy.cts_nav(rate, frame.nav))
+                (FrameKind::Cts, CTS_BYTES, radio.phy.cts_nav(rate, frame.nav))
             }
             _ => return None,
         };
-        let queue = if kind == FrameKind::BlockAck { frame.queue } else { 0 };
-        Some(Frame { bytes, nav, queue, ..Frame::new(kind, self.id, frame.from, rate) })
+        let about =
+            if kind == FrameKind::BlockAck { (frame.queue, frame.recipient) } else { (0, 0) };
+        let (queue, recipient) = about;
+        Some(Frame { bytes, nav, queue, recipient, ..Frame::new(kind, self.id, frame.from, rate) })
     }
 
-    fn on_response(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+    fn on_response(
+        &mut self,
+        queue: usize,
+        step: Step,
+        scoreboard: &Scoreboard,
+        now: Time,
+        radio: &Radio,
+    ) {
         let lifetime = self.config.lifetime;
         let category = &mut self.categories[queue];
         if step == Step::Rts {
-            if !net.rules.shared_retries {
+            if !radio.rules.shared_retries {
                 // A short frame has got through (10.3.4.4; `recvCTS` of ns-2).
                 category.short_retries = 0;
             }
             self.state = State::Pausing { queue };
-            self.timer = now + net.phy.sifs();
+            self.timer = now + radio.phy.sifs();
             return;
         }
         let response = category.batch.response();
         if step == Step::Data {
-            let acknowledged = category.batch.decoded();
-            self.account_transmission(queue, acknowledged);
+            let decoded = if response == Response::Ack { 1 } else { scoreboard.decoded };
+            self.account_transmission(queue, decoded);
         }
         let category = &mut self.categories[queue];
         category.batch.asks = false;
-        category.tally.acknowledged += category.batch.on_acknowledged(response);
+        category.tally.acknowledged += category.batch.on_acknowledged(response, scoreboard);
         if category.batch.ppdu.is_agreed() {
             category.tally.given_up += category.batch.give_up_expired(lifetime, now);
         }
@@ -142,19 +161,6 @@ impl Mac {
         self.state = State::Served { queue };
         self.timer = Time::MAX;
         self.finish(queue);
-    }
-
-    /// The receiver has found this station's data frame and decodes its MPDUs; `lost` says of one with so many
-    /// bytes whether it does not. True if any was decoded.
-    #[inline]
-    pub fn on_received_by_peer(&mut self, queue: usize, lost: impl FnMut(u32) -> bool) -> bool {
-        self.categories[queue].batch.on_received(lost)
-    }
-
-    /// A packet of a queue that its receiver passes up, each once and in their order.
-    #[inline]
-    pub fn poll_passed_up(&mut self, queue: usize) -> Option<Packet> {
-        self.categories[queue].batch.pass_up()
     }
 
     fn finish(&mut self, queue: usize) {
@@ -182,8 +188,7 @@ impl Mac {
         Some(queue)
     }
 
-    /// A packet that the MAC is done with, as it is with all before it. Those that its receiver has passed up by
-    /// now are to be asked for first.
+    /// A packet that the MAC is done with, as it is with all before it.
     #[inline]
     pub fn poll_finished(&mut self, queue: usize) -> Option<Finished> {
         self.categories[queue].batch.pop_finished()
@@ -200,11 +205,12 @@ impl Mac {
         queue: usize,
         rate: RateIndex,
         mpdu_bytes: u32,
-        net: &Network,
+        radio: &Radio,
     ) -> Span {
-        let backoff = net.slot.as_nanos() * i64::from(self.config.categories[queue].cw_min - 1) / 2;
-        let psdu_bytes = net.phy.single_psdu_bytes(rate, mpdu_bytes);
-        Span::from_nanos(backoff) + self.config.exchange(queue, rate, psdu_bytes, &net.phy)
+        let backoff =
+            radio.slot.as_nanos() * i64::from(self.config.categories[queue].cw_min - 1) / 2;
+        let psdu_bytes = radio.phy.single_psdu_bytes(rate, mpdu_bytes);
+        Span::from_nanos(backoff) + self.config.exchange(queue, rate, psdu_bytes, &radio.phy)
     }
 
     fn needs_rts(&self, queue: usize) -> bool {
@@ -235,30 +241,30 @@ impl Mac {
     /// # Panics
     ///
     /// If no exchange is to begin.
-    pub fn begin(&mut self, now: Time, net: &Network) {
+    pub fn begin(&mut self, now: Time, radio: &Radio) {
         let State::Beginning { queue } = self.state else {
             panic!("no exchange is to begin, but {:?}", self.state);
         };
-        self.begin_exchange(queue, now, net);
+        self.begin_exchange(queue, now, radio);
     }
 
-    fn begin_exchange(&mut self, queue: usize, now: Time, net: &Network) {
+    fn begin_exchange(&mut self, queue: usize, now: Time, radio: &Radio) {
         let category = &mut self.categories[queue];
         category.tally.attempts += 1;
         if !category.batch.asks {
             category.use_up();
         }
-        self.send(queue, self.first_step(queue), now, net);
+        self.send(queue, self.first_step(queue), now, radio);
     }
 
-    fn send(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
-        let subject = self.subject(queue, net).expect("an exchange has a packet");
-        let frame = subject.frame(step, self.id, &net.phy);
+    fn send(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
+        let subject = self.subject(queue, radio).expect("an exchange has a packet");
+        let frame = subject.frame(step, self.id, &radio.phy);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(queue);
-        let nav = self.announce(queue, &frame, now, net);
+        let nav = self.announce(queue, &frame, now, radio);
         let category = &mut self.categories[queue];
-        category.batch.charge(subject.time(step, &net.phy));
+        category.batch.charge(subject.time(step, &radio.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
             category.tally.mpdus += u64::from(subject.mpdus);
@@ -270,21 +276,21 @@ impl Mac {
     }
 
     /// Its own frame has ended. [`Self::settle`] is due.
-    pub fn on_transmitted(&mut self, now: Time, net: &Network) {
+    pub fn on_transmitted(&mut self, now: Time, radio: &Radio) {
         self.view.transmitting = false;
         self.view.end_busy(now);
         match self.state {
             State::Sending { queue, step: Step::CtsToSelf } => {
                 self.state = State::Pausing { queue };
-                self.timer = now + net.phy.sifs();
+                self.timer = now + radio.phy.sifs();
             }
             State::GivingBack { queue } => {
                 self.state = State::Idle;
-                self.draw(queue, Time::ZERO, net);
+                self.draw(queue, Time::ZERO, radio);
             }
             State::Sending { queue, step } => {
                 self.state = State::Waiting { queue, step };
-                self.timer = now + net.phy.response_timeout(self.frame.rate);
+                self.timer = now + radio.phy.response_timeout(self.frame.rate);
             }
             _ => self.state = State::Idle,
         }
@@ -302,10 +308,10 @@ impl Mac {
 
     /// The timer goes off; `receiving` says whether the receiver is with a frame that it may decode. True if
     /// [`Self::frame`] is to begin now. [`Self::settle`] is due.
-    pub fn on_timer(&mut self, now: Time, receiving: bool, net: &Network) -> bool {
+    pub fn on_timer(&mut self, now: Time, receiving: bool, radio: &Radio) -> bool {
         self.timer = Time::MAX;
         let clear = !self.view.is_busy() && !self.view.is_kept_silent(now);
-        let hindered = net.rules.answers_need_idle && !clear;
+        let hindered = radio.rules.answers_need_idle && !clear;
         match self.state {
             State::Responding if self.frame.kind == FrameKind::Cts && hindered => {
                 self.state = State::Idle;
@@ -318,23 +324,23 @@ impl Mac {
                 self.state = State::Idle;
                 self.categories[queue].tally.failures += u64::from(begun);
                 self.categories[queue].widen(false);
-                self.draw(queue, Time::ZERO, net);
+                self.draw(queue, Time::ZERO, radio);
                 return false;
             }
-            State::Pausing { queue } => self.send(queue, self.second_step(queue), now, net),
-            State::Continuing { queue } => self.begin_exchange(queue, now, net),
-            State::Ending { queue } => self.send_cf_end(queue, net),
+            State::Pausing { queue } => self.send(queue, self.second_step(queue), now, radio),
+            State::Continuing { queue } => self.begin_exchange(queue, now, radio),
+            State::Ending { queue } => self.send_cf_end(queue, radio),
             State::Suspended(pause) => {
-                let goes_on = self.resume(pause, now, net);
+                let goes_on = self.resume(pause, now, radio);
                 if goes_on {
-                    self.begin_exchange(pause.queue, now, net);
+                    self.begin_exchange(pause.queue, now, radio);
                 }
                 return goes_on;
             }
             State::Waiting { queue, step } => {
                 // The end of the reception decides (10.3.2.9).
-                if !(net.rules.reception_decides && receiving) {
-                    self.fail(queue, step, now, net);
+                if !(radio.rules.reception_decides && receiving) {
+                    self.fail(queue, step, now, radio);
                 }
                 return false;
             }
@@ -344,31 +350,31 @@ impl Mac {
     }
 
     /// No response came.
-    pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
+    pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
         if step == Step::Data {
             self.account_transmission(queue, 0);
         }
         let category = &mut self.categories[queue];
         category.tally.failures += 1;
         category.announced = now;
-        category.batch.asks |= net.rules.requests_block_ack
+        category.batch.asks |= radio.rules.requests_block_ack
             && step == Step::Data
             && category.batch.response() != Response::Ack;
-        if self.survives_failure(queue, net) {
-            self.suspend(queue, step, now, net);
+        if self.survives_failure(queue, radio) {
+            self.suspend(queue, step, now, radio);
         } else {
             self.state = State::Idle;
             self.timer = Time::MAX;
-            self.retry(queue, step, now, net);
+            self.retry(queue, step, now, radio);
         }
     }
 
     /// Widens the window and draws again; packets may be given up. Under a block ack agreement the next exchange may be
     /// about another receiver's packets.
-    pub(super) fn retry(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
-        let given_up = self.count_retry(queue, step, now, net);
-        self.widen(queue, given_up, net);
-        self.draw(queue, Time::ZERO, net);
+    pub(super) fn retry(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
+        let given_up = self.count_retry(queue, step, now, radio);
+        self.widen(queue, given_up, radio);
+        self.draw(queue, Time::ZERO, radio);
         if self.categories[queue].batch.ppdu.is_agreed() {
             self.finish(queue);
         }
@@ -376,9 +382,9 @@ impl Mac {
 
     /// Widens the window. What is sent under a block ack agreement is not given up for its retries; the window starts
     /// again at the failure that would have done it (10.22.2.2).
-    pub(super) fn widen(&mut self, queue: usize, given_up: bool, net: &Network) {
+    pub(super) fn widen(&mut self, queue: usize, given_up: bool, radio: &Radio) {
         let (category, limit) = (&mut self.categories[queue], self.config.short_retry_limit);
-        let restart = if net.rules.window_outlives_packet {
+        let restart = if radio.rules.window_outlives_packet {
             category.in_a_row >= limit
         } else if category.batch.ppdu.is_agreed() {
             category.in_a_row + 1 >= limit
@@ -394,7 +400,7 @@ impl Mac {
         queue: usize,
         step: Step,
         now: Time,
-        net: &Network,
+        radio: &Radio,
     ) -> bool {
         let behind_rts = self.needs_rts(queue);
         let category = &mut self.categories[queue];
@@ -406,7 +412,7 @@ impl Mac {
             }
             return given_up > 0;
         }
-        let (count, limit) = if step == Step::Data && behind_rts && !net.rules.shared_retries {
+        let (count, limit) = if step == Step::Data && behind_rts && !radio.rules.shared_retries {
             (&mut category.long_retries, self.config.long_retry_limit)
         } else {
             (&mut category.short_retries, self.config.short_retry_limit)

@@ -50,6 +50,8 @@ pub struct Frame {
     pub mpdus: u16,
     /// What answers data, or a request for a block ack.
     pub response: Response,
+    /// Of data, of a request for a block ack and of a block ack: which recipient of the receiving station it is about.
+    pub recipient: u32,
 }
 
 impl Frame {
@@ -67,6 +69,7 @@ impl Frame {
             retry: false,
             mpdus: 1,
             response: Response::Ack,
+            recipient: 0,
         }
     }
 }
@@ -91,6 +94,8 @@ pub struct Msdu {
     pub packet: Packet,
     /// The next station.
     pub to: StationId,
+    /// Which recipient of the next station receives what the queue sends there ([`Mac::add_recipient`](super::Mac::add_recipient)).
+    pub recipient: u32,
     /// The rate of its data frames.
     pub rate: RateIndex,
     /// The MPDU that carries it: packet, LLC/SNAP, MAC header, FCS.

@@ -6,10 +6,11 @@ use super::category::{Category, CategoryTally};
 use super::config::{MacConfig, MacError};
 use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu, Transmission};
-use super::view::{Network, Overheard, View};
+use super::recipient::{Recipient, Scoreboard};
+use super::view::{Overheard, Radio, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
-use airqueue_core::{Seed, Span, Stream, Time};
+use airqueue_core::{Packet, Seed, Span, Stream, Time};
 
 /// What a frame that ended leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub struct Mac {
     pub(super) transmission: Option<Transmission>,
     /// The frame that it transmits, will transmit next, or transmitted last. It stays here until the next is made up.
     pub(super) frame: Frame,
+    /// What the block ack says that it sends, will send next, or sent last.
+    pub(super) scoreboard: Scoreboard,
+    /// For each queue of another station that sends to this one.
+    pub(super) recipients: Vec<Recipient>,
 }
 
 impl Mac {
@@ -47,15 +52,15 @@ impl Mac {
     pub fn new(
         id: StationId,
         config: MacConfig,
-        net: &Network,
+        radio: &Radio,
         seed: Seed,
     ) -> Result<Mac, MacError> {
         config.check()?;
         let mut backoffs = [Backoff::new(Span::ZERO, CountdownRule::Freeze); 4];
         for (backoff, category) in backoffs.iter_mut().zip(&config.categories) {
-            *backoff = Backoff::new(net.phy.aifs(category.aifsn), category.countdown);
+            *backoff = Backoff::new(radio.phy.aifs(category.aifsn), category.countdown);
         }
-        let (rate, _) = net.phy.rates().next().expect("a layer has rates");
+        let (rate, _) = radio.phy.rates().next().expect("a layer has rates");
         Ok(Mac {
             id,
             view: View::IDLE,
@@ -69,6 +74,8 @@ impl Mac {
             chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
             transmission: None,
             frame: Frame::new(FrameKind::Data, id, id, rate),
+            scoreboard: Scoreboard::default(),
+            recipients: Vec::new(),
         })
     }
 
@@ -92,10 +99,10 @@ impl Mac {
 
     /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
     #[inline]
-    pub fn on_sensed_begin(&mut self, now: Time, net: &Network) -> bool {
-        let stops = self.view.begin_sensing(now, net);
+    pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) -> bool {
+        let stops = self.view.begin_sensing(now, radio);
         if stops {
-            self.freeze(self.view.noticed, net);
+            self.freeze(self.view.noticed, radio);
         }
         stops
     }
@@ -126,52 +133,58 @@ impl Mac {
     }
 
     /// A frame that the receiver was with ends and was not understood.
-    pub fn on_error(&mut self, outcome: Outcome, now: Time, net: &Network) -> Reaction {
-        if self.view.mishear(outcome, now, net) {
-            self.end_wait(now, net)
+    pub fn on_error(&mut self, outcome: Outcome, now: Time, radio: &Radio) -> Reaction {
+        if self.view.mishear(outcome, now, radio) {
+            self.end_wait(now, radio)
         } else {
             Reaction::Overheard
         }
     }
 
     /// A frame that began at `begins` was ignored for a stronger one.
-    pub fn on_ignored(&mut self, begins: Time, now: Time, net: &Network) {
-        self.view.ignore(begins, now, net);
+    pub fn on_ignored(&mut self, begins: Time, now: Time, radio: &Radio) {
+        self.view.ignore(begins, now, radio);
     }
 
     /// A reception that was not the awaited response has ended.
     #[inline]
-    pub(super) fn end_wait(&mut self, now: Time, net: &Network) -> Reaction {
-        if net.rules.reception_decides
+    pub(super) fn end_wait(&mut self, now: Time, radio: &Radio) -> Reaction {
+        if radio.rules.reception_decides
             && let State::Waiting { queue, step } = self.state
         {
-            self.fail(queue, step, now, net);
+            self.fail(queue, step, now, radio);
             return Reaction::Mine;
         }
         Reaction::Overheard
     }
 
-    /// A frame has been decoded.
-    pub fn on_frame(&mut self, frame: &Frame, now: Time, net: &Network) -> Reaction {
+    /// A frame has been decoded. Of a block ack `scoreboard` is what it says ([`Self::scoreboard`] of its sender).
+    pub fn on_frame(
+        &mut self,
+        frame: &Frame,
+        scoreboard: &Scoreboard,
+        now: Time,
+        radio: &Radio,
+    ) -> Reaction {
         if frame.to != self.id {
-            return self.overhear(net.overheard(frame, now), now, net);
+            return self.overhear(radio.overheard(frame, now), now, radio);
         }
         self.view.understand();
-        self.on_frame_for_me(frame, now, net);
+        self.on_frame_for_me(frame, scoreboard, now, radio);
         Reaction::Mine
     }
 
     /// The same for a frame that is for another station; what it says is the same for all who hear it.
     #[inline]
-    pub fn overhear(&mut self, overheard: Overheard, now: Time, net: &Network) -> Reaction {
+    pub fn overhear(&mut self, overheard: Overheard, now: Time, radio: &Radio) -> Reaction {
         self.view.overhear(overheard);
-        self.end_wait(now, net)
+        self.end_wait(now, radio)
     }
 
     /// A packet comes for a queue that holds none.
-    pub fn on_packet(&mut self, queue: usize, msdu: Msdu, now: Time, net: &Network) {
+    pub fn on_packet(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
         debug_assert!(self.is_empty(queue), "the MAC takes a queue's packets when it needs them");
-        self.hold(queue, msdu, now, net);
+        self.hold(queue, msdu, now, radio);
         let base = self.view.base();
         let busy = self.view.frozen || self.view.is_busy() || self.view.is_kept_silent(now);
         let backoff = &mut self.backoffs[queue];
@@ -179,20 +192,20 @@ impl Mac {
         let running = if self.view.frozen {
             backoff.slots > 0
         } else {
-            backoff.is_running(base, now, net.slot)
+            backoff.is_running(base, now, radio.slot)
         };
-        match net.rules.arrival {
+        match radio.rules.arrival {
             _ if running => {}
             // From now on: slots that passed before do not count, as they would if a frame is on the air
             // that this station has not noticed yet.
-            arrival if busy || arrival == Arrival::Ns2 => self.draw(queue, now, net),
-            arrival => backoff.arrive(arrival, base, now, net.slot),
+            arrival if busy || arrival == Arrival::Ns2 => self.draw(queue, now, radio),
+            arrival => backoff.arrive(arrival, base, now, radio.slot),
         }
     }
 
     #[inline(always)]
-    pub(super) fn draw(&mut self, queue: usize, since: Time, net: &Network) {
-        let values = match net.rules.backoff_draw {
+    pub(super) fn draw(&mut self, queue: usize, since: Time, radio: &Radio) {
+        let values = match radio.rules.backoff_draw {
             BackoffDraw::Whole => self.categories[queue].cw,
             BackoffDraw::OneFewer => self.categories[queue].cw - 1,
         };
@@ -202,13 +215,13 @@ impl Mac {
 
     /// Brings counters and [`Self::next_grant`] up to date with everything that happened at `now`.
     #[inline]
-    pub fn settle(&mut self, now: Time, net: &Network) {
+    pub fn settle(&mut self, now: Time, radio: &Radio) {
         if self.view.is_busy() || self.in_exchange() {
-            self.stand_still(now, net);
+            self.stand_still(now, radio);
             return;
         }
         self.view.thaw(now);
-        self.reckon(net);
+        self.reckon(radio);
     }
 
     /// Whether its counters stand still and are to go on doing so: [`Self::settle`] would change nothing.
@@ -218,12 +231,12 @@ impl Mac {
     }
 
     /// Finds out when the first of its counters ends.
-    pub(super) fn reckon(&mut self, net: &Network) {
+    pub(super) fn reckon(&mut self, radio: &Radio) {
         let base = self.view.base();
         self.view.grant = Time::MAX;
         for backoff in &self.backoffs[..self.queues] {
             if backoff.ready {
-                self.view.grant = self.view.grant.min(backoff.grant(base, net.slot));
+                self.view.grant = self.view.grant.min(backoff.grant(base, radio.slot));
             }
         }
     }
@@ -234,37 +247,37 @@ impl Mac {
         !matches!(self.state, State::Idle | State::Responding | State::Answering)
     }
 
-    fn stand_still(&mut self, now: Time, net: &Network) {
+    fn stand_still(&mut self, now: Time, radio: &Radio) {
         if self.view.frozen {
             return;
         }
         if self.view.transmitting || self.in_exchange() {
-            self.freeze(now, net);
+            self.freeze(now, radio);
         } else if self.view.grant > self.view.noticed {
-            self.freeze(self.view.noticed, net);
+            self.freeze(self.view.noticed, radio);
         }
     }
 
     #[inline(always)]
-    fn freeze(&mut self, now: Time, net: &Network) {
+    fn freeze(&mut self, now: Time, radio: &Radio) {
         let base = self.view.base();
         self.view.frozen = true;
         self.view.grant = Time::MAX;
         let mut draws = false;
         for backoff in &mut self.backoffs[..self.queues] {
-            draws |= backoff.freeze(base, now, net.slot);
+            draws |= backoff.freeze(base, now, radio.slot);
         }
         if draws {
-            self.draw_for_fresh(net);
+            self.draw_for_fresh(radio);
         }
     }
 
     /// Packets that were to go without a backoff cannot.
     #[cold]
-    fn draw_for_fresh(&mut self, net: &Network) {
+    fn draw_for_fresh(&mut self, radio: &Radio) {
         for queue in 0..self.queues {
             if self.backoffs[queue].ready && self.backoffs[queue].fresh {
-                self.draw(queue, Time::ZERO, net);
+                self.draw(queue, Time::ZERO, radio);
             }
         }
     }
@@ -276,9 +289,9 @@ impl Mac {
     /// # Panics
     ///
     /// If `now` is not [`Self::next_grant`].
-    pub fn on_grant(&mut self, now: Time, net: &Network) -> usize {
+    pub fn on_grant(&mut self, now: Time, radio: &Radio) -> usize {
         let base = self.view.base();
-        let ended = |b: &Backoff| b.ready && b.grant(base, net.slot) <= now;
+        let ended = |b: &Backoff| b.ready && b.grant(base, radio.slot) <= now;
         let winner = (0..self.queues).rev().find(|&q| ended(&self.backoffs[q]));
         let winner = winner.expect("a queue whose backoff ends now");
         let losers = (0..winner).filter(|&q| ended(&self.backoffs[q])).fold(0u8, |m, q| m | 1 << q);
@@ -286,10 +299,10 @@ impl Mac {
         self.categories[winner].open(now);
         // In an exchange from now on: the other counters stop here.
         self.state = State::Beginning { queue: winner };
-        self.freeze(now, net);
+        self.freeze(now, radio);
         for queue in (0..winner).filter(|q| losers & 1 << q != 0) {
             self.categories[queue].tally.internal_collisions += 1;
-            self.retry(queue, Step::Data, now, net);
+            self.retry(queue, Step::Data, now, radio);
         }
         winner
     }
@@ -298,6 +311,60 @@ impl Mac {
     #[inline]
     pub fn frame(&self) -> &Frame {
         &self.frame
+    }
+
+    /// What the block ack says that [`Self::frame`] is, if it is one.
+    #[inline]
+    pub fn scoreboard(&self) -> &Scoreboard {
+        &self.scoreboard
+    }
+
+    /// Another queue of another station will send to this one: by which number to name it ([`Msdu::recipient`]).
+    pub fn add_recipient(&mut self) -> u32 {
+        self.recipients.push(Recipient::new());
+        self.recipients.len() as u32 - 1
+    }
+
+    /// A data frame of one MPDU has been decoded.
+    #[inline]
+    pub fn receive(&mut self, recipient: u32, sequence: u64, packet: &Packet) {
+        self.recipients[recipient as usize].receive(sequence, packet);
+    }
+
+    /// An A-MPDU has been found: its MPDUs follow, with whether each has been decoded. True if any has.
+    #[inline]
+    pub fn receive_ampdu<'a>(
+        &mut self,
+        recipient: u32,
+        mpdus: impl Iterator<Item = (u64, &'a Packet, bool)>,
+    ) -> bool {
+        self.recipients[recipient as usize].receive_ampdu(mpdus)
+    }
+
+    /// Whether the MPDU at a place of the A-MPDU that a recipient has received last has been decoded.
+    pub fn has_decoded(&self, recipient: u32, place: usize) -> bool {
+        self.recipients[recipient as usize].has_decoded(place)
+    }
+
+    /// A packet that a recipient passes up, each once and in their order.
+    #[inline]
+    pub fn poll_received(&mut self, recipient: u32) -> Option<Packet> {
+        self.recipients[recipient as usize].pass_up()
+    }
+
+    /// Whether a recipient has an MPDU.
+    pub fn has_received(&self, recipient: u32, sequence: u64) -> bool {
+        self.recipients[recipient as usize].has(sequence)
+    }
+
+    /// Whether a recipient has passed an MPDU up.
+    pub fn has_passed_up(&self, recipient: u32, sequence: u64) -> bool {
+        self.recipients[recipient as usize].is_past(sequence)
+    }
+
+    /// The originator has given up an MPDU that the recipient does not have, and is done with all before it.
+    pub fn skip(&mut self, recipient: u32, sequence: u64) {
+        self.recipients[recipient as usize].skip(sequence);
     }
 
     /// Its [`Self::frame`] goes on the air.

@@ -5,7 +5,7 @@ use super::config::Txop;
 use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
-use super::view::Network;
+use super::view::Radio;
 use crate::phy::frames::CF_END_BYTES;
 use crate::phy::{Phy, RateIndex};
 use airqueue_core::{Span, Time};
@@ -22,26 +22,26 @@ pub(super) struct Pause {
 impl Mac {
     /// A queue whose finished packets are gone ([`Self::poll_done`]) goes on; `next`: with this packet, if it has
     /// none in hand.
-    pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, net: &Network) {
+    pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, radio: &Radio) {
         if let Some(msdu) = next {
-            self.hold(queue, msdu, now, net);
+            self.hold(queue, msdu, now, radio);
         } else {
-            self.send_one(queue, net);
+            self.send_one(queue, radio);
         }
         self.backoffs[queue].ready = self.held(queue).is_some();
         if self.state != (State::Served { queue }) {
             return;
         }
-        let resume = now + net.phy.sifs();
+        let resume = now + radio.phy.sifs();
         self.timer = resume;
-        if self.may_go_on(queue, resume, net) {
+        if self.may_go_on(queue, resume, radio) {
             self.state = State::Continuing { queue };
-        } else if self.gives_back(queue, resume, net) {
+        } else if self.gives_back(queue, resume, radio) {
             self.state = State::Ending { queue };
         } else {
             self.timer = Time::MAX;
             self.state = State::Idle;
-            self.draw(queue, Time::ZERO, net);
+            self.draw(queue, Time::ZERO, radio);
         }
     }
 
@@ -59,31 +59,31 @@ impl Mac {
 
     /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
     #[inline(always)]
-    fn may_go_on(&mut self, queue: usize, begins: Time, net: &Network) -> bool {
+    fn may_go_on(&mut self, queue: usize, begins: Time, radio: &Radio) -> bool {
         if self.categories[queue].opportunity == Opportunity::Last {
             return false;
         }
-        let Some(subject) = self.subject(queue, net) else { return false };
+        let Some(subject) = self.subject(queue, radio) else { return false };
         let first = self.first_step(queue);
-        let ends = begins + subject.time(first, &net.phy);
+        let ends = begins + subject.time(first, &radio.phy);
         let last = self.second_step(queue);
-        let ends = if first == last { ends } else { ends + subject.time(last, &net.phy) };
+        let ends = if first == last { ends } else { ends + subject.time(last, &radio.phy) };
         self.categories[queue].continue_until(ends)
     }
 
     /// Whether a CF-End at `begins` would end before what the others have been told.
-    fn gives_back(&self, queue: usize, begins: Time, net: &Network) -> bool {
+    fn gives_back(&self, queue: usize, begins: Time, radio: &Radio) -> bool {
         let category = &self.categories[queue];
         let Opportunity::Until(limit) = category.opportunity else { return false };
-        let cf_end = net.phy.airtime(cf_end_rate(&net.phy), CF_END_BYTES);
-        net.rules.announces_txop && limit > begins && category.announced > begins + cf_end
+        let cf_end = radio.phy.airtime(cf_end_rate(&radio.phy), CF_END_BYTES);
+        radio.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
 
     /// A frame ends the TXOP.
-    pub(super) fn send_cf_end(&mut self, queue: usize, net: &Network) {
+    pub(super) fn send_cf_end(&mut self, queue: usize, radio: &Radio) {
         self.state = State::GivingBack { queue };
         self.timer = Time::MAX;
-        let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&net.phy));
+        let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&radio.phy));
         self.frame = Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame };
     }
 
@@ -94,72 +94,72 @@ impl Mac {
         queue: usize,
         frame: &Frame,
         now: Time,
-        net: &Network,
+        radio: &Radio,
     ) -> Span {
         let category = &mut self.categories[queue];
         let nav = frame.nav;
         let Opportunity::Until(limit) = category.opportunity else { return nav };
-        if !net.rules.announces_txop {
+        if !radio.rules.announces_txop {
             return nav;
         }
-        let end = now + net.phy.airtime(frame.rate, frame.bytes);
-        let nav = if limit > end { nav.max(net.phy.nav(limit - end)) } else { nav };
+        let end = now + radio.phy.airtime(frame.rate, frame.bytes);
+        let nav = if limit > end { nav.max(radio.phy.nav(limit - end)) } else { nav };
         category.announced = category.announced.max(end + nav);
         nav
     }
 
     /// Whether a failure leaves the TXOP to the station: the frame was not its first, which got through.
-    pub(super) fn survives_failure(&self, queue: usize, net: &Network) -> bool {
+    pub(super) fn survives_failure(&self, queue: usize, radio: &Radio) -> bool {
         let category = &self.categories[queue];
         let timed = matches!(category.opportunity, Opportunity::Until(_));
-        net.rules.resumes_txop && timed && category.got_through
+        radio.rules.resumes_txop && timed && category.got_through
     }
 
     /// Such a failure: the TXOP goes on PIFS later if nothing makes the medium busy until then. There is no other
     /// backoff than behind any TXOP if the exchange no longer fits.
-    pub(super) fn suspend(&mut self, queue: usize, step: Step, now: Time, net: &Network) {
-        let resume = now + net.phy.aifs(1);
-        let given_up = self.count_retry(queue, step, now, net);
-        self.send_one(queue, net);
-        if given_up || self.may_go_on(queue, resume, net) {
+    pub(super) fn suspend(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
+        let resume = now + radio.phy.aifs(1);
+        let given_up = self.count_retry(queue, step, now, radio);
+        self.send_one(queue, radio);
+        if given_up || self.may_go_on(queue, resume, radio) {
             self.state = State::Suspended(Pause { queue, failure: now, busy: self.view.busy_time });
             self.timer = resume;
         } else {
             self.state = State::Idle;
             self.timer = Time::MAX;
-            self.draw(queue, Time::ZERO, net);
+            self.draw(queue, Time::ZERO, radio);
         }
     }
 
     /// That is over; true if the TXOP goes on. The medium counts, not the NAV, which a frame may have set that ended
     /// the wait (as in ns-3).
-    pub(super) fn resume(&mut self, pause: Pause, now: Time, net: &Network) -> bool {
+    pub(super) fn resume(&mut self, pause: Pause, now: Time, radio: &Radio) -> bool {
         if self.view.has_noticed(now) || self.view.busy_time != pause.busy {
-            self.abandon(pause, now, net);
+            self.abandon(pause, now, radio);
             return false;
         }
-        let goes_on = self.may_go_on(pause.queue, now, net);
+        let goes_on = self.may_go_on(pause.queue, now, radio);
         if !goes_on {
-            self.release(pause, now, net);
+            self.release(pause, now, radio);
         }
         goes_on
     }
 
     /// The TXOP does not go on. (ns-3 draws before it widens the window.)
-    pub(super) fn abandon(&mut self, pause: Pause, now: Time, net: &Network) {
-        self.release(pause, now, net);
-        self.widen(pause.queue, false, net);
+    pub(super) fn abandon(&mut self, pause: Pause, now: Time, radio: &Radio) {
+        self.release(pause, now, radio);
+        self.widen(pause.queue, false, radio);
     }
 
     /// A wait for the TXOP to go on ends it. An idle medium has been so since the failure or since then.
-    fn release(&mut self, pause: Pause, now: Time, net: &Network) {
+    fn release(&mut self, pause: Pause, now: Time, radio: &Radio) {
         let Pause { queue, failure, .. } = pause;
         self.state = State::Idle;
         if !self.view.is_busy() {
             self.view.thaw(self.view.quiet_from.max(failure));
         }
         self.timer = Time::MAX;
-        self.draw(queue, now - self.backoffs[queue].aifs, net);
+        self.draw(queue, now - self.backoffs[queue].aifs, radio);
     }
 }
 

@@ -6,10 +6,10 @@ use crate::medium::Outcome;
 use crate::phy::Phy;
 use airqueue_core::{Span, Time};
 
-/// What all stations of a network share.
+/// What the radios of all stations have in common.
 #[derive(Clone, Debug)]
-pub struct Network {
-    /// The layer with the network's control rates.
+pub struct Radio {
+    /// The physical layer with the control rates in use.
     pub phy: Phy,
     /// What stations do.
     pub rules: Rules,
@@ -31,14 +31,14 @@ pub struct Overheard {
     confirm_by: Time,
 }
 
-impl Network {
+impl Radio {
     /// Stations on a layer that was made with the `rules`' conventions.
-    pub fn new(phy: Phy, rules: Rules) -> Network {
+    pub fn new(phy: Phy, rules: Rules) -> Radio {
         let error_hold = match rules.error_wait {
             ErrorWait::Eifs => phy.eifs() - phy.difs(),
             ErrorWait::EifsAsNav => phy.eifs(),
         };
-        Network { slot: phy.slot(), phy, rules, error_hold }
+        Radio { slot: phy.slot(), phy, rules, error_hold }
     }
 
     /// What a frame that ends at `now` tells those for whom it is not.
@@ -134,9 +134,9 @@ impl View {
 
     /// A frame that makes the medium busy begins. True if counters are to be frozen at `noticed`.
     #[inline]
-    pub(super) fn begin_sensing(&mut self, now: Time, net: &Network) -> bool {
+    pub(super) fn begin_sensing(&mut self, now: Time, radio: &Radio) -> bool {
         if self.sensed == 0 {
-            self.noticed = now + net.rules.sense_delay;
+            self.noticed = now + radio.rules.sense_delay;
             self.begin_busy(now);
         }
         self.sensed += 1;
@@ -201,12 +201,12 @@ impl View {
     }
 
     /// A frame that the receiver was with ends and was not understood. False if it counts for nothing.
-    pub(super) fn mishear(&mut self, outcome: Outcome, now: Time, net: &Network) -> bool {
-        if outcome == Outcome::Deaf && !net.rules.deaf_errors {
+    pub(super) fn mishear(&mut self, outcome: Outcome, now: Time, radio: &Radio) -> bool {
+        if outcome == Outcome::Deaf && !radio.rules.deaf_errors {
             return false;
         }
-        let hold = now + net.error_hold;
-        match net.rules.error_wait {
+        let hold = now + radio.error_hold;
+        match radio.rules.error_wait {
             ErrorWait::Eifs => self.hold_until = hold,
             ErrorWait::EifsAsNav => self.nav_until = self.nav_until.max(hold),
         }
@@ -214,9 +214,9 @@ impl View {
     }
 
     /// A frame that began at `begins` was ignored for a stronger one.
-    pub(super) fn ignore(&mut self, begins: Time, now: Time, net: &Network) {
-        if net.rules.ignored_nav {
-            let until = begins + net.phy.nav(now - begins + net.phy.eifs());
+    pub(super) fn ignore(&mut self, begins: Time, now: Time, radio: &Radio) {
+        if radio.rules.ignored_nav {
+            let until = begins + radio.phy.nav(now - begins + radio.phy.eifs());
             self.nav_until = self.nav_until.max(until);
         }
     }

@@ -9,7 +9,7 @@ use super::{Phy, RateIndex};
 use airqueue_core::Span;
 
 /// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
-pub(super) const MAX_PPDU: Span = Span::from_micros(5_484);
+pub const MAX_PPDU: Span = Span::from_micros(5_484);
 /// MPDUs that a block ack can tell of before 802.11ax, and since.
 const WINDOW: u32 = 64;
 const HE_WINDOW: u32 = 256;
@@ -113,6 +113,18 @@ impl AmpduLimits {
     pub fn window(self, mpdus: u32) -> AmpduLimits {
         AmpduLimits { mpdus: self.mpdus.min(mpdus), ..self }
     }
+}
+
+/// Bytes of the PSDU that is so many MPDUs of one size, without empty delimiters: the closed form of
+/// [`Ampdu::with`]. 0 for no MPDU; `u64::MAX` for more than that.
+pub const fn equal_mpdus_bytes(mpdus: u64, mpdu_bytes: u64) -> u64 {
+    if mpdus == 0 {
+        return 0;
+    }
+    let last = mpdu_bytes.saturating_add(DELIMITER_BYTES as u64);
+    // Multiples of 4 near the end of the range would overflow; a real subframe is far below it.
+    let padded = last.saturating_add(3) / 4 * 4;
+    padded.saturating_mul(mpdus - 1).saturating_add(last)
 }
 
 impl Phy {

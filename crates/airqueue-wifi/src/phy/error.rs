@@ -1,7 +1,7 @@
 //! What a layer refuses, and in which words.
 
 use super::mcs::Mcs;
-use airqueue_core::DataRate;
+use airqueue_core::{DataRate, Span};
 use thiserror::Error;
 
 /// A rate that cannot be, and those that can.
@@ -29,6 +29,10 @@ pub enum PhyError {
          another number of streams"
     )]
     LeftOut { mcs: Mcs },
+    #[error("an HE-LTF lasts 6.4 or 12.8 us without its guard interval; found {} us", us(*ltf))]
+    HeLtf { ltf: Span },
+    #[error("a packet extension lasts 0, 4, 8, 12 or 16 us; found {} us", us(*extension))]
+    PacketExtension { extension: Span },
     #[error("{layer} as it is set up here has no {mcs}; its fastest mode is {fastest}")]
     UnknownMcs { layer: &'static str, mcs: Mcs, fastest: String },
 }
@@ -38,6 +42,10 @@ pub(super) fn rates_text(rates: impl Iterator<Item = DataRate>) -> String {
     let mut rates: Vec<DataRate> = rates.collect();
     rates.sort_unstable();
     rates.iter().map(|rate| mbps(*rate).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn us(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e3
 }
 
 pub(super) fn mbps(rate: DataRate) -> f64 {

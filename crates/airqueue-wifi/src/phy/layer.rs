@@ -10,7 +10,7 @@ use airqueue_core::{DataRate, Span};
 /// Propagation delay that ns-2 allows for, twice in each time-out.
 const NS2_PROPAGATION: Span = Span::from_micros(2);
 /// The largest time that Duration/ID can announce: its bit 15 must be 0 (IEEE 802.11-2016, 9.2.4.2).
-const MAX_DURATION_US: i64 = 32_767;
+pub const MAX_DURATION: Span = Span::from_micros(32_767);
 
 /// What a layer's file says of it.
 #[derive(Clone, Debug)]
@@ -28,6 +28,7 @@ pub(super) struct Layer {
 }
 
 /// Which rates ACK, CTS and RTS have.
+#[derive(Clone, Debug)]
 pub(super) enum Control {
     /// By the standard's rule, from the basic rates.
     Basic(Vec<DataRate>),
@@ -58,7 +59,7 @@ impl Layer {
             DurationField::Nearest => 500,
         };
         let us = (left.as_nanos().max(0) + up_to) / 1_000;
-        Span::from_micros(us.min(MAX_DURATION_US))
+        Span::from_micros(us).min(MAX_DURATION)
     }
 
     pub(super) fn eifs(&self, control: &Control) -> Span {

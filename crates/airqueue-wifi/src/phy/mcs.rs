@@ -290,11 +290,23 @@ impl Mcs {
     /// The data rate, to the nearest bit per second: bits of a symbol, not rounded down, over its time.
     /// Panics if there is no such index.
     pub fn rate(self) -> DataRate {
+        let (bits, time) = self.rate_ratio();
+        let bps = (bits + time / 2) / time;
+        DataRate::from_bps(bps).expect("a scheme carries bits")
+    }
+
+    /// The data rate as near as a float can be: both sides of the ratio have fewer than 53 bits, so that
+    /// only the quotient is rounded. Panics if there is no such index.
+    pub fn bits_per_second(self) -> f64 {
+        let (bits, time) = self.rate_ratio();
+        bits as f64 / time as f64
+    }
+
+    /// The data rate as a ratio of whole numbers.
+    fn rate_ratio(self) -> (u64, u64) {
         let (up, down) = self.code().ratio();
         let bits = u64::from(self.coded_bits() * up);
-        let per_second = u64::from(down) * self.symbol().as_nanos() as u64;
-        let bps = (bits * 1_000_000_000 + per_second / 2) / per_second;
-        DataRate::from_bps(bps).expect("a scheme carries bits")
+        (bits * 1_000_000_000, u64::from(down) * self.symbol().as_nanos() as u64)
     }
 
     /// The mode of a layer: what surrounds the data symbols, and how bytes fill those.

@@ -39,6 +39,7 @@ mod conventions;
 mod dsss;
 mod edca;
 mod error;
+mod facts;
 pub mod frames;
 mod he;
 mod ht;
@@ -49,15 +50,16 @@ mod ofdm;
 mod sensitivity;
 mod vht;
 
-use ampdu::MAX_PPDU;
-pub use ampdu::{Ampdu, AmpduLimits, Filling};
+pub use ampdu::{Ampdu, AmpduLimits, Filling, MAX_PPDU, equal_mpdus_bytes};
 pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, HtTxTime, ResponseTimeout};
 pub use dsss::{Preamble, dsss};
 pub use edca::{AccessCategory, EdcaEdition, EdcaParameters, EdcaRole, edca_defaults};
 pub use error::PhyError;
+pub use facts::Symbols;
 pub use frames::Response;
-pub use he::he;
+pub use he::{HE_LTFS, HeFormat, PACKET_EXTENSIONS, he, he_with};
 pub use ht::ht;
+pub use layer::MAX_DURATION;
 pub use mcs::{Capability, Format, GuardInterval, Mcs, Width};
 pub use mode::ModulationClass;
 pub use ofdm::{Band, Slot, erp, ofdm};
@@ -100,6 +102,7 @@ pub enum Protection {
 #[derive(Clone, Debug)]
 pub struct Phy {
     layer: Layer,
+    control: Control,
     eifs: Span,
     timings: Vec<Timing>,
 }
@@ -108,13 +111,13 @@ impl Phy {
     fn new(layer: Layer) -> Phy {
         debug_assert!(layer.modes.len() <= 1 << u16::BITS, "a RateIndex has 16 bits");
         let basic = Control::Basic(layer.basic_rates.clone());
-        Phy::derived(layer, &basic)
+        Phy::derived(layer, basic)
     }
 
-    fn derived(layer: Layer, control: &Control) -> Phy {
-        let eifs = layer.eifs(control);
-        let timings = layer.modes.iter().map(|mode| layer.timing(mode, control)).collect();
-        Phy { layer, eifs, timings }
+    fn derived(layer: Layer, control: Control) -> Phy {
+        let eifs = layer.eifs(&control);
+        let timings = layer.modes.iter().map(|mode| layer.timing(mode, &control)).collect();
+        Phy { layer, control, eifs, timings }
     }
 
     /// The same layer in a network with these basic rates (BSSBasicRateSet). A frame is answered at
@@ -127,14 +130,14 @@ impl Phy {
             return Err(PhyError::NoBasicRate { layer: self.layer.name, rates });
         }
         rates.iter().try_for_each(|&rate| self.layer.check_control(rate))?;
-        Ok(Phy::derived(self.layer, &Control::Basic(rates.to_vec())))
+        Ok(Phy::derived(self.layer, Control::Basic(rates.to_vec())))
     }
 
     /// The same layer where every ACK, CTS and RTS has this rate, also in answer to slower frames:
     /// `basicRate_` of ns-2.
     pub fn with_control_rate(self, rate: DataRate) -> Result<Phy, PhyError> {
         self.layer.check_control(rate)?;
-        Ok(Phy::derived(self.layer, &Control::Fixed(rate)))
+        Ok(Phy::derived(self.layer, Control::Fixed(rate)))
     }
 
     /// How its times are counted.

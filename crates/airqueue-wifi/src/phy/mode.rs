@@ -102,6 +102,11 @@ impl Mode {
         self.coding.most_bytes(limit - self.preamble - self.extension)
     }
 
+    /// The data rate, which from 802.11n on is no whole number of bits per second.
+    pub(super) fn bits_per_second(&self) -> f64 {
+        self.mcs.map_or(self.rate.as_bps() as f64, Mcs::bits_per_second)
+    }
+
     pub(super) fn airtime(&self) -> Airtime {
         let Coding { fixed_units, units_per_byte, units_per_symbol, symbol, boundary } =
             self.coding;
@@ -134,7 +139,19 @@ impl Airtime {
     /// Duration of a frame whose PSDU has `bytes` bytes, exact for any number of them.
     #[inline]
     pub(super) fn of(&self, bytes: u32) -> Span {
-        let symbols = quotient(self.fixed + self.per_byte * u64::from(bytes), self.reciprocal);
+        self.of_units(self.per_byte * u64::from(bytes))
+    }
+
+    /// The same for a number of bytes that need not be whole, from 0 to 2^32: a unit that is begun
+    /// counts. With whole numbers nothing is rounded, as the product has at most 46 bits.
+    pub(super) fn of_fraction(&self, bytes: f64) -> Span {
+        let most = f64::from(u32::MAX);
+        self.of_units((self.per_byte as f64 * bytes.min(most)).ceil() as u64)
+    }
+
+    #[inline]
+    fn of_units(&self, units: u64) -> Span {
+        let symbols = quotient(self.fixed + units, self.reciprocal);
         let mut on_air = symbols * self.symbol;
         if self.boundary != self.symbol {
             on_air = on_air.next_multiple_of(self.boundary);

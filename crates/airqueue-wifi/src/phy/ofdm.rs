@@ -3,6 +3,7 @@
 use super::conventions::Conventions;
 use super::dsss::{self, Preamble};
 use super::layer::Layer;
+use super::mcs::{Format, Width};
 use super::mode::{Coding, Mode, ModulationClass};
 use super::{Phy, rate};
 use airqueue_core::Span;
@@ -45,6 +46,16 @@ pub enum Band {
 }
 
 impl Band {
+    /// The widest channel of a format in the band; `None` if it is not used there. At 2.4 GHz there is no
+    /// VHT, and HE has 20 and 40 MHz alone (IEEE 802.11ax-2021, 27.1.1).
+    pub fn widest(self, format: Format) -> Option<Width> {
+        match (self, format) {
+            (Band::Ghz5, _) => Some(format.widest()),
+            (Band::Ghz2_4 { .. }, Format::Vht) => None,
+            (Band::Ghz2_4 { .. }, _) => Some(format.widest().min(Width::Mhz40)),
+        }
+    }
+
     /// Silence behind each frame that is not DSSS (18.3.2.4, 19.4.3, 27.4.3).
     pub(super) fn extension(self) -> Span {
         match self {

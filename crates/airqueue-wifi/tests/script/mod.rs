@@ -9,12 +9,12 @@
 use airqueue_core::{DataRate, Packet, Seed, Span, Stream, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Network, Transmission,
-    Txop,
+    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
+    Transmission, Txop,
 };
 use airqueue_wifi::medium::{Outcome, StationId};
 use airqueue_wifi::phy::{Preamble, RateIndex, Response, dsss, frames};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 pub const ME: StationId = StationId(0);
 pub const PEER: StationId = StationId(1);
@@ -44,14 +44,14 @@ pub fn us(us: i64) -> Time {
 }
 
 /// 802.11b with a behaviour. ns-2's control rate is that of the others here, 2 Mb/s.
-pub fn network(behaviour: Behaviour) -> Network {
+pub fn network(behaviour: Behaviour) -> Radio {
     let rules = behaviour.rules();
     let phy = dsss(Preamble::Long, rules.conventions);
     let phy = match behaviour {
         Behaviour::Ns2 => phy.with_control_rate(mbps(2)).unwrap(),
         _ => phy,
     };
-    Network::new(phy, rules)
+    Radio::new(phy, rules)
 }
 
 fn mbps(mbps: u64) -> DataRate {
@@ -126,7 +126,7 @@ pub struct Sent {
 
 pub struct Station {
     pub mac: Mac,
-    pub net: Network,
+    pub radio: Radio,
     pub sent: Vec<Sent>,
     /// What became of each packet, in order, and when.
     pub fates: Vec<(i64, Fate)>,
@@ -134,8 +134,8 @@ pub struct Station {
     pub airtimes: Vec<i64>,
     /// What became of its data frames.
     pub transmissions: Vec<Transmission>,
-    /// Packets that the peer has passed on.
-    pub delivered: u64,
+    /// The numbers of the packets that the peer has received.
+    pub received: BTreeSet<u64>,
     script: Vec<(Time, Happening)>,
     answers: VecDeque<Answer>,
     queues: Vec<VecDeque<Msdu>>,
@@ -151,16 +151,16 @@ impl Station {
         Station::on(network(behaviour), config)
     }
 
-    pub fn on(net: Network, config: MacConfig) -> Station {
+    pub fn on(radio: Radio, config: MacConfig) -> Station {
         let queues = vec![VecDeque::new(); config.categories.len()];
         Station {
-            mac: Mac::new(ME, config, &net, SEED).unwrap(),
-            net,
+            mac: Mac::new(ME, config, &radio, SEED).unwrap(),
+            radio,
             sent: Vec::new(),
             fates: Vec::new(),
             airtimes: Vec::new(),
             transmissions: Vec::new(),
-            delivered: 0,
+            received: BTreeSet::new(),
             script: Vec::new(),
             answers: VecDeque::new(),
             queues,
@@ -172,15 +172,15 @@ impl Station {
     }
 
     pub fn data_rate(&self) -> RateIndex {
-        self.net.phy.rate_index(mbps(11)).unwrap()
+        self.radio.phy.rate_index(mbps(11)).unwrap()
     }
 
     fn control_rate(&self) -> RateIndex {
-        self.net.phy.rate_index(mbps(2)).unwrap()
+        self.radio.phy.rate_index(mbps(2)).unwrap()
     }
 
     fn slowest_rate(&self) -> RateIndex {
-        self.net.phy.rate_index(mbps(1)).unwrap()
+        self.radio.phy.rate_index(mbps(1)).unwrap()
     }
 
     /// `count` packets come to a queue at `at` µs.
@@ -225,7 +225,20 @@ impl Station {
         };
         let response = Response::Ack;
         let (opens, retry) = (false, false);
-        Frame { kind, from, to, rate, bytes, nav, queue: 0, opens, retry, mpdus: 1, response }
+        Frame {
+            kind,
+            from,
+            to,
+            rate,
+            bytes,
+            nav,
+            queue: 0,
+            opens,
+            retry,
+            mpdus: 1,
+            response,
+            recipient: 0,
+        }
     }
 
     /// What the station has sent: from when on, in µs, and what.
@@ -262,7 +275,7 @@ impl Station {
     /// Ends, then timers and packets, then the grant, then beginnings, as in the engine.
     fn instant(&mut self, now: Time) {
         if let Some((_, frame)) = self.on_air.take_if(|(ends, _)| *ends == now) {
-            self.mac.on_transmitted(now, &self.net);
+            self.mac.on_transmitted(now, &self.radio);
             self.answer(&frame, now);
             self.follow_up(now);
         }
@@ -276,7 +289,7 @@ impl Station {
                 self.compose(queue, now);
             }
             let receiving = self.hopeful > 0;
-            let begins = self.mac.on_timer(now, receiving, &self.net);
+            let begins = self.mac.on_timer(now, receiving, &self.radio);
             self.beginning = begins.then(|| *self.mac.frame());
             self.follow_up(now);
         }
@@ -287,10 +300,10 @@ impl Station {
         }
         if self.mac.next_grant() == now {
             assert!(self.beginning.is_none(), "two frames at {now}");
-            let queue = self.mac.on_grant(now, &self.net);
+            let queue = self.mac.on_grant(now, &self.radio);
             self.extend(now);
             self.compose(queue, now);
-            self.mac.begin(now, &self.net);
+            self.mac.begin(now, &self.radio);
             self.beginning = Some(*self.mac.frame());
             self.follow_up(now);
         }
@@ -298,16 +311,16 @@ impl Station {
         if let Some(frame) = self.beginning.take() {
             assert!(self.on_air.is_none(), "{frame:?} during another at {now}");
             self.sent.push(Sent { at: now, frame });
-            self.on_air = Some((now + self.net.phy.airtime(frame.rate, frame.bytes), frame));
+            self.on_air = Some((now + self.radio.phy.airtime(frame.rate, frame.bytes), frame));
             self.mac.on_transmit(now);
-            self.mac.settle(now, &self.net);
+            self.mac.settle(now, &self.radio);
         }
         while let Some(Happening::Begin { hopeful }) =
             self.take(now, |what| matches!(what, Happening::Begin { .. }))
         {
             self.hopeful += u32::from(hopeful);
-            if self.mac.on_sensed_begin(now, &self.net) {
-                self.mac.settle(now, &self.net);
+            if self.mac.on_sensed_begin(now, &self.radio) {
+                self.mac.settle(now, &self.radio);
             }
         }
     }
@@ -322,10 +335,10 @@ impl Station {
         self.mac.on_sensed_end(now);
         match ending {
             Ending::Frame(frame) => {
-                self.mac.on_frame(&frame, now, &self.net);
+                self.mac.on_frame(&frame, &Scoreboard::default(), now, &self.radio);
             }
             Ending::Error(outcome) => {
-                self.mac.on_error(outcome, now, &self.net);
+                self.mac.on_error(outcome, now, &self.radio);
             }
             Ending::Noise => {}
         }
@@ -344,10 +357,11 @@ impl Station {
     fn arrive(&mut self, queue: usize, now: Time) {
         self.packets += 1;
         let packet = Packet::new(self.packets, queue as u32, 1000, now);
-        let msdu = Msdu { packet, to: PEER, rate: self.data_rate(), mpdu_bytes: PSDU_BYTES };
+        let (rate, mpdu_bytes) = (self.data_rate(), PSDU_BYTES);
+        let msdu = Msdu { packet, to: PEER, recipient: 0, rate, mpdu_bytes };
         if self.mac.is_empty(queue) {
-            self.mac.on_packet(queue, msdu, now, &self.net);
-            self.mac.settle(now, &self.net);
+            self.mac.on_packet(queue, msdu, now, &self.radio);
+            self.mac.settle(now, &self.radio);
         } else {
             self.queues[queue].push_back(msdu);
         }
@@ -355,12 +369,12 @@ impl Station {
 
     /// What waits goes along as far as it may.
     fn compose(&mut self, queue: usize, now: Time) {
-        if !self.mac.compose(queue, now, &self.net) {
+        if !self.mac.compose(queue, now, &self.radio) {
             return;
         }
         while let Some(msdu) = self.queues[queue].pop_front_if(|msdu| self.mac.admits(queue, msdu))
         {
-            self.mac.join(queue, msdu, now, &self.net);
+            self.mac.join(queue, msdu, now, &self.radio);
         }
     }
 
@@ -372,9 +386,9 @@ impl Station {
                 self.airtimes.push(finished.airtime.as_nanos() / 1000);
             }
             let next = self.mac.is_empty(queue).then(|| self.queues[queue].pop_front());
-            self.mac.on_next(queue, next.flatten(), now, &self.net);
+            self.mac.on_next(queue, next.flatten(), now, &self.radio);
         }
-        self.mac.settle(now, &self.net);
+        self.mac.settle(now, &self.radio);
     }
 
     /// The peer has heard, or not, a frame that ends now.
@@ -387,13 +401,13 @@ impl Station {
         let answer = self.answers.pop_front().unwrap_or(Answer::Heard);
         if answer != Answer::None && kind == FrameKind::Ack {
             let queue = frame.queue.into();
-            self.mac.on_received_by_peer(queue, |_| false);
-            self.delivered += std::iter::from_fn(|| self.mac.poll_passed_up(queue)).count() as u64;
+            let received = self.mac.sent(queue).map(|(_, msdu)| msdu.packet.id);
+            self.received.extend(received);
         }
         if answer != Answer::Heard {
             return;
         }
-        let phy = &self.net.phy;
+        let phy = &self.radio.phy;
         let rate = phy.response_rate(frame.rate);
         let nav = if kind == FrameKind::Cts { phy.cts_nav(rate, frame.nav) } else { Span::ZERO };
         let ending = Ending::Frame(Frame { rate, ..self.plain(kind, PEER, ME, nav) });

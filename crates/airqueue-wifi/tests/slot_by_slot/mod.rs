@@ -27,9 +27,9 @@ impl Slots {
             .iter()
             .map(|&is| Queue {
                 is,
-                counter: chance.below(u64::from(is.cw_min)) as u32,
+                counter: chance.below(u64::from(is.w_min)) as u32,
                 retries_so_far: 0,
-                packet_window: is.cw_min,
+                packet_window: is.w_min,
             })
             .collect();
         let contenders = vec![Tally::default(); queues.len()];
@@ -107,15 +107,15 @@ impl Slots {
         }
         queue.retries_so_far += 1;
         queue.packet_window *= 2;
-        if queue.packet_window > queue.is.cw_max {
-            queue.packet_window = queue.is.cw_max;
+        if queue.packet_window > queue.is.w_max {
+            queue.packet_window = queue.is.w_max;
         }
         self.draw(i);
     }
 
     fn next_packet(&mut self, i: usize) {
         self.queues[i].retries_so_far = 0;
-        self.queues[i].packet_window = self.queues[i].is.cw_min;
+        self.queues[i].packet_window = self.queues[i].is.w_min;
         self.draw(i);
     }
 

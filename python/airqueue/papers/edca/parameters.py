@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from airqueue.models.airtime import exchange, mac_overhead_bytes
+from airqueue.models.airtime import FCS_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES, exchange
 from airqueue.models.battiti_li import battiti_li
 from airqueue.models.edca_txop import packets_per_txop, step_s
 from airqueue.models.phy_names import phy
 from airqueue.papers.edca.figures import found, runs
-from airqueue.papers.edca.scenarios import CW_MIN, IP_BYTES, Access, Pair
+from airqueue.papers.edca.scenarios import IP_BYTES, WINDOW, Access, Pair
 from airqueue.papers.finding import Finding, Value
 from airqueue.papers.item import Budget, Item, Outcomes, Run
 from airqueue.papers.measured import apart, furthest, interval, percent, series
@@ -45,8 +45,8 @@ def _aifs(slots: int, rule: str = "edca") -> Pair:
     return Pair(Access(aifs_slots=slots), rule)
 
 
-def _window(cw_min: int, rule: str = "edca") -> Pair:
-    return Pair(Access(cw_min=cw_min), rule)
+def _window(values: int, rule: str = "edca") -> Pair:
+    return Pair(Access(window=values), rule)
 
 
 def _ratio(outcomes: Outcomes, pair: Pair) -> Value:
@@ -61,8 +61,7 @@ def _ratio(outcomes: Outcomes, pair: Pair) -> Value:
 def _packet_us(layer: str = "b-short", control_bps: float = 11e6) -> tuple[float, float, float]:
     """Return frame, acknowledgement and SIFS of a packet in us."""
     timing = phy(layer)
-    # A QoS header has two bytes more than the frames of DCF.
-    size = IP_BYTES + mac_overhead_bytes(timing) + 2
+    size = IP_BYTES + QOS_HEADER_BYTES + LLC_SNAP_BYTES + FCS_BYTES
     times = exchange(timing, size, 11e6, control_rate_bps=control_bps)
     frame, response = float(times.frame_s), float(times.response_s)
     return 1e6 * frame, 1e6 * (response - timing.sifs_s), 1e6 * timing.sifs_s
@@ -126,7 +125,8 @@ def _clear(us: float, width: float) -> bool:
 
 def _model(access: Access) -> float:
     """Return the second station's packets for each of the first, by Battiti and Li."""
-    solved = battiti_li([1, 1], [0, access.aifs_slots], [CW_MIN, access.cw_min])
+    largest = [WINDOW - 1, access.window - 1]
+    solved = battiti_li([1, 1], [0, access.aifs_slots], largest)
     return float(solved.ratio(1, 0))
 
 
@@ -159,17 +159,17 @@ def _compare_aifs(outcomes: Outcomes) -> Iterable[Finding]:
 
 def _compare_windows(outcomes: Outcomes) -> Iterable[Finding]:
     ours = {w: _ratio(outcomes, _window(w)) for w in WINDOWS}
-    times = {w: value.mean * w / CW_MIN for w, value in ours.items() if w >= _LEAST_WINDOW}
+    times = {w: value.mean * w / WINDOW for w, value in ours.items() if w >= _LEAST_WINDOW}
     worst = max(times, key=lambda w: max(times[w], 1 / times[w]))
     small = WINDOWS[0]
     yield Finding(
         "edca.fig5",
         f"From {_LEAST_WINDOW} to {WINDOWS[-1]} the ratio is at most {times[worst]:.2f} times "
-        f"{CW_MIN}/CWmin (at {worst}); below it grows faster, to {ours[small].mean:.0f} at {small}, "
-        f"{ours[small].mean * small / CW_MIN:.0f} times that.",
+        f"{WINDOW}/CWmin (at {worst}); below it grows faster, to {ours[small].mean:.0f} at {small}, "
+        f"{ours[small].mean * small / WINDOW:.0f} times that.",
         holds=max(times[worst], 1 / times[worst]) <= _ROUGHLY,
     )
-    pairs = {w: (_model(Access(cw_min=w)), value.mean) for w, value in ours.items()}
+    pairs = {w: (_model(Access(window=w)), value.mean) for w, value in ours.items()}
     w, error = furthest(pairs)
     frozen = _ratio(outcomes, _window(WINDOWS[1], "freeze"))
     yield Finding(
@@ -218,8 +218,8 @@ def _inverse(value: Value) -> Value:
 
 def _pictures_windows(outcomes: Outcomes) -> Iterable[Picture]:
     lines = [
-        series("Battiti and Li", {float(w): _model(Access(cw_min=w)) for w in WINDOWS}),
-        series("32/CWmin", {float(w): CW_MIN / w for w in WINDOWS}),
+        series("Battiti and Li", {float(w): _model(Access(window=w)) for w in WINDOWS}),
+        series("32/CWmin", {float(w): WINDOW / w for w in WINDOWS}),
     ]
     for rule, label in RULES.items():
         ratios = {
@@ -274,7 +274,7 @@ FIG5: Final = Item(
     "fig5",
     "Throughput ratio over the CWmin of one station (Fig. 5)",
     _compare_windows,
-    lambda budget: _both_rules([_window(cw_min) for cw_min in WINDOWS], budget),
+    lambda budget: _both_rules([_window(values) for values in WINDOWS], budget),
     _pictures_windows,
     (
         _COUNTDOWN,

@@ -16,9 +16,10 @@ AP: Final = "ap"
 UDP_BYTES: Final = 1400
 """Of a packet's payload."""
 IP_BYTES: Final = UDP_BYTES + 28
-CW_MIN: Final = 32
-"""Values of the default window."""
-CW_MAX: Final = 1024
+WINDOW: Final = 32
+"""Values of the default window: the paper's CWmin, one more than the standard's."""
+LARGEST_WINDOW: Final = 1024
+"""Likewise of the largest."""
 DIFS_AIFSN: Final = 2
 """DIFS is SIFS and two slots: what the paper calls an AIFS of 0 slots."""
 TCP_BUFFERS: Final = {"default": 64 * 1024, "used": 1024 * 1024}
@@ -41,8 +42,8 @@ class Access:
 
     aifs_slots: int = 0
     """Above DIFS."""
-    cw_min: int = CW_MIN
-    """Values: backoff is uniform in 0..CWmin-1."""
+    window: int = WINDOW
+    """Values of the first backoff, 0..window-1: the paper's CWmin."""
     txop: str = "0 us"
     """A time; ``1 packet``; ``flows``: a packet for each download that has any."""
 
@@ -50,8 +51,8 @@ class Access:
         """Return the keys of ``mac.edca``."""
         return {
             "aifsn": DIFS_AIFSN + self.aifs_slots,
-            "cw_min": self.cw_min - 1,
-            "cw_max": CW_MAX - 1,
+            "cw_min": self.window - 1,
+            "cw_max": LARGEST_WINDOW - 1,
             "txop": self.txop,
         }
 
@@ -59,9 +60,9 @@ class Access:
 TABLE2: Final[Mapping[str, tuple[str, str, Access]]] = {
     # Row of the table -> (station, category, parameters).
     "ap_upload_acks": (AP, "vo", Access(0, 4, "1 packet")),
-    "ap_download_data": (AP, "be", Access(4, CW_MIN, "flows")),
-    "sta_download_acks": ("sta", "vo", Access(0, CW_MIN, "1 packet")),
-    "sta_upload_data": ("sta", "be", Access(4, CW_MIN, "1 packet")),
+    "ap_download_data": (AP, "be", Access(4, WINDOW, "flows")),
+    "sta_download_acks": ("sta", "vo", Access(0, WINDOW, "1 packet")),
+    "sta_upload_data": ("sta", "be", Access(4, WINDOW, "1 packet")),
 }
 
 
@@ -118,7 +119,7 @@ class Pair:
         """Of the run."""
         access = self.second
         txop = access.txop.replace(" ", "")
-        return f"pair-aifs{access.aifs_slots}-cw{access.cw_min}-txop{txop}-{self.rule}"
+        return f"pair-aifs{access.aifs_slots}-cw{access.window}-txop{txop}-{self.rule}"
 
     def scenario(self, duration_s: float) -> dict[str, Any]:
         """Return the description."""

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::Stop;
+use airqueue_core::quantity::Kind;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -24,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   airqueue-endpoint server
   airqueue-endpoint server --bind 192.0.2.7 --key-file /etc/airqueue.key --max-rate 200mbit
-  airqueue-endpoint client ap-test.example --rate 800 --duration 10 --output down.aqc
+  airqueue-endpoint client ap-test.example --rate 800 --duration 10s --output down.aqc
   airqueue-endpoint client 2001:db8::7 --direction up --size 750 --rate 1600 --output up.aqc
   airqueue analyze down.aqc
 
@@ -44,7 +45,7 @@ const SERVER_EXAMPLES: &str = "\
 Examples:
   airqueue-endpoint server
   AIRQUEUE_KEY=secret airqueue-endpoint server --bind 192.0.2.7 --port 6000
-  airqueue-endpoint server --max-rate 200mbit --max-sessions 2 --max-duration 60";
+  airqueue-endpoint server --max-rate 200mbit --max-sessions 2 --max-duration 60s";
 
 const CLIENT_EXAMPLES: &str = "\
 Examples:
@@ -70,8 +71,8 @@ pub(crate) struct ServerArgs {
     /// Highest packet rate of all runs together, packets/s
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_packets: Option<u64>,
-    /// Longest run in seconds
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    /// Longest run, e.g. 60s
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     max_duration: Option<f64>,
     /// Most sessions at a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -117,17 +118,17 @@ pub(crate) struct ClientArgs {
     /// Packets per second of the flood
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) rate: f64,
-    /// Length of the flood in seconds
-    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    /// Length of the flood, e.g. 10s
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub(crate) duration: f64,
-    /// Length of the quiet periods before and after the flood in seconds
-    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    /// Length of the quiet periods before and after the flood
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = seconds)]
     pub(crate) baseline: f64,
     /// Packets per second in the quiet periods
     #[arg(long, value_name = "N", default_value = "40", value_parser = positive)]
     pub(crate) baseline_rate: f64,
-    /// Time for the queue to drain after the flood in seconds
-    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    /// Time for the queue to drain after the flood
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = seconds)]
     pub(crate) drain: f64,
     /// How often to repeat the whole
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -138,8 +139,8 @@ pub(crate) struct ClientArgs {
     /// Capture file to write; an existing one is replaced
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// How long to wait for the server's answer in seconds
-    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
+    /// How long to wait for the server's answer
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = seconds)]
     pub(crate) timeout: f64,
 }
 
@@ -197,23 +198,19 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads `90s`, `500ms` or `2min`, as `airqueue` does.
 fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 86_400.0 => Ok(value),
-        _ => Err("give seconds, more than 0 and at most 86400".into()),
+    match Kind::Duration.parse(text)? {
+        value if value > 0.0 && value <= 86_400.0 => Ok(value),
+        _ => Err("give a time above zero, at most 24h".into()),
     }
 }
 
-/// Reads `200mbit`, `1gbit`, `500kbit` or plain bits per second.
+/// Reads `200mbit` or `1.5 Gb/s`, as `airqueue` does.
 fn bit_rate(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let (number, factor) = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3), ("bit", 1.0)]
-        .into_iter()
-        .find_map(|(unit, factor)| Some((lower.strip_suffix(unit)?, factor)))
-        .unwrap_or((&lower, 1.0));
-    match number.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value * factor <= 1e12 => Ok((value * factor) as u64),
-        _ => Err("give a rate such as 200mbit, 1gbit or 64000".into()),
+    match Kind::Rate.parse(text)? {
+        value if (1.0..=1e12).contains(&value) => Ok(value as u64),
+        _ => Err("give a rate from 1bit to 1000gbit".into()),
     }
 }
 
@@ -231,9 +228,20 @@ mod tests {
     fn rates_carry_units() {
         assert_eq!(bit_rate("200mbit"), Ok(200_000_000));
         assert_eq!(bit_rate("1.5Gbit"), Ok(1_500_000_000));
-        assert_eq!(bit_rate("64000"), Ok(64_000));
-        for wrong in ["", "fast", "-1mbit", "nan", "1e30gbit"] {
+        assert_eq!(bit_rate("64 kb/s"), Ok(64_000));
+        for wrong in ["", "fast", "-1mbit", "nan", "1e30gbit", "0bit"] {
             assert!(bit_rate(wrong).is_err(), "{wrong}");
+        }
+        assert!(bit_rate("64000").unwrap_err().contains("has no unit"));
+    }
+
+    #[test]
+    fn times_carry_units() {
+        assert_eq!(seconds("400ms"), Ok(0.4));
+        assert_eq!(seconds("1 min"), Ok(60.0));
+        assert!(seconds("60").unwrap_err().contains("has no unit"));
+        for wrong in ["", "0s", "-1s", "25h", "soon"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -3,28 +3,33 @@
 //! The comments on the keys are the reference: the schema carries them to editors.
 
 mod buffers;
+mod cake;
 mod changes;
+mod dscp;
 mod mac;
 mod medium;
 mod mesh;
 mod phy;
 mod queue;
+mod queue_text;
 mod traffic;
 
 pub(super) use buffers::*;
+pub(super) use cake::*;
 pub(super) use changes::*;
+use dscp::Dscp;
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use mesh::*;
 pub(super) use phy::*;
 pub(super) use queue::*;
+pub(super) use queue_text::QueueGiven;
 pub(super) use traffic::*;
 
 use super::quantity::{
     Bytes, Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size,
 };
 use super::table::Table;
-use airqueue_wifi::mac::Behaviour;
 use airqueue_wifi::phy::AccessCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +57,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) medium: Table<MediumTable>,
     /// Every queue of every station, as far as `stations.queue` does not say otherwise.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "queue_text::queue_table")]
+    #[schemars(with = "QueueGiven")]
     pub(super) queue: Table<QueueTable>,
     /// The stations, or groups of them.
     #[schemars(length(min = 1))]
@@ -134,7 +140,8 @@ pub(super) struct StationTable {
     #[serde(default)]
     pub(super) mac: Table<MacTable>,
     /// Its queues, where they differ from `queue`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "queue_text::queue_table")]
+    #[schemars(with = "QueueGiven")]
     pub(super) queue: Table<QueueTable>,
 }
 
@@ -210,6 +217,9 @@ pub(super) struct FlowTable {
     /// is false.
     #[serde(default)]
     pub(super) ecn: bool,
+    /// The differentiated services codepoint of its packets and of what TCP acknowledges, by name (`EF`, `AF41`, `CS1`) or number. The
+    /// default is 0. Only cake looks at it.
+    pub(super) dscp: Option<Dscp>,
     /// Its receiver takes part in RDQM: each acknowledgement tells the queue the rate of the data frame and
     /// the flow's round-trip time, which is this long without what packets wait and take in the simulated
     /// network. The default is a receiver that tells nothing.
@@ -286,16 +296,6 @@ impl From<CategoryName> for AccessCategory {
             CategoryName::Be => AccessCategory::BestEffort,
             CategoryName::Vi => AccessCategory::Video,
             CategoryName::Vo => AccessCategory::Voice,
-        }
-    }
-}
-
-impl From<BehaviourName> for Behaviour {
-    fn from(name: BehaviourName) -> Behaviour {
-        match name {
-            BehaviourName::Standard => Behaviour::Standard,
-            BehaviourName::Ns3 => Behaviour::Ns3,
-            BehaviourName::Ns2 => Behaviour::Ns2,
         }
     }
 }

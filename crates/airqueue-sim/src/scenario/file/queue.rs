@@ -1,5 +1,6 @@
 //! The keys of queues and their disciplines.
 
+use super::cake::CakeTable;
 use crate::scenario::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
 use crate::scenario::table::Table;
 use airqueue_qdisc::{Behaviour, DropFrom, KeptApart, RdqmWeight};
@@ -15,13 +16,13 @@ pub(in crate::scenario) struct QueueTable {
     /// name has its parameters.
     pub(in crate::scenario) discipline: Option<DisciplineName>,
     /// The most that waits in the queue, in packets or in bytes of IP packets; with drr of each flow or link. The
-    /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, `8192 packets` for mac80211, and `1000 packets` for
-    /// the others.
+    /// default is `50 packets` for droptail, drr and rdqm, `10240 packets` for fq_codel, `8192 packets` for mac80211, `127 packets` for
+    /// sfq, that of its memory for cake, and `1000 packets` for the others.
     pub(in crate::scenario) limit: Option<Quantity<QueueLimit>>,
     /// What a full queue of droptail or drr drops. The default is the arriving packet: tail.
     pub(in crate::scenario) drop_from: Option<DropFromName>,
     /// Packets of a driver ring between the queue and the MAC. The default is `0 packets`, there is
-    /// none; behind codel, fq_codel, red, pie and adaptive it is `64 packets` where the MAC aggregates: what it finds packets for
+    /// none; behind codel, fq_codel, red, pie, sfq, cake and adaptive it is `64 packets` where the MAC aggregates: what it finds packets for
     /// one receiver in.
     pub(in crate::scenario) ring: Option<Quantity<Packets>>,
     /// What counts on top of each IP packet wherever the queue counts bytes. The default is `0 B`; Linux
@@ -35,6 +36,10 @@ pub(in crate::scenario) struct QueueTable {
     pub(in crate::scenario) red: Option<Table<RedTable>>,
     /// The parameters of PIE.
     pub(in crate::scenario) pie: Option<Table<PieTable>>,
+    /// The parameters of SFQ.
+    pub(in crate::scenario) sfq: Option<Table<SfqTable>>,
+    /// The parameters of CAKE.
+    pub(in crate::scenario) cake: Option<Table<CakeTable>>,
     /// The parameters of deficit round robin.
     pub(in crate::scenario) drr: Option<Table<DrrTable>>,
     /// The parameters of the adaptive limit.
@@ -61,6 +66,10 @@ pub(in crate::scenario) enum DisciplineName {
     Red,
     /// PIE (RFC 8033): drops arrivals so that the delay stays at a target.
     Pie,
+    /// SFQ (McKenney, 1990), as in Linux: flows hashed to queues that take turns, and drops from the longest.
+    Sfq,
+    /// CAKE (Høiland-Jørgensen and others, 2018), as in Linux: a shaper, classes by DSCP, fairness among hosts and flows, and COBALT.
+    Cake,
     /// A queue for each flow, or for each link, served by deficit round robin (Shreedhar and Varghese, 1995).
     Drr,
     /// Drop-tail with a limit of rate · RTT / √n for the n flows that are active.
@@ -196,6 +205,27 @@ pub(in crate::scenario) struct PieTable {
     pub(in crate::scenario) derandomize: Option<bool>,
     /// Whom it follows where they differ: the RFC or Linux. The default is rfc.
     pub(in crate::scenario) behaviour: Option<QueueBehaviour>,
+}
+
+/// SFQ, as `tc qdisc add ... sfq` has it, without its RED mode.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::scenario) struct SfqTable {
+    /// What a queue sends in one turn. The default is `1514 B`.
+    pub(in crate::scenario) quantum: Option<Quantity<Size>>,
+    /// The most packets of one queue. The default is 127.
+    #[schemars(range(min = 1, max = 127))]
+    pub(in crate::scenario) depth: Option<u32>,
+    /// The most queues that hold packets at the same time. The default is 128.
+    #[schemars(range(min = 1, max = 65_408))]
+    pub(in crate::scenario) flows: Option<u32>,
+    /// Number of places of the hash; more flows than places share queues. The default is 1024.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub(in crate::scenario) divisor: Option<u32>,
+    /// A queue that is too long drops its oldest packet, and not its newest. The default is false.
+    pub(in crate::scenario) headdrop: Option<bool>,
+    /// How often the hash changes, so that no two flows share a queue for long. The default is never.
+    pub(in crate::scenario) perturb: Option<Quantity<Duration>>,
 }
 
 /// Deficit round robin.
@@ -339,6 +369,8 @@ impl DisciplineName {
             DisciplineName::FqCodel => "fq_codel",
             DisciplineName::Red => "red",
             DisciplineName::Pie => "pie",
+            DisciplineName::Sfq => "sfq",
+            DisciplineName::Cake => "cake",
             DisciplineName::Drr => "drr",
             DisciplineName::Adaptive => "adaptive",
             DisciplineName::Rdqm => "rdqm",
@@ -360,6 +392,8 @@ impl QueueTable {
             (DisciplineName::FqCodel, self.fq_codel.is_some()),
             (DisciplineName::Red, self.red.is_some()),
             (DisciplineName::Pie, self.pie.is_some()),
+            (DisciplineName::Sfq, self.sfq.is_some()),
+            (DisciplineName::Cake, self.cake.is_some()),
             (DisciplineName::Drr, self.drr.is_some()),
             (DisciplineName::Adaptive, self.adaptive.is_some()),
             (DisciplineName::Rdqm, self.rdqm.is_some()),

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use super::QueueTable;
+use super::{QueueGiven, QueueTable, queue_text};
 
 /// A host without a radio, or with `count` a group of them, and its cable.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,6 +29,8 @@ pub(in crate::scenario) struct HostTable {
     /// member. The default is `0 s`.
     pub(in crate::scenario) delay: Option<Delays>,
     /// Where packets wait for the cable, at both of its ends, where it has a rate. The default is room for as many as come.
+    #[serde(default, deserialize_with = "queue_text::some_queue_table")]
+    #[schemars(with = "Option<QueueGiven>")]
     pub(in crate::scenario) queue: Option<Table<QueueTable>>,
 }
 
@@ -125,6 +127,8 @@ pub(in crate::scenario) enum CongestionName {
     Newreno,
     /// RFC 9438.
     Cubic,
+    /// BBR version 1, as Linux has it. It needs `sack`, notices losses by time (RFC 8985), and paces by itself.
+    Bbr,
 }
 
 /// What measures how long acknowledgements wait.

@@ -13,7 +13,7 @@ mod packet;
 mod radiotap;
 mod tcp;
 
-pub use packet::{Origin, TcpLeg};
+pub use packet::{Origin, TcpDirection};
 
 use super::spec::WlanSpec;
 use super::tap::{Aired, Carried, SegmentSent, Tap};
@@ -70,10 +70,10 @@ pub enum PcapError {
     #[error("a capture of {value} bytes of each frame; it must have at least {least}")]
     Snap { value: u32, least: u32 },
     #[error(
-        "flow {flow}: no header of a data frame has {bytes} bytes; a capture needs 36 (LLC/SNAP, three \
+        "hop {hop}: no header of a data frame has {bytes} bytes; a capture needs 36 (LLC/SNAP, three \
          addresses, FCS), 38 (the same for QoS), 42 or 44 (four addresses), or 28, 30, 34 (without LLC/SNAP)"
     )]
-    Overhead { flow: String, bytes: u32 },
+    Overhead { hop: String, bytes: u32 },
     #[error("the capture cannot be written: {0}")]
     Io(#[from] io::Error),
 }
@@ -147,11 +147,11 @@ impl<W: Write> Pcap<W> {
         if snap_bytes < LEAST_SNAP_BYTES {
             return Err(PcapError::Snap { value: snap_bytes, least: LEAST_SNAP_BYTES });
         }
-        let rates = rate_fields(&spec.network.phy);
-        let layouts: Result<Vec<Layout>, PcapError> = (spec.flows.iter())
-            .map(|flow| {
-                let bytes = flow.overhead_bytes;
-                let unknown = || PcapError::Overhead { flow: flow.name.clone(), bytes };
+        let rates = rate_fields(&spec.radio.phy);
+        let layouts: Result<Vec<Layout>, PcapError> = (spec.hops.iter())
+            .map(|hop| {
+                let bytes = hop.overhead_bytes;
+                let unknown = || PcapError::Overhead { hop: hop.name.clone(), bytes };
                 Layout::of(bytes).ok_or_else(unknown)
             })
             .collect();
@@ -162,9 +162,9 @@ impl<W: Write> Pcap<W> {
             view,
             snap_bytes,
             rates,
-            phy: spec.network.phy.clone(),
+            phy: spec.radio.phy.clone(),
             layouts,
-            origins: (0..).zip(&spec.flows).map(|(at, flow)| Origin::of_hop(at, flow)).collect(),
+            origins: (0..).zip(&spec.hops).map(|(at, hop)| Origin::of_hop(at, hop)).collect(),
             segments: Vec::new(),
             priorities: spec.stations.iter().map(|s| priorities(s.queues.len())).collect(),
             streams: HashMap::new(),

@@ -1,7 +1,7 @@
 //! The packets in data frames: the headers of IPv4 (RFC 791) and UDP (RFC 768), in front of zeros.
 
 use super::tcp;
-use crate::wlan::spec::FlowSpec;
+use crate::wlan::spec::HopSpec;
 use airqueue_core::{Ecn, Packet};
 use airqueue_transport::tcp::TcpSpec;
 
@@ -28,12 +28,12 @@ pub struct Origin {
     /// The same of the node that they go to.
     pub to: u32,
     /// The segments in them, if TCP governs the flow.
-    pub tcp: Option<TcpLeg>,
+    pub tcp: Option<TcpDirection>,
 }
 
 /// One direction of the connections of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TcpLeg {
+pub struct TcpDirection {
     /// Both ends.
     pub spec: TcpSpec,
     /// From the receiving end to the sending one.
@@ -42,7 +42,7 @@ pub struct TcpLeg {
 
 impl Origin {
     /// Those of a flow that is nothing but a hop.
-    pub(super) fn of_hop(flow: u32, hop: &FlowSpec) -> Origin {
+    pub(super) fn of_hop(flow: u32, hop: &HopSpec) -> Origin {
         Origin { flow, from: hop.from.0, to: hop.to.0, tcp: None }
     }
 
@@ -75,7 +75,9 @@ impl Origin {
         };
         let identification = tcp.map_or(packet.id as u16, tcp::Header::identification);
         let begins = out.len();
-        out.extend([0x45, priority << 5 | ecn]);
+        // What the flow says of its class; of others the precedence of the access category.
+        let dscp = if packet.dscp == 0 { priority << 3 } else { packet.dscp };
+        out.extend([0x45, dscp << 2 | ecn]);
         out.extend((packet.size as u16).to_be_bytes());
         out.extend(identification.to_be_bytes());
         out.extend([0, 0, TIME_TO_LIVE, protocol, 0, 0]);

@@ -1,6 +1,6 @@
 //! The headers of TCP (RFC 9293, section 3.1), with the options that the model's segments have.
 
-use super::packet::{IPV4_BYTES, Origin, TCP, TcpLeg, connection_port, flow_port};
+use super::packet::{IPV4_BYTES, Origin, TCP, TcpDirection, connection_port, flow_port};
 use crate::wlan::tap::SegmentSent;
 use airqueue_core::{Span, Time};
 use airqueue_transport::tcp::{HeaderSize, Opening, Segment, TcpSpec, Timestamps};
@@ -38,7 +38,7 @@ pub(super) struct Header {
 
 impl Header {
     /// That of a segment on one leg of its flow.
-    pub(super) fn new(origin: &Origin, leg: &TcpLeg, sent: &SegmentSent) -> Header {
+    pub(super) fn new(origin: &Origin, leg: &TcpDirection, sent: &SegmentSent) -> Header {
         let SegmentSent { packet, connection, ref segment } = *sent;
         let spec = &leg.spec;
         let ends = [connection_port(connection), flow_port(origin.flow)];

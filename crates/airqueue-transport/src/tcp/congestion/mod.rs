@@ -1,18 +1,22 @@
 //! Congestion control: how large the congestion window is. One algorithm, one file.
 
+mod bbr;
 mod cubic;
 mod hystart;
 mod linux_cubic;
 mod newreno;
+mod rates;
 
 use super::pacing::Pacing;
 use super::spec::SenderSpec;
-use airqueue_core::{DataRate, Span, Time};
+use airqueue_core::{DataRate, Seed, Span, Stream, Time};
 use std::fmt::Debug;
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;
+pub use rates::{AckReport, Event, LossState, RateSample, SenderState};
 
 /// Which algorithm governs the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub enum Algorithm {
     NewReno,
     /// CUBIC, in the one or the other form.
     Cubic,
+    /// BBR version 1, as Linux has it.
+    Bbr,
 }
 
 /// Whose CUBIC [`Algorithm::Cubic`] is.
@@ -83,6 +89,28 @@ pub trait Controller: Debug + Send + Sync {
     /// The slow start threshold; `u64::MAX` when there is none yet.
     fn ssthresh_bytes(&self) -> u64;
 
+    /// Whether the controller steers by delivery rates. The sender then takes samples of them, calls
+    /// [`Controller::on_event`], and leaves to the controller the window in fast recovery and after a pause.
+    fn steers_by_rate(&self) -> bool {
+        false
+    }
+
+    /// Something has happened to the connection of a controller that steers by delivery rates. Before
+    /// [`Event::Acknowledged`] come [`Controller::on_congestion`] and [`Controller::on_ack`], where those apply, and
+    /// before [`Event::TimedOut`] comes [`Controller::on_timeout`].
+    fn on_event(&mut self, _event: &Event, _sender: &SenderState) {}
+
+    /// Whether the controller now keeps the connection from filling its path, so that delivery rates say less than the
+    /// path could carry.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// The rate, of data without headers, at which a controller paces by itself.
+    fn own_pacing_rate(&self) -> Option<DataRate> {
+        None
+    }
+
     /// At what rate to send with pacing: `slow_start` or `avoidance` windows per round trip.
     fn pacing_rate(&self, srtt: Span, slow_start: f64, avoidance: f64) -> DataRate {
         let gain = if self.cwnd_bytes() < self.ssthresh_bytes() { slow_start } else { avoidance };
@@ -95,8 +123,14 @@ pub trait Controller: Debug + Send + Sync {
 const ONE: DataRate = DataRate::from_bps(1).expect("one is not zero");
 
 impl SenderSpec {
-    /// A controller that begins with a window of `initial_bytes` and segments of `mss_bytes`.
-    pub(super) fn controller(&self, mss_bytes: u32, initial_bytes: u64) -> Box<dyn Controller> {
+    /// A controller that begins with a window of `initial_bytes` and segments of `mss_bytes`. What it decides at random
+    /// comes from `draws`.
+    pub(super) fn controller(
+        &self,
+        mss_bytes: u32,
+        initial_bytes: u64,
+        draws: &mut Stream,
+    ) -> Box<dyn Controller> {
         let growth = self.growth;
         match (self.congestion, self.cubic) {
             (Algorithm::NewReno, _) => {
@@ -108,6 +142,10 @@ impl SenderSpec {
             (Algorithm::Cubic, CubicBehaviour::Linux) => {
                 let paced = self.pacing != Pacing::Off;
                 Box::new(LinuxCubic::new(mss_bytes, initial_bytes, paced))
+            }
+            (Algorithm::Bbr, _) => {
+                let phases = Seed(draws.next_u64()).stream("bbr");
+                Box::new(Bbr::new(mss_bytes, initial_bytes, phases))
             }
         }
     }

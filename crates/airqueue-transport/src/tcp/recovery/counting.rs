@@ -16,8 +16,8 @@ pub(super) struct Counting {
     mss: u64,
     sack: bool,
     limited_transmit: bool,
-    /// [`FastRecovery::Ns2`], and no selective acknowledgements.
-    ns2: bool,
+    /// Those of RFC 6582 with selective acknowledgements, whose recovery is RFC 6675's.
+    rules: FastRecovery,
     /// The first octet not acknowledged.
     una: u64,
     /// The octet to send next: below `high` after a timeout.
@@ -31,8 +31,8 @@ pub(super) struct Counting {
     high_before_dups: u64,
     /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
     recover: u64,
-    /// `high` when the timer last ran out, in ns-2 also when fast recovery last began: what duplicates of less say is
-    /// no loss.
+    /// `high` when the timer last ran out, with [`FastRecovery::once_per_flight`] also when fast recovery last began:
+    /// duplicates of less are no sign of loss.
     careful_until: u64,
     /// The segment at `una` goes out before everything else.
     at_once: bool,
@@ -53,13 +53,13 @@ impl Counting {
         mss_bytes: u32,
         sack: bool,
         limited_transmit: bool,
-        fast: FastRecovery,
+        rules: FastRecovery,
     ) -> Counting {
         Counting {
             mss: u64::from(mss_bytes),
             sack,
             limited_transmit,
-            ns2: fast == FastRecovery::Ns2 && !sack,
+            rules: if sack { FastRecovery::RFC_6582 } else { rules },
             una: 1,
             nxt: 1,
             high: 1,
@@ -141,7 +141,7 @@ impl Counting {
             Phase::Fast => {
                 advance.countable = 0;
                 if ack >= self.recover {
-                    if self.ns2 {
+                    if self.rules.last_ack_opens_window {
                         advance.countable = bytes;
                     }
                     self.phase = Phase::Open;
@@ -158,8 +158,8 @@ impl Counting {
         advance
     }
 
-    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it. Returns what of that the
-    /// window itself loses: in ns-2 (`partialnewack`) a segment of what duplicates have added stays.
+    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it. Returns the
+    /// bytes that the window itself loses ([`FastRecovery::partial_ack_shrinks_window`]).
     fn partial_ack(&mut self, bytes: u64) -> u64 {
         self.partial = true;
         self.at_once = true;
@@ -168,7 +168,7 @@ impl Counting {
         if bytes >= self.mss {
             self.inflation += self.mss as i64;
         }
-        if !self.ns2 || added > bytes as i64 {
+        if !self.rules.partial_ack_shrinks_window || added > bytes as i64 {
             return 0;
         }
         self.inflation = self.mss as i64;
@@ -177,7 +177,9 @@ impl Counting {
 
     fn duplicate(&mut self) -> Heard {
         match self.phase {
-            Phase::Timeout if !self.ns2 => return Heard::default(),
+            Phase::Timeout if !self.rules.limited_transmit_after_timeout => {
+                return Heard::default();
+            }
             Phase::Fast => {
                 // RFC 5681, section 3.2, step 4: a segment has left.
                 self.inflation += if self.sack { 0 } else { self.mss as i64 };
@@ -204,7 +206,7 @@ impl Counting {
     fn begin_fast(&mut self) -> Heard {
         self.phase = Phase::Fast;
         self.recover = self.high;
-        if self.ns2 {
+        if self.rules.once_per_flight {
             self.careful_until = self.high;
         }
         self.partial = false;
@@ -213,7 +215,8 @@ impl Counting {
         self.inflation = if self.sack { 0 } else { i64::from(DUP_THRESH) * self.mss as i64 };
         self.high_rxt = self.una;
         let flight = self.high_before_dups.max(self.una) - self.una;
-        Heard { loss: Some(flight), restarts_timer: self.ns2, ..Heard::default() }
+        let restarts_timer = self.rules.first_retransmission_restarts_timer;
+        Heard { loss: Some(flight), restarts_timer, ..Heard::default() }
     }
 
     /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has

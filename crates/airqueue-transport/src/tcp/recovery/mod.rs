@@ -5,6 +5,8 @@ mod prr;
 mod scoreboard;
 mod timing;
 
+use super::congestion::LossState;
+use super::delivery::DeliveryRates;
 use super::ranges::Range;
 use super::spec::FastRecovery;
 use airqueue_core::{Span, Time};
@@ -103,6 +105,8 @@ pub(super) struct Budget {
     pub(super) closed: bool,
     /// A small segment waits while something is outstanding.
     pub(super) nagle: bool,
+    /// The window is the controller's in fast recovery too: no proportional rate reduction.
+    pub(super) steered: bool,
 }
 
 /// Octets that go out together.
@@ -207,11 +211,47 @@ impl Recovery {
         either!(&self.0, one => one.flight())
     }
 
-    pub(super) fn on_ack(&mut self, news: &News<'_>) -> Heard {
+    /// Sent, and neither arrived nor lost, as far as is known.
+    pub(super) fn in_flight(&self) -> u64 {
+        match &self.0 {
+            Machine::Counting(one) => one.flight(),
+            Machine::Timing(one) => one.in_flight(),
+        }
+    }
+
+    /// Octets marked lost so far, by time.
+    pub(super) fn lost(&self) -> u64 {
+        match &self.0 {
+            Machine::Counting(_) => 0,
+            Machine::Timing(one) => one.lost(),
+        }
+    }
+
+    /// Something lost has not been sent again yet.
+    pub(super) fn owes(&self) -> bool {
+        match &self.0 {
+            Machine::Counting(one) => one.phase() != Phase::Open,
+            Machine::Timing(one) => one.owes(),
+        }
+    }
+
+    pub(super) fn loss_state(&self) -> LossState {
+        match either!(&self.0, one => one.phase()) {
+            Phase::Open => LossState::Open,
+            Phase::Fast => LossState::Recovery,
+            Phase::Timeout => LossState::Timeout,
+        }
+    }
+
+    /// `rates` gets the segments that have arrived, if loss is noticed by time.
+    pub(super) fn on_ack(&mut self, news: &News<'_>, rates: Option<&mut DeliveryRates>) -> Heard {
         if news.ack > self.high() || news.ack < self.una() {
             return Heard::default();
         }
-        either!(&mut self.0, one => one.on_ack(news))
+        match &mut self.0 {
+            Machine::Counting(one) => one.on_ack(news),
+            Machine::Timing(one) => one.on_ack(news, rates),
+        }
     }
 
     /// When [`Recovery::on_timer`] wants to be called.

@@ -37,6 +37,8 @@ pub(super) struct Scoreboard {
     /// No segment before this one is lost.
     hint: u64,
     lost: u32,
+    /// Octets that have been lost so far.
+    lost_bytes: u64,
     /// All before this one that were sent once have been found lost or not.
     judged: u64,
     /// Those that were sent again, in the order in which they were.
@@ -54,6 +56,7 @@ impl Scoreboard {
             arrived: 0,
             hint: 0,
             lost: 0,
+            lost_bytes: 0,
             judged: 0,
             again: VecDeque::new(),
         }
@@ -62,6 +65,16 @@ impl Scoreboard {
     /// Bytes in the network, as far as is known.
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Octets that have been lost so far, those lost twice counted twice.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// Something lost has not been sent again yet.
+    pub(super) fn owes(&self) -> bool {
+        self.lost > 0
     }
 
     /// Segments that have arrived beyond a hole.
@@ -172,6 +185,7 @@ impl Scoreboard {
             sent.state = State::Lost;
             self.in_flight -= bytes;
             self.lost += 1;
+            self.lost_bytes += bytes;
             self.hint = self.hint.min(number);
         }
     }

@@ -3,6 +3,7 @@
 use super::prr::Prr;
 use super::scoreboard::{Scoreboard, Sent};
 use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
+use crate::tcp::delivery::DeliveryRates;
 use crate::tcp::ranges::Range;
 use airqueue_core::{Span, Time};
 
@@ -107,10 +108,22 @@ impl Timing {
         self.high - self.una
     }
 
-    pub(super) fn on_ack(&mut self, news: &News<'_>) -> Heard {
+    pub(super) fn in_flight(&self) -> u64 {
+        self.board.in_flight()
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.board.lost_bytes()
+    }
+
+    pub(super) fn owes(&self) -> bool {
+        self.board.owes()
+    }
+
+    pub(super) fn on_ack(&mut self, news: &News<'_>, rates: Option<&mut DeliveryRates>) -> Heard {
         let flight = self.flight();
         let arrived = self.board.arrived_bytes(self.high);
-        let brought = self.note_arrivals(news);
+        let brought = self.note_arrivals(news, rates);
         let acked = news.ack - self.una;
         self.una = news.ack;
         let repaired = self.end_probe(news, acked, brought.bytes).then_some(flight);
@@ -134,12 +147,15 @@ impl Timing {
     }
 
     /// Sections 6.2, steps 1 to 3.
-    fn note_arrivals(&mut self, news: &News<'_>) -> Brought {
+    fn note_arrivals(&mut self, news: &News<'_>, mut rates: Option<&mut DeliveryRates>) -> Brought {
         let Timing { board, latest, least_rtt, reordering, .. } = self;
         let mut brought = Brought::default();
         let mut highest = board.highest_arrived();
         board.on_ack(news.ack, news.blocks, |range: Range, sent: Sent| {
             brought.bytes += range.bytes();
+            if let Some(rates) = &mut rates {
+                rates.on_arrival(range);
+            }
             let rtt = news.now - sent.at;
             if sent.again {
                 // It may be the earlier one that has arrived.
@@ -265,8 +281,8 @@ impl Timing {
             });
         }
         let cwnd = match self.phase {
-            Phase::Fast => self.prr.cwnd(in_flight, budget.cwnd, self.mss),
-            Phase::Open | Phase::Timeout => budget.cwnd,
+            Phase::Fast if !budget.steered => self.prr.cwnd(in_flight, budget.cwnd, self.mss),
+            Phase::Open | Phase::Fast | Phase::Timeout => budget.cwnd,
         };
         if let Some(range) = self.board.first_lost() {
             let kind = if self.at_once { PieceKind::AtOnce } else { PieceKind::Hole };

@@ -1,0 +1,52 @@
+//! Which spellings of a unit are the same.
+
+/// Which letters of a kind's units may be in the other case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// None: `mW` is no `MW`.
+    Exact,
+    /// All: nobody means something else with `KB` or `MS`.
+    Any,
+    /// All but the `b` of bits: `MB/s` is bytes per second to most people.
+    Bits,
+}
+
+impl Case {
+    /// Whether a letter of a unit's name, before `next`, is to be written as it is.
+    fn exact(self, letter: char, next: Option<char>) -> bool {
+        match self {
+            Case::Exact => true,
+            Case::Any => false,
+            // In "bit" it cannot be mistaken.
+            Case::Bits => letter == 'b' && next != Some('i'),
+        }
+    }
+
+    /// The letters of `name`, and whether each is to be written as it is.
+    fn letters(self, name: &str) -> impl Iterator<Item = (char, bool)> {
+        let next = name.chars().skip(1).map(Some).chain([None]);
+        name.chars().zip(next).map(move |(letter, next)| (letter, self.exact(letter, next)))
+    }
+
+    /// Whether `written` is the unit called `name`.
+    pub fn same(self, written: &str, name: &str) -> bool {
+        // Micro is a sign of its own, and a Greek letter on other keyboards.
+        let mut found = written.chars().map(|letter| if letter == 'μ' { 'µ' } else { letter });
+        let all = self.letters(name).all(|(letter, exact)| {
+            found.next().is_some_and(|found| {
+                if exact { found == letter } else { found.eq_ignore_ascii_case(&letter) }
+            })
+        });
+        all && found.next().is_none()
+    }
+
+    /// A regular expression for the same.
+    pub fn pattern(self, name: &str) -> String {
+        let one = |(letter, exact): (char, bool)| match letter {
+            'µ' => "[µμ]".to_owned(),
+            _ if exact || !letter.is_ascii_alphabetic() => letter.to_string(),
+            _ => format!("[{}{}]", letter.to_ascii_lowercase(), letter.to_ascii_uppercase()),
+        };
+        self.letters(name).map(one).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! Text of people: quantities, lists and ranges, queues. What is wrong with one is a `ValueError`.
+
+use airqueue_core::quantity::{Decimal, Kind, Measure};
+use airqueue_core::queue_text::{self, QueueText};
+use airqueue_core::ranges::{self, Element, Range, Term, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
+
+fn wrong(problem: String) -> PyErr {
+    PyValueError::new_err(problem)
+}
+
+/// A text as Rust has it: half a character in it stands for nothing that any grammar knows.
+fn text(given: &Bound<'_, PyString>) -> String {
+    given.to_string_lossy().into_owned()
+}
+
+fn kind(name: &str) -> PyResult<Kind> {
+    Kind::named(name).ok_or_else(|| {
+        let names = Kind::ALL.map(Kind::name).join(", ");
+        wrong(format!("{name:?} is no kind of quantity; there are {names}"))
+    })
+}
+
+fn element(name: &str) -> PyResult<Element> {
+    Ok(match name {
+        "number" => Element::Number,
+        "whole" => Element::Whole,
+        "any" => Element::Any,
+        name => Element::Of(kind(name)?),
+    })
+}
+
+/// A number as Python has it: whole where there are whole numbers only.
+fn number(py: Python<'_>, value: f64, whole: bool) -> PyResult<Bound<'_, PyAny>> {
+    if whole && value.abs() < 2f64.powi(63) {
+        Ok((value as i64).into_pyobject(py)?.into_any())
+    } else {
+        Ok(value.into_pyobject(py)?.into_any())
+    }
+}
+
+fn value(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match value {
+        Value::Absent => py.None().into_bound(py),
+        Value::Number(number) => number.into_pyobject(py)?.into_any(),
+        Value::Whole(number) => number.into_pyobject(py)?.into_any(),
+        Value::Text(text) => text.into_pyobject(py)?.into_any(),
+    })
+}
+
+fn values(py: Python<'_>, found: Vec<Value>) -> PyResult<Bound<'_, PyList>> {
+    let found: PyResult<Vec<_>> = found.into_iter().map(|each| value(py, each)).collect();
+    PyList::new(py, found?)
+}
+
+/// What a text says, in the base unit of its kind.
+#[pyfunction]
+pub(crate) fn parse_quantity<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyString>,
+    kind: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kind = self::kind(kind)?;
+    number(py, kind.parse(&self::text(text)).map_err(wrong)?, kind.whole())
+}
+
+/// A number of the base unit as it could be typed.
+#[pyfunction]
+pub(crate) fn write_quantity(value: f64, kind: &str) -> PyResult<String> {
+    Ok(self::kind(kind)?.written(value))
+}
+
+/// A text that is a quantity of one kind only: the number in its base unit, and that unit.
+#[pyfunction]
+pub(crate) fn measure<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyString>,
+) -> PyResult<Option<(Bound<'py, PyAny>, &'static str)>> {
+    let Some(measure) = Measure::of_any_kind(&self::text(text)) else { return Ok(None) };
+    let (value, unit) = measure.figure();
+    Ok(Some((number(py, value, value.fract() == 0.0)?, unit)))
+}
+
+/// What a list or a range says: the values, whether several were asked for, and whether they are in even ratios.
+#[pyfunction]
+#[pyo3(signature = (text, kind, *, absent=None, most))]
+pub(crate) fn parse_values<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyString>,
+    kind: &str,
+    absent: Option<&str>,
+    most: usize,
+) -> PyResult<(Bound<'py, PyList>, bool, bool)> {
+    let found = ranges::values(&self::text(text), element(kind)?, absent, most).map_err(wrong)?;
+    Ok((values(py, found.values)?, found.swept, found.geometric))
+}
+
+/// What lists separated by slashes say.
+#[pyfunction]
+#[pyo3(signature = (text, kind, *, absent=None))]
+pub(crate) fn parse_lists<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyString>,
+    kind: &str,
+    absent: Option<&str>,
+) -> PyResult<Vec<Option<Bound<'py, PyList>>>> {
+    let found = ranges::lists(&self::text(text), element(kind)?, absent).map_err(wrong)?;
+    found.into_iter().map(|list| list.map(|list| values(py, list)).transpose()).collect()
+}
+
+/// A queue's discipline, its limit and what that counts.
+#[pyfunction]
+pub(crate) fn parse_queue(
+    text: &Bound<'_, PyString>,
+) -> PyResult<(&'static str, Option<u64>, Option<&'static str>)> {
+    let queue = QueueText::parse(&self::text(text)).map_err(wrong)?;
+    let (limit, counted) = queue.limit.unzip();
+    Ok((queue.name.word(), limit, counted.map(queue_text::Counted::word)))
+}
+
+/// A number of packets or of bytes, and which.
+#[pyfunction]
+pub(crate) fn parse_limit(text: &Bound<'_, PyString>) -> PyResult<(u64, &'static str)> {
+    let (count, counted) = queue_text::limit(&self::text(text)).map_err(wrong)?;
+    Ok((count, counted.word()))
+}
+
+/// What lies between two values of a scenario.
+#[pyclass(name = "Range", module = "airqueue._native", frozen)]
+pub(crate) struct PyRange {
+    range: Range,
+    log: bool,
+}
+
+/// A number, or a text with a number and a unit.
+fn term(given: &Bound<'_, PyAny>) -> PyResult<Term> {
+    if let Ok(given) = given.cast::<PyString>() {
+        return Element::Any.read(&text(given)).map_err(wrong);
+    }
+    let whole = given.is_instance_of::<PyInt>() && !given.is_instance_of::<PyBool>();
+    if !whole && !given.is_instance_of::<PyFloat>() {
+        return Err(wrong("it is no number, and no text".to_owned()));
+    }
+    Ok(Term::of(given.extract()?, whole))
+}
+
+#[pymethods]
+impl PyRange {
+    #[new]
+    fn new(first: &Bound<'_, PyAny>, last: &Bound<'_, PyAny>, log: bool) -> PyResult<Self> {
+        let range = Range::between(term(first)?, term(last)?).map_err(wrong)?;
+        range.check_ends(log).map_err(wrong)?;
+        Ok(PyRange { range, log })
+    }
+
+    /// So many values, at least two, both ends among them.
+    fn points<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        values(py, self.range.points(count, self.log).map_err(wrong)?)
+    }
+
+    /// The value so far along the range, 0 to 1.
+    fn at<'py>(&self, py: Python<'py>, share: f64) -> PyResult<Bound<'py, PyAny>> {
+        value(py, self.range.at(Decimal::of(share), self.log).map_err(wrong)?)
+    }
+
+    /// The value at a share that was drawn, 0 to 1; whole numbers are equally likely.
+    fn drawn<'py>(&self, py: Python<'py>, share: f64) -> PyResult<Bound<'py, PyAny>> {
+        value(py, self.range.drawn(share, self.log).map_err(wrong)?)
+    }
+}

@@ -1,0 +1,371 @@
+//! CAKE (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN 2018), as Linux's `sch_cake` has it: a shaper, tins
+//! by DSCP, queues for flows and fairness among hosts, each queue under COBALT.
+//!
+//! Not modelled: the ACK filter (packets carry no TCP headers), address translation (`nat`), `ingress` and `autorate-ingress`, `wash`,
+//! framing of ATM and PTM, marks of a firewall, and the splitting of segments that the link layer was to split.
+
+mod chains;
+mod cobalt;
+mod diffserv;
+mod hosts;
+mod shaper;
+mod tin;
+
+pub use diffserv::Diffserv;
+
+use crate::flow_hash::FlowHash;
+use crate::lists::Lists;
+use airqueue_core::{
+    ByNeighbour, DataRate, DropReason, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc, Span,
+    Stream, Time,
+};
+use shaper::Shaper;
+use std::collections::BTreeMap;
+use tin::{QUEUES, Tin};
+
+/// The least that the memory of a CAKE with a rate is (`cake_reconfigure`).
+const LEAST_MEMORY: u64 = 4 << 20;
+/// The most that it is by itself: so many of the largest packets (`cake_init`).
+const MOST_PACKETS: u64 = 10_240;
+
+/// Which packets share a queue, and between whom queues are fair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// One queue for all. (tc: `flowblind`.)
+    Blind,
+    /// A queue for each source host. (`srchost`.)
+    Source,
+    /// A queue for each destination host. (`dsthost`.)
+    Destination,
+    /// A queue for each pair of hosts. (`hosts`.)
+    Hosts,
+    /// A queue for each flow. (`flows`.)
+    Flows,
+    /// A queue for each flow, and equal shares for the source hosts. (`dual-srchost`.)
+    DualSource,
+    /// The same for the destination hosts. (`dual-dsthost`.)
+    DualDestination,
+    /// A queue for each flow, whose share is that among the flows of its source or of its destination, whichever has more.
+    /// (`triple-isolate`.)
+    #[default]
+    Triple,
+}
+
+impl Isolation {
+    fn counts_sources(self) -> bool {
+        matches!(self, Isolation::DualSource | Isolation::Triple)
+    }
+
+    fn counts_destinations(self) -> bool {
+        matches!(self, Isolation::DualDestination | Isolation::Triple)
+    }
+}
+
+/// The parameters of CAKE: the words of `tc qdisc add ... cake`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CakeParams {
+    /// The rate of its own shaper (tc: `bandwidth`); `None`: it sends whatever the link takes.
+    pub rate: Option<DataRate>,
+    /// What counts on top of each IP packet against the rate, negative where the queue's link layer is more than the
+    /// bottleneck's; `None`: as many bytes as the queue counts.
+    pub overhead: Option<i32>,
+    /// What a shorter packet costs the rate, overhead included.
+    pub mpu: u32,
+    /// Which packets share a tin.
+    pub diffserv: Diffserv,
+    /// Which packets of a tin share a queue.
+    pub isolation: Isolation,
+    /// About the longest round-trip time of the flows. COBALT's interval is so long and its target a twentieth of it, more where
+    /// the rate is so low that packets take longer.
+    pub rtt: Span,
+    /// The largest packet with its link layer.
+    pub mtu: u32,
+    /// Bytes, link layer included, that all queues hold together; `None`: as many as the rate sends in four times `rtt`,
+    /// but no less than 4 MiB and no more than 10 240 packets of the largest size. (Linux counts the memory of its buffers.)
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for CakeParams {
+    /// The defaults of `cake_init`, for Ethernet.
+    fn default() -> CakeParams {
+        CakeParams {
+            rate: None,
+            overhead: None,
+            mpu: 0,
+            diffserv: Diffserv::default(),
+            isolation: Isolation::default(),
+            rtt: Span::from_millis(100),
+            mtu: 1514,
+            memory_limit: None,
+        }
+    }
+}
+
+impl CakeParams {
+    /// Bytes per second; 0: unlimited.
+    fn bytes_per_second(&self) -> u64 {
+        self.rate.map_or(0, |rate| (rate.as_bps() / 8).max(1))
+    }
+
+    fn interval_us(&self) -> i64 {
+        (self.rtt.as_nanos() / 1000).max(1)
+    }
+
+    fn interval(&self) -> Span {
+        Span::from_micros(self.interval_us())
+    }
+
+    /// A twentieth of the interval, as tc computes it.
+    fn target(&self) -> Span {
+        Span::from_micros((self.interval_us() / 20).max(1))
+    }
+
+    /// Queues of all tins.
+    pub fn queues(&self) -> u32 {
+        (self.diffserv.shares(0).len() * QUEUES) as u32
+    }
+
+    /// The memory limit in force, in bytes (`cake_reconfigure`).
+    pub fn memory(&self) -> u64 {
+        self.memory_limit.unwrap_or_else(|| {
+            let most = MOST_PACKETS * u64::from(self.mtu);
+            let four = u128::from(self.bytes_per_second()) * self.interval_us() as u128 / 250_000;
+            let own = u64::try_from(four).unwrap_or(u64::MAX).max(LEAST_MEMORY);
+            if self.rate.is_some() { own.min(most) } else { most }
+        })
+    }
+}
+
+/// Queues for flows in tins behind a shaper. (tc: `cake`.)
+///
+/// Hosts are those that [`LinkFeedback::know_flow`] names; flows of which nothing is known are all between the same two hosts.
+///
+/// A packet that comes and goes takes constant time. Only when there is no room all queues of all tins are looked at, to find
+/// the longest. (Linux keeps a heap for that.)
+#[derive(Clone, Debug)]
+pub struct Cake {
+    params: CakeParams,
+    memory: u64,
+    /// The most packets; Linux has no such limit.
+    limit: u32,
+    link_layer: u32,
+    random: Stream,
+    hash: FlowHash,
+    hosts: BTreeMap<u32, Hosts>,
+    shaper: Shaper,
+    tins: Vec<Tin>,
+    /// The tin that has its turn where there is no rate.
+    current: usize,
+    /// The packets of each queue of each tin, and their bytes.
+    waiting: Lists,
+    backlogs: Vec<u64>,
+    bytes: u64,
+    /// What `peek` has promised. Linux counts it as waiting, but not in its queue (`qdisc_peek_dequeued`).
+    decided: Option<Packet>,
+}
+
+impl Cake {
+    /// Empty queues that count IP bytes. `random` gives the hash its key, and BLUE and the turns their random numbers.
+    pub fn new(params: CakeParams, mut random: Stream) -> Cake {
+        let rate = params.bytes_per_second();
+        let tins = params.diffserv.shares(rate).into_iter().map(|share| Tin::new(&params, share));
+        let tins: Vec<Tin> = tins.collect();
+        Cake {
+            memory: params.memory(),
+            limit: u32::MAX,
+            link_layer: 0,
+            hash: FlowHash::new(&mut random),
+            random,
+            hosts: BTreeMap::new(),
+            shaper: Shaper::new(rate),
+            current: 0,
+            waiting: Lists::new(tins.len() * QUEUES),
+            backlogs: vec![0; tins.len() * QUEUES],
+            tins,
+            bytes: 0,
+            decided: None,
+            params,
+        }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    pub fn with_link_layer(mut self, bytes: u32) -> Cake {
+        self.link_layer = bytes;
+        self
+    }
+
+    fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    /// What a packet costs the rate, and its queue of a turn (`cake_calc_overhead`).
+    fn charged(&self, packet: &Packet) -> u32 {
+        let overhead = self.params.overhead.map_or(i64::from(self.link_layer), i64::from);
+        let bytes = (i64::from(packet.size) + overhead).max(i64::from(self.params.mpu));
+        u32::try_from(bytes.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// The queue of a packet in its tin (`cake_hash`). Both directions between two hosts are one pair of hosts.
+    fn place(&mut self, tin: usize, packet: &Packet) -> usize {
+        let (hash, known) = (self.hash, &self.hosts);
+        let hosts = || {
+            let Hosts { source, destination } =
+                known.get(&packet.flow).copied().unwrap_or_default();
+            [hash.hash(source), hash.hash(destination)]
+        };
+        let flow = match self.params.isolation {
+            Isolation::Blind => 0,
+            Isolation::Source => hosts()[0],
+            Isolation::Destination => hosts()[1],
+            Isolation::Hosts => hosts()[0] ^ hosts()[1],
+            _ => hash.hash(packet.flow),
+        };
+        self.tins[tin].place(flow, hosts)
+    }
+
+    /// The oldest packet of a queue.
+    fn pop(&mut self, tin: usize, queue: usize) -> Option<Packet> {
+        let at = tin * QUEUES + queue;
+        let packet = self.waiting.pop(at)?;
+        let cost = self.cost(&packet);
+        self.backlogs[at] -= cost;
+        self.bytes -= cost;
+        self.tins[tin].packets -= 1;
+        Some(packet)
+    }
+
+    /// Takes the oldest packet of the longest queue (`cake_drop`).
+    fn drop_from_longest(&mut self, now: Time) -> Option<Packet> {
+        let (mut at, mut most) = (0, 0);
+        for (queue, &bytes) in self.backlogs.iter().enumerate() {
+            if bytes > most {
+                (at, most) = (queue, bytes);
+            }
+        }
+        let (tin, queue) = (at / QUEUES, at % QUEUES);
+        let packet = self.pop(tin, queue)?;
+        let (cobalt, params) = self.tins[tin].cobalt(queue);
+        cobalt.on_overflow(params, now);
+        Some(packet)
+    }
+
+    /// The tin that sends next (`cake_dequeue`). With a rate the last that has not had its share yet, or else the one
+    /// that has exceeded its own by the least time; without one, tins take turns by bytes.
+    fn choose_tin(&mut self, now: Time) -> Option<usize> {
+        let active = |&tin: &usize| self.tins[tin].is_active();
+        if !self.shaper.is_unlimited() {
+            let ahead = |tin: usize| self.tins[tin].ahead(now).max(Span::ZERO);
+            return (0..self.tins.len()).filter(active).rev().min_by_key(|&tin| ahead(tin));
+        }
+        (0..self.tins.len()).find(active)?;
+        while !self.tins[self.current].has_turn() {
+            self.current = (self.current + 1) % self.tins.len();
+        }
+        Some(self.current)
+    }
+
+    fn decide(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        let mut first = true;
+        while self.waiting.packets() > 0 && self.shaper.holds_until(now).is_none() {
+            let tin = self.choose_tin(now)?;
+            let waiting = &self.waiting;
+            let holds_packets = |queue: usize| waiting.len(tin * QUEUES + queue) > 0;
+            let queue = self.tins[tin].turn(first, holds_packets, &mut self.random)?;
+            first = false;
+            match self.send(tin, queue, now, drops) {
+                None => self.tins[tin].on_empty(queue, now),
+                sent => return sent,
+            }
+        }
+        None
+    }
+
+    /// The packet that a queue sends, of which its AQM never drops the last.
+    fn send(&mut self, tin: usize, queue: usize, now: Time, drops: &mut Drops) -> Option<Packet> {
+        loop {
+            let mut packet = self.pop(tin, queue)?;
+            let (cobalt, params) = self.tins[tin].cobalt(queue);
+            let dropped = cobalt.drops(params, now, &mut packet, &mut self.random, drops);
+            if !dropped || self.waiting.len(tin * QUEUES + queue) == 0 {
+                let bytes = self.charged(&packet);
+                self.tins[tin].charge(queue, bytes, now);
+                self.shaper.charge(bytes);
+                return Some(packet);
+            }
+            drops.push(packet, DropReason::Aqm);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes <= self.memory && self.len_packets() <= self.limit as usize
+    }
+}
+
+impl QueueDisc for Cake {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        packet.enqueued = now;
+        let tin = self.params.diffserv.tin(packet.dscp & 63);
+        let queue = self.place(tin, &packet);
+        if self.tins[tin].packets == 0 {
+            self.tins[tin].restart(now);
+            if self.is_empty() {
+                self.shaper.restart(now);
+            }
+        }
+        let (at, cost) = (tin * QUEUES + queue, self.cost(&packet));
+        self.waiting.push(at, packet);
+        self.backlogs[at] += cost;
+        self.bytes += cost;
+        self.tins[tin].packets += 1;
+        self.tins[tin].on_arrival(queue, &mut self.random);
+        while !self.has_room()
+            && let Some(dropped) = self.drop_from_longest(now)
+        {
+            let arrived = dropped.id == packet.id;
+            drops.push(dropped, if arrived { DropReason::Tail } else { DropReason::Head });
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.decided.take().or_else(|| self.decide(now, drops))
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.decided = self.dequeue(now, drops);
+        self.decided.as_ref()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.waiting.packets() + usize::from(self.decided.is_some())
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.bytes + self.decided.as_ref().map_or(0, |packet| self.cost(packet))
+    }
+
+    fn next_wakeup(&self, now: Time) -> Option<Time> {
+        if self.waiting.packets() == 0 || self.decided.is_some() {
+            return None;
+        }
+        self.shaper.holds_until(now)
+    }
+
+    /// A limit in bytes is the memory limit; Linux has none in packets.
+    fn set_limit(&mut self, limit: Limit) {
+        match limit {
+            Limit::Packets(packets) => self.limit = packets,
+            Limit::Bytes(bytes) => self.memory = bytes,
+        }
+    }
+}
+
+impl ByNeighbour for Cake {}
+
+impl LinkFeedback for Cake {
+    fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+        self.hosts.insert(flow, hosts);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! What is special to CAKE: shares of hosts and of tins, its shaper, its hash, and who pays when there is no room.
+
+use super::*;
+use airqueue_core::Seed;
+
+fn queue(params: CakeParams) -> Cake {
+    Cake::new(params, Seed(1).stream("cake"))
+}
+
+fn mbit(rate: u64) -> Option<DataRate> {
+    DataRate::from_bps(rate * 1_000_000)
+}
+
+/// A flow that always has two packets waiting.
+#[derive(Clone, Copy)]
+struct Source {
+    flow: u32,
+    dscp: u8,
+}
+
+/// Serves so many packets of sources that never stop, and says which share of the bytes each has had, and how long
+/// that took.
+fn serve(q: &mut Cake, sources: &[Source], packets: usize, size: u32) -> (Vec<f64>, Span) {
+    let mut drops = Drops::new();
+    let mut waiting = vec![0; sources.len()];
+    let mut sent = vec![0u32; sources.len()];
+    let (mut id, mut now) = (0, Time::ZERO);
+    let place = |flow| sources.iter().position(|of| of.flow == flow).unwrap();
+    for _ in 0..packets {
+        for (at, &Source { flow, dscp }) in sources.iter().enumerate() {
+            while waiting[at] < 2 {
+                q.enqueue(Packet { dscp, ..Packet::new(id, flow, size, now) }, now, &mut drops);
+                (id, waiting[at]) = (id + 1, waiting[at] + 1);
+            }
+        }
+        let packet = loop {
+            match q.dequeue(now, &mut drops) {
+                Some(packet) => break packet,
+                None => now = q.next_wakeup(now).expect("packets wait"),
+            }
+        };
+        sent[place(packet.flow)] += 1;
+        waiting[place(packet.flow)] -= 1;
+        drops.drain().for_each(|drop| waiting[place(drop.packet.flow)] -= 1);
+    }
+    let share = |&sent: &u32| f64::from(sent) / packets as f64;
+    (sent.iter().map(share).collect(), now - Time::ZERO)
+}
+
+fn best_effort(flows: std::ops::Range<u32>) -> Vec<Source> {
+    flows.map(|flow| Source { flow, dscp: 0 }).collect()
+}
+
+fn isolating(isolation: Isolation) -> Cake {
+    queue(CakeParams { isolation, diffserv: Diffserv::BestEffort, ..CakeParams::default() })
+}
+
+/// Host 10 sends eight flows to host 20, and host 11 one flow to host 21. The share of that one.
+fn share_of_the_lonely(isolation: Isolation, hosts_of_last: Hosts) -> f64 {
+    let mut q = isolating(isolation);
+    (0..8).for_each(|flow| q.know_flow(flow, Hosts { source: 10, destination: 20 }));
+    q.know_flow(8, hosts_of_last);
+    serve(&mut q, &best_effort(0..9), 40_000, 1000).0[8]
+}
+
+/// Fair among flows, one of nine has a ninth; fair among hosts, the only flow of one of two hosts has half.
+#[test]
+fn hosts_have_equal_shares() {
+    let apart = Hosts { source: 11, destination: 21 };
+    let near = |share: f64, truth: f64| {
+        assert!((share - truth).abs() < 0.01 * truth, "{share} for {truth}");
+    };
+    near(share_of_the_lonely(Isolation::Flows, apart), 1.0 / 9.0);
+    for isolation in [Isolation::DualSource, Isolation::DualDestination, Isolation::Triple] {
+        near(share_of_the_lonely(isolation, apart), 0.5);
+    }
+    for isolation in [Isolation::Source, Isolation::Destination, Isolation::Hosts] {
+        near(share_of_the_lonely(isolation, apart), 0.5);
+    }
+}
+
+/// Who has the same source, or the same destination, is another host only where that side counts. Triple isolation
+/// takes the busier end: with a common end all nine flows have a ninth.
+#[test]
+fn the_side_that_counts_decides() {
+    let same_source = Hosts { source: 10, destination: 21 };
+    let share = |isolation| share_of_the_lonely(isolation, same_source);
+    for (isolation, truth) in [
+        (Isolation::DualSource, 1.0 / 9.0),
+        (Isolation::DualDestination, 0.5),
+        (Isolation::Triple, 1.0 / 9.0),
+        (Isolation::Destination, 0.5),
+        (Isolation::Hosts, 0.5),
+    ] {
+        let found = share(isolation);
+        assert!((found - truth).abs() < 0.01 * truth, "{isolation:?}: {found} for {truth}");
+    }
+}
+
+/// 10 Mb/s, IP packets of 1000 bytes that cost 1038: the n-th leaves after n - 1 times 830.4 µs, to the nanosecond; short ones
+/// cost the mpu.
+#[test]
+fn the_rate_is_exact() {
+    let params =
+        CakeParams { rate: mbit(10), overhead: Some(38), mpu: 84, ..CakeParams::default() };
+    for (size, each) in [(1000, 830_400), (40, 67_200)] {
+        let mut q = queue(params).with_link_layer(14);
+        let (_, took) = serve(&mut q, &best_effort(0..3), 10_001, size);
+        assert_eq!(took, Span::from_nanos(10_000 * each));
+    }
+    // Without an overhead of its own the queue's link layer counts: 1014 bytes.
+    let mut q = queue(CakeParams { overhead: None, ..params }).with_link_layer(14);
+    assert_eq!(serve(&mut q, &best_effort(0..1), 1001, 1000).1, Span::from_nanos(1000 * 811_200));
+}
+
+/// A pause gives no credit: after it the first packet leaves at once and the next a packet time later.
+#[test]
+fn pauses_make_no_bursts() {
+    let mut q = queue(CakeParams { rate: mbit(8), ..CakeParams::default() });
+    let mut drops = Drops::new();
+    for start in [Time::ZERO, Time::ZERO + Span::from_secs(60)] {
+        (0..3).for_each(|id| q.enqueue(Packet::new(id, 0, 1000, start), start, &mut drops));
+        let mut now = start;
+        for n in 0..3 {
+            while q.dequeue(now, &mut drops).is_none() {
+                now = q.next_wakeup(now).unwrap();
+            }
+            assert_eq!(now, start + Span::from_millis(n));
+        }
+        assert_eq!(q.next_wakeup(now), None);
+    }
+}
+
+/// All tins have more than their share to send: voice gets a quarter, video half, bulk a sixteenth, and best effort what
+/// is left of the rate, three sixteenths.
+#[test]
+fn tins_have_their_shares_of_the_rate() {
+    let dscps = [0, 8, 34, 46];
+    let sources: Vec<Source> = (0..).zip(dscps).map(|(flow, dscp)| Source { flow, dscp }).collect();
+    let diffserv = Diffserv::Diffserv4;
+    let mut q = queue(CakeParams { rate: mbit(10), diffserv, ..CakeParams::default() });
+    let (shares, _) = serve(&mut q, &sources, 40_000, 1000);
+    for (share, truth) in shares.iter().zip([3.0 / 16.0, 1.0 / 16.0, 0.5, 0.25]) {
+        assert!((share - truth).abs() < 0.01, "{shares:?}");
+    }
+    // Without a rate the tins take turns by weights of 1024, 64, 512 and 256.
+    let mut q = queue(CakeParams { diffserv, ..CakeParams::default() });
+    let (shares, _) = serve(&mut q, &sources, 40_000, 1000);
+    for (share, weight) in shares.iter().zip([1024.0, 64.0, 512.0, 256.0]) {
+        assert!((share - weight / 1856.0).abs() < 0.01, "{shares:?}");
+    }
+}
+
+/// A tin that sends less than its share comes first, and the others have the rest of the rate.
+#[test]
+fn a_tin_below_its_share_waits_for_one_packet_at_most() {
+    let mut q = queue(CakeParams { rate: mbit(8), ..CakeParams::default() });
+    let mut drops = Drops::new();
+    let mut now = Time::ZERO;
+    for id in 0..400u64 {
+        let packet = Packet::new(id, id as u32 % 20, 1000, now);
+        q.enqueue(packet, now, &mut drops);
+    }
+    for call in 1000..1100u64 {
+        let packet = Packet { dscp: 46, ..Packet::new(call, 99, 200, now) };
+        q.enqueue(packet, now, &mut drops);
+        let came = now;
+        let left = loop {
+            match q.dequeue(now, &mut drops) {
+                Some(packet) if packet.flow == 99 => break now - came,
+                Some(packet) => {
+                    q.enqueue(Packet { id: packet.id + 5000, ..packet }, now, &mut drops)
+                }
+                None => now = q.next_wakeup(now).unwrap(),
+            }
+        };
+        assert!(left <= Span::from_millis(1), "{left}");
+        now += Span::from_millis(20);
+    }
+}
+
+/// Eight flows of one set of places have a queue each; the ninth shares one.
+#[test]
+fn a_set_of_eight_flows_has_eight_queues() {
+    let mut q = isolating(Isolation::Flows);
+    let set = |flow: u32| q.hash.hash(flow) as usize % QUEUES / tin::WAYS;
+    let flows: Vec<u32> = (0..).filter(|&flow| set(flow) == set(0)).take(9).collect();
+    let mut drops = Drops::new();
+    for (id, &flow) in flows.iter().enumerate() {
+        q.enqueue(Packet::new(id as u64, flow, 1000, Time::ZERO), Time::ZERO, &mut drops);
+    }
+    let used = (0..QUEUES).filter(|&queue| q.waiting.len(queue) > 0);
+    let lengths: Vec<usize> = used.map(|queue| q.waiting.len(queue)).collect();
+    assert_eq!(lengths.len(), 8);
+    assert_eq!(lengths.iter().sum::<usize>(), 9);
+}
+
+/// No room: the longest queue loses its oldest packet, in whichever tin it is, and BLUE learns of it.
+#[test]
+fn the_longest_queue_pays() {
+    let mut q = queue(CakeParams { memory_limit: Some(10_000), ..CakeParams::default() });
+    let mut drops = Drops::new();
+    let now = Time::ZERO + Span::from_secs(1);
+    let mut offer = |q: &mut Cake, id, flow, dscp| {
+        q.enqueue(Packet { dscp, ..Packet::new(id, flow, 1000, now) }, now, &mut drops);
+        drops.drain().map(|drop| (drop.packet.flow, drop.packet.id)).collect::<Vec<_>>()
+    };
+    (0..6).for_each(|id| assert!(offer(&mut q, id, 1, 46).is_empty()));
+    (6..10).for_each(|id| assert!(offer(&mut q, id, 2, 0).is_empty()));
+    assert_eq!(offer(&mut q, 10, 2, 0), [(1, 0)]);
+    assert_eq!(offer(&mut q, 11, 3, 8), [(2, 6)], "five and five: the one in the first tin");
+    q.set_limit(Limit::Packets(3));
+    assert_eq!(offer(&mut q, 12, 4, 0).len(), 8, "a lower limit is reached with the next arrival");
+    assert_eq!(q.len_packets(), 3);
+}
+
+/// By itself the memory is what the rate sends in four times the interval, within bounds.
+#[test]
+fn the_memory_follows_the_rate() {
+    let memory = |rate| CakeParams { rate, ..CakeParams::default() }.memory();
+    assert_eq!(memory(mbit(10)), 4 << 20);
+    assert_eq!(memory(mbit(100)), 5_000_000);
+    assert_eq!(memory(mbit(10_000)), 10_240 * 1514);
+    assert_eq!(memory(None), 10_240 * 1514);
+}
+
+/// A new flow comes before those that have used up their turn, but once only.
+#[test]
+fn sparse_flows_come_first() {
+    let mut q = isolating(Isolation::Flows);
+    let mut drops = Drops::new();
+    let now = Time::ZERO;
+    (0..20).for_each(|id| q.enqueue(Packet::new(id, 1, 1500, now), now, &mut drops));
+    let mut next = |q: &mut Cake| q.dequeue(now, &mut drops).unwrap().flow;
+    assert_eq!([next(&mut q), next(&mut q)], [1, 1]);
+    q.enqueue(Packet::new(50, 2, 100, now), now, &mut Drops::new());
+    assert_eq!([next(&mut q), next(&mut q)], [2, 1]);
+}

@@ -1,0 +1,276 @@
+//! A tin of CAKE: hashed queues in turn, each under COBALT, and the hosts that share them.
+
+use super::chains::{Chain, Chains};
+use super::cobalt::{Cobalt, CobaltParams};
+use super::diffserv::Share;
+use super::hosts::HostTable;
+use super::shaper::Pace;
+use super::{CakeParams, Isolation};
+use airqueue_core::{Span, Stream, Time};
+
+/// Queues of a tin (`CAKE_QUEUES`).
+pub(super) const QUEUES: usize = 1024;
+/// Queues that one flow may have (`CAKE_SET_WAYS`).
+pub(super) const WAYS: usize = 8;
+
+/// The longest and the shortest turn of a queue in bytes (`cake_set_rate`).
+const MOST_QUANTUM: u64 = 1514;
+const LEAST_QUANTUM: u64 = 300;
+
+/// What a queue counts as (`CAKE_SET_NONE` and so on).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Set {
+    /// In no chain: nobody's.
+    #[default]
+    Free,
+    Sparse,
+    /// As sparse, though it is among the old queues: it was empty when its turn was used up.
+    SparseWait,
+    Bulk,
+    Decaying,
+}
+
+/// The state of a queue; its packets are elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    cobalt: Cobalt,
+    deficit: i64,
+    /// The flow that has it.
+    tag: u32,
+    source: u16,
+    destination: u16,
+    set: Set,
+}
+
+/// A tin.
+#[derive(Clone, Debug)]
+pub(super) struct Tin {
+    params: CobaltParams,
+    pace: Pace,
+    /// The end of what the tin has sent, at its own share of the rate. Until then others come first.
+    next: Time,
+    quantum: u64,
+    /// Bytes of a turn among tins, and what is left of it, where there is no rate.
+    turn: i64,
+    deficit: i64,
+    queues: Vec<Queue>,
+    chains: Chains,
+    hosts: HostTable,
+    isolation: Isolation,
+    sparse: u32,
+    bulk: u32,
+    /// That wait.
+    pub(super) packets: usize,
+}
+
+impl Tin {
+    /// An empty tin (`cake_set_rate`).
+    pub(super) fn new(params: &CakeParams, share: Share) -> Tin {
+        let pace = Pace::new(share.rate);
+        let mtu_time = pace.time_for(params.mtu);
+        let (rtt, usual) = (params.interval(), params.target());
+        let target = usual.max(Span::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2));
+        let quantum = match share.rate {
+            0 => MOST_QUANTUM,
+            rate => (rate >> 12).clamp(LEAST_QUANTUM, MOST_QUANTUM),
+        };
+        Tin {
+            params: CobaltParams {
+                target,
+                interval: (rtt + (target - usual)).max(target + target),
+                mtu_time,
+            },
+            pace,
+            next: Time::ZERO,
+            quantum,
+            turn: i64::from(share.quantum),
+            deficit: 0,
+            queues: vec![Queue::default(); QUEUES],
+            chains: Chains::new(QUEUES as u16),
+            hosts: HostTable::new(params.isolation),
+            isolation: params.isolation,
+            sparse: 0,
+            bulk: 0,
+            packets: 0,
+        }
+    }
+
+    /// Whether a queue of it waits for a turn.
+    pub(super) fn is_active(&self) -> bool {
+        self.sparse + self.bulk > 0
+    }
+
+    /// The queue of a packet: one of eight places that the hash allows, the one that has the flow already or the first that is
+    /// free; where all are taken, two flows share the first (`cake_hash`).
+    /// `hosts` are the hashes of its source and its destination, which only a queue that changes hands needs.
+    pub(super) fn place(&mut self, flow: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+        if self.isolation == Isolation::Blind {
+            return 0;
+        }
+        let place = flow as usize % QUEUES;
+        if self.queues[place].tag == flow && self.queues[place].set != Set::Free {
+            return place;
+        }
+        let found = ways(place).find(|&way| self.queues[way].tag == flow);
+        if let Some(own) = found
+            && self.queues[own].set != Set::Free
+        {
+            return own;
+        }
+        let free = || ways(place).find(|&way| self.queues[way].set == Set::Free);
+        let place = found.or_else(free).unwrap_or(place);
+        self.take_over(place, flow, hosts());
+        place
+    }
+
+    /// A queue is another flow's from now on, and its hosts are others.
+    fn take_over(&mut self, place: usize, flow: u32, [source, destination]: [u32; 2]) {
+        let is_bulk = self.queues[place].set == Set::Bulk;
+        if is_bulk {
+            self.count_host(place, false);
+        }
+        let queue = &mut self.queues[place];
+        queue.tag = flow;
+        if let Some(source) = self.hosts.source(source) {
+            queue.source = source;
+        }
+        if let Some(destination) = self.hosts.destination(destination) {
+            queue.destination = destination;
+        }
+        if is_bulk {
+            self.count_host(place, true);
+        }
+    }
+
+    /// The hosts of a queue have a bulk flow more or less.
+    fn count_host(&mut self, queue: usize, more: bool) {
+        let Queue { source, destination, .. } = self.queues[queue];
+        self.hosts.count(source, destination, more);
+    }
+
+    /// The turn of a queue: shorter by as many bulk flows as the busier of its hosts has (`cake_get_flow_quantum`). What the
+    /// division leaves is made up for at random.
+    fn quantum(&self, queue: usize, random: &mut Stream) -> i64 {
+        let Queue { source, destination, .. } = self.queues[queue];
+        let load = u64::from(self.hosts.load(source, destination));
+        let dither = random.next_u64() & 0xffff;
+        ((self.quantum * (65_535 / load) + dither) >> 16) as i64
+    }
+
+    /// A packet comes to an empty tin: the share that it did not use is lost (`cake_enqueue`).
+    pub(super) fn restart(&mut self, now: Time) {
+        self.next = self.next.max(now);
+    }
+
+    /// A packet has come to a queue.
+    pub(super) fn on_arrival(&mut self, queue: usize, random: &mut Stream) {
+        match self.queues[queue].set {
+            Set::Free | Set::Decaying => {
+                self.chains.move_to(queue, Chain::New);
+                self.queues[queue].set = Set::Sparse;
+                self.sparse += 1;
+                self.queues[queue].deficit = self.quantum(queue, random);
+            }
+            Set::SparseWait => {
+                self.sparse -= 1;
+                self.become_bulk(queue);
+            }
+            Set::Sparse | Set::Bulk => {}
+        }
+    }
+
+    fn become_bulk(&mut self, queue: usize) {
+        self.queues[queue].set = Set::Bulk;
+        self.bulk += 1;
+        self.count_host(queue, true);
+    }
+
+    /// The queue whose turn it is (`cake_dequeue`). `decaying`: one that decays comes first, as once in every packet.
+    pub(super) fn turn(
+        &mut self,
+        mut decaying: bool,
+        holds_packets: impl Fn(usize) -> bool,
+        random: &mut Stream,
+    ) -> Option<usize> {
+        loop {
+            let first = if decaying { self.chains.first(Chain::Decaying) } else { None };
+            let of = |chain| self.chains.first(chain);
+            let first = first
+                .or_else(|| of(Chain::New))
+                .or_else(|| of(Chain::Old))
+                .or_else(|| of(Chain::Decaying));
+            let queue = first?;
+            decaying = false;
+            if self.queues[queue].deficit > 0 {
+                return Some(queue);
+            }
+            if self.queues[queue].set == Set::Sparse {
+                if holds_packets(queue) {
+                    self.sparse -= 1;
+                    self.become_bulk(queue);
+                } else {
+                    self.queues[queue].set = Set::SparseWait;
+                }
+            }
+            self.queues[queue].deficit += self.quantum(queue, random);
+            self.chains.move_to(queue, Chain::Old);
+        }
+    }
+
+    /// A queue that had its turn is empty: it stays for as long as its AQM remembers something.
+    pub(super) fn on_empty(&mut self, queue: usize, now: Time) {
+        self.queues[queue].cobalt.on_empty(&self.params, now);
+        match self.queues[queue].set {
+            Set::Bulk => {
+                self.bulk -= 1;
+                self.count_host(queue, false);
+            }
+            Set::Sparse | Set::SparseWait => self.sparse -= 1,
+            Set::Free | Set::Decaying => {}
+        }
+        if self.queues[queue].cobalt.is_at_rest(now) {
+            self.chains.remove(queue);
+            self.queues[queue].set = Set::Free;
+        } else {
+            self.chains.move_to(queue, Chain::Decaying);
+            self.queues[queue].set = Set::Decaying;
+        }
+    }
+
+    /// The AQM of a queue.
+    pub(super) fn cobalt(&mut self, queue: usize) -> (&mut Cobalt, &CobaltParams) {
+        (&mut self.queues[queue].cobalt, &self.params)
+    }
+
+    /// A packet of a queue leaves (`cake_advance_shaper`).
+    pub(super) fn charge(&mut self, queue: usize, bytes: u32, now: Time) {
+        self.queues[queue].deficit -= i64::from(bytes);
+        self.deficit -= i64::from(bytes);
+        let time = self.pace.time_for(bytes);
+        if self.next < now {
+            self.next = self.next.saturating_add(time);
+        } else {
+            self.next = self.next.max(now.saturating_add(time));
+        }
+    }
+
+    /// In the round of tins without a rate: whether it has its turn. One that has used up its turn gets the next.
+    pub(super) fn has_turn(&mut self) -> bool {
+        let has = self.deficit >= 0 && self.is_active();
+        if !has && self.deficit <= 0 {
+            self.deficit += self.turn;
+        }
+        has
+    }
+
+    /// How far the tin is ahead of its own share of the rate.
+    pub(super) fn ahead(&self, now: Time) -> Span {
+        self.next - now
+    }
+}
+
+/// The places that a hash allows: eight neighbours, from its own one on.
+pub(super) fn ways(place: usize) -> impl Iterator<Item = usize> {
+    let (inner, outer) = (place % WAYS, place - place % WAYS);
+    (0..WAYS).map(move |step| outer + (inner + step) % WAYS)
+}

@@ -1,0 +1,330 @@
+//! SFQ, stochastic fairness queueing (McKenney, INFOCOM 1990), as Linux's `sch_sfq` has it: flows hashed to queues that take
+//! turns by bytes, a key of the hash that may change, and drops from the longest queue.
+
+use crate::depths::Depths;
+use crate::flow_hash::FlowHash;
+use airqueue_core::{
+    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
+};
+use std::collections::VecDeque;
+
+/// The longest queue of a flow in Linux (`SFQ_MAX_DEPTH`).
+pub const MOST_DEPTH: u32 = 127;
+/// The most queues in Linux (`SFQ_MAX_FLOWS`).
+pub const MOST_FLOWS: u32 = 65_408;
+/// The most places of the hash in Linux (`sfq_change`).
+pub const MOST_DIVISOR: u32 = 65_536;
+
+/// No queue.
+const NONE: u32 = u32::MAX;
+
+/// The parameters of SFQ: the words of `tc qdisc add ... sfq`. Its RED mode (`min`, `max`, `probability`, ...) is not modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SfqParams {
+    /// Bytes, link layer included, that a queue may send in one turn.
+    pub quantum: u32,
+    /// Packets that one queue holds, 1 to [`MOST_DEPTH`].
+    pub depth: u32,
+    /// The most queues that hold packets at the same time, 1 to [`MOST_FLOWS`]; no more than `divisor`, and no more than a
+    /// limit in packets.
+    pub flows: u32,
+    /// Places of the hash, 1 to [`MOST_DIVISOR`]. (Linux wants a power of two.)
+    pub divisor: u32,
+    /// A full queue drops its oldest packet, not its newest.
+    pub headdrop: bool,
+    /// How often the hash gets a new key; `None`: it keeps the first.
+    pub perturb: Option<Span>,
+}
+
+impl Default for SfqParams {
+    /// The defaults of `sfq_init`; tc adds none.
+    fn default() -> SfqParams {
+        SfqParams {
+            quantum: 1514,
+            depth: MOST_DEPTH,
+            flows: 128,
+            divisor: 1024,
+            headdrop: false,
+            perturb: None,
+        }
+    }
+}
+
+/// Hashed queues in turn, with one limit for all. (tc: `sfq`.)
+///
+/// An arrival takes constant time whether there is room or not: queues are chained by their length, so that the longest is
+/// at hand. Among queues of the same length the last one to have come to that length loses a packet, as in `sfq_drop`.
+#[derive(Clone, Debug)]
+pub struct Sfq {
+    params: SfqParams,
+    limit: Limit,
+    random: Stream,
+    hash: FlowHash,
+    /// When the hash gets its next key.
+    perturb_at: Option<Time>,
+    /// The queue of each place of the hash.
+    places: Vec<u32>,
+    slots: Vec<Slot>,
+    depths: Depths,
+    /// The queue that has had its turn last: the first in turn comes after it.
+    tail: u32,
+    active: usize,
+    packets: usize,
+    bytes: u64,
+    link_layer: u32,
+    /// What `peek` has promised. Linux counts it as waiting, but not in its queue (`qdisc_peek_dequeued`).
+    decided: Option<Packet>,
+}
+
+/// A queue.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    waiting: VecDeque<Packet>,
+    /// Its place in the hash.
+    place: u32,
+    /// The queue that has its turn after this one.
+    next: u32,
+    /// Bytes that it may still send in this turn.
+    allot: i64,
+}
+
+impl Sfq {
+    /// Empty queues that count IP bytes. `random` gives the hash its keys.
+    pub fn new(params: SfqParams, limit: Limit, mut random: Stream) -> Sfq {
+        let divisor = params.divisor.clamp(1, MOST_DIVISOR);
+        let params = SfqParams {
+            quantum: params.quantum.max(1),
+            depth: params.depth.clamp(1, MOST_DEPTH),
+            flows: params.flows.clamp(1, MOST_FLOWS.min(divisor)),
+            divisor,
+            perturb: params.perturb.filter(|&period| period > Span::ZERO),
+            ..params
+        };
+        Sfq {
+            hash: FlowHash::new(&mut random),
+            perturb_at: params.perturb.map(|period| Time::ZERO.saturating_add(period)),
+            places: vec![NONE; divisor as usize],
+            slots: vec![Slot::default(); params.flows as usize],
+            depths: Depths::new(params.flows as usize, params.depth as usize),
+            params,
+            limit,
+            random,
+            tail: NONE,
+            active: 0,
+            packets: 0,
+            bytes: 0,
+            link_layer: 0,
+            decided: None,
+        }
+    }
+
+    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    pub fn with_link_layer(mut self, bytes: u32) -> Sfq {
+        self.link_layer = bytes;
+        self
+    }
+
+    fn cost(&self, packet: &Packet) -> u64 {
+        u64::from(packet.size) + u64::from(self.link_layer)
+    }
+
+    fn is_over_limit(&self) -> bool {
+        match self.limit {
+            Limit::Packets(most) => self.len_packets() > most as usize,
+            Limit::Bytes(most) => self.len_bytes() > most,
+        }
+    }
+
+    /// A queue for a place of the hash that has none. There are no more than the limit lets hold a packet (`sfq_change`).
+    fn open(&mut self, place: u32) -> Option<u32> {
+        if let Limit::Packets(most) = self.limit
+            && self.active >= most as usize
+        {
+            return None;
+        }
+        let slot = self.depths.first_of(0)?;
+        self.places[place as usize] = slot;
+        self.slots[slot as usize].place = place;
+        Some(slot)
+    }
+
+    fn push(&mut self, slot: u32, packet: Packet) {
+        self.packets += 1;
+        self.bytes += self.cost(&packet);
+        let at = slot as usize;
+        self.slots[at].waiting.push_back(packet);
+        self.depths.deepen(slot);
+        if self.slots[at].waiting.len() > 1 {
+            return;
+        }
+        // A queue that was empty has its turn last.
+        self.slots[at].allot = i64::from(self.params.quantum);
+        let first = if self.tail == NONE { slot } else { self.slots[self.tail as usize].next };
+        self.slots[at].next = first;
+        if self.tail != NONE {
+            self.slots[self.tail as usize].next = slot;
+        }
+        self.tail = slot;
+        self.active += 1;
+    }
+
+    /// Takes the oldest packet of a queue, or its newest.
+    fn take(&mut self, slot: u32, oldest: bool) -> Packet {
+        let waiting = &mut self.slots[slot as usize].waiting;
+        let packet = if oldest { waiting.pop_front() } else { waiting.pop_back() };
+        let packet = packet.expect("the queue has its turn, or is the longest");
+        self.depths.shorten(slot);
+        self.packets -= 1;
+        self.bytes -= self.cost(&packet);
+        packet
+    }
+
+    /// The queue behind the one that was served last has become empty, and gives its turn and its place back.
+    fn close_first(&mut self, slot: u32) {
+        let Slot { place, next, .. } = self.slots[slot as usize];
+        self.places[place as usize] = NONE;
+        self.active -= 1;
+        if next == slot {
+            self.tail = NONE;
+        } else {
+            self.slots[self.tail as usize].next = next;
+        }
+    }
+
+    /// Takes a packet from the longest queue (`sfq_drop`); where no queue has more than one packet, from the queue that is
+    /// the next to send.
+    fn drop_from_longest(&mut self) -> Option<Packet> {
+        match self.depths.longest() {
+            (0, _) => None,
+            (1, _) => {
+                let slot = self.slots[self.tail as usize].next;
+                let packet = self.take(slot, true);
+                self.close_first(slot);
+                Some(packet)
+            }
+            (_, slot) => Some(self.take(slot, self.params.headdrop)),
+        }
+    }
+
+    /// Gives the hash a new key when it is time, and each packet the queue that it then has (`sfq_perturbation`,
+    /// `sfq_rehash`). Queues that now share a place may become too long; Linux drops what is too much.
+    fn perturb(&mut self, now: Time, drops: &mut Drops) {
+        let (Some(due), Some(period)) = (self.perturb_at, self.params.perturb) else { return };
+        if now < due {
+            return;
+        }
+        let periods = (now - due).as_nanos() / period.as_nanos() + 1;
+        let passed = period.as_nanos().saturating_mul(periods);
+        self.perturb_at = Some(due.saturating_add(Span::from_nanos(passed)));
+        self.hash = FlowHash::new(&mut self.random);
+        let mut all = VecDeque::with_capacity(self.packets);
+        for slot in 0..self.slots.len() as u32 {
+            for _ in 0..self.slots[slot as usize].waiting.len() {
+                let packet = self.take(slot, true);
+                all.push_back(packet);
+            }
+        }
+        self.places.fill(NONE);
+        (self.tail, self.active) = (NONE, 0);
+        for packet in all {
+            match self.slot_for(&packet) {
+                Some(slot) if !self.is_full(slot) => self.push(slot, packet),
+                _ => drops.push(packet, DropReason::Head),
+            }
+        }
+    }
+
+    fn slot_for(&mut self, packet: &Packet) -> Option<u32> {
+        let place = self.hash.place(packet.flow, self.params.divisor) as u32;
+        match self.places[place as usize] {
+            NONE => self.open(place),
+            slot => Some(slot),
+        }
+    }
+
+    fn is_full(&self, slot: u32) -> bool {
+        self.slots[slot as usize].waiting.len() >= self.params.depth as usize
+    }
+
+    fn decide(&mut self) -> Option<Packet> {
+        if self.tail == NONE {
+            return None;
+        }
+        loop {
+            let slot = self.slots[self.tail as usize].next;
+            let own = &mut self.slots[slot as usize];
+            if own.allot <= 0 {
+                own.allot += i64::from(self.params.quantum);
+                self.tail = slot;
+                continue;
+            }
+            let packet = self.take(slot, true);
+            let cost = self.cost(&packet) as i64;
+            let own = &mut self.slots[slot as usize];
+            if own.waiting.is_empty() {
+                self.close_first(slot);
+            } else {
+                own.allot -= cost;
+            }
+            return Some(packet);
+        }
+    }
+}
+
+impl QueueDisc for Sfq {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, drops: &mut Drops) {
+        self.perturb(now, drops);
+        packet.enqueued = now;
+        let Some(slot) = self.slot_for(&packet) else {
+            return drops.push(packet, DropReason::Tail);
+        };
+        if self.is_full(slot) {
+            if !self.params.headdrop {
+                return drops.push(packet, DropReason::Tail);
+            }
+            let oldest = self.slots[slot as usize].waiting.pop_front();
+            let oldest = oldest.expect("a full queue holds packets");
+            self.bytes = self.bytes - self.cost(&oldest) + self.cost(&packet);
+            self.slots[slot as usize].waiting.push_back(packet);
+            return drops.push(oldest, DropReason::Head);
+        }
+        self.push(slot, packet);
+        while self.is_over_limit()
+            && let Some(dropped) = self.drop_from_longest()
+        {
+            let arrived = dropped.id == packet.id;
+            drops.push(dropped, if arrived { DropReason::Tail } else { DropReason::Head });
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.perturb(now, drops);
+        self.decided.take().or_else(|| self.decide())
+    }
+
+    fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        self.decided = self.dequeue(now, drops);
+        self.decided.as_ref()
+    }
+
+    fn len_packets(&self) -> usize {
+        self.packets + usize::from(self.decided.is_some())
+    }
+
+    fn len_bytes(&self) -> u64 {
+        self.bytes + self.decided.as_ref().map_or(0, |packet| self.cost(packet))
+    }
+
+    /// What waits stays until the next arrival, which makes the queues as short as the limit says. (Linux has a limit in packets
+    /// only, and drops at once, `sfq_change`.)
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+impl ByNeighbour for Sfq {}
+
+impl LinkFeedback for Sfq {}
+
+#[cfg(test)]
+mod tests;

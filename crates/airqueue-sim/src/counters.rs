@@ -1,0 +1,296 @@
+//! The counters of packets. Each packet is counted once at each hop; every other figure is derived from these counters.
+
+use crate::histogram::Histogram;
+use airqueue_core::{DataRate, DropReason, Dropped, Ecn, Packet, Span, Tally, Time};
+
+/// A number of lengths of time, their sum and the greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    /// How many.
+    pub count: u64,
+    /// Their sum in nanoseconds.
+    pub sum_ns: i128,
+    /// The greatest.
+    pub greatest: Span,
+}
+
+impl Durations {
+    /// Adds one.
+    #[inline]
+    pub fn add(&mut self, span: Span) {
+        self.count += 1;
+        self.sum_ns += i128::from(span.as_nanos());
+        self.greatest = self.greatest.max(span);
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Durations) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
+    /// Their mean in seconds, if there is one.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
+    }
+}
+
+/// How much delays vary: the interarrival jitter of RFC 3550, section 6.4.1, in the whole numbers of its appendix A.8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// Delay of the packet before, whenever counting began.
+    before: Option<Span>,
+    /// J, in 16ths of a nanosecond.
+    now: i64,
+    /// The sum of all values of J, and how many there were.
+    sum: i128,
+    count: u64,
+}
+
+impl Jitter {
+    /// A packet has arrived that was so long on its way: `J += (|D| - J)/16`.
+    #[inline]
+    fn add(&mut self, delay: Span) {
+        if let Some(before) = self.before {
+            let change = (delay - before).as_nanos().abs();
+            self.now += change - ((self.now + 8) >> 4);
+            self.sum += i128::from(self.now);
+            self.count += 1;
+        }
+        self.before = Some(delay);
+    }
+
+    /// Counting begins anew, and J goes on.
+    fn restarted(self) -> Jitter {
+        Jitter { sum: 0, count: 0, ..self }
+    }
+
+    /// Adds the values of other packets, whose delays these do not follow on.
+    fn merge(&mut self, other: &Jitter) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
+    /// The mean of J over all packets but the very first, in seconds.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 * 1e-9 / 16.0 / self.count as f64)
+    }
+
+    /// J after the last packet, in seconds.
+    #[cfg(test)]
+    fn last_s(&self) -> f64 {
+        self.now as f64 * 1e-9 / 16.0
+    }
+}
+
+/// Rates of data frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataRates {
+    /// How many.
+    pub count: u64,
+    /// Their sum in bits per second.
+    pub sum_bps: u128,
+}
+
+impl DataRates {
+    #[inline]
+    pub(crate) fn add(&mut self, rate: DataRate) {
+        self.count += 1;
+        self.sum_bps += u128::from(rate.as_bps());
+    }
+
+    /// Adds those of others.
+    fn merge(&mut self, other: &DataRates) {
+        self.count += other.count;
+        self.sum_bps += other.sum_bps;
+    }
+
+    /// Their mean in bits per second, if there is one.
+    pub fn mean_bps(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_bps as f64 / self.count as f64)
+    }
+}
+
+/// What happened to the packets of a flow on one hop, over the air or through a wire, since counting began.
+///
+/// These are the only counters of packets. Those of a flow and those of a queue are sums of these ([`Self::merge`],
+/// [`QueueCounters::add`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HopCounters {
+    /// Offered to the hop: to its queue if it has one.
+    pub offered: Tally,
+    /// Dropped by the queue.
+    pub dropped: Tally,
+    /// Of these the packets that the queue would have had room for: active queue management slows senders down.
+    pub dropped_early: Tally,
+    /// Taken out of the queue by the MAC, or by the link behind the queue.
+    pub taken: Tally,
+    /// From the arrival in the queue to that moment.
+    pub waited: Durations,
+    /// Given up by the MAC.
+    pub given_up: Tally,
+    /// Received at the far end of the hop, each once.
+    pub delivered: Tally,
+    /// Of these the packets with a mark of congestion.
+    pub marked: u64,
+    /// The rates of the last data frames of packets that the MAC is done with.
+    pub rates: DataRates,
+    /// From the source to the far end of the hop, of the packets delivered.
+    pub delay: Durations,
+    /// The same, for quantiles.
+    pub delays: Histogram,
+    /// How much the delay varies from packet to packet.
+    pub jitter: Jitter,
+}
+
+impl HopCounters {
+    /// Counters of a hop behind which packets have further to go: nobody asks for quantiles of their delay up to there,
+    /// and the histograms of many hops would fill the caches.
+    pub(crate) fn without_delays() -> HopCounters {
+        HopCounters { delays: Histogram::without_buckets(), ..HopCounters::default() }
+    }
+
+    #[inline]
+    pub(crate) fn on_dropped(&mut self, dropped: &Dropped) {
+        self.dropped.add(&dropped.packet);
+        if dropped.reason == DropReason::Aqm {
+            self.dropped_early.add(&dropped.packet);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_taken(&mut self, packet: &Packet, now: Time) {
+        self.taken.add(packet);
+        self.waited.add(now - packet.enqueued);
+    }
+
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, packet: &Packet, now: Time) {
+        let delay = now - packet.created;
+        self.delivered.add(packet);
+        self.marked += u64::from(packet.ecn == Ecn::Ce);
+        self.delay.add(delay);
+        self.delays.add(delay);
+        self.jitter.add(delay);
+    }
+
+    /// Adds the counters of the same place in another route.
+    pub(crate) fn merge(&mut self, other: &HopCounters) {
+        self.offered.merge(&other.offered);
+        self.delivered.merge(&other.delivered);
+        self.marked += other.marked;
+        self.delay.merge(&other.delay);
+        self.delays.merge(&other.delays);
+        self.jitter.merge(&other.jitter);
+        self.merge_within(other);
+    }
+
+    /// Adds what happened on another hop of the same route: packets are offered to the first hop and delivered by the last.
+    pub(crate) fn merge_within(&mut self, other: &HopCounters) {
+        self.dropped.merge(&other.dropped);
+        self.dropped_early.merge(&other.dropped_early);
+        self.taken.merge(&other.taken);
+        self.waited.merge(&other.waited);
+        self.given_up.merge(&other.given_up);
+        self.rates.merge(&other.rates);
+    }
+
+    /// Counting begins anew.
+    pub(crate) fn clear(&mut self) {
+        let mut delays = std::mem::take(&mut self.delays);
+        delays.clear();
+        let jitter = self.jitter.restarted();
+        *self = HopCounters { delays, jitter, ..HopCounters::default() };
+    }
+}
+
+/// What has reached the far end of a hop, or the destination of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Packets, each once.
+    pub tally: Tally,
+    /// Their delays from the source, summed in nanoseconds.
+    pub delay_ns: i128,
+}
+
+impl Delivered {
+    /// Together with what has been delivered since.
+    pub(crate) fn plus(&self, since: &HopCounters) -> Delivered {
+        self.with(&Delivered { tally: since.delivered, delay_ns: since.delay.sum_ns })
+    }
+
+    /// Together with what has been delivered elsewhere.
+    pub(crate) fn with(&self, other: &Delivered) -> Delivered {
+        let mut sum = *self;
+        sum.tally.merge(&other.tally);
+        sum.delay_ns += other.delay_ns;
+        sum
+    }
+}
+
+/// How long a queue, driver ring included, has been over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Packets that the discipline marked and did not drop for that reason.
+    pub marked: u64,
+    /// Packets waiting, summed over time in nanoseconds.
+    pub packet_time: i128,
+    /// The most packets that waited.
+    pub longest: u64,
+}
+
+/// What happened in a queue, discipline and driver ring: derived from the counters of the hops whose packets wait in the
+/// queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounters {
+    /// Offered to the discipline.
+    pub offered: Tally,
+    /// Dropped by the discipline.
+    pub dropped: Tally,
+    /// Of these the packets that the queue would have had room for.
+    pub dropped_early: Tally,
+    /// Taken by the MAC, or by the link behind the queue.
+    pub taken: Tally,
+    /// From the arrival of packets until they were taken.
+    pub waited: Durations,
+    /// How long the queue was over time.
+    pub occupancy: Occupancy,
+}
+
+impl QueueCounters {
+    /// Adds the packets of a hop.
+    pub(crate) fn add(&mut self, hop: &HopCounters) {
+        self.offered.merge(&hop.offered);
+        self.dropped.merge(&hop.dropped);
+        self.dropped_early.merge(&hop.dropped_early);
+        self.taken.merge(&hop.taken);
+        self.waited.merge(&hop.waited);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes it.
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut jitter = Jitter::default();
+        let mut after = Vec::new();
+        for (n, received_ms) in [50, 72, 88, 120, 131].into_iter().enumerate() {
+            jitter.add(Span::from_millis(received_ms - 20 * n as i64));
+            after.push(jitter.last_s() * 1e3);
+        }
+        // |D| is 2, 4, 12 and 9 ms.
+        let exact = [0.0, 0.125, 0.367_187_5, 1.094_238_281_25, 1.588_348_388_671_875];
+        for (got, exact) in after.iter().zip(exact) {
+            // Half of a 16th of a nanosecond is rounded at each packet.
+            assert!((got - exact).abs() < 1e-6, "{after:?}");
+        }
+        let mean = jitter.mean_s().unwrap() * 1e3;
+        assert!((mean - exact[1..].iter().sum::<f64>() / 4.0).abs() < 1e-6, "{mean}");
+        let again = jitter.restarted();
+        assert_eq!((again.mean_s(), again.last_s()), (None, jitter.last_s()));
+    }
+}

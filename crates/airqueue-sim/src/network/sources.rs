@@ -1,0 +1,160 @@
+//! The sources of packets that TCP does not govern.
+
+use super::hops::Hops;
+use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec};
+use airqueue_core::{Ecn, Packet, Seed, Time};
+use airqueue_transport::traffic::{Source, SourceSpec};
+
+/// The source of a flow.
+#[derive(Debug)]
+pub(super) struct FlowSource {
+    source: Source,
+    /// The path that packets take.
+    pub(super) path: u32,
+    /// Packets are made in the station that sends them: they go into its queue at once.
+    pub(super) at_station: bool,
+    ecn: Ecn,
+    dscp: u8,
+}
+
+/// All sources, and the numbers of packets.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    all: Vec<FlowSource>,
+    /// The saturated sources that feed each queue of the wireless LAN, each with the hop that its packets begin with.
+    saturated: Vec<Vec<(u32, u32)>>,
+    packets: u64,
+}
+
+impl Sources {
+    /// No sources yet, in a wireless LAN with so many queues.
+    pub(super) fn new(queues: usize) -> Sources {
+        Sources { saturated: vec![Vec::new(); queues], ..Sources::default() }
+    }
+
+    /// Adds the source of a flow, and returns its number.
+    pub(super) fn add(&mut self, source: FlowSource) -> u32 {
+        self.all.push(source);
+        self.all.len() as u32 - 1
+    }
+
+    /// A saturated source feeds a queue with the packets of a hop, which is its only first one.
+    pub(super) fn saturate(&mut self, source: u32, hop: u32, queue: usize) {
+        self.saturated[queue].push((source, hop));
+    }
+
+    pub(super) fn at(&self, source: u32) -> &FlowSource {
+        &self.all[source as usize]
+    }
+
+    /// A new packet, at the beginning of its path.
+    #[inline]
+    pub(super) fn new_packet(&mut self, first_hop: u32, size: u32, now: Time) -> Packet {
+        self.packets += 1;
+        Packet::new(self.packets, first_hop, size, now)
+    }
+
+    /// The packet that a source makes now.
+    pub(super) fn make(&mut self, source: u32, hops: &Hops, now: Time) -> Packet {
+        let first = hops.paths[self.all[source as usize].path as usize].first;
+        self.make_at(source, first, now)
+    }
+
+    #[inline]
+    fn make_at(&mut self, source: u32, first: u32, now: Time) -> Packet {
+        let &FlowSource { ecn, dscp, ref source, .. } = &self.all[source as usize];
+        let size = source.size_bytes();
+        Packet { ecn, dscp, ..self.new_packet(first, size, now) }
+    }
+
+    /// A source has made its packet: when the next one comes.
+    pub(super) fn on_made(&mut self, source: u32) -> Option<Time> {
+        let source = &mut self.all[source as usize].source;
+        source.on_emission();
+        source.next_emission()
+    }
+
+    /// How many saturated sources feed a queue. Each in turn is the first: where the queue has no room for a packet of
+    /// each, they share it.
+    #[inline(always)]
+    pub(super) fn begin_top_up(&mut self, queue: usize) -> usize {
+        let sources = &mut self.saturated[queue];
+        if sources.len() > 1 {
+            sources.rotate_left(1);
+        }
+        sources.len()
+    }
+
+    /// The packet of a saturated source of which none waits, offered to the queue.
+    #[inline]
+    pub(super) fn top_up(
+        &mut self,
+        queue: usize,
+        turn: usize,
+        now: Time,
+        hops: &mut Hops,
+    ) -> Option<Packet> {
+        let (source, first) = self.saturated[queue][turn];
+        let state = &mut hops.states[first as usize];
+        if state.waiting > 0 || !self.all[source as usize].source.is_saturated(now) {
+            return None;
+        }
+        let packet = self.make_at(source, first, now);
+        state.on_offered(&packet);
+        Some(packet)
+    }
+}
+
+impl FlowSource {
+    /// The source of the flow at this place. Its random stream is `traffic/HOP` if packets are made in a station and keep to
+    /// one route, which begins with that hop; otherwise `source/FLOW`.
+    pub(super) fn new(
+        spec: SourceSpec,
+        ecn: Ecn,
+        flow: &FlowSpec,
+        at: usize,
+        path: u32,
+        seed: Seed,
+    ) -> Result<FlowSource, NetworkError> {
+        let own_hop = flow.own_hop();
+        let stream = match own_hop {
+            Some(hop) => format!("traffic/{hop}"),
+            None => format!("source/{at}"),
+        };
+        let wrong = |error| NetworkError::Source { flow: flow.name.clone(), error };
+        let source = Source::new(spec, seed.stream(&stream)).map_err(wrong)?;
+        let at_station = own_hop.is_some();
+        Ok(FlowSource { source, path, at_station, ecn, dscp: flow.dscp })
+    }
+
+    /// When the first packet comes, if there is a time for that.
+    pub(super) fn first(&self) -> Option<Time> {
+        self.source.next_emission()
+    }
+
+    /// When a saturated source begins.
+    pub(super) fn saturates_from(&self) -> Option<Time> {
+        let start = self.source.start();
+        self.source.is_saturated(start).then_some(start)
+    }
+}
+
+impl FlowSpec {
+    /// The hop over the air with which the only route of the flow begins: its source is in the station that sends there.
+    pub(super) fn own_hop(&self) -> Option<usize> {
+        match self.route.first() {
+            Some(&Hop::Air(hop)) if self.others.is_empty() => Some(hop),
+            _ => None,
+        }
+    }
+}
+
+impl NetworkSpec {
+    /// Whether saturated sources have a queue to fill.
+    pub(super) fn check_saturated(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
+        match flow.own_hop() {
+            Some(hop) if hop < self.wlan.hops.len() => Ok(()),
+            _ => Err(NetworkError::Saturated { flow: flow.name.clone() }),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What the network does for its wireless LAN: counters, sources, and a list of what has become of packets.
+
+use super::hops::Hops;
+use super::sources::Sources;
+use crate::network::Event;
+use crate::outcome::Outcome;
+use crate::wlan::UpperLayer;
+use airqueue_core::{DataRate, Dropped, Packet, Time};
+
+/// The layer above the link layer.
+#[derive(Debug)]
+pub struct Upper {
+    pub(super) hops: Hops,
+    pub(super) sources: Sources,
+    /// What became of packets that have further to go or that somebody waits for, in the order in which it did.
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+impl UpperLayer for Upper {
+    type Event = Event;
+
+    #[inline]
+    fn on_dropped(&mut self, dropped: &Dropped) {
+        if self.hops.on_dropped(dropped).loss_matters {
+            self.outcomes.push(Outcome::Dropped(dropped.packet, dropped.reason));
+        }
+    }
+
+    #[inline]
+    fn on_taken(&mut self, packet: &Packet, now: Time) {
+        let state = &mut self.hops.states[packet.flow as usize];
+        state.waiting -= 1;
+        state.counters.on_taken(packet, now);
+    }
+
+    #[inline]
+    fn on_finished(&mut self, packet: &Packet, rate: DataRate) {
+        self.hops.states[packet.flow as usize].counters.rates.add(rate);
+    }
+
+    fn on_given_up(&mut self, packet: Packet) {
+        let state = &mut self.hops.states[packet.flow as usize];
+        state.counters.given_up.add(&packet);
+        if state.loss_matters {
+            self.outcomes.push(Outcome::Lost(packet));
+        }
+    }
+
+    #[inline(never)]
+    fn on_delivered(&mut self, packet: Packet, now: Time) {
+        let state = &mut self.hops.states[packet.flow as usize];
+        state.counters.on_delivered(&packet, now);
+        if state.leads_on {
+            self.outcomes.push(Outcome::Delivered(packet));
+        }
+    }
+
+    #[inline(always)]
+    fn begin_top_up(&mut self, queue: usize) -> usize {
+        self.sources.begin_top_up(queue)
+    }
+
+    #[inline]
+    fn top_up(&mut self, queue: usize, turn: usize, now: Time) -> Option<Packet> {
+        self.sources.top_up(queue, turn, now, &mut self.hops)
+    }
+}

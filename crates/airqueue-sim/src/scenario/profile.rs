@@ -1,0 +1,97 @@
+//! What a behaviour says above the MAC, one table a behaviour. In the MAC that is [`Rules`](airqueue_wifi::mac::Rules);
+//! whatever depends on the behaviour asks one of the two.
+
+use super::file::{BehaviourName, TcpName};
+use airqueue_core::{DataRate, Span};
+use airqueue_transport::tcp::TcpSpec;
+use airqueue_wifi::mac::Behaviour;
+use airqueue_wifi::phy::frames::NS2_OVERHEAD_BYTES;
+
+/// A behaviour above the MAC.
+pub(super) struct Profile {
+    /// Whose behaviour, in messages.
+    pub(super) name: &'static str,
+    /// The behaviour in the MAC.
+    pub(super) mac: Behaviour,
+    /// There is nothing but DCF on DSSS with the long preamble, and one rate for all control frames.
+    pub(super) dsss_alone: bool,
+    /// The rate of all control frames, if the file names none; `None`: what the basic rates say.
+    pub(super) control_rate: Option<DataRate>,
+    /// What a data frame adds to an IP packet; `None`: the header of its kind of frame, LLC/SNAP and FCS.
+    pub(super) overhead_bytes: Option<u32>,
+    /// How long a packet takes inside the stations of a hop.
+    pub(super) station_delay: Span,
+    /// The TCP of flows that do not say theirs.
+    pub(super) tcp: TcpName,
+    /// The limit of a queue counts the frame that the MAC holds.
+    pub(super) limits_count_frame_in_hand: bool,
+}
+
+/// A TCP beyond its [`TcpSpec`].
+pub(super) struct TcpProfile {
+    /// Both ends, with segments of so many bytes.
+    pub(super) spec: fn(u32) -> TcpSpec,
+    /// Bytes of data in a segment, if the flow says nothing of sizes; `None`: what makes packets of 1500 bytes.
+    pub(super) mss_bytes: Option<u32>,
+    /// A connection that opens with a handshake ends with FIN.
+    pub(super) closes: bool,
+    /// Files consist of whole segments.
+    pub(super) whole_segments: bool,
+}
+
+const STANDARD: Profile = Profile {
+    name: "the standard",
+    mac: Behaviour::Standard,
+    dsss_alone: false,
+    control_rate: None,
+    overhead_bytes: None,
+    station_delay: Span::ZERO,
+    tcp: TcpName::Standard,
+    limits_count_frame_in_hand: false,
+};
+
+const NS3: Profile = Profile { name: "ns-3", mac: Behaviour::Ns3, ..STANDARD };
+
+const NS2: Profile = Profile {
+    name: "ns-2",
+    mac: Behaviour::Ns2,
+    dsss_alone: true,
+    // `basicRate_` in `ns-default.tcl`.
+    control_rate: DataRate::from_bps(1_000_000),
+    overhead_bytes: Some(NS2_OVERHEAD_BYTES),
+    // The default `delay_` of its link layer, 25 µs, at both stations.
+    station_delay: Span::from_micros(50),
+    tcp: TcpName::Ns2,
+    limits_count_frame_in_hand: true,
+};
+
+impl BehaviourName {
+    pub(super) fn profile(self) -> &'static Profile {
+        match self {
+            BehaviourName::Standard => &STANDARD,
+            BehaviourName::Ns3 => &NS3,
+            BehaviourName::Ns2 => &NS2,
+        }
+    }
+}
+
+impl TcpName {
+    pub(super) fn profile(self) -> &'static TcpProfile {
+        const STANDARD: TcpProfile = TcpProfile {
+            spec: TcpSpec::standard,
+            mss_bytes: None,
+            closes: true,
+            whole_segments: false,
+        };
+        match self {
+            TcpName::Standard => &STANDARD,
+            TcpName::Linux => &TcpProfile { spec: TcpSpec::linux, ..STANDARD },
+            TcpName::Ns2 => &TcpProfile {
+                spec: TcpSpec::ns2,
+                mss_bytes: Some(1000),
+                closes: false,
+                whole_segments: true,
+            },
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A hop over the air: how its packets are sent, and which of them its sender still holds.
+
+use super::backlog::Presence;
+use super::spec::{HopSpec, RttReport};
+use airqueue_core::{DataRate, Feedback, Packet, Span, Time};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::Msdu;
+use airqueue_wifi::medium::StationId;
+
+/// How packets of a hop are sent.
+#[derive(Debug)]
+pub(super) struct Hop {
+    to: StationId,
+    /// The rate of its frames, if the hop has no rate control.
+    pub(super) rate: RateIndex,
+    /// Which of the network's rate controls the hop has.
+    pub(super) control: Option<usize>,
+    pub(super) overhead_bytes: u32,
+    /// IP bytes of the largest packets.
+    pub(super) size_bytes: u32,
+    /// The queue that the packets take, among all of the network.
+    pub(super) interface: usize,
+    /// What that queue calls the next station.
+    pub(super) neighbour: u16,
+    /// What the next station calls that queue.
+    recipient: u32,
+    /// The packets in that queue or in the hands of the MAC.
+    pub(super) presence: Presence,
+    pub(super) report: Option<RttReport>,
+    smoothed_rtt: Option<Span>,
+}
+
+impl Hop {
+    pub(super) fn new(
+        spec: &HopSpec,
+        interface: usize,
+        (neighbour, recipient): (u16, u32),
+        control: Option<usize>,
+    ) -> Hop {
+        Hop {
+            to: spec.to,
+            rate: spec.rate,
+            control,
+            overhead_bytes: spec.overhead_bytes,
+            size_bytes: spec.size_bytes,
+            interface,
+            neighbour,
+            recipient,
+            presence: Presence::default(),
+            report: spec.report,
+            smoothed_rtt: None,
+        }
+    }
+
+    /// What the receiver says in the acknowledgement of a packet whose last data frame had this rate.
+    pub(super) fn feedback(
+        &mut self,
+        packet: &Packet,
+        rate: DataRate,
+        now: Time,
+    ) -> Option<Feedback> {
+        let RttReport { base, smoothed } = self.report?;
+        if !smoothed {
+            return Some(Feedback { rtt: base, rate });
+        }
+        let sample = base + (now - packet.enqueued);
+        // RFC 6298, 2.2 and 2.3.
+        let before = self.smoothed_rtt.unwrap_or(sample).as_nanos();
+        let rtt = Span::from_nanos(before + (sample.as_nanos() - before) / 8);
+        self.smoothed_rtt = Some(rtt);
+        Some(Feedback { rtt, rate })
+    }
+
+    /// The packet as the MAC takes it, to be sent at a rate that a rate control has chosen, or at the hop's own.
+    pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
+        let rate = chosen.unwrap_or(self.rate);
+        let mpdu_bytes = packet.size + self.overhead_bytes;
+        Msdu { to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
+    }
+}

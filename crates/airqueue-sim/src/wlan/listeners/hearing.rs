@@ -1,0 +1,377 @@
+//! Who hears what at present.
+//!
+//! Most frames meet no other where they are heard. What becomes of such a frame follows from how well it
+//! is heard, and that is known when the network is built. A station's
+//! [`Reception`] is told of frames only when two of them overlap there or the station transmits itself.
+
+use super::groups::{Cohorts, NONE};
+use super::on_air::Airings;
+use airqueue_core::Time;
+use airqueue_wifi::medium::{Air, End, FrameId, Outcome, Reach, Reception, Signal, StationId};
+use std::ops::Range;
+
+/// What a frame comes to that meets no other: whether it is sensed, decoded, and the receiver is with it to its end, one
+/// bit each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone(u8);
+
+/// One who hears a station, or a cohort of such, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ear {
+    to: u32,
+    pub(super) alone: Alone,
+}
+
+/// Who hears whom; never changes.
+#[derive(Debug)]
+pub(super) struct Ears {
+    reach: Reach,
+    /// By transmitter: the stations that are in no cohort, those of them that take no part last, then the cohorts.
+    ears: Vec<Ear>,
+    /// For each transmitter, and the end.
+    begins: Vec<Begins>,
+    /// Somebody wants to know what stations hear that take no part.
+    all_listen: bool,
+}
+
+/// Where the ears for a transmitter begin.
+#[derive(Clone, Copy, Debug)]
+struct Begins {
+    single: u32,
+    watchers: u32,
+    cohorts: u32,
+}
+
+/// What is heard at one place.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    /// The place of the one frame on the air here, if it began while nothing else was.
+    lone: u32,
+    /// How many frames are on the air here.
+    heard: u32,
+    /// End of the station's own last transmission.
+    deaf_until: Time,
+}
+
+/// What a receiver that has to be told of a frame is told from.
+pub(super) struct OnAirNow<'a> {
+    pub(super) ears: &'a Ears,
+    pub(super) airings: &'a Airings,
+}
+
+/// What each listener hears of the frames on the medium.
+#[derive(Debug)]
+pub(super) struct Hearing {
+    /// Of stations on their own.
+    spots: Vec<Spot>,
+    /// Of crowds.
+    crowds: Vec<Spot>,
+    /// Of members of a crowd to which all frames are equally strong only the first is told of frames.
+    receptions: Vec<Reception>,
+}
+
+impl Alone {
+    const SENSED: u8 = 1;
+    const DECODED: u8 = 2;
+    const ENGAGED: u8 = 4;
+    /// What a station's frames come to right beside it.
+    pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
+
+    fn new(signal: Signal, reception: &Reception) -> Alone {
+        let end = reception.alone(signal);
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let decoded = bit(end.outcome.decoded(), Alone::DECODED);
+        Alone(bit(signal.sensed(), Alone::SENSED) | decoded | bit(end.engaged, Alone::ENGAGED))
+    }
+
+    /// One for each link, in the order of the reach.
+    pub(super) fn of_links(reach: &Reach, receptions: &[Reception]) -> Vec<Alone> {
+        let stations = (0..reach.stations() as u32).map(StationId);
+        let hearers = stations.flat_map(|from| reach.hearers(from));
+        hearers.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])).collect()
+    }
+
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// It makes the medium busy.
+    #[inline(always)]
+    pub(super) fn is_sensed(self) -> bool {
+        self.0 & Alone::SENSED != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn end(self) -> End {
+        let decoded = self.0 & Alone::DECODED != 0;
+        let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
+        let engaged = self.0 & Alone::ENGAGED != 0;
+        End { outcome, engaged, ignored: false, interference_w: 0.0, overlapped: false }
+    }
+}
+
+impl Ear {
+    /// The station or cohort.
+    #[inline]
+    pub(super) fn to(&self) -> usize {
+        self.to as usize
+    }
+}
+
+impl Ears {
+    /// `takes_part`: of each station, whether packets come from there or go there.
+    pub(super) fn new(
+        reach: Reach,
+        alone: &[Alone],
+        cohorts: &Cohorts,
+        takes_part: &[bool],
+    ) -> Ears {
+        let (mut ears, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
+        let (mut watchers, mut many) = (Vec::new(), Vec::new());
+        let mut last = vec![NONE; cohorts.all.len()];
+        let mut links = alone.iter();
+        for from in 0..reach.stations() as u32 {
+            let single = ears.len() as u32;
+            for (hearer, &alone) in reach.hearers(StationId(from)).iter().zip(links.by_ref()) {
+                let cohort = cohorts.seats[hearer.station.index()].cohort;
+                if cohort == NONE && takes_part[hearer.station.index()] {
+                    ears.push(Ear { to: hearer.station.0, alone });
+                } else if cohort == NONE {
+                    watchers.push(Ear { to: hearer.station.0, alone });
+                } else if std::mem::replace(&mut last[cohort as usize], from) != from {
+                    many.push(Ear { to: cohort, alone });
+                }
+            }
+            let first_watcher = ears.len() as u32;
+            ears.append(&mut watchers);
+            begins.push(Begins { single, watchers: first_watcher, cohorts: ears.len() as u32 });
+            ears.append(&mut many);
+        }
+        let end = ears.len() as u32;
+        begins.push(Begins { single: end, watchers: end, cohorts: end });
+        ears.shrink_to_fit();
+        Ears { reach, ears, begins, all_listen: false }
+    }
+
+    /// From now on there are no watchers. True if there may have been some.
+    pub(super) fn let_all_listen(&mut self) -> bool {
+        !std::mem::replace(&mut self.all_listen, true)
+    }
+
+    /// The stations outside cohorts that hear one and take no part: where they are in the list.
+    #[inline]
+    pub(super) fn watchers(&self, from: StationId) -> Range<usize> {
+        let Begins { watchers, cohorts, .. } = self.begins[from.index()];
+        if self.all_listen { 0..0 } else { watchers as usize..cohorts as usize }
+    }
+
+    /// The stations outside cohorts that hear one and are no [`Self::watchers`], and the cohorts whose stations,
+    /// itself excepted, do: where they are in the list.
+    #[inline]
+    pub(super) fn of(&self, from: StationId) -> (Range<usize>, Range<usize>) {
+        let Begins { single, watchers, cohorts } = self.begins[from.index()];
+        let end = self.begins[from.index() + 1].single;
+        let singles = if self.all_listen { cohorts } else { watchers };
+        (single as usize..singles as usize, cohorts as usize..end as usize)
+    }
+
+    /// An entry of the list.
+    #[inline]
+    pub(super) fn at(&self, at: usize) -> Ear {
+        self.ears[at]
+    }
+
+    /// How one of them hears it.
+    pub(super) fn signal(&self, from: StationId, station: usize) -> Signal {
+        let signal = self.reach.signal(from, StationId(station as u32));
+        signal.expect("a link for each ear")
+    }
+}
+
+impl Spot {
+    const SILENT: Spot = Spot { lone: NONE, heard: 0, deaf_until: Time::ZERO };
+
+    /// Receivers here have been told of what is on the air.
+    fn is_told(&self) -> bool {
+        self.heard > 0 && self.lone == NONE
+    }
+}
+
+impl Hearing {
+    /// A silent medium.
+    pub(super) fn new(receptions: Vec<Reception>, crowds: usize) -> Hearing {
+        let spots = vec![Spot::SILENT; receptions.len()];
+        Hearing { spots, crowds: vec![Spot::SILENT; crowds], receptions }
+    }
+
+    /// A station begins to transmit.
+    pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
+        self.tell(from.index(), on);
+        self.spots[from.index()].deaf_until = air.ends;
+        self.receptions[from.index()].on_transmit(air);
+    }
+
+    /// Tells a station's receiver of the frame that was alone there.
+    fn tell(&mut self, station: usize, on: &OnAirNow) {
+        let lone = std::mem::replace(&mut self.spots[station].lone, NONE);
+        if lone != NONE {
+            self.tell_of(station, lone, on);
+        }
+    }
+
+    #[inline(always)]
+    fn tell_of(&mut self, station: usize, place: u32, on: &OnAirNow) {
+        let on_air = on.airings.at(place);
+        let signal = on.ears.signal(on_air.from, station);
+        self.receptions[station].on_begin(on_air.id, on_air.air, signal);
+    }
+
+    /// A frame begins to be heard by a station on its own.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, station: usize, place: u32, now: Time, on: &OnAirNow) {
+        let spot = &mut self.spots[station];
+        spot.heard += 1;
+        if spot.heard == 1 && now >= spot.deaf_until {
+            spot.lone = place;
+        } else {
+            self.begin_among_others(station, place, on);
+        }
+    }
+
+    #[cold]
+    fn begin_among_others(&mut self, station: usize, place: u32, on: &OnAirNow) {
+        self.tell(station, on);
+        self.tell_of(station, place, on);
+    }
+
+    /// The same for a crowd; `told`: those of its members that are to be told.
+    #[inline]
+    pub(super) fn begin_at_crowd(
+        &mut self,
+        crowd: usize,
+        told: &[StationId],
+        place: u32,
+        on: &OnAirNow,
+    ) {
+        let spot = &mut self.crowds[crowd];
+        spot.heard += 1;
+        if spot.heard == 1 {
+            spot.lone = place;
+            return;
+        }
+        // The one that was alone there until now, and the one that begins.
+        let lone = std::mem::replace(&mut spot.lone, NONE);
+        for of in [lone, place].into_iter().filter(|&of| of != NONE) {
+            for member in told {
+                self.tell_of(member.index(), of, on);
+            }
+        }
+    }
+
+    /// A frame ends where a station on its own heard it: what became of it.
+    #[inline(always)]
+    pub(super) fn end(&mut self, station: usize, alone: Alone, place: u32, id: FrameId) -> End {
+        if self.end_alone(station, place) {
+            return alone.end();
+        }
+        self.spots[station].heard -= 1;
+        self.end_among_others(station, id)
+    }
+
+    /// The same if it met no other there; false, and nothing has changed, if it did.
+    #[inline(always)]
+    pub(super) fn end_alone(&mut self, station: usize, place: u32) -> bool {
+        let spot = &mut self.spots[station];
+        let alone = spot.lone == place;
+        if alone {
+            (spot.heard, spot.lone) = (spot.heard - 1, NONE);
+        }
+        alone
+    }
+
+    #[cold]
+    fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+        self.end_told(station, id)
+    }
+
+    /// The same for a station whose receiver was told.
+    #[inline(always)]
+    pub(super) fn end_told(&mut self, station: usize, id: FrameId) -> End {
+        self.receptions[station].on_end(id).expect("a frame that ends has begun")
+    }
+
+    /// A frame ends at a crowd. Whether it was alone there; otherwise receivers were told of it.
+    #[inline(always)]
+    pub(super) fn end_at_crowd(&mut self, crowd: usize, place: u32) -> bool {
+        let spot = &mut self.crowds[crowd];
+        spot.heard -= 1;
+        let alone = spot.lone == place;
+        if alone {
+            spot.lone = NONE;
+        }
+        alone
+    }
+
+    /// What others left of a part of the frame that ended last where a station, whose receiver was told, heard it.
+    pub(super) fn beside(&self, told: usize, part: Air, signal: Signal) -> Option<f64> {
+        self.receptions[told].beside(part, signal)
+    }
+
+    /// A crowd that was empty gets members, who hear nothing.
+    pub(super) fn found_crowd(&mut self, crowd: usize) {
+        self.crowds[crowd] = Spot::SILENT;
+    }
+
+    /// The same, of members of another crowd, who hear what that hears.
+    pub(super) fn branch_off(&mut self, crowd: usize, other: usize) {
+        self.crowds[crowd] = self.crowds[other];
+    }
+
+    /// Whether receivers of a crowd have been told of what is on the air there.
+    pub(super) fn is_told_at_crowd(&self, crowd: usize) -> bool {
+        self.crowds[crowd].is_told()
+    }
+
+    /// A station is about to leave its crowd and hears from now on what that hears.
+    /// `uniform`: the first and the second member of those who stood for all, if anyone did.
+    pub(super) fn set_apart(
+        &mut self,
+        station: usize,
+        crowd: usize,
+        uniform: Option<(StationId, Option<StationId>)>,
+    ) {
+        let Spot { lone, heard, .. } = self.crowds[crowd];
+        let spot = &mut self.spots[station];
+        (spot.lone, spot.heard) = (lone, heard);
+        let Some((first, heir)) = uniform.filter(|_| self.crowds[crowd].is_told()) else { return };
+        let to = if first.index() == station { heir.map(StationId::index) } else { Some(station) };
+        if let Some(to) = to
+            && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to])
+        {
+            to.hear_as(from);
+        }
+    }
+
+    /// Whether a station on its own hears nothing.
+    #[inline]
+    pub(super) fn is_silent(&self, station: usize) -> bool {
+        self.spots[station].heard == 0
+    }
+
+    /// Whether a crowd hears nothing.
+    #[inline]
+    pub(super) fn is_silent_at_crowd(&self, crowd: usize) -> bool {
+        self.crowds[crowd].heard == 0
+    }
+
+    /// Whether the receiver of a station on its own is with a frame at `now` that it may yet decode.
+    pub(super) fn receiving(&self, station: usize, now: Time, on: &OnAirNow) -> bool {
+        let reception = &self.receptions[station];
+        if self.spots[station].lone == NONE {
+            return reception.receiving(now);
+        }
+        let on_air = on.airings.at(self.spots[station].lone);
+        let signal = on.ears.signal(on_air.from, station);
+        reception.may_decode(on_air.air.begins, signal, now)
+    }
+}

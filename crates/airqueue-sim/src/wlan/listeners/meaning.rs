@@ -1,0 +1,207 @@
+//! What a frame that ends means to those who hear it.
+
+use super::Listeners;
+use super::bit_errors::BitErrors;
+use super::parts::Parts;
+use crate::wlan::tap::{Heard, Socket};
+use airqueue_core::{Span, Time};
+use airqueue_wifi::mac::{Frame, FrameKind, Msdu, Overheard};
+use airqueue_wifi::medium::{End, FrameId, Outcome, StationId};
+use airqueue_wifi::phy::frames::DELIMITER_BYTES;
+use std::mem::discriminant;
+
+/// A frame that ends. The rest of it is still where its sender keeps it ([`Mac::frame`](airqueue_wifi::mac::Mac::frame)).
+pub(in crate::wlan) struct Ending {
+    pub(super) place: u32,
+    pub(super) id: FrameId,
+    pub(in crate::wlan) from: usize,
+    pub(in crate::wlan) to: usize,
+    pub(in crate::wlan) kind: FrameKind,
+    pub(in crate::wlan) mpdus: u16,
+    pub(in crate::wlan) begins: Time,
+    pub(super) now: Time,
+    pub(in crate::wlan) time: Span,
+    pub(super) overheard: Overheard,
+    /// What became of the frame where it was to be received: what others left of it, and whether it was decoded.
+    pub(in crate::wlan) at_receiver: Option<(Outcome, bool)>,
+}
+
+impl Ending {
+    /// Whether the station for which the frame is has decoded it.
+    #[inline]
+    pub(in crate::wlan) fn is_received(&self) -> bool {
+        matches!(self.at_receiver, Some((_, true)))
+    }
+}
+
+/// What a frame that ends means to a station.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meaning {
+    /// It is for it, and decoded.
+    ForIt,
+    /// It is for another, and decoded.
+    Overheard,
+    /// The receiver was with it and has not decoded it.
+    Misheard(Outcome),
+    /// It was ignored for a stronger one.
+    Ignored,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the frames of one instant mean to the members of a crowd that do not hear alike.
+pub(super) type Meanings = Vec<(u32, Meaning)>;
+
+impl Meaning {
+    #[inline]
+    pub(super) fn to_others(end: &End, decoded: bool) -> Meaning {
+        if decoded {
+            Meaning::Overheard
+        } else if end.engaged {
+            Meaning::Misheard(end.outcome)
+        } else if end.ignored {
+            Meaning::Ignored
+        } else {
+            Meaning::Nothing
+        }
+    }
+
+    pub(super) fn is_like(&self, other: &Meaning) -> bool {
+        discriminant(self) == discriminant(other)
+    }
+
+    /// That of most.
+    pub(super) fn of_most(meanings: &Meanings) -> Meaning {
+        let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
+        let mut count = [0u32; 3];
+        for (_, meaning) in meanings {
+            match meaning {
+                Meaning::Overheard => count[0] += 1,
+                Meaning::Misheard(_) => count[1] += 1,
+                Meaning::Ignored => count[2] += 1,
+                Meaning::ForIt | Meaning::Nothing => {}
+            }
+        }
+        let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
+        let others = meanings.len() as u32 - count.iter().sum::<u32>();
+        if count[most] >= others { kinds[most] } else { Meaning::Nothing }
+    }
+}
+
+impl Listeners {
+    /// What a frame means to a station. `told`: whose receiver knows what else was on the air.
+    #[inline]
+    pub(super) fn meaning<const TAPPED: bool>(
+        &mut self,
+        station: usize,
+        told: usize,
+        end: &End,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) -> Meaning {
+        let decoded = self.decodes(station, told, end, ending);
+        if TAPPED {
+            let whole = end.outcome.decoded();
+            // An A-MPDU of which something is left was captured.
+            let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
+            let (station, bit_error) = (StationId(station as u32), whole && !decoded);
+            let End { engaged, ignored, .. } = *end;
+            tap.hear(Heard { station, outcome, engaged, ignored, bit_error });
+        }
+        if station != ending.to {
+            return Meaning::to_others(end, decoded);
+        }
+        ending.at_receiver = Some((end.outcome, decoded));
+        if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
+    }
+
+    /// Whether a station decodes a frame: of an A-MPDU any part.
+    #[inline]
+    fn decodes(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+        if ending.mpdus > 1 {
+            return self.decodes_any(station, told, end, ending);
+        }
+        if !end.outcome.decoded() {
+            return false;
+        }
+        let lost = self.errors.happen() && self.is_lost(station, end, ending);
+        if lost || station != ending.to || ending.kind != FrameKind::Data {
+            return !lost;
+        }
+        let &Frame { queue, recipient, .. } = self.macs[ending.from].frame();
+        let sent = self.macs[ending.from].sent(queue.into()).next();
+        let (sequence, &Msdu { packet, .. }) = sent.expect("a data frame has a packet");
+        self.macs[station].receive(recipient, sequence, &packet);
+        true
+    }
+
+    /// Whether noise takes a frame of one MPDU from a station.
+    fn is_lost(&mut self, station: usize, end: &End, ending: &Ending) -> bool {
+        let frame = self.macs[ending.from].frame();
+        let signal = || self.ears.signal(frame.from, station);
+        let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
+        self.errors.strikes(station, loss)
+    }
+
+    /// Whether a station decodes any MPDU of an A-MPDU. For its recipient each MPDU has its own length; for all other
+    /// stations the MPDUs count as equally long.
+    fn decodes_any(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+        if !self.is_found(told, end, ending) {
+            return false;
+        }
+        let (frame, noisy) = (*self.macs[ending.from].frame(), self.errors.happen());
+        let Listeners { ears, errors, hearing, macs, radio, .. } = self;
+        let signal = ears.signal(frame.from, station);
+        let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
+        // The probability that an MPDU behind its delimiter is lost.
+        let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
+            let beside = match end.overlapped {
+                true => hearing.beside(told, parts.bytes(from, to), signal),
+                false => Some(end.interference_w),
+            };
+            match beside {
+                Some(beside_w) if noisy => errors.loss(frame.rate, to - from, beside_w, || signal),
+                Some(_) => 0.0,
+                None => 1.0,
+            }
+        };
+        if station != frame.to.index() {
+            let one = frame.bytes / u32::from(frame.mpdus);
+            let places = 0..u32::from(frame.mpdus);
+            let each = places.map(|at| loss(errors, at * one, (at + 1) * one));
+            let all = each.product::<f64>();
+            return if noisy { !errors.strikes(station, all) } else { all < 1.0 };
+        }
+        let Ok([sender, receiver]) = macs.get_disjoint_mut([frame.from.index(), station]) else {
+            return false;
+        };
+        let mut at = 0;
+        let mpdus = sender.sent(frame.queue.into()).map(|(sequence, msdu)| {
+            let (from, to) = (at, at + DELIMITER_BYTES + msdu.mpdu_bytes);
+            at = to.next_multiple_of(4);
+            let loss = loss(errors, from, to);
+            let lost = if noisy { errors.strikes(station, loss) } else { loss > 0.0 };
+            (sequence, &msdu.packet, !lost)
+        });
+        receiver.receive_ampdu(frame.recipient, mpdus)
+    }
+
+    /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
+    #[inline]
+    pub(super) fn is_found(&self, told: usize, end: &End, ending: &Ending) -> bool {
+        if ending.mpdus == 1 || !end.overlapped {
+            return end.outcome.decoded();
+        }
+        let frame = self.macs[ending.from].frame();
+        let signal = self.ears.signal(frame.from, told);
+        let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
+        self.hearing.beside(told, parts.preamble(), signal).is_some()
+    }
+
+    /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
+    #[inline]
+    pub(super) fn is_partial(&self, told: usize, end: &End, ending: &Ending) -> bool {
+        let overlapped = ending.mpdus > 1 && end.overlapped;
+        (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
+    }
+}

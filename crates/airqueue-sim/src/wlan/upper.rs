@@ -1,0 +1,34 @@
+//! The layer above the link layer, as the link layer sees that layer.
+
+use super::engine::Event;
+use airqueue_core::{DataRate, Dropped, Packet, Time};
+
+/// The layer above the link layer. The link layer reports what becomes of each offered packet, and asks saturated sources
+/// for packets when a queue runs empty.
+///
+/// A packet names its hop over the air in [`Packet::flow`], by the place in [`WlanSpec::hops`](super::WlanSpec::hops).
+pub trait UpperLayer {
+    /// The events of the loop that drives both layers.
+    type Event: Copy + From<Event>;
+
+    /// A queue has dropped a packet.
+    fn on_dropped(&mut self, dropped: &Dropped);
+
+    /// The MAC has taken a packet out of its queue.
+    fn on_taken(&mut self, packet: &Packet, now: Time);
+
+    /// The MAC is done with a packet, whose last data frame had this rate.
+    fn on_finished(&mut self, packet: &Packet, rate: DataRate);
+
+    /// The MAC has given a packet up that its receiver does not have.
+    fn on_given_up(&mut self, packet: Packet);
+
+    /// The receiver has passed a packet up: each once, and those of a sender's queue in their order.
+    fn on_delivered(&mut self, packet: Packet, now: Time);
+
+    /// How many saturated sources feed a queue. A round begins in which each of them may add a packet.
+    fn begin_top_up(&mut self, queue: usize) -> usize;
+
+    /// The packet that a saturated source adds in its turn, if none of its packets waits.
+    fn top_up(&mut self, queue: usize, turn: usize, now: Time) -> Option<Packet>;
+}

@@ -1,0 +1,142 @@
+//! The long-term bandwidth of a path with a token-bucket policer: `bbr_lt_bw_sampling` of Linux. Losses of a fifth and more in
+//! two consecutive intervals of the same throughput mean one.
+
+use super::super::rates::SenderState;
+use super::{UNIT, pacing_bytes_per_sec};
+use airqueue_core::{Span, Time};
+
+/// An interval has at least so many rounds, and at most four times as many.
+const LEAST_ROUNDS: u32 = 4;
+const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
+/// Lost of delivered, in 256ths: about a fifth.
+const LOSSY: u64 = 50;
+/// Two intervals agree if their bandwidths are an eighth, or 4 kb/s, apart.
+const RATIO: u64 = UNIT / 8;
+const DIFFERENCE_BYTES_PER_SEC: u64 = 500;
+/// The estimate is used for so many rounds.
+const ROUNDS_OF_USE: u32 = 48;
+/// No interval is shorter.
+const SHORTEST: Span = Span::from_millis(1);
+
+/// What may be known of a policer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Policer {
+    /// Bytes per second in the last interval, or in use.
+    bandwidth: Option<u64>,
+    in_use: bool,
+    sampling: bool,
+    /// Rounds of the interval, or of the use.
+    rounds: u32,
+    began: Began,
+}
+
+/// The counters at the beginning of an interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Began {
+    at: Option<Time>,
+    delivered: u64,
+    lost: u64,
+}
+
+/// An acknowledgement, or a timeout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// A round begins with it.
+    pub(super) round_begins: bool,
+    /// BBR is in ProbeBW.
+    pub(super) probes_bandwidth: bool,
+    /// Something was lost.
+    pub(super) loses: bool,
+    pub(super) app_limited: bool,
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    Nothing,
+    /// There is a policer.
+    Policed,
+    /// The estimate has been used for long enough.
+    Expired,
+}
+
+impl Policer {
+    /// The bandwidth that it lets through, if one has been found.
+    pub(super) fn bandwidth(&self) -> Option<u64> {
+        self.bandwidth.filter(|_| self.in_use)
+    }
+
+    pub(super) fn forget(&mut self, state: &SenderState) {
+        *self = Policer::default();
+        self.begin(state);
+    }
+
+    fn begin(&mut self, state: &SenderState) {
+        let SenderState { delivered_at, delivered, lost, .. } = *state;
+        self.began = Began { at: Some(delivered_at), delivered, lost };
+        self.rounds = 0;
+    }
+
+    pub(super) fn on_sighting(&mut self, sighting: Sighting, state: &SenderState) -> Finding {
+        if self.in_use {
+            return self.use_up(sighting, state);
+        }
+        // A bucket has its tokens until the first loss.
+        if !self.sampling {
+            if !sighting.loses {
+                return Finding::Nothing;
+            }
+            self.begin(state);
+            self.sampling = true;
+        }
+        if sighting.app_limited {
+            self.forget(state);
+            return Finding::Nothing;
+        }
+        self.rounds += u32::from(sighting.round_begins);
+        if self.rounds > MOST_ROUNDS {
+            self.forget(state);
+        } else if self.rounds >= LEAST_ROUNDS && sighting.loses {
+            // It ends with a loss too, so that the tokens of the interval are used up.
+            return self.end(state);
+        }
+        Finding::Nothing
+    }
+
+    fn use_up(&mut self, sighting: Sighting, state: &SenderState) -> Finding {
+        if sighting.probes_bandwidth && sighting.round_begins {
+            self.rounds += 1;
+            if self.rounds >= ROUNDS_OF_USE {
+                self.forget(state);
+                return Finding::Expired;
+            }
+        }
+        Finding::Nothing
+    }
+
+    /// An interval is over, if losses were frequent in it.
+    fn end(&mut self, state: &SenderState) -> Finding {
+        let lost = state.lost - self.began.lost;
+        let delivered = state.delivered - self.began.delivered;
+        let took = self.began.at.map_or(Span::ZERO, |at| state.delivered_at - at);
+        if delivered == 0 || lost * UNIT < LOSSY * delivered || took < SHORTEST {
+            return Finding::Nothing;
+        }
+        let nanos = took.as_nanos() as u128;
+        let bandwidth = (u128::from(delivered) * 1_000_000_000 / nanos) as u64;
+        if let Some(before) = self.bandwidth {
+            let apart = bandwidth.abs_diff(before);
+            let agree = apart * UNIT <= RATIO * before
+                || pacing_bytes_per_sec(apart, UNIT) <= DIFFERENCE_BYTES_PER_SEC;
+            if agree {
+                self.bandwidth = Some(bandwidth.midpoint(before));
+                self.in_use = true;
+                self.rounds = 0;
+                return Finding::Policed;
+            }
+        }
+        self.bandwidth = Some(bandwidth);
+        self.begin(state);
+        Finding::Nothing
+    }
+}

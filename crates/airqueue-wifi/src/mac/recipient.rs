@@ -1,0 +1,195 @@
+//! The receiving end of what a queue of another station sends to a station: the recipient of IEEE 802.11-2016, 10.24.
+
+use airqueue_core::Packet;
+use std::collections::VecDeque;
+
+/// A block ack agreement has no larger window (802.11ax).
+const LONGEST_WINDOW: usize = 256;
+
+/// What a recipient has received: its scoreboard, or its duplicate detection (10.3.2.11), and its reorder buffer (10.24.7.6).
+///
+/// Sequence numbers count without end. A recipient learns that its originator has given an MPDU up at once
+/// ([`Self::skip`]), and not only with the next frame or a request for a block ack.
+#[derive(Clone, Debug)]
+pub(super) struct Recipient {
+    /// All MPDUs before this one have been passed up, or will never come.
+    next: u64,
+    /// From that one on, as far as anything has been received: what waits for one before it.
+    reorder: VecDeque<Option<Packet>>,
+    /// Which MPDUs of the A-MPDU that it received last it has decoded, a bit for each place.
+    decoded: [u64; LONGEST_WINDOW / 64],
+}
+
+/// What a block ack says. It stays where the recipient keeps it until the frame has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scoreboard {
+    /// All before this sequence number have been received, or have been given up.
+    next: u64,
+    /// Which of those from that one on have been received.
+    received: [u64; LONGEST_WINDOW / 64],
+    /// How many MPDUs of the A-MPDU that is answered have been decoded, whether they had been received before or not.
+    /// A real block ack does not tell; rate control is told all the same.
+    pub(super) decoded: u32,
+}
+
+fn bit(place: usize) -> (usize, u64) {
+    (place / 64, 1 << (place % 64))
+}
+
+impl Scoreboard {
+    /// Whether the recipient has an MPDU.
+    pub(super) fn has(&self, sequence: u64) -> bool {
+        let Some(place) = sequence.checked_sub(self.next) else { return true };
+        let (word, bit) = bit(place as usize);
+        self.received.get(word).is_some_and(|word| word & bit != 0)
+    }
+}
+
+impl Recipient {
+    /// A recipient that has received nothing.
+    pub(super) fn new() -> Recipient {
+        Recipient {
+            next: 0,
+            // Where there is no A-MPDU no more is ever needed.
+            reorder: VecDeque::with_capacity(1),
+            decoded: [0; LONGEST_WINDOW / 64],
+        }
+    }
+
+    /// An MPDU has been decoded.
+    #[inline]
+    pub(super) fn receive(&mut self, sequence: u64, packet: &Packet) {
+        let Some(place) = sequence.checked_sub(self.next) else { return };
+        let (place, known) = (place as usize, self.reorder.len());
+        if place < known {
+            self.reorder[place] = Some(*packet);
+            return;
+        }
+        for _ in known..place {
+            self.reorder.push_back(None);
+        }
+        self.reorder.push_back(Some(*packet));
+    }
+
+    /// An A-MPDU has been found: its MPDUs, each with whether it has been decoded. True if any has.
+    #[inline]
+    pub(super) fn receive_ampdu<'a>(
+        &mut self,
+        mpdus: impl Iterator<Item = (u64, &'a Packet, bool)>,
+    ) -> bool {
+        let mut decoded_at = [0; LONGEST_WINDOW / 64];
+        for (place, (sequence, packet, decoded)) in mpdus.enumerate() {
+            if decoded {
+                let (word, bit) = bit(place);
+                decoded_at[word] |= bit;
+                self.receive(sequence, packet);
+            }
+        }
+        self.decoded = decoded_at;
+        decoded_at != [0; LONGEST_WINDOW / 64]
+    }
+
+    /// Whether the MPDU at this place of the A-MPDU that was received last has been decoded.
+    pub(super) fn has_decoded(&self, place: usize) -> bool {
+        let (word, bit) = bit(place);
+        self.decoded.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// The next packet to be passed up, each once and in their order.
+    #[inline]
+    pub(super) fn pass_up(&mut self) -> Option<Packet> {
+        self.reorder.front()?.as_ref()?;
+        self.next += 1;
+        self.reorder.pop_front().flatten()
+    }
+
+    /// Whether an MPDU has been received and, if not yet passed up, waits for that.
+    #[inline]
+    pub(super) fn has(&self, sequence: u64) -> bool {
+        match sequence.checked_sub(self.next) {
+            None => true,
+            Some(place) => self.reorder.get(place as usize).is_some_and(Option::is_some),
+        }
+    }
+
+    /// Whether an MPDU has been passed up.
+    pub(super) fn is_past(&self, sequence: u64) -> bool {
+        sequence < self.next
+    }
+
+    /// An MPDU will never come, nor will any before it that has not.
+    pub(super) fn skip(&mut self, sequence: u64) {
+        while self.next <= sequence {
+            self.next += 1;
+            let missing = self.reorder.pop_front().flatten().is_none();
+            debug_assert!(missing, "what was received is passed up first");
+        }
+    }
+
+    /// What a block ack says now.
+    pub(super) fn scoreboard(&self) -> Scoreboard {
+        let mut received = [0; LONGEST_WINDOW / 64];
+        for (place, _) in self.reorder.iter().enumerate().filter(|(_, packet)| packet.is_some()) {
+            let (word, bit) = bit(place);
+            received[word] |= bit;
+        }
+        let decoded = self.decoded.iter().map(|word| word.count_ones()).sum();
+        Scoreboard { next: self.next, received, decoded }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::Time;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn packet(sequence: u64) -> Packet {
+        Packet::new(sequence, 0, 100, Time::ZERO)
+    }
+
+    proptest! {
+        /// Whatever order MPDUs of a window come in, and however often, each is passed up once and in order, and the
+        /// scoreboard knows them all.
+        #[test]
+        fn each_is_passed_up_once_and_in_order(
+            mpdus in prop::collection::vec((0u64..256, any::<bool>()), 1..600),
+        ) {
+            let (mut recipient, mut seen) = (Recipient::new(), Vec::new());
+            let mut received = BTreeSet::new();
+            for (sequence, passes_up) in mpdus {
+                recipient.receive(sequence, &packet(sequence));
+                received.insert(sequence);
+                if passes_up {
+                    seen.extend(std::iter::from_fn(|| recipient.pass_up()).map(|p| p.id));
+                }
+                let scoreboard = recipient.scoreboard();
+                for sequence in 0..256 {
+                    prop_assert_eq!(scoreboard.has(sequence), received.contains(&sequence));
+                    prop_assert_eq!(recipient.has(sequence), received.contains(&sequence));
+                }
+            }
+            seen.extend(std::iter::from_fn(|| recipient.pass_up()).map(|p| p.id));
+            let in_order = received.iter().copied().zip(0..).take_while(|(a, b)| a == b);
+            prop_assert_eq!(seen, in_order.map(|(a, _)| a).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_waits_for_one_that_was_given_up_goes_on() {
+        let mut recipient = Recipient::new();
+        recipient.receive(1, &packet(1));
+        recipient.receive(3, &packet(3));
+        assert_eq!(recipient.pass_up(), None);
+        recipient.skip(0);
+        assert_eq!(recipient.pass_up().map(|p| p.id), Some(1));
+        assert_eq!(
+            (recipient.pass_up(), recipient.has(2), recipient.is_past(2)),
+            (None, false, false)
+        );
+        recipient.skip(2);
+        assert_eq!(recipient.pass_up().map(|p| p.id), Some(3));
+        assert!(recipient.is_past(3) && !recipient.has(4));
+    }
+}
