@@ -20,21 +20,24 @@ MAY_USE = {
     "airqueue-probe": {"airqueue-core"},
     "airqueue-wifi": {"airqueue-core"},
     "airqueue-transport": {"airqueue-core"},
-    "airqueue-sim": {
+    "airqueue-network": {"airqueue-core", "airqueue-qdisc", "airqueue-transport", "airqueue-wifi"},
+    "airqueue-scenario": {
         "airqueue-core",
         "airqueue-qdisc",
         "airqueue-probe",
         "airqueue-transport",
         "airqueue-wifi",
+        "airqueue-network",
     },
-    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-sim"},
+    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-network"},
     "airqueue-python": {
         "airqueue-core",
         "airqueue-qdisc",
         "airqueue-probe",
         "airqueue-wifi",
         "airqueue-transport",
-        "airqueue-sim",
+        "airqueue-network",
+        "airqueue-scenario",
         "airqueue-host",
     },
 }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use airqueue_core::{Seed, Span};
-use airqueue_sim::scenario::Scenario;
+use airqueue_scenario::Scenario;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 //! plan out, the records they leave, and the file that keeps those records.
 //!
 //! Nothing here opens a socket or reads a clock: `airqueue-host` drives these machines over real
-//! sockets, `airqueue-sim` over a simulated bottleneck.
+//! sockets, `airqueue-scenario` over a simulated bottleneck.
 
 pub mod auth;
 pub mod bytes;

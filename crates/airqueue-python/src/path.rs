@@ -2,7 +2,7 @@
 
 use crate::convert::{self, NativeSegment};
 use crate::error;
-use airqueue_sim::path::{PathConfig, SimulatedPath};
+use airqueue_scenario::path::{PathConfig, SimulatedPath};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

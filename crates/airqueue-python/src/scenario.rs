@@ -3,8 +3,8 @@
 use crate::convert;
 use airqueue_core::Seed;
 use airqueue_host::pcap_file::{self, PcapFile};
-use airqueue_sim::scenario::{self, Run, Scenario, ScenarioError, Watch};
-use airqueue_sim::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
+use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
+use airqueue_scenario::{Run, Scenario, ScenarioError, Watch};
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ fn refused(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
 /// The JSON Schema of scenario files.
 #[pyfunction]
 pub(crate) fn scenario_schema() -> String {
-    scenario::schema()
+    airqueue_scenario::schema()
 }
 
 /// A checked scenario.

@@ -2,9 +2,9 @@
 
 use crate::error;
 use airqueue_core::{DataRate, Ecn, Hosts, Packet, Seed, Time};
+use airqueue_network::bottleneck::Outcome;
 use airqueue_probe::records::MISSING;
-use airqueue_sim::bottleneck::Outcome;
-use airqueue_sim::scenario::shaped_queue;
+use airqueue_scenario::shaped_queue;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! Segments cost no allocations, lost ones neither.
 
-#[path = "../../airqueue-sim/tests/counting/mod.rs"]
+#[path = "../../airqueue-network/tests/counting/mod.rs"]
 mod counting;
 
 use airqueue_core::{Span, Time};

@@ -1,0 +1,199 @@
+//! The stations as listeners: who hears what at present, and what a frame does to those who hear it.
+//!
+//! [`Listeners`] has the MACs and everything between them: [`Listeners::begin`] and [`Listeners::end`] a frame, and
+//! [`Listeners::split`] a station from the others before something happens to it alone.
+//!
+//! Stations that hear the same and only count are simulated together, as one [`Crowd`](airqueue_wifi::mac::Crowd) that is
+//! visited once when a frame begins and once when it ends; so is each station in range that is on its own, and nobody
+//! else. Nothing outside of here knows which station is simulated in which way, and nothing but the cost of a frame depends on it. Members are
+//! looked at one by one where they may have heard different things: when frames overlap that are not
+//! equally strong at all of them, when frames are lost to noise, and when a tap wants to know.
+//!
+//! Of stations that no hop leads from or to, only the time is counted for which they sense frames, unless a tap wants to know
+//! more. When the next backoff ends is found in [`grants::Grants`].
+
+mod bit_errors;
+mod ends;
+pub mod grants;
+mod groups;
+mod hearing;
+mod joining;
+mod meaning;
+mod on_air;
+mod parts;
+
+pub use bit_errors::snr;
+pub(super) use meaning::Ending;
+
+use super::spec::{WlanError, WlanSpec};
+use airqueue_core::{Seed, Span, Time};
+use airqueue_wifi::mac::{Mac, Radio};
+use airqueue_wifi::medium::{Air, Reception, StationId};
+use bit_errors::BitErrors;
+use grants::Grants;
+use groups::Cohorts;
+use hearing::{Alone, Ears, Hearing, OnAirNow};
+use meaning::Meanings;
+use on_air::Airings;
+
+/// All stations of a wireless LAN (see the [module](self)).
+#[derive(Debug)]
+pub(super) struct Listeners {
+    pub(super) radio: Radio,
+    /// That of a station which is not alone must not be touched before [`Self::split`].
+    pub(super) macs: Vec<Mac>,
+    ears: Ears,
+    hearing: Hearing,
+    cohorts: Cohorts,
+    errors: BitErrors,
+    airings: Airings,
+    /// Of the stations, then of the crowds.
+    grants: Grants,
+    /// Stations in which a frame that ended has changed more than their view of the medium.
+    touched: Vec<u32>,
+    /// For the stations that leave a crowd together.
+    called: Vec<u32>,
+    meanings: Meanings,
+}
+
+impl Listeners {
+    /// Stations that hear nothing. Their random streams are `wifi/backoff/STATION` and `wifi/errors/STATION`.
+    pub(super) fn new(spec: &WlanSpec, seed: Seed) -> Result<Listeners, WlanError> {
+        let radio = spec.radio.clone();
+        let mut macs = Vec::with_capacity(spec.stations.len());
+        for (id, station) in spec.stations.iter().enumerate() {
+            let mac = Mac::new(StationId(id as u32), station.mac.clone(), &radio, seed);
+            let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
+            macs.push(mac.map_err(wrong)?);
+        }
+        let stations = macs.len();
+        let receptions = match spec.capture {
+            Some(capture) => spec.reach.receptions(capture)?,
+            // One by one: a clone would have no room for its first frames.
+            None => (0..stations)
+                .map(|_| Reception::new(radio.rules.capture))
+                .collect::<Result<Vec<_>, _>>()?,
+        };
+        let errors = spec.reach.frame_errors(spec.errors)?;
+        let alone = Alone::of_links(&spec.reach, &receptions);
+        let cohorts = Cohorts::new(spec, &alone, &macs);
+        let crowds = cohorts.crowds.len();
+        Ok(Listeners {
+            errors: BitErrors::new(errors, spec.noise_w, &radio.phy, stations, seed),
+            ears: Ears::new(spec.reach.clone(), &alone, &cohorts, &spec.takes_part()),
+            hearing: Hearing::new(receptions, crowds),
+            cohorts,
+            airings: Airings::default(),
+            grants: Grants::new(stations + crowds),
+            touched: Vec::with_capacity(stations),
+            called: Vec::with_capacity(stations + crowds),
+            meanings: Vec::with_capacity(stations),
+            macs,
+            radio,
+        })
+    }
+
+    /// From now on all stations listen, also those that never send nor are sent anything. These have not noticed what a
+    /// frame met that is on the air by now.
+    pub(super) fn let_all_listen(&mut self) {
+        let watched = |of: &Self, place| of.ears.watchers(of.airings.at(place).from);
+        let on_air = self.airings.all().into_iter();
+        let heard: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
+        if self.ears.let_all_listen() {
+            let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+            for (place, watchers) in heard {
+                for ear in watchers.map(|at| self.ears.at(at)) {
+                    self.hearing.begin(ear.to(), place, self.airings.at(place).air.begins, &on);
+                }
+            }
+        }
+    }
+
+    /// Brings the counters of a station that is alone up to date with everything that happened at `now`.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, station: usize, now: Time) {
+        if self.macs[station].is_settled() {
+            self.grants.set(station, Time::MAX);
+        } else {
+            self.settle_counters(station, now);
+        }
+    }
+
+    #[inline(always)]
+    fn settle_counters(&mut self, station: usize, now: Time) {
+        let mac = &mut self.macs[station];
+        mac.settle(now, &self.radio);
+        self.grants.set(station, mac.next_grant());
+    }
+
+    /// When the next backoff ends.
+    #[inline]
+    pub(super) fn next_grant(&mut self) -> Time {
+        self.grants.first()
+    }
+
+    /// Adds the stations whose backoff ends by `now`, by rising number, each of them alone from now on.
+    #[inline]
+    pub(super) fn due(&mut self, now: Time, actors: &mut Vec<u32>) {
+        self.grants.due(now, actors);
+        self.call_out(actors, now);
+    }
+
+    /// Whether the receiver of a station that is alone is with a frame that it may yet decode.
+    #[inline]
+    pub(super) fn is_receiving(&self, station: usize, now: Time) -> bool {
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.receiving(station, now, &on)
+    }
+
+    /// The next of the stations, by falling number, in which the frame that ended last has changed more than their view of
+    /// the medium. They are alone.
+    #[inline]
+    pub(super) fn poll_touched(&mut self) -> Option<usize> {
+        self.touched.pop().map(|station| station as usize)
+    }
+
+    /// The end of a frame of a station has been followed up: stations that know the same by now join again.
+    #[inline]
+    pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
+        for at in self.ears.of(sender).1 {
+            self.gather(self.ears.at(at).to(), now);
+        }
+    }
+
+    /// The frame that a station has made up begins. The station is alone. Returns the frame's number, and when it ends.
+    #[inline]
+    pub(super) fn begin(&mut self, from: usize, now: Time) -> (u32, Time) {
+        let frame = self.macs[from].frame();
+        let (id, lasts) = (StationId(from as u32), self.radio.phy.airtime(frame.rate, frame.bytes));
+        let air = Air { begins: now, ends: now + lasts };
+        let place = self.airings.begin(id, air);
+        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        self.hearing.transmit(id, air, &on);
+        self.macs[from].on_transmit(now);
+        self.settle(from, now);
+        self.begin_at_apart(id, place, now);
+        for ear in self.ears.watchers(id).map(|at| self.ears.at(at)) {
+            if ear.alone.is_sensed() {
+                self.macs[ear.to()].watch_begin(now);
+            }
+        }
+        for at in self.ears.of(id).1 {
+            let ear = self.ears.at(at);
+            for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
+                let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
+                self.begin_at_crowd(crowd, ear.to(), ear.alone, place, now);
+            }
+        }
+        (place, air.ends)
+    }
+
+    /// For how long, up to `now`, a station has sensed frames or transmitted.
+    pub(super) fn busy_ever(&self, station: usize, now: Time) -> Span {
+        let mac = &self.macs[station];
+        match self.cohorts.crowd_of(station) {
+            Some(crowd) => self.cohorts.crowds[crowd].busy_time(mac, now),
+            None => mac.busy_time(now),
+        }
+    }
+}

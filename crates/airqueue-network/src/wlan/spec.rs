@@ -1,0 +1,176 @@
+//! What a wireless LAN is made of, and what is checked before it runs.
+
+use super::rates::RateControlSpec;
+use crate::queue::QueueSpec;
+use airqueue_core::Span;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{MacConfig, MacError, Radio};
+use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
+use thiserror::Error;
+
+/// A station.
+#[derive(Clone, Debug)]
+pub struct StationSpec {
+    /// What it is called.
+    pub name: String,
+    /// Its channel access.
+    pub mac: MacConfig,
+    /// The interface of each of the MAC's queues.
+    pub queues: Vec<QueueSpec>,
+}
+
+/// What a receiver says of a flow in its link-layer acknowledgements, beside the rate of the data frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttReport {
+    /// The flow's round-trip time without what its packets wait and take in this network.
+    pub base: Span,
+    /// Not that, but the smoothed round-trip time of its packets, with what they wait and take here.
+    pub smoothed: bool,
+}
+
+/// A hop over the air: how packets of a flow get from one station to another that hears it.
+#[derive(Clone, Debug)]
+pub struct HopSpec {
+    /// What it is called.
+    pub name: String,
+    /// The station that sends the packets.
+    pub from: StationId,
+    /// The station that receives them.
+    pub to: StationId,
+    /// Which of the sender's queues they take.
+    pub queue: usize,
+    /// The rate of their frames, if no rate control looks for it.
+    pub rate: RateIndex,
+    /// What looks for it.
+    pub rate_control: Option<RateControlSpec>,
+    /// What an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
+    pub overhead_bytes: u32,
+    /// IP bytes of the largest packets.
+    pub size_bytes: u32,
+    /// What the receiver reports (RDQM); `None`: nothing.
+    pub report: Option<RttReport>,
+}
+
+/// A wireless LAN.
+#[derive(Clone, Debug)]
+pub struct WlanSpec {
+    /// The layer and the stations' behaviour.
+    pub radio: Radio,
+    /// Who hears whom.
+    pub reach: Reach,
+    /// What happens to frames that overlap; `None`: what the behaviour says.
+    pub capture: Option<Capture>,
+    /// What else loses frames.
+    pub errors: FrameErrors,
+    /// Noise for [`FrameErrors::BySnr`], in watts.
+    pub noise_w: f64,
+    /// The stations, in the order of their ids.
+    pub stations: Vec<StationSpec>,
+    /// The hops over the air. Packets name theirs by its place here, in [`Packet::flow`](airqueue_core::Packet::flow).
+    pub hops: Vec<HopSpec>,
+    /// From so many on stations that hear and count alike are simulated together: how fast that is depends on it, and nothing
+    /// else. [`Self::TOGETHER`] is a good choice.
+    pub together: usize,
+}
+
+/// What no network can be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[expect(missing_docs)] // the messages say it
+pub enum WlanError {
+    #[error("station {station}: {error}")]
+    Mac { station: String, error: MacError },
+    #[error("{0}")]
+    Medium(#[from] MediumError),
+    #[error("there are {described} stations, but the medium has {known}")]
+    Count { described: usize, known: usize },
+    #[error("station {station} has {queues} queues, but its MAC has {categories}")]
+    Queues { station: String, queues: usize, categories: usize },
+    #[error("hop {hop}: there is no station {id}")]
+    NoStation { hop: String, id: u32 },
+    #[error("hop {hop}: from and to are the same station, {station}")]
+    ToItself { hop: String, station: String },
+    #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
+    OutOfReach { hop: String, from: String, to: String },
+    #[error("a queue of station {station} has packets for more than 65536 stations")]
+    Neighbours { station: String },
+    #[error("hop {hop}: its rate control has no rates")]
+    NoRate { hop: String },
+    #[error("hop {hop}: station {station} has no queue {queue}")]
+    NoQueue { hop: String, station: String, queue: usize },
+    #[error(
+        "hop {hop}: {bytes} bytes are too many for a frame; the longest at its rate has {most}"
+    )]
+    TooLong { hop: String, bytes: u32, most: u32 },
+}
+
+impl HopSpec {
+    /// The rates that its frames may have.
+    pub fn rates(&self) -> impl Iterator<Item = RateIndex> {
+        let own = self.rate_control.is_none().then_some(self.rate);
+        own.into_iter()
+            .chain(self.rate_control.iter().flat_map(|control| control.rates.iter().copied()))
+    }
+}
+
+impl WlanSpec {
+    /// Of fewer than ten, joining the others and leaving them again costs more than being told of each frame
+    /// (`cargo bench -p airqueue-scenario --bench wlan alike`).
+    pub const TOGETHER: usize = 10;
+
+    /// Finds what cannot be simulated, besides what the parts find when they are built.
+    pub(super) fn check(&self) -> Result<(), WlanError> {
+        let (described, known) = (self.stations.len(), self.reach.stations());
+        if described != known {
+            return Err(WlanError::Count { described, known });
+        }
+        for station in &self.stations {
+            let (queues, categories) = (station.queues.len(), station.mac.categories.len());
+            if queues != categories {
+                let station = station.name.clone();
+                return Err(WlanError::Queues { station, queues, categories });
+            }
+        }
+        self.hops.iter().try_for_each(|hop| self.check_hop(hop))
+    }
+
+    /// Of each station, whether a hop leads from it or to it. Others never send, and nothing depends on what they hear.
+    pub(super) fn takes_part(&self) -> Vec<bool> {
+        let mut takes_part = vec![false; self.stations.len()];
+        for hop in &self.hops {
+            takes_part[hop.from.index()] = true;
+            takes_part[hop.to.index()] = true;
+        }
+        takes_part
+    }
+
+    pub(super) fn too_many_neighbours(&self, station: StationId) -> WlanError {
+        WlanError::Neighbours { station: self.stations[station.index()].name.clone() }
+    }
+
+    fn check_hop(&self, spec: &HopSpec) -> Result<(), WlanError> {
+        let hop = spec.name.clone();
+        if let Some(id) = [spec.from, spec.to].iter().find(|id| id.index() >= self.stations.len()) {
+            return Err(WlanError::NoStation { hop, id: id.0 });
+        }
+        let name = |id: StationId| self.stations[id.index()].name.clone();
+        if spec.from == spec.to {
+            return Err(WlanError::ToItself { hop, station: name(spec.from) });
+        }
+        let decodes = |from, to| self.reach.signal(from, to).is_some_and(|s| s.decodable());
+        if !decodes(spec.from, spec.to) || !decodes(spec.to, spec.from) {
+            let (from, to) = (name(spec.from), name(spec.to));
+            return Err(WlanError::OutOfReach { hop, from, to });
+        }
+        if spec.queue >= self.stations[spec.from.index()].queues.len() {
+            let station = name(spec.from);
+            return Err(WlanError::NoQueue { hop, station, queue: spec.queue });
+        }
+        let bytes = spec.size_bytes.saturating_add(spec.overhead_bytes);
+        let most = spec.rates().map(|rate| self.radio.phy.max_mpdu_bytes(rate)).min();
+        let most = most.ok_or_else(|| WlanError::NoRate { hop: hop.clone() })?;
+        if bytes > most {
+            return Err(WlanError::TooLong { hop, bytes, most });
+        }
+        Ok(())
+    }
+}

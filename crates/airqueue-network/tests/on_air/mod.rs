@@ -1,0 +1,306 @@
+//! What the air of a network shows: each station's view of it, restated from the frames alone, and
+//! what the rules of access say about every frame.
+
+use super::cells::{CellSpec, Flow};
+use super::random_networks::STOP;
+use airqueue_core::{Span, Time};
+use airqueue_network::queue::Discipline;
+use airqueue_network::wlan::tap::Aired;
+use airqueue_qdisc::CakeParams;
+use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
+use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::phy::Response;
+
+/// One station's knowledge, from what it sensed, decoded and sent.
+struct View<'a> {
+    spec: &'a CellSpec,
+    id: StationId,
+    /// Beginnings of the frames on the air that it senses.
+    sensed: Vec<(Time, usize)>,
+    sending: bool,
+    /// End of the last frame sensed or sent.
+    idle_since: Time,
+    nav: Time,
+    /// By when something must begin, and what the NAV is if it does (IEEE 802.11-2016, 10.3.2.4).
+    unconfirmed: Option<(Time, Time)>,
+    hold: Time,
+    /// End of the wait for the answer to its last RTS or data frame.
+    timeout: Time,
+    /// Its queues that always have a packet, from their first exchange on.
+    backlogged: [bool; 4],
+    /// The answer that it owes: when, of which kind, to whom.
+    owed: Option<(Time, FrameKind, StationId)>,
+    /// A packet of its present TXOP was acknowledged.
+    got_through: bool,
+    /// When it may go on with an exchange or a TXOP, and must if it is an exchange.
+    next: Option<(Time, bool)>,
+    busy: Span,
+    busy_since: Time,
+}
+
+/// Checks all frames of a run that has come to its end; returns each station's busy time.
+pub fn check(spec: &CellSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
+    let mut turns: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * frames.len());
+    for (at, aired) in frames.iter().enumerate() {
+        turns.push((aired.begins, true, at));
+        turns.push((aired.ends, false, at));
+    }
+    turns.sort_unstable();
+    let ids = (0..spec.reach.stations() as u32).map(StationId);
+    ids.map(|id| {
+        let mut view = View::new(spec, id);
+        for &(now, begins, at) in &turns {
+            let aired = &frames[at];
+            let wrong = |what: String| format!("station {} at {now}: {what}: {aired:?}", id.0);
+            if begins { view.on_begin(aired, at) } else { view.on_end(aired, at) }
+                .map_err(wrong)?;
+        }
+        if let Some((at, kind, to)) = view.owed.filter(|_| view.answers_always()) {
+            return Err(format!("station {} owes {kind:?} to {to:?} at {at}", id.0));
+        }
+        Ok(view.busy)
+    })
+    .collect()
+}
+
+impl<'a> View<'a> {
+    fn new(spec: &'a CellSpec, id: StationId) -> View<'a> {
+        View {
+            spec,
+            id,
+            sensed: Vec::new(),
+            sending: false,
+            idle_since: Time::ZERO,
+            nav: Time::ZERO,
+            unconfirmed: None,
+            hold: Time::ZERO,
+            timeout: Time::ZERO,
+            backlogged: [false; 4],
+            got_through: false,
+            owed: None,
+            next: None,
+            busy: Span::ZERO,
+            busy_since: Time::ZERO,
+        }
+    }
+
+    /// ns-2 leaves answers out, and data behind a CTS, when the medium is not idle.
+    fn answers_always(&self) -> bool {
+        !self.spec.radio.rules.answers_need_idle
+    }
+
+    fn is_sensed(&self, aired: &Aired) -> bool {
+        self.spec.reach.signal(aired.frame.from, self.id).is_some_and(|signal| signal.sensed())
+    }
+
+    fn on_begin(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
+        let now = aired.begins;
+        self.nothing_missed(now)?;
+        let own = aired.frame.from == self.id;
+        if !own && !self.is_sensed(aired) {
+            return Ok(());
+        }
+        if self.sensed.is_empty() && !self.sending {
+            self.busy_since = now;
+        }
+        if own {
+            self.send(&aired.frame, now)?;
+            self.sending = true;
+        } else {
+            self.sensed.push((now, at));
+            if let Some((by, until)) = self.unconfirmed.take()
+                && now <= by
+            {
+                self.nav = self.nav.max(until);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers come, and exchanges go on, at their moment or never.
+    fn nothing_missed(&mut self, now: Time) -> Result<(), String> {
+        if let Some((at, kind, to)) = self.owed.take_if(|owed| owed.0 < now)
+            && self.answers_always()
+        {
+            return Err(format!("no {kind:?} to {to:?} at {at}"));
+        }
+        if let Some((at, true)) = self.next.take_if(|next| next.0 < now)
+            && self.answers_always()
+        {
+            return Err(format!("the exchange does not go on at {at}"));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
+        if self.sending {
+            return Err("two frames at once".into());
+        }
+        let to_itself = frame.to == self.id;
+        let answers = matches!(frame.kind, FrameKind::Ack | FrameKind::BlockAck);
+        if answers || frame.kind == FrameKind::Cts && !to_itself {
+            return match self.owed.take() {
+                Some(owed) if owed == (now, frame.kind, frame.to) => Ok(()),
+                owed => Err(format!("an answer to nothing, it owes {owed:?}")),
+            };
+        }
+        if self.next.take_if(|next| next.0 == now).is_some() {
+            return Ok(());
+        }
+        if self.resumes(now) {
+            return Ok(());
+        }
+        self.begin_exchange(frame, now)
+    }
+
+    /// A TXOP of which a packet got through goes on PIFS after a failure, be that the time-out or the end of
+    /// another reception, if the medium has been idle since.
+    fn resumes(&self, now: Time) -> bool {
+        let net = &self.spec.radio;
+        let failure = now - net.phy.aifs(1);
+        let known = failure == self.timeout || failure == self.idle_since;
+        let unnoticed = self.sensed.iter().all(|s| now - s.0 <= net.rules.sense_delay);
+        let idle = unnoticed && self.idle_since <= failure;
+        net.rules.resumes_txop && self.got_through && known && idle
+    }
+
+    /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
+    fn begin_exchange(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
+        let net = &self.spec.radio;
+        if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
+            return Err(format!("it transmits into a frame that it has sensed since {begins}"));
+        }
+        if now < self.nav {
+            return Err(format!("its NAV ends at {}", self.nav));
+        }
+        let mac = &self.spec.stations[self.id.index()].mac;
+        let aifs = net.phy.aifs(mac.categories[usize::from(frame.queue)].aifsn);
+        let idle = self.idle_since.max(self.nav).max(self.hold);
+        // Nothing was on the air before the first frame of all.
+        if idle > Time::ZERO && now < idle + aifs {
+            return Err(format!("AIFS from {idle} is not over"));
+        }
+        self.got_through = false;
+        let queue = usize::from(frame.queue);
+        if self.backlogged[queue] && now < STOP {
+            self.on_a_boundary(idle, aifs, now)?;
+        }
+        self.backlogged[queue] = self.always_has_packets(queue);
+        Ok(())
+    }
+
+    /// A shaper holds packets back, whoever offers them.
+    fn always_has_packets(&self, queue: usize) -> bool {
+        if let Discipline::Cake(CakeParams { rate: Some(_), .. }) =
+            self.spec.stations[self.id.index()].queues[queue].discipline
+        {
+            return false;
+        }
+        let feeds = |f: &&Flow| (f.from, f.queue) == (self.id, queue);
+        let mut flows = self.spec.flows.iter().filter(feeds);
+        flows.all(|flow| !flow.offered && flow.source.arrivals == Arrivals::Saturated)
+    }
+
+    /// A queue that always has packets sends whole slots after the AIFS behind whatever happened last: the
+    /// medium turned idle, the NAV or EIFS ended, or no answer came.
+    fn on_a_boundary(&self, idle: Time, aifs: Span, now: Time) -> Result<(), String> {
+        let slot = self.spec.radio.phy.slot().as_nanos();
+        let whole = |from: Time| (now - (from + aifs)).as_nanos() % slot == 0;
+        if whole(idle) || whole(idle.max(self.timeout)) {
+            return Ok(());
+        }
+        Err(format!("no slot boundary, counted from {idle} or {}", self.timeout))
+    }
+
+    fn on_end(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
+        let now = aired.ends;
+        self.nothing_missed(now)?;
+        let own = aired.frame.from == self.id;
+        if own {
+            self.sending = false;
+            use FrameKind::{BlockAckRequest, Data, Rts};
+            if matches!(aired.frame.kind, Rts | Data | BlockAckRequest) {
+                self.timeout = now + self.spec.radio.phy.response_timeout(aired.frame.rate);
+            }
+            if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
+                self.next = Some((now + self.spec.radio.phy.sifs(), true));
+            }
+        } else if self.is_sensed(aired) {
+            self.sensed.retain(|&(_, on_air)| on_air != at);
+        }
+        if own || self.is_sensed(aired) {
+            self.idle_since = now;
+            if self.sensed.is_empty() && !self.sending {
+                self.busy = self.busy + (now - self.busy_since);
+            }
+        }
+        if let Some(heard) = aired.heard.iter().find(|heard| heard.station == self.id) {
+            if heard.decoded() {
+                self.decode(&aired.frame, now);
+            } else if heard.engaged {
+                self.fail_to_decode(heard.outcome, now);
+            } else if heard.ignored {
+                self.ignore(aired);
+            }
+        }
+        Ok(())
+    }
+
+    fn fail_to_decode(&mut self, outcome: Outcome, now: Time) {
+        let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
+        if outcome == Outcome::Deaf && !rules.deaf_errors {
+            return;
+        }
+        match rules.error_wait {
+            ErrorWait::Eifs => self.hold = now + (phy.eifs() - phy.difs()),
+            ErrorWait::EifsAsNav => self.nav = self.nav.max(now + phy.eifs()),
+        }
+    }
+
+    /// ns-2 keeps away from a frame that it has ignored: its duration and EIFS, from its beginning.
+    fn ignore(&mut self, aired: &Aired) {
+        let net = &self.spec.radio;
+        if net.rules.ignored_nav {
+            let nav = net.phy.nav(aired.ends - aired.begins + net.phy.eifs());
+            self.nav = self.nav.max(aired.begins + nav);
+        }
+    }
+
+    fn decode(&mut self, frame: &Frame, now: Time) {
+        let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
+        self.hold = Time::ZERO;
+        if frame.kind == FrameKind::CfEnd {
+            (self.nav, self.unconfirmed) = (now, None);
+        } else if frame.to != self.id {
+            let (until, by) = (now + frame.nav, now + phy.nav_timeout(frame.rate));
+            if frame.kind == FrameKind::Rts && rules.nav_reset && by < until && until > self.nav {
+                self.nav = self.nav.max(by);
+                let preamble = phy.preamble(phy.response_rate(frame.rate));
+                self.unconfirmed = Some((by - preamble, until));
+            } else {
+                self.nav = self.nav.max(until);
+            }
+            return;
+        }
+        let sifs = now + phy.sifs();
+        match frame.kind {
+            FrameKind::Data | FrameKind::BlockAckRequest => {
+                let several = frame.response != Response::Ack;
+                let kind = if several { FrameKind::BlockAck } else { FrameKind::Ack };
+                self.owed = Some((sifs, kind, frame.from));
+            }
+            FrameKind::Rts if now >= self.nav => {
+                self.owed = Some((sifs, FrameKind::Cts, frame.from));
+            }
+            FrameKind::Rts => {}
+            FrameKind::Cts => self.next = Some((sifs, true)),
+            // A TXOP may go on.
+            FrameKind::Ack | FrameKind::BlockAck => {
+                self.got_through = true;
+                self.next = Some((sifs, false));
+            }
+            FrameKind::CfEnd => {}
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Routes drawn at random, over the air of a random network and through wires, and what takes them.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use super::cells::{self, CellSpec};
+use super::random_networks::{STOP, networks, queue};
+use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
+use airqueue_network::network::{
+    Change, FlowSpec, Hop, NetworkSpec, Node, OtherRoute, RttKind, TcpFlowSpec, TimedChange,
+    Traffic, WireSpec, Work,
+};
+use airqueue_network::queue::{Discipline, QueueSpec};
+use airqueue_network::wlan::HopSpec;
+use airqueue_qdisc::DropFrom;
+use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
+use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// A random network with more to do: wires, and flows over several hops, TCP's among them. Rates, limits and
+/// routes change while it runs. What makes packets stops at [`STOP`].
+pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
+    let wires = prop::collection::vec(wire(), 1..=6);
+    let flows = prop::collection::vec(flow(), 1..=8);
+    let delay = select(vec![Span::ZERO, Span::ZERO, Span::from_micros(25)]);
+    let all = (networks(), wires, flows, delay, prop::collection::vec(change(), 0..6));
+    all.prop_map(|(cell, wires, flows, station_delay, changes)| {
+        let mut network = cell.network();
+        network.station_delay = station_delay;
+        network.wires.extend(wires.into_iter().enumerate().map(|(at, wire)| WireSpec {
+            name: format!("wire {at}"),
+            // The first makes all ways take time.
+            rate: wire.rate.or((at == 0).then_some(rate(2000))),
+            ..wire
+        }));
+        for (at, flow) in flows.iter().enumerate() {
+            add(&mut network, &cell, at, flow);
+        }
+        network.changes = changes.iter().filter_map(|change| fitted(change, &network)).collect();
+        network
+    })
+}
+
+/// A change of what is still to be found.
+#[derive(Clone, Debug)]
+struct Draft {
+    at: Time,
+    what: usize,
+    place: [Index; 2],
+    limit: Limit,
+}
+
+fn change() -> impl Strategy<Value = Draft> {
+    let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
+    (0..STOP.as_nanos(), 0usize..6, any::<[Index; 2]>(), limit)
+        .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
+}
+
+/// It, if there is something for it to change.
+fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
+    let Draft { at, what, place: [first, second], limit } = *draft;
+    let wlan = &network.wlan;
+    if what > 3 {
+        let flow = first.index(network.flows.len());
+        let route = second.index(1 + network.flows[flow].others.len());
+        return Some(TimedChange { at, change: Change::Route { flow, route } });
+    }
+    let station = first.index(wlan.stations.len());
+    let of_station = Change::Limit {
+        station,
+        category: second.index(wlan.stations[station].queues.len()),
+        limit,
+    };
+    if what == 0 || wlan.hops.is_empty() {
+        return Some(TimedChange { at, change: of_station });
+    }
+    let number = first.index(wlan.hops.len());
+    let hop = &wlan.hops[number];
+    let queue = &wlan.stations[hop.from.index()].queues[hop.queue];
+    let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
+    let phy = &wlan.radio.phy;
+    let bytes = hop.size_bytes + hop.overhead_bytes;
+    let rates: Vec<_> = phy
+        .rates()
+        .map(|(rate, _)| rate)
+        .filter(|&rate| bytes <= phy.max_mpdu_bytes(rate))
+        .collect();
+    let change = match what {
+        1 if apart => Change::HopLimit { hop: number, limit },
+        2 | 3 if hop.rate_control.is_none() => {
+            Change::Rate { hop: number, rate: *second.get(&rates) }
+        }
+        _ => return None,
+    };
+    Some(TimedChange { at, change })
+}
+
+/// Cables in a row, and a transfer through them and back.
+pub fn wired_transfers() -> impl Strategy<Value = (Vec<WireSpec>, Vec<TcpFlowSpec>)> {
+    let wires = prop::collection::vec(wire(), 2..=5);
+    (wires, prop::collection::vec((tcp(), 1u64..200_000), 1..=4)).prop_map(|(mut wires, flows)| {
+        wires[0].rate.get_or_insert(rate(2000));
+        // Whatever comes first, something gets through.
+        for queue in wires.iter_mut().filter_map(|wire| wire.queue.as_mut()) {
+            *queue = QueueSpec::new(airqueue_core::Limit::Packets(3));
+        }
+        let (first, last) = (Hop::Wire(0), Hop::Wire(wires.len() - 1));
+        let flow = |(tcp, bytes)| TcpFlowSpec {
+            back: vec![last, first],
+            work: Work::Transfer(Some(bytes)),
+            stop: Time::MAX,
+            ..tcp
+        };
+        (wires, flows.into_iter().map(flow).collect())
+    })
+}
+
+fn rate(kbps: u64) -> DataRate {
+    DataRate::from_bps(kbps * 1000).unwrap()
+}
+
+fn wire() -> impl Strategy<Value = WireSpec> {
+    let rates = prop::option::of((200u64..50_000).prop_map(rate));
+    let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
+    (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
+        let kept = |queue: QueueSpec| match queue.discipline {
+            // Nobody would tell it of airtime.
+            Discipline::Mac80211(_) => {
+                QueueSpec { discipline: Discipline::DropTail(DropFrom::Head), ..queue }
+            }
+            _ => queue,
+        };
+        let queue = queue.filter(|_| rate.is_some()).map(kept);
+        WireSpec { name: String::new(), rate, delay, queue }
+    })
+}
+
+/// A flow whose hops are still to be found: `false` is a wire.
+#[derive(Clone, Debug)]
+struct Flow {
+    there: Vec<(bool, Index)>,
+    back: Vec<(bool, Index)>,
+    /// `None`: whoever runs the network offers packets.
+    source: Option<SourceSpec>,
+    ecn: Ecn,
+    tcp: Option<TcpFlowSpec>,
+    spread: Span,
+    /// Another route, there and back.
+    other: Option<[Vec<(bool, Index)>; 2]>,
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    let hops = || prop::collection::vec(any::<(bool, Index)>(), 1..=4);
+    let arrivals = prop_oneof![
+        Just(None),
+        (50u64..5000).prop_map(|kbps| Some(Arrivals::Constant(rate(kbps)))),
+        (50u64..5000).prop_map(|kbps| Some(Arrivals::Poisson(rate(kbps)))),
+    ];
+    let size = select(vec![40u32, 250, 1000]);
+    let spread = select(vec![0, 40]).prop_map(Span::from_millis);
+    let other = prop::option::of([hops(), hops()]);
+    let ways = (hops(), hops(), other);
+    (ways, arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
+        |((there, back, other), arrivals, size_bytes, start_ms, tcp, spread)| {
+            let start = Time::ZERO + Span::from_millis(start_ms);
+            let source =
+                arrivals.map(|arrivals| SourceSpec { arrivals, size_bytes, start, stop: STOP });
+            let ecn = if size_bytes == 250 { Ecn::Ect } else { Ecn::NotEct };
+            Flow { there, back, source, ecn, tcp, spread, other }
+        },
+    )
+}
+
+fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
+    let kinds = select(vec![TcpSpec::standard(900), TcpSpec::linux(500), TcpSpec::ns2(1000)]);
+    let timer = select(vec![AckTimer::Segment, AckTimer::Ticks]);
+    let every = select(vec![AckEvery::Fixed(1), AckEvery::Fixed(3), AckEvery::Dynamic([2, 5, 9])]);
+    let algorithm = select(vec![Algorithm::NewReno, Algorithm::Cubic]);
+    let opening = select(vec![Opening::BySender, Opening::ByReceiver, Opening::Open]);
+    let files = FilesSpec {
+        mean_bytes: 8000,
+        law: SizeLaw::Exponential,
+        unit_bytes: 1,
+        think: Span::from_millis(3),
+    };
+    let work = select(vec![
+        Work::Transfer(None),
+        Work::Transfer(Some(1)),
+        Work::Transfer(Some(30_000)),
+        Work::Files(files),
+        Work::Files(FilesSpec { think: Span::ZERO, ..files }),
+    ]);
+    let reports = select(vec![None, Some(RttKind::Base), Some(RttKind::Smoothed)]);
+    let all = (kinds, (every, timer), algorithm, opening, any::<[bool; 3]>(), 1u32..40);
+    (all, work, reports, 0i64..60).prop_map(|(all, work, reports, start_ms)| {
+        let (mut tcp, (every, timer), algorithm, opening, [sack, ecn, closes], window) = all;
+        (tcp.receiver.acknowledge, tcp.receiver.timer) = (every, timer);
+        tcp.sender.congestion = algorithm;
+        tcp.sender.window_segments = window;
+        tcp.sender.rto.shortest = Span::from_millis(20);
+        (tcp.opening, tcp.sack, tcp.ecn) = (opening, sack, ecn);
+        TcpFlowSpec {
+            tcp,
+            back: Vec::new(),
+            work,
+            closes: closes && opening != Opening::Open,
+            start: Time::ZERO + Span::from_millis(start_ms),
+            stop: STOP,
+            reports,
+        }
+    })
+}
+
+/// Adds a flow, with a hop of its own for each time that it is on the air.
+fn add(network: &mut NetworkSpec, cell: &CellSpec, at: usize, flow: &Flow) {
+    let mut hops = |route: &[(bool, Index)]| -> Vec<Hop> {
+        let hop = |&(air, index): &(bool, Index)| {
+            if !air || cell.flows.is_empty() {
+                return Hop::Wire(index.index(network.wires.len()));
+            }
+            let like: &cells::Flow = index.get(&cell.flows);
+            let name = format!("hop of {at}");
+            network.wlan.hops.push(HopSpec { name, size_bytes: 1500, ..like.hop() });
+            Hop::Air(network.wlan.hops.len() - 1)
+        };
+        route.iter().map(hop).collect()
+    };
+    let mut route = hops(&flow.there);
+    let mut others = Vec::new();
+    if let Some([there, back]) = &flow.other {
+        let back = flow.tcp.as_ref().map_or_else(Vec::new, |_| hops(back));
+        others.push(OtherRoute { route: hops(there), back });
+    }
+    let ecn = flow.ecn;
+    let traffic = match (&flow.tcp, flow.source) {
+        (Some(tcp), _) => {
+            route.push(Hop::Wire(0));
+            Traffic::Tcp(Box::new(TcpFlowSpec { back: hops(&flow.back), ..tcp.clone() }))
+        }
+        (None, None) => Traffic::Offered { ecn },
+        (None, Some(source)) => Traffic::Source { source, ecn },
+    };
+    let (from, to) = (Node::Host(0), Node::Host(1));
+    let (name, spread) = (format!("route {at}"), flow.spread);
+    network.flows.push(FlowSpec {
+        name,
+        from,
+        to,
+        route,
+        others,
+        traffic,
+        dscp: at as u8 % 64,
+        spread,
+    });
+}

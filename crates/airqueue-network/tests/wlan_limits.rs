@@ -1,0 +1,117 @@
+//! Limits of queues that are changed while a network runs, whatever is in it.
+
+mod cells;
+mod random_networks;
+
+use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_network::network::{Network, QueueId};
+use airqueue_network::run_loop::Simulation;
+use cells::CellSpec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use random_networks::{STOP, drained, missing, networks, nothing_is_left, offer};
+
+/// A limit for a queue, or for one flow.
+#[derive(Clone, Debug)]
+struct Change {
+    at: Time,
+    place: Index,
+    flow: bool,
+    limit: Limit,
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let limits = [0, 1, 5, u32::MAX].map(Limit::Packets).to_vec();
+    let limit = prop_oneof![select(limits), (0u64..9000).prop_map(Limit::Bytes)];
+    let change = (0..STOP.as_nanos(), any::<Index>(), any::<bool>(), limit).prop_map(
+        |(at, place, flow, limit)| Change { at: Time::from_nanos(at), place, flow, limit },
+    );
+    prop::collection::vec(change, 1..30).prop_map(|mut changes| {
+        changes.sort_by_key(|change| change.at);
+        changes
+    })
+}
+
+/// All queues, by their station and category.
+fn queues(spec: &CellSpec) -> Vec<(usize, usize)> {
+    let of = |(id, station): (usize, &airqueue_network::wlan::StationSpec)| {
+        (0..station.queues.len()).map(move |at| (id, at)).collect::<Vec<_>>()
+    };
+    spec.stations.iter().enumerate().flat_map(of).collect()
+}
+
+/// Changes a limit, and looks at what that did at this instant: nothing that waited is gone.
+fn change(
+    sim: &mut Simulation<Network>,
+    spec: &CellSpec,
+    change: &Change,
+) -> Result<(), TestCaseError> {
+    let now = change.at;
+    let before = sim.model.under_way();
+    let dropped = |sim: &mut Simulation<Network>| -> u64 {
+        queues(spec)
+            .iter()
+            .map(|&(id, at)| sim.model.queue(QueueId::Station(id, at), now).dropped.packets)
+            .sum()
+    };
+    let dropped_before = dropped(sim);
+    let offered = |sim: &Simulation<Network>| -> u64 {
+        (0..spec.flows.len()).map(|flow| sim.model.flow(flow).offered.packets).sum()
+    };
+    let offered_before = offered(sim);
+    let Simulation { model, queue, .. } = sim;
+    if change.flow && !spec.flows.is_empty() {
+        model.set_hop_limit(change.place.index(spec.flows.len()), change.limit, queue);
+    } else {
+        let queues = queues(spec);
+        let (station, category) = *change.place.get(&queues);
+        model.set_limit(station, category, change.limit, queue);
+    }
+    if offered(sim) > offered_before {
+        // A saturated flow has found room, or looked for it in vain where what waits has to make some.
+        return Ok(());
+    }
+    prop_assert_eq!(dropped(sim), dropped_before, "only arrivals cost packets");
+    prop_assert_eq!(sim.model.under_way(), before, "what waited waits");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    /// Every packet is accounted for at any moment, and everything comes to an end.
+    #[test]
+    fn changes_of_limits_lose_no_packet(spec in networks(), changes in changes(), seed: u64) {
+        let spec = CellSpec { warm_up: Time::ZERO, ..spec };
+        let mut sim = spec.start(Seed(seed));
+        let none = vec![0; spec.flows.len()];
+        for one in &changes {
+            sim.run_until(one.at);
+            offer(&mut sim, &spec);
+            change(&mut sim, &spec, one)?;
+            prop_assert_eq!(missing(&sim.model, spec.flows.len()), none.clone(), "at {}", one.at);
+        }
+        sim.run_until(drained());
+        prop_assert_eq!(missing(&sim.model, spec.flows.len()), none);
+        nothing_is_left(&sim, &spec)?;
+        for (station, category) in queues(&spec) {
+            let books = sim.model.queue(QueueId::Station(station, category), drained());
+            let out = books.dropped.packets + books.taken.packets;
+            prop_assert_eq!(books.offered.packets, out);
+        }
+    }
+}
+
+/// A saturated flow whose queue had no room goes on as soon as there is some.
+#[test]
+fn a_flow_without_room_goes_on_when_it_has_some() {
+    let mut spec = cells::uploads(1);
+    spec.stations[1].queues[0].limit = Limit::Packets(0);
+    let mut sim = spec.start(Seed(1));
+    let second = Time::ZERO + Span::from_secs(1);
+    sim.run_until(second);
+    assert_eq!(sim.model.flow(0).delivered.packets, 0);
+    sim.model.set_limit(1, 0, Limit::Packets(1), &mut sim.queue);
+    sim.run_until(second + Span::from_millis(10));
+    assert!(sim.model.flow(0).delivered.packets > 2);
+}

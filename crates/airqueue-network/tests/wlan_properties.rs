@@ -1,0 +1,215 @@
+//! What is true of every network, whatever is in it.
+
+mod cells;
+mod on_air;
+mod random_networks;
+
+use airqueue_core::Tally;
+use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_network::counters::HopCounters;
+use airqueue_network::network::{Network, QueueId};
+use airqueue_network::queue::Discipline;
+use airqueue_network::run_loop::Simulation;
+use airqueue_network::wlan::AirTally;
+use airqueue_network::wlan::tap::{Aired, Carried, Recording};
+use airqueue_qdisc::DropFrom;
+use airqueue_wifi::mac::FrameKind;
+use airqueue_wifi::phy::Protection;
+use cells::{CellSpec, Flow};
+use proptest::prelude::*;
+use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
+use std::collections::HashMap;
+
+/// Runs a network to its end and returns it with its frames. Its books are looked at on the way.
+fn run(spec: &CellSpec, seed: Seed) -> Result<(Simulation<Network>, Vec<Aired>), TestCaseError> {
+    let mut sim = spec.start(seed);
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    let flows = spec.flows.len();
+    let mut known = vec![0; flows];
+    for step in 0..=30 {
+        let at = Time::ZERO + Span::from_millis(step * 5);
+        sim.run_until(at);
+        if at == spec.warm_up {
+            known = missing(&sim.model, flows);
+        }
+        prop_assert_eq!(missing(&sim.model, flows), known.clone(), "at {}", at);
+        if at < STOP {
+            offer(&mut sim, spec);
+        }
+    }
+    sim.run_until(drained());
+    prop_assert_eq!(missing(&sim.model, flows), known);
+    let recording: Recording = sim.model.wlan_mut().unplug().expect("it was plugged in");
+    Ok((sim, recording.frames))
+}
+
+/// The books of queues and MACs of a network at its end, against each other and the flows'.
+fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
+    let now = sim.now();
+    for (station, described) in spec.stations.iter().enumerate() {
+        for (at, queue_spec) in described.queues.iter().enumerate() {
+            let queue = sim.model.queue(QueueId::Station(station, at), now);
+            let mut offered = Tally::default();
+            for (id, flow) in spec.flows.iter().enumerate() {
+                if (flow.from.index(), flow.queue) == (station, at) {
+                    let tally = sim.model.flow(id).offered;
+                    offered.packets += tally.packets;
+                    offered.bytes += tally.bytes;
+                }
+            }
+            prop_assert_eq!(queue.offered, offered);
+            let ring = queue_spec.ring_packets as u64;
+            if let Limit::Packets(limit) = queue_spec.limit
+                && !matches!(queue_spec.discipline, Discipline::DeficitRoundRobin { .. })
+            {
+                prop_assert!(queue.occupancy.longest <= u64::from(limit) + ring);
+            }
+            prop_assert_eq!(queue.waited.count, queue.taken.packets);
+            prop_assert!(queue.dropped_early.packets <= queue.dropped.packets);
+            if spec.warm_up > Time::ZERO {
+                continue;
+            }
+            prop_assert_eq!(offered.packets, queue.dropped.packets + queue.taken.packets);
+            prop_assert_eq!(offered.bytes, queue.dropped.bytes + queue.taken.bytes);
+            // Each packet waits once: the length summed over time is the waits summed over packets.
+            let waited = queue.waited.sum_ns;
+            let kept = keeps(&queue_spec.discipline);
+            let fits = queue.occupancy.packet_time == waited
+                || !kept && queue.occupancy.packet_time > waited;
+            prop_assert!(fits, "{} packet-ns, {} ns waited", queue.occupancy.packet_time, waited);
+            let access = sim.model.wlan().access(station, at);
+            prop_assert_eq!(queue.taken.packets, access.acknowledged + access.given_up);
+            let of_queue = |f: &&Flow| (f.from.index(), f.queue) == (station, at);
+            if !spec.flows.iter().filter(of_queue).any(|flow| is_aggregated(spec, flow)) {
+                prop_assert_eq!(access.attempts, access.acknowledged + access.failures);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a packet that a queue has taken in leaves it for the MAC in any case.
+fn keeps(discipline: &Discipline) -> bool {
+    match discipline {
+        Discipline::DropTail(from) | Discipline::DeficitRoundRobin { drop_from: from, .. } => {
+            *from == DropFrom::Tail
+        }
+        Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::Mac80211(_) => false,
+        Discipline::Sfq(_) | Discipline::Cake(_) => false,
+        Discipline::Red(_) | Discipline::Pie(_) => true,
+        Discipline::Adaptive(_) | Discipline::Rdqm(_) => true,
+    }
+}
+
+/// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.
+fn counts(spec: &CellSpec, aired: &Aired) -> bool {
+    spec.warm_up == Time::ZERO || aired.ends > spec.warm_up
+}
+
+/// The frames that the tap saw against what stations and MACs counted.
+fn frames_counted(
+    sim: &Simulation<Network>,
+    spec: &CellSpec,
+    frames: &[Aired],
+    busy: &[Span],
+) -> Result<(), TestCaseError> {
+    let now = sim.now();
+    let mut attempts = vec![[0u64; 4]; spec.stations.len()];
+    let mut sent: HashMap<(usize, FrameKind), (u64, Span)> = HashMap::new();
+    for aired in frames.iter().filter(|aired| counts(spec, aired)) {
+        let frame = &aired.frame;
+        let from = frame.from.index();
+        let (frames, time) = sent.entry((from, frame.kind)).or_default();
+        *frames += 1;
+        *time = *time + (aired.ends - aired.begins);
+        let protected = spec.stations[from].mac.protection == Protection::CtsToSelf;
+        let first = match frame.kind {
+            FrameKind::Data | FrameKind::BlockAckRequest => frame.opens && !protected,
+            FrameKind::Cts => frame.to == frame.from,
+            other => other == FrameKind::Rts,
+        };
+        attempts[from][usize::from(frame.queue)] += u64::from(first);
+    }
+    for (station, attempts) in attempts.iter().enumerate() {
+        use FrameKind::{Ack, BlockAck, BlockAckRequest, CfEnd, Cts, Data, Rts};
+        for kind in [Rts, Cts, Data, Ack, CfEnd, BlockAck, BlockAckRequest] {
+            let AirTally { frames, time } = sim.model.wlan().station(station).sent_of(kind);
+            let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
+            prop_assert_eq!((frames, time), seen);
+        }
+        if spec.warm_up > Time::ZERO {
+            continue; // Frames under way at its end count for one and not for the other.
+        }
+        prop_assert_eq!(sim.model.wlan().busy(station, now), busy[station]);
+        for (queue, &attempts) in attempts.iter().enumerate() {
+            prop_assert_eq!(sim.model.wlan().access(station, queue).attempts, attempts);
+        }
+    }
+    Ok(())
+}
+
+/// The packets that the tap saw against what flows counted.
+fn packets_counted(
+    sim: &Simulation<Network>,
+    spec: &CellSpec,
+    frames: &[Aired],
+) -> Result<(), TestCaseError> {
+    let mut delivered = vec![(Tally::default(), 0i128); spec.flows.len()];
+    let mut sent: HashMap<u64, (u32, bool)> = HashMap::new();
+    let mut last = vec![0; spec.flows.len()];
+    for aired in frames {
+        let mac = &spec.stations[aired.frame.from.index()].mac;
+        for &Carried { packet, decoded, .. } in &aired.carried {
+            let flow = packet.flow as usize;
+            let (times, known) = sent.entry(packet.id).or_default();
+            *times += 1;
+            let aggregated = is_aggregated(spec, &spec.flows[flow]);
+            let limit = mac.short_retry_limit.max(mac.long_retry_limit);
+            prop_assert!(aggregated || *times <= limit);
+            if !decoded || std::mem::replace(known, true) {
+                continue;
+            }
+            // What is behind a gap waits for that.
+            prop_assert!(aggregated || packet.id > last[flow], "the order of packets");
+            last[flow] = packet.id;
+            if counts(spec, aired) {
+                delivered[flow].0.add(&packet);
+                delivered[flow].1 += i128::from((aired.ends - packet.created).as_nanos());
+            }
+        }
+    }
+    for (flow, (tally, delay_ns)) in delivered.into_iter().enumerate() {
+        let HopCounters { delay, delays, delivered, .. } = sim.model.flow(flow);
+        prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
+        if is_aggregated(spec, &spec.flows[flow]) {
+            // In the end all that was decoded is passed up, some of it later.
+            prop_assert!(delay.sum_ns >= delay_ns || spec.warm_up > Time::ZERO);
+            prop_assert!(delivered == tally || spec.warm_up > Time::ZERO);
+        } else {
+            prop_assert_eq!((delivered, delay.sum_ns), (tally, delay_ns));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+
+    #[test]
+    fn a_random_network_keeps_every_rule(spec in networks(), seed: u64) {
+        let (mut sim, frames) = run(&spec, Seed(seed))?;
+        nothing_is_left(&sim, &spec)?;
+        books(&mut sim, &spec)?;
+        prop_assert!(frames.is_sorted_by_key(|aired| aired.ends), "time goes on");
+        for aired in &frames {
+            let lasts = spec.radio.phy.airtime(aired.frame.rate, aired.frame.bytes);
+            prop_assert_eq!(aired.ends - aired.begins, lasts);
+            let ack = aired.frame.kind == FrameKind::Ack;
+            let announces = spec.radio.rules.announces_txop;
+            prop_assert!(!ack || announces || aired.frame.nav == Span::ZERO);
+        }
+        let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;
+        frames_counted(&sim, &spec, &frames, &busy)?;
+        packets_counted(&sim, &spec, &frames)?;
+    }
+}

@@ -1,0 +1,174 @@
+//! The hops of flows over the air.
+
+use super::error::{Result, wrong};
+use super::file::{CategoryName, File, FlowTable, RateControlName};
+use super::links::{LinkRates, decodes};
+use super::medium::Medium;
+use super::phy::rate_index;
+use super::rates::RateControls;
+use super::stations::Stations;
+use airqueue_network::wlan::{HopSpec, RttReport};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::frames::{FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES};
+use airqueue_wifi::phy::{AccessCategory, Phy};
+use std::ops::Deref;
+
+/// What hops are made from.
+pub(super) struct Air<'a> {
+    pub(super) file: &'a File,
+    pub(super) stations: &'a Stations,
+    pub(super) phy: &'a Phy,
+    /// The rate of data frames.
+    pub(super) rate: RateIndex,
+    pub(super) medium: &'a Medium,
+    pub(super) links: &'a LinkRates,
+    pub(super) controls: RateControls<'a>,
+}
+
+/// What a flow says itself of the rates of its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) phy_rate: Option<RateIndex>,
+    pub(super) rate_control: Option<RateControlName>,
+}
+
+/// The rates that frames may have.
+pub(super) enum Rates<'a> {
+    /// This one.
+    Given([RateIndex; 1]),
+    /// Whichever of these rate control finds.
+    Among(&'a [RateIndex]),
+}
+
+impl Deref for Rates<'_> {
+    type Target = [RateIndex];
+    fn deref(&self) -> &[RateIndex] {
+        match self {
+            Rates::Given(rate) => rate,
+            Rates::Among(rates) => rates,
+        }
+    }
+}
+
+/// What a flow wants of a hop.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) name: String,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// IP bytes of the largest packets.
+    pub(super) size_bytes: u32,
+    pub(super) category: Option<CategoryName>,
+    pub(super) report: Option<RttReport>,
+}
+
+impl Air<'_> {
+    /// What a flow says itself of the rates of its frames.
+    pub(super) fn told(&self, key: &str, table: &FlowTable) -> Result<Told> {
+        let phy_rate = table
+            .phy_rate
+            .as_ref()
+            .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate));
+        Ok(Told { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
+    }
+
+    /// The hop of a flow, whose way is `named` or found.
+    pub(super) fn hop(&self, key: &str, named: bool, told: Told, wish: Wish) -> Result<HopSpec> {
+        let Wish { from, to, .. } = wish;
+        self.check_pair(key, named, from, to)?;
+        let old = self.stations.without_qos(from, to).is_some();
+        let rate_control = self.controls.of(key, told, (from, to), old)?;
+        let rate = match &rate_control {
+            Some(control) => control.rates[0],
+            None => told.phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+        };
+        self.stations.check_rate(key, self.phy, rate, from, to)?;
+        let hop = HopSpec {
+            queue: self.queue(wish.category, from),
+            name: wish.name,
+            from: StationId(from as u32),
+            to: StationId(to as u32),
+            rate,
+            rate_control,
+            overhead_bytes: self.overhead(from, to),
+            size_bytes: wish.size_bytes,
+            report: wish.report,
+        };
+        self.check_size(key, &hop)?;
+        Ok(hop)
+    }
+
+    /// Which of the sender's queues.
+    pub(super) fn queue(&self, category: Option<CategoryName>, from: usize) -> usize {
+        if !self.stations.has_categories(from) {
+            return 0;
+        }
+        category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize
+    }
+
+    /// What the link's rate, one station's, the other's, and that of all say.
+    fn rate_between(&self, from: usize, to: usize) -> RateIndex {
+        if let Some(rate) = self.links.rate(from, to) {
+            return rate;
+        }
+        let own = [from, to].into_iter().filter_map(|id| self.stations.rates[id]);
+        own.min_by_key(|&rate| self.phy.rate(rate)).unwrap_or(self.rate)
+    }
+
+    /// The rates that frames of a flow may have between two stations.
+    pub(super) fn rates(&self, told: Told, from: usize, to: usize) -> Rates<'_> {
+        let old = self.stations.without_qos(from, to).is_some();
+        match self.controls.among(told, (from, to), old) {
+            Some(rates) => Rates::Among(rates),
+            None => Rates::Given([told.phy_rate.unwrap_or_else(|| self.rate_between(from, to))]),
+        }
+    }
+
+    /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
+    pub(super) fn overhead(&self, from: usize, to: usize) -> u32 {
+        if let Some(bytes) = self.file.behaviour.profile().overhead_bytes {
+            return bytes;
+        }
+        let header = match self.stations.without_qos(from, to) {
+            None => QOS_HEADER_BYTES,
+            Some(_) => HEADER_BYTES,
+        };
+        header + LLC_SNAP_BYTES + FCS_BYTES
+    }
+
+    fn check_pair(&self, key: &str, named: bool, from: usize, to: usize) -> Result<()> {
+        let key = format!("{key}.{}", if named { "via" } else { "to" });
+        let (sender, receiver) = (self.stations.name(from), self.stations.name(to));
+        if from == to {
+            return wrong(key, format_args!("{sender:?} would send to itself"));
+        }
+        for (from, to) in [(from, to), (to, from)] {
+            if !decodes(&self.medium.reach, from, to) {
+                let (from, to) = (self.stations.name(from), self.stations.name(to));
+                let problem = format_args!(
+                    "{sender:?} and {receiver:?} are out of reach: {to:?} cannot decode the frames \
+                     of {from:?}; say with via who passes them on, or give [routing]"
+                );
+                return wrong(key, problem);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_size(&self, key: &str, hop: &HopSpec) -> Result<()> {
+        let most_bytes = hop.rates().map(|rate| self.phy.max_mpdu_bytes(rate)).min();
+        let most_bytes = most_bytes.expect("a hop has rates");
+        let most = most_bytes - hop.overhead_bytes;
+        let size = hop.size_bytes;
+        if !(20..=most).contains(&size) {
+            let problem = format_args!(
+                "found {size} B, expected an IP packet of 20 to {most} B: a frame adds {} B to it \
+                 and has at most {most_bytes} B",
+                hop.overhead_bytes
+            );
+            return wrong(format_args!("{key}.size"), problem);
+        }
+        Ok(())
+    }
+}

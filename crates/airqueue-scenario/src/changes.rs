@@ -1,0 +1,207 @@
+//! What changes during a run.
+
+use super::error::{Result, error, wrong};
+use super::file::ChangeTable;
+use super::flows::{Flows, Made};
+use super::phy::rate_index;
+use super::quantity::{FrameRate, Quantity, QueueLimit};
+use super::room::{Kept, check_room};
+use airqueue_core::{Limit, Span, Time};
+use airqueue_network::network::{Change, TimedChange};
+use airqueue_network::queue::{Discipline, QueueSpec};
+use airqueue_network::wlan::HopSpec;
+use airqueue_qdisc::KeptApart;
+
+/// What changes are made from.
+pub(super) struct Changes<'a> {
+    pub(super) flows: &'a Flows<'a>,
+    pub(super) made: &'a Made,
+    /// Of each change: the way that a flow takes, if it is one of that.
+    pub(super) ways: &'a [Option<Change>],
+    /// How long the run is, from the beginning of the warm-up.
+    pub(super) lasts: Span,
+}
+
+impl Changes<'_> {
+    /// All changes, in the file's order.
+    pub(super) fn all(&self) -> Result<Vec<TimedChange>> {
+        let mut changes = Vec::new();
+        for (place, table) in self.flows.air.file.changes.iter().enumerate() {
+            let key = format!("changes[{place}]");
+            let at = self.at(&key, table)?;
+            let made = self.of(&key, table, place)?;
+            changes.extend(made.into_iter().map(|change| TimedChange { at, change }));
+        }
+        Ok(changes)
+    }
+
+    fn at(&self, key: &str, table: &ChangeTable) -> Result<Time> {
+        if table.at.value <= self.lasts {
+            return Ok(Time::ZERO + table.at.value);
+        }
+        let problem = format_args!(
+            "found {:?}, expected a time within the run, which ends {} s after the beginning of its warm-up",
+            table.at.text,
+            self.lasts.as_secs_f64()
+        );
+        wrong(format_args!("{key}.at"), problem)
+    }
+
+    fn of(&self, key: &str, table: &ChangeTable, place: usize) -> Result<Vec<Change>> {
+        if let Some(way) = self.ways[place] {
+            return Ok(vec![way]);
+        }
+        let needs = |name: &str, other: &str| {
+            wrong(key, format_args!("with the key `{name}` the key `{other}` is needed, too"))
+        };
+        match table {
+            ChangeTable { link: Some(_), station: Some(_), .. } => {
+                wrong(key, "it is of a link or of a station; leave `link` or `station` out")
+            }
+            ChangeTable { link: Some(_), queue_limit: Some(_), .. } => {
+                needs("queue_limit", "station")
+            }
+            ChangeTable { link: Some(_), flow: Some(_), .. }
+            | ChangeTable { link: None, station: None, flow: Some(_), .. } => {
+                needs("flow", "station` or `via")
+            }
+            ChangeTable { link: Some(link), rate: Some(rate), .. } => self.rate(key, link, rate),
+            ChangeTable { link: Some(_), rate: None, .. } => needs("link", "rate"),
+            ChangeTable { rate: Some(_), .. } => needs("rate", "link"),
+            ChangeTable { station: Some(station), queue_limit: Some(limit), flow, .. } => {
+                let found = self.flows.air.stations.find(format_args!("{key}.station"), station)?;
+                match flow {
+                    None => self.limit(key, found.ids, limit),
+                    Some(flow) if !found.group => {
+                        self.flow_limit(key, found.ids.start, flow, limit)
+                    }
+                    Some(_) => {
+                        let problem =
+                            format_args!("{station:?} is a group; name one of its members");
+                        wrong(format_args!("{key}.station"), problem)
+                    }
+                }
+            }
+            ChangeTable { station: Some(_), .. } => needs("station", "queue_limit"),
+            ChangeTable { queue_limit: Some(_), .. } => needs("queue_limit", "station"),
+            _ => wrong(
+                key,
+                "it changes nothing; give `link` and `rate`, `station` and `queue_limit`, or `flow` and `via`",
+            ),
+        }
+    }
+
+    /// Of the hops between two stations.
+    fn rate(&self, key: &str, names: &[String; 2], rate: &FrameRate) -> Result<Vec<Change>> {
+        let air = &self.flows.air;
+        let mut ends = [0; 2];
+        for (at, name) in names.iter().enumerate() {
+            let key = format!("{key}.link[{at}]");
+            let found = air.stations.find(&key, name)?;
+            if found.group {
+                return wrong(key, format_args!("{name:?} is a group; name one of its members"));
+            }
+            ends[at] = found.ids.start;
+        }
+        let [a, b] = ends;
+        let rate = rate_index(&air.file.phy, air.phy, format_args!("{key}.rate"), rate)?;
+        let mut changes = Vec::new();
+        for (at, hop) in self.made.hops.iter().enumerate() {
+            let (from, to) = (hop.from.index(), hop.to.index());
+            if (from, to) != (a, b) && (from, to) != (b, a) {
+                continue;
+            }
+            if hop.rate_control.is_some() {
+                let problem = format_args!(
+                    "rate control looks for the rate of {:?}; leave the change out, or give the stations or \
+                     the flow a rate",
+                    hop.name
+                );
+                return wrong(format_args!("{key}.rate"), problem);
+            }
+            let changed = HopSpec { rate, ..hop.clone() };
+            air.stations.check_rate(format_args!("{key}.rate"), air.phy, rate, from, to)?;
+            air.check_size(key, &changed)?;
+            changes.push(Change::Rate { hop: at, rate });
+        }
+        if changes.is_empty() {
+            let [a, b] = names;
+            let problem =
+                format_args!("no flow goes from {a:?} to {b:?} or back; name the ends of a hop");
+            return wrong(format_args!("{key}.link"), problem);
+        }
+        Ok(changes)
+    }
+
+    /// Of all queues of some stations.
+    fn limit(
+        &self,
+        key: &str,
+        stations: std::ops::Range<usize>,
+        limit: &Quantity<QueueLimit>,
+    ) -> Result<Vec<Change>> {
+        let limit = limit.value;
+        let mut kept = Kept::default();
+        for (at, hop) in self.made.hops.iter().enumerate() {
+            if stations.contains(&hop.from.index()) {
+                self.check_room(key, at, limit, &mut kept)?;
+            }
+        }
+        let categories = |station: usize| {
+            let queues = self.flows.air.stations.specs[station].queues.len();
+            (0..queues).map(move |category| Change::Limit { station, category, limit })
+        };
+        Ok(stations.flat_map(categories).collect())
+    }
+
+    /// Of the queue of a flow.
+    fn flow_limit(
+        &self,
+        key: &str,
+        station: usize,
+        flow: &str,
+        limit: &Quantity<QueueLimit>,
+    ) -> Result<Vec<Change>> {
+        let found = &self.made.flows[self.made.find(key, flow)?];
+        let key = format!("{key}.flow");
+        let name = self.flows.air.stations.name(station);
+        let sends = |at: &usize| self.made.hops[*at].from.index() == station;
+        // Of each of the flow's routes that lead over the station.
+        let hops: Vec<usize> =
+            found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
+        let first = hops.first().ok_or_else(|| {
+            error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
+        })?;
+        let Discipline::DeficitRoundRobin { by, .. } =
+            self.queue(&self.made.hops[*first]).discipline
+        else {
+            let problem = format_args!(
+                "the queue of {name:?} keeps no flows apart; give it discipline = \"drr\", or leave `flow` out"
+            );
+            return wrong(key, problem);
+        };
+        let limit = limit.value;
+        let mut kept = Kept::default();
+        let link = |hop: &HopSpec| (hop.from, hop.queue, hop.to);
+        for (at, hop) in self.made.hops.iter().enumerate() {
+            let shares = |&other: &usize| link(&self.made.hops[other]) == link(hop);
+            if hops.contains(&at) || by == KeptApart::Link && hops.iter().any(shares) {
+                self.check_room(&key, at, limit, &mut kept)?;
+            }
+        }
+        Ok(hops.into_iter().map(|hop| Change::HopLimit { hop, limit }).collect())
+    }
+
+    /// The queue that a hop's packets take.
+    fn queue(&self, hop: &HopSpec) -> &QueueSpec {
+        &self.flows.air.stations.specs[hop.from.index()].queues[hop.queue]
+    }
+
+    /// With another limit there is still room for what a hop needs.
+    fn check_room(&self, key: &str, at: usize, limit: Limit, kept: &mut Kept) -> Result<()> {
+        let (hop, saturated) = (&self.made.hops[at], self.made.saturated.contains(&at));
+        let queue = QueueSpec { limit, ..*self.queue(hop) };
+        let name = self.flows.air.stations.name(hop.from.index());
+        check_room(key, name, &queue, hop, saturated, kept)
+    }
+}

@@ -1,0 +1,424 @@
+//! A replication, and what is reported of it.
+
+use super::Scenario;
+use super::calls::{Call, CallFigures};
+use super::error::{ScenarioError, error};
+use airqueue_core::Tally;
+use airqueue_core::{Seed, Span, Time};
+use airqueue_network::counters::{Durations, HopCounters, QueueCounters};
+use airqueue_network::histogram::Histogram;
+use airqueue_network::network::series::Series;
+use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpTally};
+use airqueue_network::run_loop::Simulation;
+use airqueue_wifi::mac::{CategoryTally, FrameKind};
+use airqueue_wifi::phy::AccessCategory;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// A replication of a scenario.
+#[derive(Debug)]
+pub struct Run {
+    pub(super) network: Simulation<Network>,
+    pub(super) names: Arc<Names>,
+    calls: Arc<[(usize, Call)]>,
+    end: Time,
+    pub(super) series: Option<Series>,
+}
+
+/// What the parts of a network are called in results.
+#[derive(Debug)]
+pub(super) struct Names {
+    pub(super) flows: Vec<String>,
+    pub(super) stations: Vec<String>,
+    /// The queues that a flow feeds, and those in front of cables.
+    pub(super) queues: Vec<(QueueId, String)>,
+}
+
+/// Figures by the name of what they are of, in the scenario's order.
+struct Named<'a, F>(Vec<(&'a str, F)>);
+
+impl<F: Serialize> Serialize for Named<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, figures) in &self.0 {
+            map.serialize_entry(name, figures)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Figures<'a> {
+    duration_s: f64,
+    flows: Named<'a, FlowFigures>,
+    connections: Named<'a, ConnectionFigures>,
+    calls: Named<'a, CallFigures>,
+    stations: Named<'a, StationFigures>,
+    queues: Named<'a, QueueFigures>,
+    medium: MediumFigures,
+}
+
+#[derive(Serialize)]
+struct FlowFigures {
+    offered_bps: Option<f64>,
+    throughput_bps: Option<f64>,
+    offered_packets: u64,
+    delivered_packets: u64,
+    marked_packets: u64,
+    queue_drops_packets: u64,
+    given_up_packets: u64,
+    /// Still in the queue or in the MAC.
+    under_way_packets: u64,
+    /// Of the packets that met their fate.
+    loss_ratio: Option<f64>,
+    data_rate_mean_bps: Option<f64>,
+    delay_mean_s: Option<f64>,
+    delay_p50_s: Option<f64>,
+    delay_p95_s: Option<f64>,
+    delay_p99_s: Option<f64>,
+    delay_max_s: Option<f64>,
+    /// As RFC 3550 has it.
+    jitter_s: Option<f64>,
+}
+
+/// What TCP did for a flow.
+#[derive(Serialize)]
+struct ConnectionFigures {
+    goodput_bps: Option<f64>,
+    segments: u64,
+    retransmitted_segments: u64,
+    retransmitted_ratio: Option<f64>,
+    fast_recoveries: u64,
+    timeouts: u64,
+    rtt_mean_s: Option<f64>,
+    ack_packets: u64,
+    /// Dropped by a queue or given up by the MAC.
+    lost_ack_packets: u64,
+    sessions: u64,
+    session_mean_s: Option<f64>,
+    session_p50_s: Option<f64>,
+    session_p95_s: Option<f64>,
+    session_max_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct StationFigures {
+    attempts: u64,
+    collided_ratio: Option<f64>,
+    failed_ratio: Option<f64>,
+    acknowledged_packets: u64,
+    given_up_packets: u64,
+    internal_collisions: u64,
+    airtime_ratio: Option<f64>,
+    rts_airtime_ratio: Option<f64>,
+    cts_airtime_ratio: Option<f64>,
+    data_airtime_ratio: Option<f64>,
+    ack_airtime_ratio: Option<f64>,
+    mpdus_per_frame: Option<f64>,
+    busy_ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct QueueFigures {
+    offered_packets: u64,
+    dropped_packets: u64,
+    dropped_full_packets: u64,
+    dropped_early_packets: u64,
+    marked_packets: u64,
+    taken_packets: u64,
+    length_mean_packets: Option<f64>,
+    length_max_packets: u64,
+    waiting_mean_s: Option<f64>,
+    waiting_max_s: Option<f64>,
+}
+
+/// The shares of time are sums over all stations: frames that are on the air together count each.
+#[derive(Serialize)]
+struct MediumFigures {
+    throughput_bps: Option<f64>,
+    collided_ratio: Option<f64>,
+    data_airtime_ratio: Option<f64>,
+    lost_data_airtime_ratio: Option<f64>,
+    control_airtime_ratio: Option<f64>,
+    throughput_jain_index: Option<f64>,
+    goodput_bps: Option<f64>,
+    sessions: u64,
+    session_mean_s: Option<f64>,
+    session_p95_s: Option<f64>,
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+fn greatest_s(of: &Durations) -> Option<f64> {
+    (of.count > 0).then(|| of.greatest.as_secs_f64())
+}
+
+fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
+    // It is the middle of a bucket, which may lie above the greatest.
+    Some(histogram.quantile_s(q)?.min(greatest_s(of)?))
+}
+
+impl Names {
+    pub(super) fn new(spec: &NetworkSpec) -> Names {
+        let radio = &spec.wlan;
+        let mut fed: Vec<_> = radio.hops.iter().map(|hop| (hop.from.index(), hop.queue)).collect();
+        fed.sort_unstable();
+        fed.dedup();
+        let queue = |(station, queue): (usize, usize)| {
+            let of = &radio.stations[station];
+            let name = match of.queues.len() {
+                1 => of.name.clone(),
+                _ => format!("{}.{}", of.name, category(AccessCategory::ALL[queue])),
+            };
+            (QueueId::Station(station, queue), name)
+        };
+        let wires = spec.wires.iter().enumerate();
+        let wires = wires.filter(|(_, wire)| wire.queue.is_some());
+        let wires = wires.map(|(at, wire)| (QueueId::Wire(at), wire.name.clone()));
+        Names {
+            flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
+            stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
+            queues: fed.into_iter().map(queue).chain(wires).collect(),
+        }
+    }
+}
+
+/// The name of an access category.
+pub(super) fn category(category: AccessCategory) -> &'static str {
+    match category {
+        AccessCategory::Background => "bk",
+        AccessCategory::BestEffort => "be",
+        AccessCategory::Video => "vi",
+        AccessCategory::Voice => "vo",
+    }
+}
+
+impl Run {
+    pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
+        let network = Network::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
+        let end = Time::ZERO + scenario.warm_up + scenario.duration;
+        let (names, calls) = (scenario.names.clone(), scenario.calls.clone());
+        Ok(Run { network, names, calls, end, series: None })
+    }
+
+    /// The simulated time, from the beginning of the warm-up.
+    pub fn now(&self) -> Time {
+        self.network.now()
+    }
+
+    /// When the counted time ends.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Lets time pass, at most to the end.
+    pub fn advance(&mut self, span: Span) {
+        let left = self.end - self.now();
+        let until = self.now() + span.clamp(Span::ZERO, left);
+        match &mut self.series {
+            Some(series) => series.run_until(&mut self.network, until),
+            None => self.network.run_until(until),
+        }
+    }
+
+    /// The figures of the time since counting began, as JSON: `null` where there is nothing to divide by,
+    /// and a unit in every name.
+    pub fn results(&mut self) -> String {
+        let (names, calls) = (self.names.clone(), self.calls.clone());
+        let now = self.now();
+        let seconds = (now - self.network.model.wlan().counting_since()).as_secs_f64();
+        let mut count = Count { network: &mut self.network.model, now, seconds };
+        let figures = count.figures(&names, &calls);
+        serde_json::to_string(&figures).expect("figures are JSON")
+    }
+}
+
+/// A network at the moment when its counters are read, and for how long it has counted.
+struct Count<'a> {
+    network: &'a mut Network,
+    now: Time,
+    seconds: f64,
+}
+
+impl Count<'_> {
+    fn figures<'n>(&mut self, names: &'n Names, calls: &[(usize, Call)]) -> Figures<'n> {
+        let stations = names.stations.iter().enumerate();
+        let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
+        let queues = names.queues.iter();
+        let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
+        let flows = names.flows.iter().enumerate();
+        let flows = flows.zip(self.network.under_way());
+        let flows: Vec<_> =
+            flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
+        let (connections, all) = self.connections(names);
+        let calls = calls.iter();
+        let calls = calls
+            .map(|&(flow, call)| (&*names.flows[flow], call.figures(&self.network.flow(flow))));
+        let calls = calls.collect();
+        let medium = self.medium(names.stations.len(), &flows, &all);
+        Figures {
+            duration_s: self.seconds,
+            flows: Named(flows),
+            connections: Named(connections),
+            calls: Named(calls),
+            stations: Named(stations),
+            queues: Named(queues),
+            medium,
+        }
+    }
+
+    /// IP bits per second.
+    fn bps(&self, tally: &Tally) -> Option<f64> {
+        ratio(8.0 * tally.bytes as f64, self.seconds)
+    }
+
+    fn share(&self, time: Span) -> Option<f64> {
+        ratio(time.as_secs_f64(), self.seconds)
+    }
+
+    fn flow(&self, id: usize, under_way_packets: u64) -> FlowFigures {
+        let tally: HopCounters = self.network.flow(id);
+        let lost = tally.dropped.packets + tally.given_up.packets;
+        let met = lost + tally.delivered.packets;
+        let quantile = |q| quantile_s(&tally.delay, &tally.delays, q);
+        FlowFigures {
+            offered_bps: self.bps(&tally.offered),
+            throughput_bps: self.bps(&tally.delivered),
+            offered_packets: tally.offered.packets,
+            delivered_packets: tally.delivered.packets,
+            marked_packets: tally.marked,
+            queue_drops_packets: tally.dropped.packets,
+            given_up_packets: tally.given_up.packets,
+            under_way_packets,
+            loss_ratio: ratio(lost as f64, met as f64),
+            data_rate_mean_bps: tally.rates.mean_bps(),
+            delay_mean_s: tally.delay.mean_s(),
+            delay_p50_s: quantile(0.5),
+            delay_p95_s: quantile(0.95),
+            delay_p99_s: quantile(0.99),
+            delay_max_s: greatest_s(&tally.delay),
+            jitter_s: tally.jitter.mean_s(),
+        }
+    }
+
+    /// Those of TCP's flows, and all of them together.
+    fn connections<'n>(&self, names: &'n Names) -> (Vec<(&'n str, ConnectionFigures)>, TcpTally) {
+        let mut all = TcpTally::default();
+        let mut figures = Vec::new();
+        for (flow, name) in names.flows.iter().enumerate() {
+            let Some(tally) = self.network.tcp(flow) else { continue };
+            let Some(acks) = self.network.acknowledgements(flow) else { continue };
+            figures.push((&**name, self.connection(&tally, &acks)));
+            all.delivered_bytes += tally.delivered_bytes;
+            all.sessions.merge(&tally.sessions);
+        }
+        (figures, all)
+    }
+
+    fn connection(&self, tally: &TcpTally, acks: &HopCounters) -> ConnectionFigures {
+        let sessions = &tally.sessions;
+        ConnectionFigures {
+            goodput_bps: ratio(8.0 * tally.delivered_bytes as f64, self.seconds),
+            segments: tally.segments,
+            retransmitted_segments: tally.retransmitted,
+            retransmitted_ratio: ratio(tally.retransmitted as f64, tally.segments as f64),
+            fast_recoveries: tally.fast_recoveries,
+            timeouts: tally.timeouts,
+            rtt_mean_s: ratio(tally.round_trip_time.as_secs_f64(), tally.round_trips as f64),
+            ack_packets: acks.offered.packets,
+            lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
+            sessions: sessions.took.count,
+            session_mean_s: sessions.took.mean_s(),
+            session_p50_s: quantile_s(&sessions.took, &sessions.times, 0.5),
+            session_p95_s: quantile_s(&sessions.took, &sessions.times, 0.95),
+            session_max_s: greatest_s(&sessions.took),
+        }
+    }
+
+    fn access(&self, station: usize) -> CategoryTally {
+        (0..AccessCategory::ALL.len())
+            .map(|queue| self.network.wlan().access(station, queue))
+            .fold(CategoryTally::default(), |sum, of| sum.plus(&of))
+    }
+
+    fn station(&self, id: usize) -> StationFigures {
+        let access = self.access(id);
+        let tally = self.network.wlan().station(id);
+        let attempts = access.attempts as f64;
+        let airtime = |kind| self.share(tally.sent_of(kind).time);
+        let data = tally.sent_of(FrameKind::Data);
+        let acks = tally.sent_of(FrameKind::Ack).time + tally.sent_of(FrameKind::BlockAck).time;
+        let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+        StationFigures {
+            attempts: access.attempts,
+            collided_ratio: ratio(tally.collided as f64, attempts),
+            failed_ratio: ratio(access.failures as f64, attempts),
+            acknowledged_packets: access.acknowledged,
+            given_up_packets: access.given_up,
+            internal_collisions: access.internal_collisions,
+            airtime_ratio: self.share(all),
+            rts_airtime_ratio: airtime(FrameKind::Rts),
+            cts_airtime_ratio: airtime(FrameKind::Cts),
+            data_airtime_ratio: airtime(FrameKind::Data),
+            ack_airtime_ratio: self.share(acks),
+            mpdus_per_frame: ratio(access.mpdus as f64, data.frames as f64),
+            busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
+        }
+    }
+
+    fn queue(&mut self, queue: QueueId) -> QueueFigures {
+        let tally: QueueCounters = self.network.queue(queue, self.now);
+        let (waited, occupancy) = (tally.waited, tally.occupancy);
+        QueueFigures {
+            offered_packets: tally.offered.packets,
+            dropped_packets: tally.dropped.packets,
+            dropped_full_packets: tally.dropped.packets - tally.dropped_early.packets,
+            dropped_early_packets: tally.dropped_early.packets,
+            marked_packets: occupancy.marked,
+            taken_packets: tally.taken.packets,
+            length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
+            length_max_packets: occupancy.longest,
+            waiting_mean_s: waited.mean_s(),
+            waiting_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
+        }
+    }
+
+    fn medium(
+        &self,
+        stations: usize,
+        flows: &[(&str, FlowFigures)],
+        tcp: &TcpTally,
+    ) -> MediumFigures {
+        let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        let (mut attempts, mut collided) = (0, 0);
+        for id in 0..stations {
+            let tally = self.network.wlan().station(id);
+            let time = |kind| tally.sent_of(kind).time;
+            data = data + time(FrameKind::Data);
+            lost = lost + tally.data_lost.time;
+            let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+            control = control + (all - time(FrameKind::Data));
+            attempts += self.access(id).attempts;
+            collided += tally.collided;
+        }
+        let throughputs: Vec<f64> =
+            flows.iter().filter_map(|(_, flow)| flow.throughput_bps).collect();
+        let sum: f64 = throughputs.iter().sum();
+        let squares: f64 = throughputs.iter().map(|x| x * x).sum();
+        MediumFigures {
+            throughput_bps: (self.seconds > 0.0).then_some(sum),
+            collided_ratio: ratio(collided as f64, attempts as f64),
+            data_airtime_ratio: self.share(data - lost),
+            lost_data_airtime_ratio: self.share(lost),
+            control_airtime_ratio: self.share(control),
+            throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
+            goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
+            sessions: tcp.sessions.took.count,
+            session_mean_s: tcp.sessions.took.mean_s(),
+            session_p95_s: quantile_s(&tcp.sessions.took, &tcp.sessions.times, 0.95),
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The flows of a scenario: those of groups become one for each member.
+
+use super::air::{Air, Told, Wish};
+use super::calls::Call;
+use super::error::{Result, error, wrong};
+use super::file::{FlowTable, SourceName};
+use super::nodes::{Nodes, Part, back};
+use super::pacing::{adaptive_pacing, tcp_ap};
+use super::room::{Kept, check_room};
+use super::routes::Routes;
+use super::source::{Packets, check_tcp_keys, offset, packets, report, spread};
+use super::tcp::{layers, tcp_flow};
+use super::ways::{check_air_keys, check_cable, check_pace, check_source};
+use airqueue_core::Ecn;
+use airqueue_network::network::{FlowSpec, Hop, Traffic};
+use airqueue_network::wlan::HopSpec;
+use airqueue_transport::tcp::{Pacing, TcpSpec};
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::iter::repeat_n;
+
+/// The most flows.
+const MOST_FLOWS: usize = 100_000;
+/// The most hops over the air of all flows together, there and back.
+const MOST_HOPS: usize = 1_000_000;
+
+/// What flows are made from.
+pub(super) struct Flows<'a> {
+    pub(super) air: &'a Air<'a>,
+    pub(super) nodes: &'a Nodes<'a>,
+    /// What finds the ways of flows that do not say theirs.
+    routes: Option<RefCell<Routes<'a>>>,
+}
+
+/// The flows of a network, their hops over the air, and which of them are calls.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) flows: Vec<FlowSpec>,
+    pub(super) hops: Vec<HopSpec>,
+    /// The hops that saturated flows begin with.
+    pub(super) saturated: HashSet<usize>,
+    pub(super) calls: Vec<(usize, Call)>,
+    /// What each flow was made from.
+    pub(super) origins: Vec<Origin>,
+}
+
+/// What a flow was made from.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    /// The place of its table.
+    pub(super) table: usize,
+    pub(super) told: Told,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+impl Made {
+    /// The place of the flow that a key `flow` names.
+    pub(super) fn find(&self, key: &str, name: &str) -> Result<usize> {
+        self.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            error(format_args!("{key}.flow"), format_args!("there is no flow {shown:?}"))
+        })
+    }
+}
+
+/// A flow, while its hops are made.
+pub(super) struct Draft<'a> {
+    pub(super) key: &'a str,
+    pub(super) table: &'a FlowTable,
+    /// The names of the stations that pass it on, if they are given.
+    pub(super) via: Option<&'a [String]>,
+    pub(super) told: Told,
+    pub(super) name: String,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// What goes a way.
+#[derive(Clone, Copy, Debug)]
+struct Carries {
+    /// IP bytes of the largest packets.
+    size_bytes: u32,
+    role: Role,
+}
+
+/// What packets are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// All there is to a flow.
+    Own,
+    /// TCP's data.
+    Data,
+    /// TCP's acknowledgements.
+    Acknowledgements,
+}
+
+impl<'a> Flows<'a> {
+    pub(super) fn new(
+        air: &'a Air<'a>,
+        nodes: &'a Nodes<'a>,
+        routes: Option<Routes<'a>>,
+    ) -> Flows<'a> {
+        Flows { air, nodes, routes: routes.map(RefCell::new) }
+    }
+
+    /// All flows.
+    pub(super) fn all(&self) -> Result<Made> {
+        let mut made = Made::default();
+        let (mut names, mut kept) = (HashSet::new(), Kept::default());
+        for (at, table) in self.air.file.flows.iter().enumerate() {
+            let key = format!("flows[{at}]");
+            let (first, first_hop) = (made.flows.len(), made.hops.len());
+            check_name(&key, table)?;
+            self.add(at, &key, table, &mut made)?;
+            for flow in &made.flows[first..] {
+                if !names.insert(flow.name.clone()) {
+                    let problem = format_args!("a flow before it is called {:?} too", flow.name);
+                    return wrong(format_args!("{key}.name"), problem);
+                }
+            }
+            self.check_rooms(&key, &made, first_hop, &mut kept)?;
+        }
+        Ok(made)
+    }
+
+    /// There is room in their stations' queues for what hops need, from the first of them on.
+    pub(super) fn check_rooms(
+        &self,
+        key: &str,
+        made: &Made,
+        first: usize,
+        kept: &mut Kept,
+    ) -> Result<()> {
+        (first..made.hops.len()).try_for_each(|at| {
+            let (hop, saturated) = (&made.hops[at], made.saturated.contains(&at));
+            let station = &self.air.stations.specs[hop.from.index()];
+            check_room(key, &station.name, &station.queues[hop.queue], hop, saturated, kept)
+        })
+    }
+
+    fn add(&self, place: usize, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
+        let pairs = self.pairs(key, table)?;
+        let count = pairs.len();
+        if count > MOST_FLOWS - made.flows.len() {
+            let flows = made.flows.len() + count;
+            return wrong(
+                key,
+                format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
+            );
+        }
+        let call = Call::new(key, table)?;
+        let told = self.air.told(key, table)?;
+        let first = made.flows.len();
+        made.calls.extend(
+            call.iter().flat_map(|&call| (first..first + count).map(move |flow| (flow, call))),
+        );
+        for (at, (from, to)) in pairs.into_iter().enumerate() {
+            let name = self.name(table, at, count, from, to);
+            let via = table.via.as_deref();
+            let draft = Draft { key, table, via, told, name, from, to };
+            made.origins.push(Origin { table: place, told, from, to });
+            let (route, traffic) = match table.source {
+                SourceName::Tcp | SourceName::Web => self.tcp(&draft, made)?,
+                _ => self.datagrams(&draft, (at, count), made)?,
+            };
+            let (from, to) = (self.nodes.node(from), self.nodes.node(to));
+            let (spread, others) = (spread(key, table)?, Vec::new());
+            made.flows.push(FlowSpec {
+                name: draft.name,
+                from,
+                to,
+                route,
+                others,
+                traffic,
+                dscp: table.dscp.map_or(0, |dscp| dscp.0),
+                spread,
+            });
+        }
+        Ok(())
+    }
+
+    /// The `at`th of `count` flows that TCP does not govern.
+    fn datagrams(
+        &self,
+        draft: &Draft<'_>,
+        (at, count): (usize, usize),
+        made: &mut Made,
+    ) -> Result<(Vec<Hop>, Traffic)> {
+        let &Draft { key, table, .. } = draft;
+        check_tcp_keys(key, table)?;
+        let Packets { source, size_bytes } = packets(key, table)?;
+        let late = |of: SourceSpec| SourceSpec { start: of.start + offset(&of, at, count), ..of };
+        let source = source.map(late);
+        let way = self.way(draft)?;
+        check_air_keys(self, draft, &way)?;
+        let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
+        let saturated = source.is_some_and(|source| source.arrivals == Arrivals::Saturated);
+        if saturated && !matches!(way[0], Part::Air(..)) {
+            let problem = format_args!(
+                "a saturated source fills the queue of a station, and {:?} sends through a cable; give the \
+                 source a rate, or source = \"tcp\"",
+                self.nodes.name(draft.from)
+            );
+            return wrong(format_args!("{key}.source"), problem);
+        }
+        if saturated {
+            made.saturated.insert(made.hops.len());
+        }
+        let route = self.route(draft, &way, Carries { size_bytes, role: Role::Own }, made)?;
+        check_source(key, &Packets { source, size_bytes })?;
+        let traffic = match source {
+            Some(source) => Traffic::Source { source, ecn },
+            None => Traffic::Offered { ecn },
+        };
+        Ok((route, traffic))
+    }
+
+    /// The hops of packets that nothing answers.
+    pub(super) fn one_way(
+        &self,
+        draft: &Draft<'_>,
+        way: &[Part],
+        made: &mut Made,
+    ) -> Result<Vec<Hop>> {
+        let size_bytes = packets(draft.key, draft.table)?.size_bytes;
+        self.route(draft, way, Carries { size_bytes, role: Role::Own }, made)
+    }
+
+    /// A flow that TCP governs: there and back.
+    fn tcp(&self, draft: &Draft<'_>, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
+        let &Draft { key, table, .. } = draft;
+        let mut tcp = tcp_flow(key, table, self.air.file)?;
+        let there = self.way(draft)?;
+        let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, made)?;
+        tcp.back = back;
+        if let Some(spread) = adaptive_pacing(&layers(key, table, self.air.file)) {
+            let spec = tcp_ap(key, &route, &made.hops, self.air.phy, spread)?;
+            tcp.tcp.sender.pacing = Pacing::TcpAp(spec);
+        }
+        Ok((route, Traffic::Tcp(Box::new(tcp))))
+    }
+
+    /// The hops of TCP's data and of its acknowledgements.
+    pub(super) fn there_and_back(
+        &self,
+        draft: &Draft<'_>,
+        there: &[Part],
+        tcp: &TcpSpec,
+        made: &mut Made,
+    ) -> Result<(Vec<Hop>, Vec<Hop>)> {
+        check_air_keys(self, draft, there)?;
+        check_pace(self, draft, there, tcp)?;
+        let bare = tcp.most_bare_bytes();
+        let data = bare.max(tcp.mss_bytes + tcp.data_header_bytes());
+        let carries = |size_bytes, role| Carries { size_bytes, role };
+        let route = self.route(draft, there, carries(data, Role::Data), made)?;
+        let acks = Draft {
+            name: format!("{} acks", draft.name),
+            from: draft.to,
+            to: draft.from,
+            ..*draft
+        };
+        let carries = carries(bare, Role::Acknowledgements);
+        Ok((route, self.route(&acks, &back(there), carries, made)?))
+    }
+
+    /// The way of a flow.
+    pub(super) fn way(&self, draft: &Draft<'_>) -> Result<Vec<Part>> {
+        let &Draft { key, from, to, .. } = draft;
+        if from == to {
+            let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
+            return wrong(format_args!("{key}.to"), problem);
+        }
+        let ends = (self.nodes.station(from), self.nodes.station(to));
+        let via = match (draft.via, &self.routes) {
+            (Some(names), _) => self.named(key, names, ends)?,
+            (None, Some(routes)) if ends.0 != ends.1 => {
+                routes.borrow_mut().between(key, draft.told, ends.0, ends.1)?
+            }
+            (None, _) => Vec::new(),
+        };
+        let way = self.nodes.way(from, to, &via);
+        way.ok_or_else(|| {
+            let (from, to) = (self.nodes.name(from), self.nodes.name(to));
+            let problem = format_args!("the way from {from:?} to {to:?} leads through cables only");
+            error(format_args!("{key}.via"), problem)
+        })
+    }
+
+    /// The stations by these names, which pass on what goes from one station to another.
+    fn named(&self, key: &str, names: &[String], ends: (usize, usize)) -> Result<Vec<usize>> {
+        let mut via = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            let key = format!("{key}.via[{at}]");
+            let found = self.air.stations.find(&key, name)?;
+            if found.group {
+                return wrong(key, format_args!("{name:?} is a group; name one of its members"));
+            }
+            via.push(found.ids.start);
+        }
+        let mut passed = HashSet::from([ends.0, ends.1]);
+        match via.iter().position(|&id| !passed.insert(id)) {
+            // A way through cables alone has no such stations, whatever they are.
+            Some(at) if ends.0 != ends.1 => {
+                let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
+                wrong(format_args!("{key}.via[{at}]"), problem)
+            }
+            _ => Ok(via),
+        }
+    }
+
+    /// The hops of a way.
+    fn route(
+        &self,
+        draft: &Draft<'_>,
+        way: &[Part],
+        carries: Carries,
+        made: &mut Made,
+    ) -> Result<Vec<Hop>> {
+        let &Draft { key, table, told, ref name, .. } = draft;
+        let Carries { size_bytes, role } = carries;
+        let report = report(key, table)?;
+        let mut route = Vec::with_capacity(way.len());
+        for (at, &part) in way.iter().enumerate() {
+            let (from, to) = match part {
+                Part::Wire(wire) => {
+                    check_cable(key, &self.nodes.wires[wire], size_bytes)?;
+                    route.push(Hop::Wire(wire));
+                    continue;
+                }
+                Part::Air(from, to) => (from, to),
+            };
+            let last = at + 1 == way.len();
+            let wish = Wish {
+                name: if way.len() == 1 { name.clone() } else { format!("{name} ({at})") },
+                from,
+                to,
+                size_bytes,
+                category: match role {
+                    Role::Acknowledgements => table.ack_category.or(table.category),
+                    Role::Own | Role::Data => table.category,
+                },
+                report: report.filter(|_| last && role != Role::Acknowledgements),
+            };
+            if made.hops.len() == MOST_HOPS {
+                let problem =
+                    format_args!("with it all flows have more than {MOST_HOPS} hops over the air");
+                return wrong(key, problem);
+            }
+            made.hops.push(self.air.hop(key, draft.via.is_some(), told, wish)?);
+            route.push(Hop::Air(made.hops.len() - 1));
+        }
+        Ok(route)
+    }
+
+    /// From whom to whom.
+    fn pairs(&self, key: &str, table: &FlowTable) -> Result<Vec<(usize, usize)>> {
+        let from = self.nodes.find(format_args!("{key}.from"), &table.from)?;
+        let to = self.nodes.find(format_args!("{key}.to"), &table.to)?;
+        let (sources, sinks) = (from.ids.len(), to.ids.len());
+        Ok(match (from.group, to.group) {
+            (true, true) if sources != sinks => {
+                let problem = format_args!(
+                    "{:?} has {sinks} members and {:?} has {sources}; groups must be equally large, \
+                     each member of one sends to the one with its number in the other",
+                    table.to, table.from
+                );
+                return wrong(format_args!("{key}.to"), problem);
+            }
+            (true, false) => from.ids.zip(repeat_n(to.ids.start, sources)).collect(),
+            (false, true) => repeat_n(from.ids.start, sinks).zip(to.ids).collect(),
+            _ => from.ids.zip(to.ids).collect(),
+        })
+    }
+
+    fn name(&self, table: &FlowTable, at: usize, count: usize, from: usize, to: usize) -> String {
+        match &table.name {
+            None => format!("{}->{}", self.nodes.name(from), self.nodes.name(to)),
+            Some(name) if count == 1 => name.clone(),
+            Some(name) => format!("{name}{}", at + 1),
+        }
+    }
+}
+
+/// A name goes into tables and files.
+fn check_name(key: &str, table: &FlowTable) -> Result<()> {
+    let fits = |name: &String| {
+        (1..=100).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+    };
+    match &table.name {
+        Some(name) if !fits(name) => {
+            let shown: String = name.chars().take(100).collect();
+            let problem = format_args!("found {shown:?}, expected 1 to 100 characters of one line");
+            wrong(format_args!("{key}.name"), problem)
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Networks as users describe them, and the figures that are reported of them.
+//!
+//! [`Scenario::from_json`] reads what a scenario file says, checks it, and builds what the engine runs:
+//! whatever passes can be simulated. [`schema()`] describes the same keys to editors. [`path`] puts the measuring endpoints
+//! of `airqueue-probe` around a simulated bottleneck or cell.
+
+mod air;
+mod buffers;
+mod calls;
+mod changes;
+mod detours;
+mod error;
+mod figures;
+mod file;
+mod flows;
+mod layers;
+mod links;
+mod mac;
+mod medium;
+mod nodes;
+mod pacing;
+pub mod path;
+mod phy;
+mod placement;
+mod profile;
+mod quantity;
+mod queue;
+mod rates;
+mod recorders;
+mod room;
+mod routes;
+mod scatter;
+mod schema;
+mod shaped;
+mod source;
+mod stations;
+mod table;
+mod tcp;
+mod watch;
+mod ways;
+
+pub use error::ScenarioError;
+pub use figures::Run;
+pub use recorders::NamedSeries;
+pub use schema::schema;
+pub use shaped::shaped_queue;
+pub use watch::Watch;
+
+use air::Air;
+use airqueue_core::{Seed, Span, Time};
+use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
+use airqueue_network::wlan::WlanSpec;
+use airqueue_wifi::medium::{Place, StationId};
+use buffers::Buffers;
+use calls::Call;
+use changes::Changes;
+use error::error;
+use figures::Names;
+use file::File;
+use flows::{Flows, Made};
+use links::LinkRates;
+use medium::Medium;
+use nodes::Nodes;
+use rates::RateControls;
+use routes::Routes;
+use stations::Stations;
+use std::sync::Arc;
+
+/// A network that can be simulated, and for how long.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    spec: NetworkSpec,
+    duration: Span,
+    warm_up: Span,
+    names: Arc<Names>,
+    /// The flows that are calls.
+    calls: Arc<[(usize, Call)]>,
+    buffers: Option<Buffers>,
+    limits_count_frame_in_hand: bool,
+    /// Where stations stand, if it matters.
+    places: Vec<Place>,
+}
+
+/// The longest that can be simulated: thirty years, far from the end of the clock.
+const LONGEST: Span = Span::from_secs(1_000_000_000);
+
+impl Scenario {
+    /// Reads a JSON object with the keys of a scenario file.
+    pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        // First into a value, so that what is wrong is not told with lines and columns that the user has
+        // never seen.
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        let file: table::Table<File> = serde_path_to_error::deserialize(value)?;
+        Scenario::new(&file)
+    }
+
+    fn new(file: &File) -> Result<Scenario, ScenarioError> {
+        let (duration, warm_up) = (file.duration.value, file.warm_up.value);
+        if duration <= Span::ZERO {
+            return error::wrong("duration", "there is none; it must be at least 1 ns");
+        }
+        if duration + warm_up > LONGEST {
+            return error::wrong("duration", "with the warm-up it is more than 1e9 s");
+        }
+        let (radio, rate) = phy::radio(&file.phy, file.behaviour.profile())?;
+        let stations = Stations::new(file, &radio.phy)?;
+        let medium = Medium::new(file, &stations, radio.rules.capture)?;
+        let buffers = Buffers::new(file, &stations)?;
+        let nodes = Nodes::new(file, &stations)?;
+        let lasts = warm_up + duration;
+        let (Made { flows, hops, calls, .. }, changes) = {
+            let (stations, phy, medium) = (&stations, &radio.phy, &medium);
+            let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
+            let controls = RateControls::new(file, stations, links, phy)?;
+            let air = &Air { file, stations, phy, rate, medium, links, controls };
+            let flows = Flows::new(air, &nodes, Routes::new(air)?);
+            let mut made = flows.all()?;
+            let ways = flows.detours(&mut made)?;
+            let changes = Changes { flows: &flows, made: &made, ways: &ways, lasts }.all()?;
+            (made, changes)
+        };
+        if buffers.is_some() && !flows.iter().any(FlowSpec::is_tcp_on_air) {
+            let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
+            return error::wrong("buffers", problem);
+        }
+        let wires = nodes.wires;
+        let Medium { reach, capture, errors, noise_w, places } = medium;
+        let wlan = WlanSpec {
+            radio,
+            reach,
+            capture,
+            errors,
+            noise_w,
+            stations: stations.specs,
+            hops,
+            together: WlanSpec::TOGETHER,
+        };
+        let station_delay = file.behaviour.profile().station_delay;
+        let warm_up_ends = Time::ZERO + warm_up;
+        let spec =
+            NetworkSpec { wlan, station_delay, wires, flows, changes, warm_up: warm_up_ends };
+        let names = Arc::new(Names::new(&spec));
+        Ok(Scenario {
+            spec,
+            duration,
+            warm_up,
+            names,
+            calls: calls.into(),
+            buffers,
+            limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
+            places,
+        })
+    }
+
+    /// What the engine runs.
+    pub fn spec(&self) -> &NetworkSpec {
+        &self.spec
+    }
+
+    /// Its wireless LAN.
+    pub fn wlan(&self) -> &WlanSpec {
+        &self.spec.wlan
+    }
+
+    /// The stations and hosts that the packets of a flow pass, both ends included, by its place.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn way(&self, flow: usize) -> Vec<&str> {
+        let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
+        let name = |id: StationId| wlan.stations[id.index()].name.as_str();
+        let ends = |hop: &Hop| match *hop {
+            Hop::Air(hop) => (name(wlan.hops[hop].from), name(wlan.hops[hop].to)),
+            // No name of a station or a host has a `>`.
+            Hop::Wire(wire) => wires[wire].name.split_once("->").expect("a wire has two ends"),
+        };
+        let route = &flows[flow].route;
+        let first = route.first().map(|hop| ends(hop).0);
+        first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
+    }
+
+    /// Whether the limit of a queue, as the scenario's behaviour has it, counts the frame that the MAC holds; the engine's
+    /// limits do not.
+    pub fn limits_count_frame_in_hand(&self) -> bool {
+        self.limits_count_frame_in_hand
+    }
+
+    /// How long is counted, after the warm-up.
+    pub fn duration(&self) -> Span {
+        self.duration
+    }
+
+    /// How long the network runs before counting begins.
+    pub fn warm_up(&self) -> Span {
+        self.warm_up
+    }
+
+    /// How whoever runs it is to set the limits of queues, as JSON, if the scenario asks for that.
+    pub fn buffers(&self) -> Option<String> {
+        let json = |of: &Buffers| serde_json::to_string(of).expect("settings are JSON");
+        self.buffers.as_ref().map(json)
+    }
+
+    /// A replication, at time zero. The seed decides all chance in it.
+    pub fn start(&self, seed: Seed) -> Result<Run, ScenarioError> {
+        Run::new(self, seed)
+    }
+}

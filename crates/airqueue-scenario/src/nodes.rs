@@ -1,0 +1,246 @@
+//! Stations and hosts by their names, the cables of hosts, and the ways between all of them.
+
+use super::error::{Result, error, wrong};
+use super::file::{Delays, DisciplineName, File, HostTable};
+use super::layers::Layers;
+use super::queue::{self, queue};
+use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
+use airqueue_core::Span;
+use airqueue_network::network::{Node, WireSpec};
+use airqueue_network::queue::Discipline;
+use airqueue_qdisc::KeptApart;
+use airqueue_wifi::medium::StationId;
+use std::collections::HashMap;
+
+/// Everything that packets can come from or go to. Stations have the first numbers, hosts those after them.
+pub(super) struct Nodes<'a> {
+    stations: &'a Stations,
+    hosts: Vec<Host>,
+    by_name: HashMap<String, Named>,
+    /// Two for each host: to the other end of its cable, and from there.
+    pub(super) wires: Vec<WireSpec>,
+}
+
+/// A host at the end of a cable.
+struct Host {
+    name: String,
+    /// The node at the other end.
+    link: usize,
+}
+
+/// A part of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Through this wire.
+    Wire(usize),
+    /// From one station to another.
+    Air(usize, usize),
+}
+
+impl Nodes<'_> {
+    pub(super) fn new<'a>(file: &File, stations: &'a Stations) -> Result<Nodes<'a>> {
+        let mut nodes =
+            Nodes { stations, hosts: Vec::new(), by_name: HashMap::new(), wires: Vec::new() };
+        let mut memory = Memory::default();
+        for (at, table) in file.hosts.iter().enumerate() {
+            let first = nodes.wires.len();
+            nodes.add(&format!("hosts[{at}]"), table)?;
+            for queue in nodes.wires[first..].iter().filter_map(|wire| wire.queue.as_ref()) {
+                memory.add(format_args!("hosts[{at}].queue"), queue)?;
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn add(&mut self, key: &str, table: &HostTable) -> Result<()> {
+        check_name(&format!("{key}.name"), &table.name)?;
+        let count = table.members();
+        if count == 0 {
+            return wrong(format_args!("{key}.count"), "found 0, expected at least 1");
+        }
+        if count > MOST_STATIONS - self.hosts.len() {
+            let all = self.hosts.len() + count;
+            let problem = format_args!("with it there are {all} hosts, more than {MOST_STATIONS}");
+            return wrong(format_args!("{key}.count"), problem);
+        }
+        let link = self.get(&table.link).ok_or_else(|| {
+            let shown: String = table.link.chars().take(64).collect();
+            let problem = format_args!(
+                "there is no station {shown:?}, and no host of that name before this one"
+            );
+            error(format_args!("{key}.link"), problem)
+        })?;
+        if link.group {
+            let problem = format_args!("{:?} is a group; name one of its members", table.link);
+            return wrong(format_args!("{key}.link"), problem);
+        }
+        let delays = delays(key, table, count)?;
+        let first = self.count();
+        let ids = first..first + count;
+        self.add_name(key, &table.name, Named { ids, group: table.count.is_some() })?;
+        for (at, delay) in delays.into_iter().enumerate() {
+            let mut name = table.name.clone();
+            if table.count.is_some() {
+                name = format!("{name}{}", at + 1);
+                let id = first + at;
+                self.add_name(key, &name, Named { ids: id..id + 1, group: false })?;
+            }
+            self.add_cable(key, table, &name, link.ids.start, delay)?;
+            self.hosts.push(Host { name, link: link.ids.start });
+        }
+        Ok(())
+    }
+
+    fn add_cable(
+        &mut self,
+        key: &str,
+        table: &HostTable,
+        name: &str,
+        link: usize,
+        delay: Span,
+    ) -> Result<()> {
+        let rate = table.rate.as_ref().map(|rate| rate.value);
+        let queue = match (&table.queue, rate) {
+            (None, _) => None,
+            (Some(_), None) => {
+                let problem = "packets wait for a rate, and the cable has none; give rate too";
+                return wrong(format_args!("{key}.queue"), problem);
+            }
+            (Some(own), Some(_)) => {
+                let layers = Layers::new(vec![(format!("{key}.queue"), &**own)]);
+                let discipline = queue::discipline(&layers);
+                queue::check_used(format_args!("{key}.queue"), own, &[discipline])?;
+                if discipline == DisciplineName::Mac80211 {
+                    // It would wait for reports for ever.
+                    let problem =
+                        "\"mac80211\" shares airtime, and a cable has none; choose another";
+                    return wrong(format_args!("{key}.queue.discipline"), problem);
+                }
+                let spec = queue(&layers, false)?;
+                if let Discipline::DeficitRoundRobin { by: KeptApart::Link, .. } = spec.discipline {
+                    let problem =
+                        "a cable is one link; keep flows apart, or take another discipline";
+                    return wrong(format_args!("{key}.queue.drr.by"), problem);
+                }
+                Some(spec)
+            }
+        };
+        let other = self.name(link).to_owned();
+        for name in [format!("{name}->{other}"), format!("{other}->{name}")] {
+            self.wires.push(WireSpec { name, rate, delay, queue });
+        }
+        Ok(())
+    }
+
+    fn add_name(&mut self, key: &str, name: &str, named: Named) -> Result<()> {
+        let known = self.stations.get(name).is_some();
+        if self.by_name.insert(name.to_owned(), named).is_some() || known {
+            let problem =
+                format_args!("a station, a host or a group before it is called {name:?} too");
+            return wrong(format_args!("{key}.name"), problem);
+        }
+        Ok(())
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.stations.specs.len() + self.hosts.len()
+    }
+
+    /// The station, host or group that a key names.
+    pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
+        self.get(name).ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no station, host or group {shown:?}"))
+        })
+    }
+
+    fn get(&self, name: &str) -> Option<Named> {
+        self.by_name.get(name).or_else(|| self.stations.get(name)).cloned()
+    }
+
+    fn host(&self, node: usize) -> Option<&Host> {
+        self.hosts.get(node.checked_sub(self.stations.specs.len())?)
+    }
+
+    pub(super) fn name(&self, node: usize) -> &str {
+        match self.host(node) {
+            Some(host) => &host.name,
+            None => self.stations.name(node),
+        }
+    }
+
+    pub(super) fn node(&self, node: usize) -> Node {
+        match node.checked_sub(self.stations.specs.len()) {
+            Some(host) => Node::Host(host as u32),
+            None => Node::Station(StationId(node as u32)),
+        }
+    }
+
+    /// The nodes on the way along cables to the station behind which a node is; the first is itself.
+    fn towards_station(&self, node: usize) -> Vec<usize> {
+        let next = |&node: &usize| self.host(node).map(|host| host.link);
+        std::iter::successors(Some(node), next).collect()
+    }
+
+    /// The station behind which a node is, or that it is itself.
+    pub(super) fn station(&self, node: usize) -> usize {
+        self.towards_station(node).pop().expect("the node itself is on the way")
+    }
+
+    /// The wire of a host towards the other end of its cable, or from there.
+    fn wire(&self, host: usize, from: bool) -> Part {
+        Part::Wire(2 * (host - self.stations.specs.len()) + usize::from(from))
+    }
+
+    /// The way from one node to another, over the air by these stations. `None`: they are not on it, since it only
+    /// leads through cables.
+    pub(super) fn way(&self, from: usize, to: usize, via: &[usize]) -> Option<Vec<Part>> {
+        let (up, down) = (self.towards_station(from), self.towards_station(to));
+        let meeting = up.iter().position(|node| down.contains(node));
+        let (up, down, stations) = match meeting {
+            // Behind the same station.
+            Some(at) if via.is_empty() => {
+                let below = down.iter().position(|&node| node == up[at])?;
+                (&up[..at], &down[..below], Vec::new())
+            }
+            Some(_) => return None,
+            None => {
+                let stations = [&[*up.last()?], via, &[*down.last()?]].concat();
+                (&up[..up.len() - 1], &down[..down.len() - 1], stations)
+            }
+        };
+        let mut way: Vec<Part> = up.iter().map(|&host| self.wire(host, false)).collect();
+        way.extend(stations.windows(2).map(|pair| Part::Air(pair[0], pair[1])));
+        way.extend(down.iter().rev().map(|&host| self.wire(host, true)));
+        Some(way)
+    }
+}
+
+/// The way back.
+pub(super) fn back(way: &[Part]) -> Vec<Part> {
+    let turned = |part: &Part| match *part {
+        // The two of a cable are next to each other.
+        Part::Wire(wire) => Part::Wire(wire ^ 1),
+        Part::Air(from, to) => Part::Air(to, from),
+    };
+    way.iter().rev().map(turned).collect()
+}
+
+/// The delays of the cables of a table's members.
+fn delays(key: &str, table: &HostTable, count: usize) -> Result<Vec<Span>> {
+    match &table.delay {
+        None => Ok(vec![Span::ZERO; count]),
+        Some(Delays::All(delay)) => Ok(vec![delay.value; count]),
+        Some(Delays::Each(each)) if each.len() == count => {
+            Ok(each.iter().map(|delay| delay.value).collect())
+        }
+        Some(Delays::Each(each)) => {
+            let problem = format_args!(
+                "found {} delays, expected one for all or one for each of {count} cables",
+                each.len()
+            );
+            wrong(format_args!("{key}.delay"), problem)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A Wi-Fi cell in the path: the access point and one of its stations, and the air between them.
+
+use super::check::wrong;
+use super::config::ConfigError;
+use super::device::{Device, Way};
+use airqueue_core::{DropReason, Packet, Seed, Time};
+use airqueue_network::network::{FlowSpec, Network, NetworkSpec, Traffic};
+use airqueue_network::outcome::Outcome;
+use airqueue_network::run_loop::Simulation;
+use airqueue_network::wlan::HopSpec;
+use airqueue_probe::client::Direction;
+use airqueue_wifi::medium::StationId;
+use std::collections::VecDeque;
+
+/// A network, and which of its flows the path takes.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// The stations, the flows of others, and two flows with packets from outside: how those of the path
+    /// get across.
+    pub network: NetworkSpec,
+    /// The one of these that carries packets towards the client, by its place.
+    pub down: usize,
+    /// The one that carries them back: from where that goes to where it comes from.
+    pub up: usize,
+}
+
+/// The cell at work, on an event queue of its own that is never ahead of the path's time.
+///
+/// Both directions go over the air: packets wait in the queue of the station that sends them, and arrive
+/// when the other has decoded their frame. What the path knows nothing of, the flows of others, goes on
+/// all the time.
+#[derive(Debug)]
+pub struct Cell {
+    network: Simulation<Network>,
+    down: Hop,
+    up: Hop,
+    loaded: Direction,
+    /// The first of the endpoints' flows: so many down, then as many up.
+    first: u32,
+    flows: u32,
+    outcomes: VecDeque<Outcome>,
+}
+
+/// What the path has to know of a way through the cell.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    /// The first queue before the air: whose it is, and which of that station's.
+    station: StationId,
+    queue: usize,
+    /// The largest packets that fit.
+    most_bytes: u32,
+}
+
+impl CellSpec {
+    /// The flow at a place that the given key names.
+    fn flow(&self, key: &str, place: usize) -> Result<(&FlowSpec, Hop), ConfigError> {
+        let found = self.network.flows.get(place);
+        let refuse = || {
+            let name = found.map_or_else(|| place.to_string(), |flow| format!("{:?}", flow.name));
+            wrong(key, name, "a flow over the air with packets from outside, source = \"external\"")
+        };
+        let external = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::Offered { .. });
+        let flow = found.filter(external).ok_or_else(refuse)?;
+        let air = self.network.first_over_air(place).ok_or_else(refuse)?;
+        let &HopSpec { from: station, queue, size_bytes, .. } = air;
+        Ok((flow, Hop { station, queue, most_bytes: size_bytes }))
+    }
+}
+
+impl Cell {
+    /// A silent network at time zero, with so many flows of the endpoints in each direction: a queue that
+    /// keeps flows apart sees them. Its streams of chance are those of [`Network::new`]; others' flows have the
+    /// same with and without endpoints.
+    pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
+        let (down, down_hop) = spec.flow("cell.down", spec.down)?;
+        let (up, up_hop) = spec.flow("cell.up", spec.up)?;
+        if (up.from, up.to) != (down.to, down.from) {
+            let expected = format_args!("a flow back to where {:?} comes from", down.name);
+            return Err(wrong("cell.up", format_args!("{:?}", up.name), expected));
+        }
+        let mut network = spec.network.clone();
+        let first = network.flows.len() as u32;
+        for flow in [spec.down, spec.up] {
+            for n in 0..flows {
+                let name = format!("{} {n}", network.flows[flow].name);
+                network.add_like(flow, name);
+            }
+        }
+        Ok(Cell {
+            network: Network::new(&network, seed)?,
+            down: down_hop,
+            up: up_hop,
+            loaded: Direction::Down,
+            first,
+            flows,
+            outcomes: VecDeque::new(),
+        })
+    }
+
+    /// Whether packets on this way go down.
+    fn is_down(&self, way: Way) -> bool {
+        (way == Way::Loaded) == (self.loaded == Direction::Down)
+    }
+
+    /// Which way a packet of one of the endpoints' flows goes.
+    fn way_of(&self, packet: &Packet) -> Way {
+        let down = packet.flow < self.first + self.flows;
+        if down == self.is_down(Way::Loaded) { Way::Loaded } else { Way::Back }
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.network.run_until(now);
+        self.outcomes.extend(self.network.model.outcomes());
+    }
+}
+
+impl Device for Cell {
+    fn load(&mut self, direction: Direction) {
+        self.loaded = direction;
+    }
+
+    fn enqueue(&mut self, packet: Packet, way: Way, now: Time) {
+        self.advance(now);
+        let down = self.is_down(way);
+        let (hop, first) =
+            if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
+        let flow = first + packet.flow;
+        if packet.size > hop.most_bytes {
+            let packet = Packet { flow, ..packet };
+            self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
+            return;
+        }
+        let Simulation { model, queue, .. } = &mut self.network;
+        model.offer(flow as usize, packet.size, packet.payload, queue);
+        self.outcomes.extend(self.network.model.outcomes());
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.network.queue.next_at()
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        self.advance(now);
+    }
+
+    fn poll_outcome(&mut self) -> Option<(Way, Outcome)> {
+        let outcome = self.outcomes.pop_front()?;
+        let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
+            &outcome;
+        Some((self.way_of(packet), outcome))
+    }
+
+    fn waiting(&self) -> (u64, u64) {
+        let hop = if self.is_down(Way::Loaded) { self.down } else { self.up };
+        self.network.model.wlan().waiting(hop.station.index(), hop.queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check;
+    use super::super::config::CellConfig;
+    use super::*;
+    use airqueue_core::{Payload, Span};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// An access point and a station with queues of so many packets; two others fill the air, and frames
+    /// get two chances, so that some are given up.
+    fn crowded(limit: u32) -> Cell {
+        let scenario = json!({
+            "phy": {"standard": "802.11b"},
+            "mac": {"short_retry_limit": 2},
+            "queue": {"limit": format!("{limit} packets")},
+            "stations": [{"name": "ap"}, {"name": "sta"}, {"name": "other", "count": 2}],
+            "flows": [
+                {"from": "other", "to": "ap"},
+                {"from": "ap", "to": "sta", "source": "external"},
+                {"from": "sta", "to": "ap", "source": "external"},
+            ],
+        });
+        let config = CellConfig { scenario, down: "ap->sta".to_owned(), up: "sta->ap".to_owned() };
+        Cell::new(check::cell(&config).unwrap(), 2, Seed(1)).unwrap()
+    }
+
+    fn drive(cell: &mut Cell, until: Time, seen: &mut Vec<(Way, Outcome)>) {
+        while let Some(at) = cell.next_deadline().filter(|&at| at <= until) {
+            cell.on_deadline(at);
+            seen.extend(std::iter::from_fn(|| cell.poll_outcome()));
+        }
+        seen.extend(std::iter::from_fn(|| cell.poll_outcome()));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Every packet comes out once, on the way on which it went in; those of a flow that arrive do so in
+        /// their order.
+        #[test]
+        fn nothing_is_lost_from_sight(
+            limit in 1u32..20,
+            up: bool,
+            packets in prop::collection::vec((0i64..3_000, any::<bool>(), 0u32..2, 20u32..1600), 1..80),
+        ) {
+            let mut cell = crowded(limit);
+            cell.load(if up { Direction::Up } else { Direction::Down });
+            let (mut now, mut seen) = (Time::ZERO, Vec::new());
+            for (n, &(gap_us, loaded, flow, size)) in packets.iter().enumerate() {
+                now += Span::from_micros(gap_us);
+                drive(&mut cell, now, &mut seen);
+                let way = if loaded { Way::Loaded } else { Way::Back };
+                let payload = Payload(n as u32);
+                cell.enqueue(Packet { payload, ..Packet::new(0, flow, size, now) }, way, now);
+                prop_assert!(cell.waiting().0 <= u64::from(limit));
+            }
+            drive(&mut cell, now + Span::from_secs(20), &mut seen);
+            let mut last = [[None; 2]; 2];
+            let mut fates = vec![0; packets.len()];
+            for (way, outcome) in seen {
+                let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
+                    outcome;
+                let n = packet.payload.0 as usize;
+                let (_, loaded, flow, size) = packets[n];
+                fates[n] += 1;
+                prop_assert_eq!(way == Way::Loaded, loaded);
+                let oversize = matches!(outcome, Outcome::Dropped(_, DropReason::Oversize));
+                prop_assert_eq!(oversize, size > 1500);
+                if let Outcome::Delivered(_) = outcome {
+                    let last = &mut last[usize::from(loaded)][flow as usize];
+                    prop_assert!(*last < Some(n));
+                    *last = Some(n);
+                }
+            }
+            prop_assert!(fates.iter().all(|&n| n == 1), "{:?}", fates);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a simulated path is made of, as the user writes it: one flat map with units in the names.
+
+use airqueue_network::network::NetworkError;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
+use std::fmt;
+use thiserror::Error;
+
+/// A Wi-Fi cell in the place of the bottleneck.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellConfig {
+    /// The network, with the keys of a scenario file. The path lasts as long as it is used, whatever
+    /// `duration` and `warm_up` say.
+    pub scenario: serde_json::Value,
+    /// The flow of the scenario, from outside, that carries packets towards the client.
+    pub down: String,
+    /// The one that carries them back.
+    pub up: String,
+}
+
+/// A simulated path: two hosts and between them, in the loaded direction, a device that queues.
+///
+/// ```text
+/// sender -- ingress link -- queue -- [driver ring] -- server -- (air loss) -- delay -- receiver
+///    `----------------------------- reverse delay ---------------------------------------'
+/// ```
+///
+/// Every key has a default; `docs/simulated-bottleneck.md` says what each does. Times of
+/// `stalls_s`, `rate_changes`, `limit_changes` and `clock_steps_s` count from the path's time zero.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PathConfig {
+    /// What the path crosses in the place of a bottleneck, all keys of which then keep their defaults.
+    pub cell: Option<CellConfig>,
+    /// `pfifo:PACKETS` or `bfifo:BYTES`: the limit, and what it counts.
+    pub queue: String,
+    /// Which packet a full queue drops: `tail` (the arriving one) or `head`.
+    pub drop_from: String,
+    /// One queue per flow, each with the whole limit, served in turn.
+    pub isolate_flows: bool,
+    /// Packets of a driver ring behind the queue (the packet in service is not in it).
+    #[serde(deserialize_with = "count")]
+    pub ring_packets: u32,
+    /// `link`: packets are serialised one after the other. `token_bucket`: the head of the queue
+    /// waits for tokens and then leaves at once.
+    pub shaper: String,
+    /// Rate of the link, of the token bucket or of the policer.
+    #[serde(deserialize_with = "number")]
+    pub rate_bps: f64,
+    /// Depth of the token bucket (shaper or policer).
+    #[serde(deserialize_with = "count")]
+    pub burst_bytes: u32,
+    /// No queue at all: a token bucket that drops what exceeds it.
+    pub policer: bool,
+    /// Most packets that one transmission takes; they are served and delivered together.
+    #[serde(deserialize_with = "count")]
+    pub aggregate_packets: u32,
+    /// Minimum packet unit: shorter packets cost the rate as much as one of this size.
+    #[serde(deserialize_with = "count")]
+    pub mpu_bytes: u32,
+    /// Link-layer bytes that the rate and a byte limit count on top of each IP packet.
+    #[serde(deserialize_with = "count")]
+    pub link_layer_bytes: u32,
+    /// Fixed time of each transmission on the link, whatever it carries.
+    #[serde(deserialize_with = "number")]
+    pub overhead_s: f64,
+    /// Random time of each transmission on the link, uniform from zero to this.
+    #[serde(deserialize_with = "number")]
+    pub service_jitter_s: f64,
+    /// Chance of each packet to be lost after it was served.
+    #[serde(deserialize_with = "number")]
+    pub loss_probability: f64,
+    /// `[start, length]`: the server stands still, and resumes where it was.
+    #[serde(deserialize_with = "pairs")]
+    pub stalls_s: Vec<[f64; 2]>,
+    /// `[at, factor]`: from then on the rate is `rate_bps` times the factor.
+    #[serde(deserialize_with = "pairs")]
+    pub rate_changes: Vec<[f64; 2]>,
+    /// `[at, limit]`: from then on the queue's limit is this, in the unit of `queue`.
+    #[serde(deserialize_with = "pairs")]
+    pub limit_changes: Vec<[f64; 2]>,
+    /// Period after which stalls, rate changes and limit changes begin again, from the initial
+    /// rate and limit.
+    #[serde(deserialize_with = "optional_number")]
+    pub repeat_s: Option<f64>,
+    /// Rate of the link from the sender to the device; none: infinitely fast.
+    #[serde(deserialize_with = "optional_number")]
+    pub ingress_rate_bps: Option<f64>,
+    /// Propagation delay from the sender to the device.
+    #[serde(deserialize_with = "number")]
+    pub ingress_delay_s: f64,
+    /// Delay from the device to the receiver.
+    #[serde(deserialize_with = "number")]
+    pub base_delay_s: f64,
+    /// Delay of the whole way back; none: as much as both delays of the way there.
+    #[serde(deserialize_with = "optional_number")]
+    pub reverse_delay_s: Option<f64>,
+    /// By how much the receiver's clock leads the sender's at time zero.
+    #[serde(deserialize_with = "number")]
+    pub clock_offset_s: f64,
+    /// How much faster the receiver's clock runs, in parts per million.
+    #[serde(deserialize_with = "number")]
+    pub skew_ppm: f64,
+    /// `[at, seconds]`: the receiver's time stamps jump by so much (never repeated).
+    #[serde(deserialize_with = "pairs")]
+    pub clock_steps_s: Vec<[f64; 2]>,
+    /// Packets that the receiving host's socket holds for its reader; none: without limit.
+    #[serde(deserialize_with = "optional_count")]
+    pub receive_buffer_packets: Option<u32>,
+    /// Packets per second that the receiving program reads; none: at once.
+    #[serde(deserialize_with = "optional_number")]
+    pub reader_rate_pps: Option<f64>,
+    /// Packets per second that the sending host gets out; none: as many as are sent.
+    #[serde(deserialize_with = "optional_number")]
+    pub sender_cap_pps: Option<f64>,
+    /// Packets that the sending host lets out at once before its cap bites.
+    #[serde(deserialize_with = "count")]
+    pub sender_burst_packets: u32,
+    /// Flows, each with ports of its own, that the endpoints open; 1 to 16.
+    #[serde(deserialize_with = "count")]
+    pub flows: u32,
+    /// Keep the whole time series of the queue length of each run, not only its maximum.
+    pub record_queue_series: bool,
+}
+
+impl Default for PathConfig {
+    /// `pfifo:100` before a link of 7 Mb/s, 1 ms to and 1 ms from it, and two perfect hosts.
+    fn default() -> Self {
+        PathConfig {
+            cell: None,
+            queue: "pfifo:100".to_owned(),
+            drop_from: "tail".to_owned(),
+            isolate_flows: false,
+            ring_packets: 0,
+            shaper: "link".to_owned(),
+            rate_bps: 7e6,
+            burst_bytes: 1540,
+            policer: false,
+            aggregate_packets: 1,
+            mpu_bytes: 0,
+            link_layer_bytes: 0,
+            overhead_s: 0.0,
+            service_jitter_s: 0.0,
+            loss_probability: 0.0,
+            stalls_s: Vec::new(),
+            rate_changes: Vec::new(),
+            limit_changes: Vec::new(),
+            repeat_s: None,
+            ingress_rate_bps: None,
+            ingress_delay_s: 0.001,
+            base_delay_s: 0.001,
+            reverse_delay_s: None,
+            clock_offset_s: 0.0,
+            skew_ppm: 0.0,
+            clock_steps_s: Vec::new(),
+            receive_buffer_packets: None,
+            reader_rate_pps: None,
+            sender_cap_pps: None,
+            sender_burst_packets: 32,
+            flows: 2,
+            record_queue_series: false,
+        }
+    }
+}
+
+impl PathConfig {
+    /// Reads a JSON object with any of the keys above.
+    pub fn from_json(text: &str) -> Result<PathConfig, ConfigError> {
+        // Derived code would also take an array as the values in the order of the fields.
+        if !text.trim_start().starts_with('{') {
+            let problem = "expected a JSON object, a map of keys to values".to_owned();
+            return Err(ConfigError::Shape { place: ".".to_owned(), problem });
+        }
+        let mut json = serde_json::Deserializer::from_str(text);
+        let config = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let place = error.path().to_string();
+            ConfigError::Shape { place, problem: error.into_inner().to_string() }
+        })?;
+        json.end().map_err(|error| ConfigError::Shape {
+            place: "end".to_owned(),
+            problem: error.to_string(),
+        })?;
+        Ok(config)
+    }
+}
+
+/// What is wrong with a path configuration.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ConfigError {
+    /// Not a map of the known keys to values of the right type.
+    #[error("path configuration, at `{place}`: {problem}")]
+    Shape {
+        /// The key, with indices, or `.` for the whole.
+        place: String,
+        /// What was found and what was expected there.
+        problem: String,
+    },
+    /// A value that makes no sense.
+    #[error("path configuration: `{key}` is {found}, expected {expected}")]
+    Value {
+        /// The key, with indices.
+        key: String,
+        /// The value.
+        found: String,
+        /// What it may be.
+        expected: String,
+    },
+    /// A cell that cannot be.
+    #[error("path configuration: the cell: {0}")]
+    Cell(#[from] NetworkError),
+}
+
+/// A number, named as such in errors, with or without a fraction.
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        struct NumberVisitor;
+        impl Visitor<'_> for NumberVisitor {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number")
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Number, E> {
+                Ok(Number(v))
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Number, E> {
+                Ok(Number(v as f64))
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Number, E> {
+                Ok(Number(v as f64))
+            }
+        }
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+/// A whole number that fits 32 bits; `5.0` is one too, since Python makes floats of many things.
+struct Count(u32);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
+        let Number(v) = Number::deserialize(deserializer)?;
+        if v.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&v) {
+            return Ok(Count(v as u32));
+        }
+        let expected = &"a whole number from 0 to 4294967295";
+        Err(D::Error::invalid_value(Unexpected::Float(v), expected))
+    }
+}
+
+fn number<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    Number::deserialize(d).map(|n| n.0)
+}
+
+fn count<'de, D: Deserializer<'de>>(d: D) -> Result<u32, D::Error> {
+    Count::deserialize(d).map(|n| n.0)
+}
+
+fn optional_number<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+    Ok(Option::<Number>::deserialize(d)?.map(|n| n.0))
+}
+
+fn optional_count<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
+    Ok(Option::<Count>::deserialize(d)?.map(|n| n.0))
+}
+
+fn pairs<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<[f64; 2]>, D::Error> {
+    let pairs = Vec::<[Number; 2]>::deserialize(d)?;
+    Ok(pairs.into_iter().map(|[a, b]| [a.0, b.0]).collect())
+}

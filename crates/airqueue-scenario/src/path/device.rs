@@ -1,0 +1,83 @@
+//! What stands between the two hosts.
+
+use airqueue_core::{Packet, Time};
+use airqueue_network::bottleneck::Bottleneck;
+use airqueue_network::outcome::Outcome;
+use airqueue_probe::client::Direction;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+/// Where a packet goes, seen from the plan that is being carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In the direction that the plan loads.
+    Loaded,
+    /// The other one.
+    Back,
+}
+
+/// A device with queues, as a state machine: after any call take the outcomes with
+/// [`Self::poll_outcome`], and call [`Self::on_deadline`] at [`Self::next_deadline`]. Within one instant,
+/// deadlines come before arrivals.
+pub trait Device: Debug + Send + Sync {
+    /// From now on this direction is the loaded one.
+    fn load(&mut self, direction: Direction);
+
+    /// A packet arrives.
+    fn enqueue(&mut self, packet: Packet, way: Way, now: Time);
+
+    /// When `on_deadline` wants to be called.
+    fn next_deadline(&self) -> Option<Time>;
+
+    /// A deadline is reached.
+    fn on_deadline(&mut self, now: Time);
+
+    /// The next outcome, in the order in which they happened.
+    fn poll_outcome(&mut self) -> Option<(Way, Outcome)>;
+
+    /// Packets and bytes (link layer included) that wait in the loaded direction, in all stages, without
+    /// those in service.
+    fn waiting(&self) -> (u64, u64);
+}
+
+/// A bottleneck in whichever direction is loaded; nothing is in the way back.
+#[derive(Debug)]
+pub struct OneWay {
+    bottleneck: Bottleneck,
+    passed: VecDeque<Packet>,
+}
+
+impl OneWay {
+    /// A path with this bottleneck.
+    pub fn new(bottleneck: Bottleneck) -> OneWay {
+        OneWay { bottleneck, passed: VecDeque::new() }
+    }
+}
+
+impl Device for OneWay {
+    fn load(&mut self, _direction: Direction) {}
+
+    fn enqueue(&mut self, packet: Packet, way: Way, now: Time) {
+        match way {
+            Way::Loaded => self.bottleneck.enqueue(packet, now),
+            Way::Back => self.passed.push_back(packet),
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.bottleneck.next_deadline()
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        self.bottleneck.on_deadline(now);
+    }
+
+    fn poll_outcome(&mut self) -> Option<(Way, Outcome)> {
+        let passed = self.passed.pop_front().map(|packet| (Way::Back, Outcome::Delivered(packet)));
+        passed.or_else(|| self.bottleneck.poll_outcome().map(|outcome| (Way::Loaded, outcome)))
+    }
+
+    fn waiting(&self) -> (u64, u64) {
+        self.bottleneck.waiting()
+    }
+}

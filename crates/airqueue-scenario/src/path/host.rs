@@ -1,0 +1,144 @@
+//! A simulated host: an endpoint, its clock, and what its sockets can bear.
+
+use super::check::{CheckedPath, SenderCap};
+use super::clock::{HostClock, Steps};
+use super::store::{Datagram, Store};
+use airqueue_core::rate::work_for;
+use airqueue_core::{Payload, Span, Time};
+use airqueue_network::bottleneck::bucket::TokenBucket;
+use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Transmit};
+use std::collections::VecDeque;
+
+/// One packet in the unit of a cap of so many bit/s per micro-packet: a million bits.
+const PACKET_BYTES: u32 = 125_000;
+
+/// An endpoint and the host that it runs on.
+#[derive(Debug)]
+pub struct Host<E> {
+    /// The endpoint.
+    pub endpoint: E,
+    /// The host's clock: the endpoint's time.
+    pub clock: HostClock,
+}
+
+/// What the host of the loaded direction's sender gets out.
+#[derive(Debug)]
+pub struct SendLimit(Option<TokenBucket>);
+
+/// What the receiver of the loaded direction adds: stamps that jump, a socket buffer that
+/// overflows, a reader that takes its time.
+#[derive(Debug)]
+pub struct ReceiveLimit {
+    steps: Steps,
+    buffer: Option<usize>,
+    interval: Option<Span>,
+    inbox: VecDeque<(Payload, Time)>,
+    /// When the reader takes the oldest datagram.
+    reads_at: Option<Time>,
+}
+
+impl<E: Endpoint> Host<E> {
+    /// Writes the endpoint's next datagram that the host lets out into `buffer`.
+    pub fn poll(
+        &mut self,
+        now: Time,
+        buffer: &mut Vec<u8>,
+        limit: Option<&mut SendLimit>,
+    ) -> Option<Transmit> {
+        let local = self.clock.read(now);
+        let mut limit = limit;
+        loop {
+            let transmit = self.endpoint.poll_transmit(local, buffer)?;
+            let Some(ticket) = transmit.ticket else { return Some(transmit) };
+            if limit.as_mut().is_none_or(|limit| limit.lets_out(now)) {
+                if ticket.timestamp {
+                    self.endpoint.on_send_outcome(ticket, SendOutcome::KernelSent(local));
+                }
+                return Some(transmit);
+            }
+            self.endpoint.on_send_outcome(ticket, SendOutcome::Blocked);
+        }
+    }
+
+    /// Hands a datagram that arrived with the stamp `at` to the endpoint.
+    pub fn receive(&mut self, now: Time, at: Time, datagram: &Datagram) {
+        let received =
+            Received { socket: datagram.socket, from: datagram.from, at, payload: &datagram.bytes };
+        self.endpoint.on_datagram(self.clock.read(now), received);
+    }
+
+    /// When the endpoint wants to be polled, on the path's clock.
+    pub fn wakes_at(&self) -> Option<Time> {
+        self.endpoint.next_deadline().map(|at| self.clock.when(at))
+    }
+}
+
+impl SendLimit {
+    /// The cap that the configuration names.
+    pub fn new(cap: Option<SenderCap>) -> SendLimit {
+        SendLimit(cap.map(|cap| {
+            let depth = work_for(PACKET_BYTES) * u128::from(cap.burst_packets);
+            TokenBucket::new(cap.micro_packets, depth)
+        }))
+    }
+
+    fn lets_out(&mut self, now: Time) -> bool {
+        self.0.as_mut().is_none_or(|bucket| bucket.try_take(work_for(PACKET_BYTES), now))
+    }
+}
+
+impl ReceiveLimit {
+    /// The limits that the configuration names.
+    pub fn new(path: &CheckedPath) -> ReceiveLimit {
+        ReceiveLimit {
+            steps: Steps::new(path.clock_steps.clone()),
+            buffer: path.receive_buffer,
+            interval: path.read_interval,
+            inbox: VecDeque::new(),
+            reads_at: None,
+        }
+    }
+
+    /// The stamp of what arrives now at a host whose clock shows `local`.
+    pub fn stamp(&mut self, now: Time, local: Time) -> Time {
+        local + self.steps.by(now)
+    }
+
+    /// Whether datagrams wait for a slow reader.
+    pub fn holds(&self) -> bool {
+        self.interval.is_some()
+    }
+
+    /// A datagram arrives for the slow reader; false if the buffer is full.
+    pub fn push(&mut self, payload: Payload, stamp: Time, now: Time) -> bool {
+        if self.buffer.is_some_and(|most| self.inbox.len() >= most) {
+            return false;
+        }
+        self.inbox.push_back((payload, stamp));
+        if self.reads_at.is_none() {
+            self.reads_at = self.interval.map(|interval| now + interval);
+        }
+        true
+    }
+
+    /// When the reader takes the next datagram.
+    pub fn reads_at(&self) -> Option<Time> {
+        self.reads_at
+    }
+
+    /// The reader takes a datagram.
+    pub fn read(&mut self, now: Time) -> Option<(Payload, Time)> {
+        let taken = self.inbox.pop_front();
+        let next = self.interval.filter(|_| !self.inbox.is_empty());
+        self.reads_at = next.map(|interval| now + interval);
+        taken
+    }
+
+    /// Throws everything away that still waits.
+    pub fn clear(&mut self, store: &mut Store) {
+        for (payload, _) in self.inbox.drain(..) {
+            store.discard(payload);
+        }
+        self.reads_at = None;
+    }
+}

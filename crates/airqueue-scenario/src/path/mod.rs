@@ -1,0 +1,213 @@
+//! A simulated path: the real endpoints of `airqueue-probe` on a virtual clock, with a bottleneck
+//! between them.
+
+mod cell;
+mod check;
+mod clock;
+mod config;
+mod device;
+mod host;
+mod network;
+mod store;
+mod truth;
+
+#[cfg(test)]
+mod tests;
+
+pub use cell::CellSpec;
+pub use config::{CellConfig, ConfigError, PathConfig};
+pub use truth::{QueueSample, Truth};
+
+use airqueue_core::{Seed, Span, Time};
+use airqueue_network::bottleneck::Bottleneck;
+use airqueue_network::event::EventQueue;
+use airqueue_network::run_loop::Simulation;
+use airqueue_probe::ClientError;
+use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction};
+use airqueue_probe::limits::Limits;
+use airqueue_probe::plan::Plan;
+use airqueue_probe::records::Run;
+use airqueue_probe::server::{Server, ServerConfig};
+use cell::Cell;
+use check::CheckedPath;
+use device::{Device, OneWay};
+use network::{Network, SERVER};
+use thiserror::Error;
+
+/// How long beyond its plan a run may take before it counts as stuck: far longer than the
+/// endpoints' own patience.
+const PATIENCE: Span = Span::from_secs(3600);
+
+/// Where `wait` stops: far enough from the end of the range for whole runs to follow.
+const END: Time = Time::from_nanos(i64::MAX / 4);
+
+/// What the simulated server agrees to: all that a simulation can carry out.
+const LIMITS: Limits = Limits {
+    max_bits_per_s: 100_000_000_000,
+    max_packets_per_s: 10_000_000,
+    max_run: Span::from_secs(3600),
+    max_packets: 20_000_000,
+    max_sessions: 1,
+    max_sessions_per_address: 1,
+};
+
+/// Why a run over a simulated path failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PathError {
+    /// The client gave up.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The run has not ended long after its plan was over.
+    #[error(
+        "by {at} the endpoints had not finished the run: this is a defect of airqueue, please report it"
+    )]
+    Stuck {
+        /// The path's time.
+        at: Time,
+    },
+}
+
+/// A path between a client and a server, on a virtual clock of its own.
+#[derive(Debug)]
+pub struct SimulatedPath {
+    path: CheckedPath,
+    seed: Seed,
+    sim: Simulation<Network<Client, Server>>,
+    /// How many sessions the endpoints have begun.
+    sessions: u64,
+}
+
+/// The real endpoints of a session, given the time on the client's clock.
+fn endpoints(flows: u8, seed: Seed, session: u64) -> impl FnOnce(Time) -> (Client, Server) {
+    move |now| {
+        let entropy = seed.bytes(&format!("client {session}"));
+        let client = ClientConfig { server: SERVER, key: None, flows, entropy };
+        let server = ServerConfig {
+            key: None,
+            limits: LIMITS,
+            secret: seed.bytes(&format!("server {session}")),
+        };
+        (Client::new(client, now), Server::new(server))
+    }
+}
+
+impl SimulatedPath {
+    /// A path at time zero. The same configuration, seed and calls give the same records, byte for
+    /// byte.
+    pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
+        if let Some(cell) = &config.cell {
+            return SimulatedPath::through(check::cell(cell)?, config, seed);
+        }
+        let seed = Seed(seed);
+        let bottleneck = Bottleneck::new(check::bottleneck(config)?, seed);
+        SimulatedPath::over(Box::new(OneWay::new(bottleneck)), config, seed)
+    }
+
+    /// A path through a Wi-Fi cell, whatever `config` says of one.
+    pub fn through(
+        cell: CellSpec,
+        config: &PathConfig,
+        seed: u64,
+    ) -> Result<SimulatedPath, ConfigError> {
+        check::no_bottleneck(config)?;
+        let seed = Seed(seed);
+        SimulatedPath::over(Box::new(Cell::new(cell, config.flows, seed)?), config, seed)
+    }
+
+    fn over(
+        device: Box<dyn Device>,
+        config: &PathConfig,
+        seed: Seed,
+    ) -> Result<SimulatedPath, ConfigError> {
+        let path = CheckedPath::new(config)?;
+        let endpoints = endpoints(path.flows, seed, 0);
+        let mut network = Network::new(&path, device, Direction::Down, endpoints);
+        let mut queue = EventQueue::new();
+        network.power_on(&mut queue);
+        Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), sessions: 0 })
+    }
+
+    /// Carries out a plan and returns its records. A bottleneck stands in the plan's direction.
+    ///
+    /// The first run, and one after a failure, also opens a session between the endpoints; all that
+    /// they say to each other in that direction passes through the device.
+    pub fn run(&mut self, plan: &Plan, direction: Direction) -> Result<Run, PathError> {
+        self.begin(direction);
+        self.until(self.now() + PATIENCE, |client| client.state() == &ClientState::Ready)?;
+        let now = self.now();
+        let network = &mut self.sim.model;
+        network.restart_truth(now);
+        let local = network.client.clock.read(now);
+        network.client.endpoint.start(local, plan, direction)?;
+        network.poll_all(&mut self.sim.queue);
+        // The client has checked the plan: its end is a moderate number.
+        let mut run = None;
+        self.until(now + plan.end() + PATIENCE, |client| {
+            run = client.take_run();
+            run.is_some()
+        })?;
+        run.ok_or(PathError::Stuck { at: self.now() })
+    }
+
+    /// The path's time.
+    pub fn now(&self) -> Time {
+        self.sim.now()
+    }
+
+    /// Lets time pass with no run under way; a negative span is none, and the clock ends in seventy
+    /// years.
+    pub fn wait(&mut self, span: Span) {
+        let until = self.now().as_nanos().saturating_add(span.as_nanos()).min(END.as_nanos());
+        self.sim.run_until(Time::from_nanos(until).max(self.now()));
+    }
+
+    /// What the simulated server agrees to.
+    pub fn limits(&self) -> &Limits {
+        &LIMITS
+    }
+
+    /// What really happened in the device since the last run began.
+    pub fn truth(&self) -> &Truth {
+        &self.sim.model.truth
+    }
+
+    /// How many events have happened since time zero.
+    pub fn events(&self) -> u64 {
+        self.sim.events()
+    }
+
+    /// Turns the path to the direction that is loaded. The first time, and after the client has
+    /// given up, the endpoints begin anew.
+    fn begin(&mut self, direction: Direction) {
+        let now = self.now();
+        let network = &mut self.sim.model;
+        if self.sessions > 0 && !matches!(network.client.endpoint.state(), ClientState::Failed(_)) {
+            network.load(direction, now);
+        } else {
+            let make = endpoints(self.path.flows, self.seed, self.sessions);
+            network.connect(&self.path, direction, now, make);
+            self.sessions += 1;
+        }
+        network.poll_all(&mut self.sim.queue);
+    }
+
+    /// Lets things happen until the client is where it is wanted.
+    fn until(
+        &mut self,
+        deadline: Time,
+        mut there: impl FnMut(&mut Client) -> bool,
+    ) -> Result<(), PathError> {
+        loop {
+            let client = &mut self.sim.model.client.endpoint;
+            if there(client) {
+                return Ok(());
+            }
+            if let ClientState::Failed(error) = client.state() {
+                return Err(error.clone().into());
+            }
+            if !self.sim.step(deadline) {
+                return Err(PathError::Stuck { at: self.now() });
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The path as a model for the event loop: two hosts, the lines between them, and the device.
+
+use super::check::CheckedPath;
+use super::clock::HostClock;
+use super::device::{Device, Way};
+use super::host::{Host, ReceiveLimit, SendLimit};
+use super::store::{Datagram, Side, Store};
+use super::truth::Truth;
+use airqueue_core::{Packet, Payload, Span, Time};
+use airqueue_network::alarm::Alarm;
+use airqueue_network::event::{EventQueue, Phase};
+use airqueue_network::line::Line;
+use airqueue_network::outcome::Outcome;
+use airqueue_network::run_loop::Model;
+use airqueue_probe::client::Direction;
+use airqueue_probe::endpoint::{Endpoint, Transmit};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// IPv4 and UDP headers, in bytes.
+const HEADERS: usize = 28;
+/// Addresses for documentation (RFC 5737): these hosts exist nowhere.
+pub const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5000);
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+/// Port of the client's first flow; flow `i` has the `i`-th port after it.
+const CLIENT_PORT: u16 = 40_000;
+
+/// When an endpoint that is late with nothing to send is asked again.
+const LATE_AGAIN: Span = Span::from_millis(1);
+
+/// What happens on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The device's deadline.
+    Device,
+    /// A packet reaches the device.
+    Ingress,
+    /// A packet reaches the receiver of the loaded direction.
+    Egress,
+    /// A packet reaches the sender of the loaded direction.
+    Reverse,
+    /// The receiver's slow reader takes a datagram.
+    Reader,
+    /// A host's endpoint wants to be polled.
+    Wake(Side),
+}
+
+/// The path. What comes back crosses the device as well, and then takes a delay.
+#[derive(Debug)]
+pub struct Network<C, S> {
+    pub client: Host<C>,
+    pub server: Host<S>,
+    loaded: Direction,
+    send_limit: SendLimit,
+    receive_limit: ReceiveLimit,
+    skew_ppb: i64,
+    ingress: Line,
+    device: Box<dyn Device>,
+    egress: Line,
+    reverse: Line,
+    store: Store,
+    next_id: u64,
+    pub truth: Truth,
+    record_series: bool,
+    alarms: Alarms,
+}
+
+#[derive(Debug)]
+struct Alarms {
+    device: Alarm<Happening>,
+    ingress: Alarm<Happening>,
+    egress: Alarm<Happening>,
+    reverse: Alarm<Happening>,
+    reader: Alarm<Happening>,
+    client: Alarm<Happening>,
+    server: Alarm<Happening>,
+}
+
+impl Alarms {
+    /// Within an instant: departures make room, then packets arrive, then hosts receive, read, send.
+    fn new() -> Alarms {
+        Alarms {
+            device: Alarm::new(Happening::Device, Phase(0)),
+            ingress: Alarm::new(Happening::Ingress, Phase(1)),
+            egress: Alarm::new(Happening::Egress, Phase(2)),
+            reverse: Alarm::new(Happening::Reverse, Phase(2)),
+            reader: Alarm::new(Happening::Reader, Phase(3)),
+            client: Alarm::new(Happening::Wake(Side::Client), Phase(4)),
+            server: Alarm::new(Happening::Wake(Side::Server), Phase(4)),
+        }
+    }
+}
+
+/// Who receives in a direction.
+fn receiver(direction: Direction) -> Side {
+    match direction {
+        Direction::Down => Side::Client,
+        Direction::Up => Side::Server,
+    }
+}
+
+/// Clocks of client and server of a path that is loaded in the given direction from `now` on: the
+/// receiver's is the peculiar one.
+fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostClock) {
+    let clock = |side| {
+        if side == receiver(loaded) {
+            HostClock::new(now, path.clock_offset, path.skew_ppb)
+        } else {
+            HostClock::new(now, Span::ZERO, 0)
+        }
+    };
+    (clock(Side::Client), clock(Side::Server))
+}
+
+impl<C: Endpoint, S: Endpoint> Network<C, S> {
+    /// A path over an idle device at time zero, loaded in the given direction. `make` makes the client
+    /// and the server; it is given the time that the client's clock shows.
+    pub fn new(
+        path: &CheckedPath,
+        mut device: Box<dyn Device>,
+        loaded: Direction,
+        make: impl FnOnce(Time) -> (C, S),
+    ) -> Network<C, S> {
+        let (client_clock, server_clock) = clocks(path, loaded, Time::ZERO);
+        let (client, server) = make(client_clock.read(Time::ZERO));
+        device.load(loaded);
+        Network {
+            client: Host { endpoint: client, clock: client_clock },
+            server: Host { endpoint: server, clock: server_clock },
+            loaded,
+            send_limit: SendLimit::new(path.sender_cap),
+            receive_limit: ReceiveLimit::new(path),
+            skew_ppb: path.skew_ppb,
+            ingress: Line::new(path.ingress_rate, path.ingress_delay),
+            device,
+            egress: Line::new(None, path.base_delay),
+            reverse: Line::new(None, path.reverse_delay),
+            store: Store::default(),
+            next_id: 0,
+            truth: Truth::default(),
+            record_series: path.record_series,
+            alarms: Alarms::new(),
+        }
+    }
+
+    /// Makes both endpoints anew, to begin at `now` with the given direction loaded.
+    pub fn connect(
+        &mut self,
+        path: &CheckedPath,
+        loaded: Direction,
+        now: Time,
+        make: impl FnOnce(Time) -> (C, S),
+    ) {
+        (self.client.clock, self.server.clock) = clocks(path, loaded, now);
+        (self.client.endpoint, self.server.endpoint) = make(self.client.clock.read(now));
+        self.turn(loaded);
+    }
+
+    /// Sets what happens by itself in motion, without the endpoints.
+    pub fn power_on(&mut self, queue: &mut EventQueue<Happening>) {
+        self.set_alarms(queue);
+    }
+
+    /// Lets `direction` be the loaded one: what the receiver had of peculiarities, the new receiver
+    /// has from `now` on. Packets under way still go where they were sent to.
+    pub fn load(&mut self, direction: Direction, now: Time) {
+        if direction == self.loaded {
+            return;
+        }
+        self.turn(direction);
+        let side = receiver(direction);
+        let skew = |of| if of == side { self.skew_ppb } else { 0 };
+        self.client.clock.run_at(skew(Side::Client), now);
+        self.server.clock.run_at(skew(Side::Server), now);
+        self.receive_limit.clear(&mut self.store);
+    }
+
+    fn turn(&mut self, loaded: Direction) {
+        self.loaded = loaded;
+        self.device.load(loaded);
+    }
+
+    /// Forgets the truth of the run before.
+    pub fn restart_truth(&mut self, now: Time) {
+        self.truth.restart();
+        self.truth.note(now, self.device.waiting(), self.record_series);
+    }
+
+    /// Lets both endpoints send what is due now and sets all alarms: after anything that was done
+    /// to them from outside.
+    pub fn poll_all(&mut self, queue: &mut EventQueue<Happening>) {
+        self.poll_host(Side::Client, queue);
+        self.poll_host(Side::Server, queue);
+        self.set_alarms(queue);
+    }
+
+    /// Sends everything that a host's endpoint has to send now.
+    fn poll_host(&mut self, side: Side, queue: &mut EventQueue<Happening>) {
+        let now = queue.now();
+        let loaded = side != receiver(self.loaded);
+        let mut buffer = self.store.buffer();
+        loop {
+            let limit = loaded.then_some(&mut self.send_limit);
+            let transmit = match side {
+                Side::Client => self.client.poll(now, &mut buffer, limit),
+                Side::Server => self.server.poll(now, &mut buffer, limit),
+            };
+            let Some(transmit) = transmit else { break };
+            let bytes = std::mem::replace(&mut buffer, self.store.buffer());
+            self.send(side, transmit, bytes, now);
+        }
+        self.store.recycle(buffer);
+        let (wakes_at, alarm) = match side {
+            Side::Client => (self.client.wakes_at(), &mut self.alarms.client),
+            Side::Server => (self.server.wakes_at(), &mut self.alarms.server),
+        };
+        // Whatever was due has been sent. An endpoint that is late all the same is wrong; if it came
+        // back at once, time would stand still and nobody would ever hear of it.
+        alarm.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
+    }
+
+    fn send(&mut self, side: Side, transmit: Transmit, bytes: Vec<u8>, now: Time) {
+        let flow_of = |port: u16| usize::from(port.wrapping_sub(CLIENT_PORT));
+        let (to, flow, socket, from) = match side {
+            Side::Client => {
+                let from = SocketAddr::new(CLIENT, CLIENT_PORT + transmit.socket as u16);
+                (Side::Server, transmit.socket, 0, from)
+            }
+            Side::Server => {
+                let flow = flow_of(transmit.to.port());
+                (Side::Client, flow, flow, SERVER)
+            }
+        };
+        let size = (bytes.len() + HEADERS) as u32;
+        let mut packet = Packet::new(self.next_id, flow as u32, size, now);
+        self.next_id += 1;
+        packet.payload = self.store.put(Datagram { to, socket, from, bytes });
+        if to == receiver(self.loaded) {
+            self.ingress.send(packet, now);
+        } else {
+            self.device.enqueue(packet, Way::Back, now);
+            self.collect_outcomes(now);
+        }
+    }
+
+    /// Passes on what left the device and forgets what did not survive it.
+    fn collect_outcomes(&mut self, now: Time) {
+        while let Some((way, outcome)) = self.device.poll_outcome() {
+            match outcome {
+                Outcome::Delivered(packet) => match way {
+                    Way::Loaded => self.egress.send(packet, now),
+                    Way::Back => self.reverse.send(packet, now),
+                },
+                Outcome::Dropped(packet, _) | Outcome::Lost(packet) => {
+                    self.store.discard(packet.payload);
+                }
+            }
+        }
+        self.truth.note(now, self.device.waiting(), self.record_series);
+    }
+
+    /// A packet reaches a host.
+    fn deliver(&mut self, payload: Payload, queue: &mut EventQueue<Happening>) {
+        let now = queue.now();
+        let Some(datagram) = self.store.take(payload) else { return };
+        let side = datagram.to;
+        let mut stamp = self.clock(side).read(now);
+        if side == receiver(self.loaded) {
+            stamp = self.receive_limit.stamp(now, stamp);
+            if self.receive_limit.holds() {
+                let payload = self.store.put(datagram);
+                if !self.receive_limit.push(payload, stamp, now) {
+                    self.store.discard(payload);
+                    self.endpoint(side).on_receive_overflow(1);
+                }
+                return;
+            }
+        }
+        self.hand_over(now, stamp, datagram, queue);
+    }
+
+    /// An endpoint gets a datagram.
+    fn hand_over(
+        &mut self,
+        now: Time,
+        stamp: Time,
+        datagram: Datagram,
+        queue: &mut EventQueue<Happening>,
+    ) {
+        match datagram.to {
+            Side::Client => self.client.receive(now, stamp, &datagram),
+            Side::Server => self.server.receive(now, stamp, &datagram),
+        }
+        let side = datagram.to;
+        self.store.recycle(datagram.bytes);
+        self.poll_host(side, queue);
+    }
+
+    fn clock(&self, side: Side) -> &HostClock {
+        match side {
+            Side::Client => &self.client.clock,
+            Side::Server => &self.server.clock,
+        }
+    }
+
+    fn endpoint(&mut self, side: Side) -> &mut dyn Endpoint {
+        match side {
+            Side::Client => &mut self.client.endpoint,
+            Side::Server => &mut self.server.endpoint,
+        }
+    }
+
+    fn set_alarms(&mut self, queue: &mut EventQueue<Happening>) {
+        self.alarms.device.set(self.device.next_deadline(), queue);
+        self.alarms.ingress.set(self.ingress.next_at(), queue);
+        self.alarms.egress.set(self.egress.next_at(), queue);
+        self.alarms.reverse.set(self.reverse.next_at(), queue);
+        self.alarms.reader.set(self.receive_limit.reads_at(), queue);
+    }
+}
+
+impl<C: Endpoint, S: Endpoint> Model for Network<C, S> {
+    type Event = Happening;
+
+    fn handle(&mut self, event: Happening, queue: &mut EventQueue<Happening>) {
+        let now = queue.now();
+        match event {
+            Happening::Device => {
+                self.device.on_deadline(now);
+                self.collect_outcomes(now);
+            }
+            Happening::Ingress => {
+                while let Some(packet) = self.ingress.take_due(now) {
+                    self.device.enqueue(packet, Way::Loaded, now);
+                    self.collect_outcomes(now);
+                }
+            }
+            Happening::Egress => {
+                while let Some(packet) = self.egress.take_due(now) {
+                    self.deliver(packet.payload, queue);
+                }
+            }
+            Happening::Reverse => {
+                while let Some(packet) = self.reverse.take_due(now) {
+                    self.deliver(packet.payload, queue);
+                }
+            }
+            Happening::Reader => {
+                if let Some((payload, stamp)) = self.receive_limit.read(now)
+                    && let Some(datagram) = self.store.take(payload)
+                {
+                    self.hand_over(now, stamp, datagram, queue);
+                }
+            }
+            Happening::Wake(side) => self.poll_host(side, queue),
+        }
+        self.set_alarms(queue);
+    }
+}

@@ -1,0 +1,110 @@
+//! How the flows of a scenario find the rates of their frames.
+
+use super::air::Told;
+use super::error::{Result, wrong};
+use super::file::{File, RateControlName};
+use super::links::LinkRates;
+use super::phy::rates;
+use super::stations::Stations;
+use airqueue_network::wlan::{Algorithm, RateControlSpec};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::phy::Phy;
+use std::sync::Arc;
+
+/// What rate controls are made from.
+pub(super) struct RateControls<'a> {
+    file: &'a File,
+    stations: &'a Stations,
+    links: &'a LinkRates,
+    /// The rates that they look among, and those to and from stations that are older than 802.11n.
+    all: Arc<[RateIndex]>,
+    old: Arc<[RateIndex]>,
+}
+
+impl<'a> RateControls<'a> {
+    pub(super) fn new(
+        file: &'a File,
+        stations: &'a Stations,
+        links: &'a LinkRates,
+        phy: &Phy,
+    ) -> Result<RateControls<'a>> {
+        let [all, old] = [rates(&file.phy, phy, false)?, rates(&file.phy, phy, true)?];
+        Ok(RateControls { file, stations, links, all: all.into(), old: old.into() })
+    }
+
+    /// That of a flow from one station to another; `old`: one of them is older than 802.11n. `None`: the rate is
+    /// given.
+    pub(super) fn of(
+        &self,
+        key: &str,
+        told: Told,
+        (from, to): (usize, usize),
+        old: bool,
+    ) -> Result<Option<RateControlSpec>> {
+        self.check(key, told, (from, to))?;
+        let Some(algorithm) = self.algorithm(told, (from, to)) else { return Ok(None) };
+        Ok(Some(RateControlSpec { algorithm, rates: self.rates(old).clone() }))
+    }
+
+    /// The rates that it would look among. `None`: the rate is given.
+    pub(super) fn among(
+        &self,
+        told: Told,
+        (from, to): (usize, usize),
+        old: bool,
+    ) -> Option<&[RateIndex]> {
+        self.algorithm(told, (from, to)).map(|_| &**self.rates(old))
+    }
+
+    fn rates(&self, old: bool) -> &Arc<[RateIndex]> {
+        if old { &self.old } else { &self.all }
+    }
+
+    fn algorithm(&self, told: Told, (from, to): (usize, usize)) -> Option<Algorithm> {
+        if told.phy_rate.is_some() {
+            return None;
+        }
+        match told.rate_control.or(self.stations.rate_controls[from]) {
+            Some(named) => named.algorithm(),
+            None if self.is_rated(from, to) => None,
+            None => self.file.phy.rate_control.and_then(RateControlName::algorithm),
+        }
+    }
+
+    /// Nobody looks for a rate that is given.
+    fn check(&self, key: &str, told: Told, (from, to): (usize, usize)) -> Result<()> {
+        let looks = |name: Option<RateControlName>| name.and_then(RateControlName::algorithm);
+        if told.phy_rate.is_some() {
+            return match looks(told.rate_control) {
+                None => Ok(()),
+                Some(_) => wrong(
+                    format_args!("{key}.phy_rate"),
+                    "rate_control looks for it; leave one of them out",
+                ),
+            };
+        }
+        let named = told.rate_control.or(self.stations.rate_controls[from]);
+        match self.rated(from, to).filter(|_| looks(named).is_some()) {
+            None => Ok(()),
+            Some(rated) => {
+                let problem = format_args!(
+                    "rate control looks for its rate, but {rated} has a rate of its own; leave one of them out"
+                );
+                wrong(format_args!("{key}.rate_control"), problem)
+            }
+        }
+    }
+
+    /// Whether two stations or their link have a rate of their own.
+    fn is_rated(&self, from: usize, to: usize) -> bool {
+        let stations = &self.stations.rates;
+        stations[from].is_some() || stations[to].is_some() || self.links.rate(from, to).is_some()
+    }
+
+    /// Which of them has one.
+    fn rated(&self, from: usize, to: usize) -> Option<String> {
+        let station = [from, to].into_iter().find(|&id| self.stations.rates[id].is_some());
+        let station = station.map(|id| format!("{:?}", self.stations.name(id)));
+        self.links.key(from, to).or(station)
+    }
+}

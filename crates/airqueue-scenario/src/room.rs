@@ -1,0 +1,61 @@
+//! Whether queues have room for what they must hold.
+
+use super::error::{Result, wrong};
+use super::queue::limits;
+use airqueue_core::Limit;
+use airqueue_network::queue::{Discipline, QueueSpec};
+use airqueue_network::wlan::HopSpec;
+use airqueue_qdisc::KeptApart;
+use airqueue_wifi::medium::StationId;
+use std::collections::HashMap;
+
+/// Packets and bytes that saturated flows keep in queues, or in those of links.
+pub(super) type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
+
+/// Every saturated flow keeps a packet in the queue of its first hop, and no flow sends what a queue cannot hold. The queue
+/// is that of the station called `name`; `saturated`: a saturated flow begins with the hop.
+pub(super) fn check_room(
+    key: &str,
+    name: &str,
+    queue: &QueueSpec,
+    hop: &HopSpec,
+    saturated: bool,
+    kept: &mut Kept,
+) -> Result<()> {
+    let size = u64::from(hop.size_bytes) + u64::from(queue.link_layer_bytes);
+    // Where flows or links are kept apart each has the limit for itself.
+    let apart = match queue.discipline {
+        Discipline::DeficitRoundRobin { by, .. } => Some(by),
+        _ => None,
+    };
+    let to = apart.map(|_| hop.to);
+    let shared = kept.entry((hop.from, hop.queue, to)).or_default();
+    let mut own = (0, 0);
+    let by_flow = apart == Some(KeptApart::Flow);
+    let (packets, bytes) = if by_flow { &mut own } else { shared };
+    if saturated {
+        if matches!(queue.discipline, Discipline::Red(_)) {
+            let problem = format_args!(
+                "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \
+                 flow would be offered again at once; give the source a rate"
+            );
+            return wrong(format_args!("{key}.source"), problem);
+        }
+        *packets += 1;
+        *bytes += size;
+    }
+    for limit in limits(queue) {
+        let (needed, most, unit) = match limit {
+            Limit::Packets(most) => (*packets, u64::from(most), "packets"),
+            Limit::Bytes(most) => (size.max(*bytes), most, "B"),
+        };
+        if needed > most {
+            let problem = format_args!(
+                "the queue of {name:?} holds {most} {unit}, but its flows need room for {needed}: a \
+                 packet, and one of each saturated flow"
+            );
+            return wrong(key, problem);
+        }
+    }
+    Ok(())
+}

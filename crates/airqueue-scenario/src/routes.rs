@@ -1,0 +1,186 @@
+//! The ways that flows find by themselves.
+
+use super::air::{Air, Told};
+use super::error::{Result, wrong};
+use super::file::MetricName;
+use super::links::are_linked;
+use super::placement::Gap;
+use airqueue_network::wlan;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::{FrameErrors, Signal, StationId};
+use airqueue_wifi::routing::{Cost, Graph, TEST_FRAME_BYTES, Ways, airtime_cost, test_exchange};
+use std::collections::HashMap;
+use std::iter::repeat_n;
+
+/// Finds ways.
+pub(super) struct Routes<'a> {
+    air: &'a Air<'a>,
+    metric: MetricName,
+    /// Those of flows that say nothing of their rates.
+    usual: Ways,
+    /// Those of flows that last said this.
+    special: Option<(Told, Ways)>,
+}
+
+/// A flow that says nothing of its rates.
+const NOTHING_TOLD: Told = Told { phy_rate: None, rate_control: None };
+
+impl<'a> Routes<'a> {
+    /// None where the file asks for none.
+    pub(super) fn new(air: &'a Air<'a>) -> Result<Option<Routes<'a>>> {
+        let Some(routing) = &air.file.routing else { return Ok(None) };
+        let usual = Ways::new(graph(air, routing.metric, NOTHING_TOLD));
+        let routes = Routes { air, metric: routing.metric, usual, special: None };
+        if routing.connected {
+            routes.check_connected()?;
+        }
+        Ok(Some(routes))
+    }
+
+    /// The stations that pass on what a flow sends from one station to another.
+    pub(super) fn between(
+        &mut self,
+        key: &str,
+        told: Told,
+        from: usize,
+        to: usize,
+    ) -> Result<Vec<usize>> {
+        let ways = if self.metric == MetricName::Hops || told == NOTHING_TOLD {
+            &mut self.usual
+        } else {
+            if self.special.as_ref().is_none_or(|(of, _)| *of != told) {
+                self.special = Some((told, Ways::new(graph(self.air, self.metric, told))));
+            }
+            &mut self.special.as_mut().expect("it was made").1
+        };
+        if let Some(mut way) = ways.between(from, to) {
+            way.pop();
+            way.remove(0);
+            return Ok(way);
+        }
+        let reaching = ways.graph().reaching(to);
+        let [from, to] = [from, to].map(|id| self.air.stations.name(id));
+        let problem = format_args!("there is no way over the air from {from:?} to {to:?}: ");
+        wrong(format_args!("{key}.to"), format!("{problem}{}", self.gap(&reaching)))
+    }
+
+    /// There is a way between all stations.
+    fn check_connected(&self) -> Result<()> {
+        let reaching = self.usual.graph().reaching(0);
+        if reaching.iter().all(|&reaches| reaches) {
+            return Ok(());
+        }
+        let problem = format_args!(
+            "the network falls apart: {}; move or link them, or say connected = false if parts may stand alone",
+            self.gap(&reaching)
+        );
+        wrong("routing", problem)
+    }
+
+    /// Where the network falls apart into those stations of which `reaching` is true, and the others.
+    fn gap(&self, reaching: &[bool]) -> String {
+        let name = |id: usize| self.air.stations.name(id);
+        let side = |which: bool| {
+            let all = reaching.iter().enumerate().filter(move |&(_, &reaches)| reaches == which);
+            all.map(|(id, _)| id)
+        };
+        let part = |which: bool| {
+            let count = side(which).count();
+            let first = name(side(which).next().expect("both parts have stations"));
+            match count {
+                1 => format!("{first:?}"),
+                2 => format!("{first:?} and one other station"),
+                _ => format!("{first:?} and {} other stations", count - 1),
+            }
+        };
+        let mut gap = format!("nothing links {} with {}", part(true), part(false));
+        if let Some(Gap { one, other, metres }) = Gap::between(&self.air.medium.places, reaching) {
+            let (one, other) = (name(one), name(other));
+            gap = format!("{gap}; between {one:?} and {other:?} it is {metres:.1} m");
+        }
+        gap
+    }
+}
+
+/// The links of a network over which packets and what acknowledges them can go, with their costs for a flow.
+fn graph(air: &Air<'_>, metric: MetricName, told: Told) -> Graph {
+    let mut airtimes = Airtimes::new(air, told);
+    Graph::new(air.stations.specs.len(), |to| {
+        let hearers = air.medium.reach.hearers(StationId(to as u32)).iter();
+        let linked = hearers
+            .map(|hearer| hearer.station.index())
+            .filter(|&from| are_linked(&air.medium.reach, from, to));
+        let cost = |from| match metric {
+            MetricName::Hops => Some((from, Cost::MIN)),
+            MetricName::Airtime => {
+                airtimes.cost(to, from)?;
+                Some((from, airtimes.cost(from, to)?))
+            }
+        };
+        linked.filter_map(cost).collect::<Vec<_>>()
+    })
+}
+
+/// What frames of a flow take on links.
+struct Airtimes<'a> {
+    air: &'a Air<'a>,
+    told: Told,
+    /// The table of each station: its members have the same settings.
+    tables: Vec<usize>,
+    known: HashMap<Kind, Option<Cost>>,
+}
+
+/// What the cost of a link depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Kind {
+    /// The sender's table.
+    table: usize,
+    /// Between QoS stations.
+    qos: bool,
+    /// The rate, if it is given.
+    rate: Option<RateIndex>,
+    /// Received power, where it counts.
+    power_bits: u64,
+}
+
+impl Airtimes<'_> {
+    fn new<'a>(air: &'a Air<'a>, told: Told) -> Airtimes<'a> {
+        let members = air.stations.members.iter().enumerate();
+        let tables = members.flat_map(|(at, ids)| repeat_n(at, ids.len())).collect();
+        Airtimes { air, told, tables, known: HashMap::new() }
+    }
+
+    /// The metric of a link from one station to another that hears it; `None`: frames do not get through.
+    fn cost(&mut self, from: usize, to: usize) -> Option<Cost> {
+        let air = self.air;
+        let signal = air.medium.reach.signal(StationId(from as u32), StationId(to as u32))?;
+        let qos = air.stations.without_qos(from, to).is_none();
+        let rates = air.rates(self.told, from, to);
+        let by_power = air.medium.errors == FrameErrors::BySnr;
+        let kind = Kind {
+            table: self.tables[from],
+            qos,
+            rate: rates.first().filter(|_| rates.len() == 1).copied(),
+            power_bits: if by_power { signal.power_w.to_bits() } else { 0 },
+        };
+        if let Some(&known) = self.known.get(&kind) {
+            return known;
+        }
+        // Stations without QoS understand no frame of 802.11n.
+        let fits = |rate: &RateIndex| qos || air.phy.mcs(*rate).is_none();
+        let costs = rates.iter().copied().filter(fits);
+        let cost = costs.filter_map(|rate| self.cost_at(from, to, rate, signal)).min();
+        self.known.insert(kind, cost);
+        cost
+    }
+
+    fn cost_at(&self, from: usize, to: usize, rate: RateIndex, signal: Signal) -> Option<Cost> {
+        let air = self.air;
+        let overhead = air.overhead(from, to);
+        let mac = &air.stations.specs[from].mac;
+        let exchange = test_exchange(air.phy, mac, air.queue(None, from), rate, overhead);
+        let psdu_bytes = air.phy.single_psdu_bytes(rate, TEST_FRAME_BYTES + overhead);
+        let snr = wlan::snr(air.phy.mcs(rate), signal.power_w, air.medium.noise_w, 0.0);
+        airtime_cost(exchange, air.medium.errors.loss(air.phy.modulation(rate), snr, psdu_bytes))
+    }
+}

@@ -1,0 +1,50 @@
+//! A queue of a scenario on its own, with a token bucket in the place of the MAC.
+
+use super::error::{Result, error, wrong};
+use super::file::{DisciplineName, QueueGiven};
+use super::layers::Layers;
+use super::queue;
+use airqueue_core::{DataRate, Seed};
+use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
+use airqueue_qdisc::DropFrom;
+
+/// The device of a queue from the JSON of a scenario's `queue`, a table or a text, whose head waits
+/// for tokens as under Linux's tbf. The rate and the bucket's depth include the bytes that the table's
+/// `link_layer` adds to each packet. The seed decides all chance in the queue.
+///
+/// # Errors
+///
+/// Says what is wrong with the table, with its key.
+pub fn shaped_queue(
+    text: &str,
+    rate: DataRate,
+    burst_bytes: u32,
+    seed: Seed,
+) -> Result<Bottleneck> {
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|problem| error("", problem))?;
+    let QueueGiven(table) = serde_path_to_error::deserialize(value)?;
+    let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
+    let queue = queue::queue(&layers, false)?;
+    let name = queue::discipline(&layers);
+    queue::check_used("queue", &table, &[name])?;
+    if name == DisciplineName::Mac80211 {
+        // It would wait for reports for ever.
+        let problem = "\"mac80211\" shares airtime, and a token bucket tells of none; choose another, or \
+                       simulate a network";
+        return wrong("queue.discipline", problem);
+    }
+    let spec = DeviceSpec {
+        limit: queue.limit,
+        drop_from: DropFrom::Tail,
+        isolate_flows: false,
+        ring: queue.ring_packets,
+        server: ServerSpec::Shaper { burst_bytes },
+        rate,
+        framing: Framing { link_layer: queue.link_layer_bytes, mpu: 0 },
+        loss: 0.0,
+        changes: Vec::new(),
+        period: None,
+    };
+    Ok(Bottleneck::with_queue(spec, queue.make(seed.stream("queue")), seed))
+}

@@ -1,0 +1,272 @@
+//! The stations of a scenario: groups become their members.
+
+use super::error::{Result, error, wrong};
+use super::file::{AccessName, DisciplineName, File, MacTable, RateControlName, StationTable};
+use super::layers::Layers;
+use super::mac::{access, is_qos, mac};
+use super::phy::rate_index;
+use super::queue::{self, queue};
+use airqueue_network::queue::{Discipline, QueueSpec};
+use airqueue_network::wlan::StationSpec;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::phy::Phy;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::Range;
+
+/// The most stations.
+pub(super) const MOST_STATIONS: usize = 100_000;
+/// The most packets that all driver rings of stations, or of cables, can hold together: memory is set aside for them.
+const MOST_RING_PACKETS: usize = 1 << 22;
+/// The most queues that FQ-CoDel can hash flows to in all stations, or on all cables, together: some 100 bytes each.
+const MOST_FLOW_QUEUES: usize = 1 << 22;
+
+/// All stations.
+#[derive(Default)]
+pub(super) struct Stations {
+    pub(super) specs: Vec<StationSpec>,
+    /// The rate of each one's frames, if it has one of its own.
+    pub(super) rates: Vec<Option<RateIndex>>,
+    /// How each one finds the rate, if it says so itself.
+    pub(super) rate_controls: Vec<Option<RateControlName>>,
+    /// The members of each table.
+    pub(super) members: Vec<Range<usize>>,
+    by_name: HashMap<String, Named>,
+    /// The disciplines of all queues.
+    pub(super) disciplines: Vec<DisciplineName>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) ids: Range<usize>,
+    pub(super) group: bool,
+}
+
+/// What queues set aside.
+#[derive(Default)]
+pub(super) struct Memory {
+    ring_packets: usize,
+    flow_queues: usize,
+}
+
+impl Memory {
+    /// Adds what a queue needs, whose table is called `key`.
+    pub(super) fn add(&mut self, key: impl Display, queue: &QueueSpec) -> Result<()> {
+        let (flows, name) = match queue.discipline {
+            Discipline::FqCodel(params) => (params.flows, "fq_codel.flows"),
+            Discipline::Mac80211(params) => (params.flows, "mac80211.flows"),
+            Discipline::Cake(params) => (params.queues(), "cake"),
+            Discipline::Sfq(params) => (params.divisor, "sfq.divisor"),
+            _ => (0, ""),
+        };
+        self.ring_packets += queue.ring_packets;
+        self.flow_queues += flows as usize;
+        if self.ring_packets > MOST_RING_PACKETS {
+            let problem =
+                format_args!("all rings together hold more than {MOST_RING_PACKETS} packets");
+            return wrong(format_args!("{key}.ring"), problem);
+        }
+        if self.flow_queues > MOST_FLOW_QUEUES {
+            let problem = format_args!(
+                "all queues together hash flows to more than {MOST_FLOW_QUEUES} places"
+            );
+            return wrong(format_args!("{key}.{name}"), problem);
+        }
+        Ok(())
+    }
+}
+
+/// A name of a station: of flows, queues and columns too.
+pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(64).collect();
+    wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
+}
+
+/// The same of a station's own parameters.
+fn check_access(
+    key: &str,
+    table: &StationTable,
+    macs: &Layers<'_, MacTable>,
+    phy: &Phy,
+) -> Result<()> {
+    match access(macs, phy) {
+        AccessName::Dcf if table.mac.edca.is_some() => {
+            let problem = "the station has DCF; give access = \"edca\" beside it";
+            wrong(format_args!("{key}.mac.edca"), problem)
+        }
+        AccessName::Edca if table.mac.dcf.is_some() => {
+            wrong(format_args!("{key}.mac.dcf"), "the station has EDCA; leave it out")
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Stations {
+    pub(super) fn new(file: &File, phy: &Phy) -> Result<Stations> {
+        let mut stations = Stations::default();
+        for (at, table) in file.stations.iter().enumerate() {
+            stations.add(&format!("stations[{at}]"), table, file, phy)?;
+        }
+        if stations.specs.is_empty() {
+            return wrong("stations", "there are none; give at least one");
+        }
+        stations.check_memory()?;
+        stations.check_used(&file.mac)?;
+        queue::check_used("queue", &file.queue, &stations.disciplines)?;
+        Ok(stations)
+    }
+
+    fn add(&mut self, key: &str, table: &StationTable, file: &File, phy: &Phy) -> Result<()> {
+        check_name(&format!("{key}.name"), &table.name)?;
+        let first = self.specs.len();
+        let count = match table.count {
+            Some(0) => return wrong(format_args!("{key}.count"), "found 0, expected at least 1"),
+            count => count.unwrap_or(1) as usize,
+        };
+        if count > MOST_STATIONS - first {
+            let all = first + count;
+            let problem =
+                format_args!("with it there are {all} stations, more than {MOST_STATIONS}");
+            return wrong(format_args!("{key}.count"), problem);
+        }
+        let ids = first..first + count;
+        self.add_name(key, &table.name, Named { ids: ids.clone(), group: table.count.is_some() })?;
+        let (spec, discipline) = self.spec(key, table, file, phy)?;
+        if !self.disciplines.contains(&discipline) {
+            self.disciplines.push(discipline);
+        }
+        if let (Some(_), Some(_)) =
+            (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
+        {
+            let problem = "rate_control looks for it; leave one of them out";
+            return wrong(format_args!("{key}.rate"), problem);
+        }
+        let rate = table.rate.as_ref();
+        let rate = rate
+            .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
+            .transpose()?;
+        for id in ids.clone() {
+            let mut spec = spec.clone();
+            if table.count.is_some() {
+                spec.name = format!("{}{}", table.name, id - first + 1);
+                self.add_name(key, &spec.name, Named { ids: id..id + 1, group: false })?;
+            }
+            self.specs.push(spec);
+            self.rates.push(rate);
+            self.rate_controls.push(table.rate_control);
+        }
+        self.members.push(ids);
+        Ok(())
+    }
+
+    fn spec(
+        &self,
+        key: &str,
+        table: &StationTable,
+        file: &File,
+        phy: &Phy,
+    ) -> Result<(StationSpec, DisciplineName)> {
+        let macs = Layers::new(vec![
+            (format!("{key}.mac"), &table.mac.0),
+            ("mac".to_owned(), &file.mac.0),
+        ]);
+        let queues = Layers::new(vec![
+            (format!("{key}.queue"), &table.queue.0),
+            ("queue".to_owned(), &file.queue.0),
+        ]);
+        check_access(key, table, &macs, phy)?;
+        let mac = mac(&macs, phy, file.behaviour.profile())?;
+        let discipline = queue::discipline(&queues);
+        queue::check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
+        let queues = vec![queue(&queues, mac.aggregation.is_some())?; mac.categories.len()];
+        Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
+    }
+
+    fn add_name(&mut self, key: &str, name: &str, named: Named) -> Result<()> {
+        match self.by_name.insert(name.to_owned(), named) {
+            None => Ok(()),
+            Some(_) => wrong(
+                format_args!("{key}.name"),
+                format_args!("a station or group before it is called {name:?} too"),
+            ),
+        }
+    }
+
+    /// The station or group of this name, if there is one.
+    pub(super) fn get(&self, name: &str) -> Option<&Named> {
+        self.by_name.get(name)
+    }
+
+    /// The station or group that a key names.
+    pub(super) fn find(&self, key: impl Display, name: &str) -> Result<Named> {
+        let found = self.get(name).cloned();
+        found.ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no station or group {shown:?}"))
+        })
+    }
+
+    /// Parameters of a channel access function that no station has would change nothing.
+    fn check_used(&self, mac: &MacTable) -> Result<()> {
+        let some = |qos: bool| self.specs.iter().any(|spec| is_qos(&spec.mac) == qos);
+        if mac.edca.is_some() && !some(true) {
+            return wrong("mac.edca", "no station has EDCA; give mac.access = \"edca\"");
+        }
+        if mac.dcf.is_some() && !some(false) {
+            return wrong("mac.dcf", "no station has DCF; leave it out");
+        }
+        Ok(())
+    }
+
+    /// Memory is set aside for rings and for flow queues.
+    fn check_memory(&self) -> Result<()> {
+        let mut memory = Memory::default();
+        for (at, members) in self.members.iter().enumerate() {
+            for queue in self.specs[members.clone()].iter().flat_map(|spec| &spec.queues) {
+                memory.add(format_args!("stations[{at}].queue"), queue)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a station has a queue for each access category: it is a QoS station.
+    pub(super) fn has_categories(&self, id: usize) -> bool {
+        is_qos(&self.specs[id].mac)
+    }
+
+    /// The one of two stations that is no QoS station.
+    pub(super) fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
+        [from, to].into_iter().find(|&id| !self.has_categories(id))
+    }
+
+    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
+    pub(super) fn check_rate(
+        &self,
+        key: impl Display,
+        phy: &Phy,
+        rate: RateIndex,
+        from: usize,
+        to: usize,
+    ) -> Result<()> {
+        match (phy.mcs(rate), self.without_qos(from, to)) {
+            (Some(mcs), Some(old)) => {
+                let name = self.name(old);
+                let problem = format_args!(
+                    "its rate is {mcs}, but {name:?} has DCF and is so older than 802.11n; give the \
+                     station a rate such as \"54 Mb/s\", or access = \"edca\""
+                );
+                wrong(key, problem)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn name(&self, id: usize) -> &str {
+        &self.specs[id].name
+    }
+}

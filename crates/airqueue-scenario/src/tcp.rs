@@ -1,0 +1,288 @@
+//! The flows that TCP governs.
+
+use super::error::{Result, error, wrong};
+use super::file::{
+    AckEveryValue, AckScheme, AckTimerName, CongestionName, File, FlowTable, PacingValue, RttName,
+    SizeLawName, SourceName, TcpTable,
+};
+use super::layers::Layers;
+use super::pacing::adaptive_pacing;
+use super::profile::TcpProfile;
+use super::quantity::{Duration, Packets, Quantity};
+use super::source::times;
+use airqueue_core::Span;
+use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
+use airqueue_transport::tcp::{
+    AckEvery, AckTimer, Algorithm, InitialWindow, LossDetection, Opening, Pacing, TcpSpec,
+};
+use airqueue_transport::traffic::{FilesSpec, SizeLaw};
+
+/// IP bytes of the largest packets, if nothing says otherwise.
+const SIZE_BYTES: u32 = 1500;
+/// The resolution of timestamps.
+const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
+/// The same where pacing follows from what they tell.
+const PACING_CLOCK: Span = Span::from_micros(1);
+/// The largest IPv4 packet.
+const MOST_BYTES: u32 = 65_535;
+
+/// From which segments on acknowledgements answer two, three and four (Altman and Jimenez, 2003).
+const DYNAMIC: [u64; 3] = [2, 5, 9];
+/// As Linux has it.
+const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
+/// β of the files of the HTTP paper.
+const PARETO_SHAPE: f64 = 1.5;
+/// Up to 1 there is no mean, and far above 2 all files are of one size.
+const LEAST_SHAPE: f64 = 1.001;
+const MOST_SHAPE: f64 = 50.0;
+
+/// A setting, if there is one.
+macro_rules! take {
+    ($into:expr, $layers:ident.$key:ident, $from:expr) => {
+        if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
+            $into = $from(given.value);
+        }
+    };
+}
+
+/// The same, where not every value can be.
+macro_rules! take_checked {
+    ($into:expr, $layers:ident.$key:ident, $check:expr) => {
+        if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
+            $into = given.check($check)?;
+        }
+    };
+}
+
+/// A number of packets above zero.
+fn some(packets: &Quantity<Packets>) -> std::result::Result<u32, &'static str> {
+    if packets.value == 0 {
+        Err("found none, expected at least 1 packet")
+    } else {
+        Ok(packets.value)
+    }
+}
+
+/// A length of time above zero.
+fn positive(span: &Quantity<Duration>) -> std::result::Result<Span, &'static str> {
+    if span.value == Span::ZERO {
+        Err("found no time at all, expected more")
+    } else {
+        Ok(span.value)
+    }
+}
+
+/// The tables that say how a flow's TCP behaves.
+pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Layers<'a, TcpTable> {
+    let own = table.tcp.iter().map(|own| (format!("{key}.tcp"), &**own));
+    Layers::new(own.chain([("tcp".to_owned(), &*file.tcp)]).collect())
+}
+
+/// A flow of TCP without its ways, nor the pacing that depends on them.
+pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpFlowSpec> {
+    let layers = layers(key, table, file);
+    check_keys(key, table)?;
+    let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
+    let like = like.unwrap_or(file.behaviour.profile().tcp).profile();
+    let tcp = spec(key, table, &layers, like)?;
+    let (start, stop) = times(key, table)?;
+    let work = match table.source {
+        SourceName::Web => Work::Files(files(key, table, like, &tcp)?),
+        _ => Work::Transfer(table.volume.as_ref().map(|volume| volume.value)),
+    };
+    let flow = TcpFlowSpec {
+        closes: tcp.opening != Opening::Open && like.closes,
+        reports: reports(key, table, &tcp)?,
+        tcp,
+        back: Vec::new(),
+        work,
+        start,
+        stop,
+    };
+    flow.check().map_err(|problem| error(format_args!("{key}.tcp"), problem))?;
+    Ok(flow)
+}
+
+/// Keys that mean nothing for TCP, or nothing for this source.
+fn check_keys(key: &str, table: &FlowTable) -> Result<()> {
+    let web = table.source == SourceName::Web;
+    let given = [
+        ("rate", table.rate.is_some(), "TCP finds its rate"),
+        ("packet_rate", table.packet_rate.is_some(), "TCP finds its rate"),
+        ("volume", web && table.volume.is_some(), "the sizes of files are those of flows.web"),
+        ("web", !web && table.web.is_some(), "only source = \"web\" has files"),
+    ];
+    match given.into_iter().find(|&(_, is_given, _)| is_given) {
+        Some((name, _, why)) => {
+            wrong(format_args!("{key}.{name}"), format_args!("{why}; leave the key out"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Both ends.
+fn spec(
+    key: &str,
+    table: &FlowTable,
+    layers: &Layers<'_, TcpTable>,
+    like: &TcpProfile,
+) -> Result<TcpSpec> {
+    let mut tcp = (like.spec)(1);
+    tcp.ecn = table.ecn;
+    take!(tcp.sender.congestion, layers.congestion, |name: &CongestionName| match name {
+        CongestionName::Newreno => Algorithm::NewReno,
+        CongestionName::Cubic => Algorithm::Cubic,
+        CongestionName::Bbr => Algorithm::Bbr,
+    });
+    take_checked!(tcp.sender.window_segments, layers.window, some);
+    take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
+        some(window).map(InitialWindow::Segments)
+    });
+    take_checked!(tcp.receiver.acknowledge, layers.ack_every, |every| match *every {
+        AckEveryValue::Fixed(0) => Err("found 0, expected at least 1"),
+        AckEveryValue::Fixed(n) => Ok(AckEvery::Fixed(n)),
+        AckEveryValue::Named(AckScheme::Dynamic) => Ok(AckEvery::Dynamic(DYNAMIC)),
+    });
+    take_checked!(tcp.receiver.delay, layers.ack_delay, positive);
+    take!(tcp.receiver.timer, layers.ack_timer, |name: &AckTimerName| match name {
+        AckTimerName::Segment => AckTimer::Segment,
+        AckTimerName::Ticks => AckTimer::Ticks,
+    });
+    take!(tcp.opening, layers.handshake, |&shakes: &bool| {
+        if shakes { Opening::BySender } else { Opening::Open }
+    });
+    take!(tcp.sack, layers.sack, |&sack: &bool| sack);
+    take!(tcp.timestamps, layers.timestamps, |&given: &bool| given.then_some(TIMESTAMP_CLOCK));
+    if adaptive_pacing(layers).is_some() {
+        // As in the authors' code for ns-2, whose segments have them in any case.
+        let given = layers.find("timestamps", |table| table.timestamps.as_ref());
+        if let Some(none) = given.filter(|given| !given.value) {
+            let problem =
+                "TCP-AP reads round-trip times in them; leave it out, or take another pacing";
+            return wrong(none.key, problem);
+        }
+        tcp.timestamps = Some(PACING_CLOCK);
+    }
+    take!(tcp.sender.limited_transmit, layers.limited_transmit, |&limited: &bool| limited);
+    take!(tcp.sender.nagle, layers.nagle, |&nagle: &bool| nagle);
+    let longest = tcp.sender.rto.longest;
+    take_checked!(tcp.sender.rto.shortest, layers.min_rto, |least: &Quantity<Duration>| {
+        match positive(least) {
+            Ok(least) if least > longest => {
+                Err(format!("expected no more than the longest, {}", longest.as_secs_f64()) + " s")
+            }
+            other => other.map_err(str::to_owned),
+        }
+    });
+    take!(tcp.sender.pacing, layers.pacing, |&paced: &PacingValue| match paced {
+        PacingValue::Flag(true) => LINUX,
+        PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
+    });
+    if tcp.sender.congestion == Algorithm::Bbr {
+        let own = layers.find("congestion", |table| table.congestion.as_ref());
+        prepare_for_bbr(&mut tcp, own.map_or_else(|| key.to_owned(), |own| own.key), layers)?;
+    }
+    tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
+    Ok(tcp)
+}
+
+/// BBR needs losses noticed by time, as in Linux, and paces by itself. `key` has asked for BBR.
+fn prepare_for_bbr(tcp: &mut TcpSpec, key: String, layers: &Layers<'_, TcpTable>) -> Result<()> {
+    if !tcp.sack {
+        let problem = "BBR learns from selective acknowledgements how much is delivered, and this TCP has none; give \
+                       sack = true, or another congestion";
+        return wrong(key, problem);
+    }
+    let pacing = layers.find("pacing", |table| table.pacing.as_ref());
+    if let Some(other) = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true))) {
+        let problem = "BBR paces by itself, at a rate of its own; leave the key out, or take another congestion";
+        return wrong(other.key, problem);
+    }
+    tcp.sender.loss_detection = LossDetection::Timing;
+    Ok(())
+}
+
+fn mss_bytes(
+    key: &str,
+    table: &FlowTable,
+    layers: &Layers<'_, TcpTable>,
+    like: &TcpProfile,
+    tcp: &TcpSpec,
+) -> Result<u32> {
+    let headers = tcp.data_header_bytes();
+    let given = layers.find("mss", |table| table.mss.as_ref());
+    let size = match (&table.size, given) {
+        (Some(_), Some(given)) => {
+            let problem = "the size of packets is given too; leave one of them out";
+            return wrong(given.key, problem);
+        }
+        (None, Some(given)) => {
+            let most = MOST_BYTES - headers;
+            return given.check(|mss| match mss.value {
+                bytes if (1..=most).contains(&bytes) => Ok(bytes),
+                _ => Err(format!("found {:?}, expected 1 B to {most} B", mss.text)),
+            });
+        }
+        (Some(size), None) => size.value,
+        (None, None) => like.mss_bytes.map_or(SIZE_BYTES, |mss| mss + headers),
+    };
+    match size.checked_sub(headers) {
+        Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),
+        _ => {
+            let problem = format_args!(
+                "found {size} B, expected more than {headers} B, the headers of TCP, and at most \
+                 {MOST_BYTES} B"
+            );
+            wrong(format_args!("{key}.size"), problem)
+        }
+    }
+}
+
+/// What a user of the web asks for.
+fn files(key: &str, table: &FlowTable, like: &TcpProfile, tcp: &TcpSpec) -> Result<FilesSpec> {
+    let web = table.web.as_ref();
+    let shape = web.and_then(|web| web.shape);
+    let law = match web.and_then(|web| web.law).unwrap_or(SizeLawName::Exponential) {
+        SizeLawName::Constant => SizeLaw::Constant,
+        SizeLawName::Exponential => SizeLaw::Exponential,
+        SizeLawName::Pareto => SizeLaw::Pareto(shape.unwrap_or(PARETO_SHAPE)),
+    };
+    let problem = match (shape, law) {
+        (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
+            Some("only law = \"pareto\" has a shape; leave it out".to_owned())
+        }
+        (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
+            Some(format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"))
+        }
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return wrong(format_args!("{key}.web.shape"), problem);
+    }
+    let whole = web.and_then(|web| web.whole_segments).unwrap_or(like.whole_segments);
+    Ok(FilesSpec {
+        mean_bytes: web.and_then(|web| web.file_size.as_ref()).map_or(30_000, |size| size.value),
+        law,
+        unit_bytes: if whole { tcp.mss_bytes } else { 1 },
+        think: web
+            .and_then(|web| web.think_time.as_ref())
+            .map_or(Span::from_secs(10), |think| think.value),
+    })
+}
+
+/// What the receiver tells of, in link-layer acknowledgements.
+fn reports(key: &str, table: &FlowTable, tcp: &TcpSpec) -> Result<Option<RttKind>> {
+    if table.rdqm != Some(true) {
+        return Ok(None);
+    }
+    if table.rdqm_rtt.is_some() {
+        let problem = "with rdqm = true the receiver measures it; leave one of them out";
+        return wrong(format_args!("{key}.rdqm_rtt"), problem);
+    }
+    if tcp.timestamps.is_none() {
+        let problem =
+            "the receiver sees round-trip times in timestamps only; give tcp.timestamps = true";
+        return wrong(format_args!("{key}.rdqm"), problem);
+    }
+    Ok(Some(table.rdqm_rtt_kind.unwrap_or(RttName::Base).into()))
+}

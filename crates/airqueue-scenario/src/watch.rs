@@ -1,0 +1,304 @@
+//! What whoever manages a network sees of it while it runs, and sets in it.
+
+use super::error::{Result, error};
+use super::{Run, Scenario};
+use airqueue_core::{Limit, Span};
+use airqueue_network::network::{Hop, NetworkSpec, Traffic};
+use airqueue_network::run_loop::Simulation;
+use airqueue_network::wlan::WlanSpec;
+use airqueue_wifi::medium::{Signal, StationId};
+use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
+use std::iter::{once, repeat};
+
+/// Where to look and what to set. Of any replication of its scenario.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    stations: Vec<String>,
+    /// Where they stand; empty where that does not matter.
+    positions_m: Vec<[f64; 2]>,
+    /// The queues of each station that a flow feeds, with their limits as the scenario has them.
+    queues: Vec<Vec<(usize, Limit)>>,
+    /// Pairs of stations that decode each other's frames.
+    neighbours: Vec<[u32; 2]>,
+    /// The flows that go over the air, with their places among all.
+    flows: Vec<Watched>,
+    by_name: HashMap<String, usize>,
+    /// The limit, as the scenario has it, of the queue that the packets of each hop over the air take.
+    usual: Vec<Limit>,
+}
+
+/// A flow over the air.
+#[derive(Clone, Debug)]
+struct Watched {
+    /// Its place among all flows.
+    place: usize,
+    name: String,
+    packet_bytes: u32,
+    /// All its ways.
+    ways: Vec<Way>,
+}
+
+/// A way over the air.
+#[derive(Clone, Debug)]
+struct Way {
+    /// Stations from the first to the last.
+    route: Vec<u32>,
+    /// Each hop over the air: there, and back if something comes back.
+    hops: Vec<(usize, Option<usize>)>,
+    /// What a packet takes elsewhere, there and back.
+    elsewhere: Span,
+}
+
+/// What stays as it is.
+#[derive(Serialize)]
+struct Map<'a> {
+    stations: &'a [String],
+    positions_m: &'a [[f64; 2]],
+    limit_packets: Vec<Option<u64>>,
+    neighbours: &'a [[u32; 2]],
+    flows: Vec<MapFlow<'a>>,
+}
+
+#[derive(Serialize)]
+struct MapFlow<'a> {
+    name: &'a str,
+    packet_bytes: u32,
+    /// Those that it passes on ways which it takes later.
+    later: Vec<Vec<&'a str>>,
+}
+
+/// What is seen at a moment; sums are from time zero on.
+#[derive(Serialize)]
+struct Look<'a> {
+    now_s: f64,
+    /// Of each station.
+    busy_s: Vec<f64>,
+    /// Of each flow over the air.
+    flows: Vec<FlowLook<'a>>,
+}
+
+#[derive(Serialize)]
+struct FlowLook<'a> {
+    delivered_bytes: u64,
+    under_way_packets: u64,
+    /// Those that it passes now.
+    route: Vec<&'a str>,
+    elsewhere_s: f64,
+    hops: Vec<HopLook>,
+}
+
+#[derive(Serialize)]
+struct HopLook {
+    rate_bps: f64,
+    /// Mean time of an exchange that meets nobody: of a packet, and of its acknowledgement back if there is one.
+    data_s: f64,
+    ack_s: f64,
+}
+
+impl Scenario {
+    /// What a manager of this network sees and sets.
+    pub fn watch(&self) -> Watch {
+        let spec = &self.spec;
+        let radio = &spec.wlan;
+        let mut fed: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); radio.stations.len()];
+        for hop in &radio.hops {
+            fed[hop.from.index()].insert(hop.queue);
+        }
+        let queues = fed.into_iter().zip(&radio.stations).map(|(fed, station)| {
+            fed.into_iter().map(|queue| (queue, station.queues[queue].limit)).collect()
+        });
+        let flows: Vec<_> = (0..spec.flows.len()).filter_map(|at| watched(spec, at)).collect();
+        let names = flows.iter().enumerate().map(|(at, flow)| (flow.name.clone(), at));
+        let usual = radio.hops.iter();
+        let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.queue].limit);
+        Watch {
+            stations: self.names.stations.clone(),
+            positions_m: self.places.iter().map(|place| [place.x_m, place.y_m]).collect(),
+            queues: queues.collect(),
+            neighbours: neighbours(spec),
+            by_name: names.collect(),
+            usual: usual.collect(),
+            flows,
+        }
+    }
+}
+
+/// Pairs that decode each other, of the stations that flows pass: the others matter to nobody who manages these.
+fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
+    let WlanSpec { reach, hops, .. } = &spec.wlan;
+    let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
+    let mut pairs = Vec::new();
+    for &from in &passed {
+        let heard = reach.hearers(from).iter().filter(|to| to.signal().decodable());
+        for to in heard.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
+            if reach.signal(to, from).is_some_and(Signal::decodable) {
+                pairs.push([from.0, to.0]);
+            }
+        }
+    }
+    pairs
+}
+
+/// A flow, if it goes over the air.
+fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
+    let flow = &spec.flows[at];
+    let packet_bytes = spec.first_over_air(at)?.size_bytes;
+    let back: &[Hop] = match &flow.traffic {
+        Traffic::Tcp(tcp) => &tcp.back,
+        _ => &[],
+    };
+    let others = flow.others.iter().map(|way| (&*way.route, &*way.back));
+    let ways = once((&*flow.route, back)).chain(others);
+    let ways = ways.map(|(route, back)| way(spec, route, back, packet_bytes)).collect();
+    Some(Watched { place: at, name: flow.name.clone(), packet_bytes, ways })
+}
+
+fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
+    let on_air =
+        |hops: &[Hop]| -> Vec<usize> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
+    let (there, answers) = (on_air(route), on_air(back));
+    let first = there.first().map(|&hop| spec.wlan.hops[hop].from.0);
+    let stations = there.iter().map(|&hop| spec.wlan.hops[hop].to.0);
+    let stations = first.into_iter().chain(stations).collect();
+    let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
+    let hops = there.into_iter().zip(answers).collect();
+    let elsewhere = route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
+        Hop::Air(_) => sum,
+        Hop::Wire(wire) => {
+            let wire = &spec.wires[wire];
+            sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
+        }
+    });
+    Way { route: stations, hops, elsewhere }
+}
+
+impl Way {
+    /// The hops, there and back, that a station sends on it; `None`: it does not pass it.
+    fn at(&self, station: usize) -> Option<[Option<usize>; 2]> {
+        let place = self.route.iter().position(|&passed| passed as usize == station)?;
+        let there = self.hops.get(place).map(|&(there, _)| there);
+        let back = place.checked_sub(1).and_then(|before| self.hops[before].1);
+        Some([there, back])
+    }
+}
+
+impl Watch {
+    /// Stations, who understands whom, and the flows over the air, as JSON.
+    pub fn map(&self) -> String {
+        let flows = self.flows.iter().map(|flow| MapFlow {
+            name: &flow.name,
+            packet_bytes: flow.packet_bytes,
+            later: flow.ways[1..].iter().map(|way| self.passed(way)).collect(),
+        });
+        let map = Map {
+            stations: &self.stations,
+            positions_m: &self.positions_m,
+            limit_packets: self.queues.iter().map(|of| self.limit_of(of)).collect(),
+            neighbours: &self.neighbours,
+            flows: flows.collect(),
+        };
+        serde_json::to_string(&map).expect("a map is JSON")
+    }
+
+    /// The names of the stations that a way passes.
+    fn passed(&self, way: &Way) -> Vec<&str> {
+        way.route.iter().map(|&at| self.stations[at as usize].as_str()).collect()
+    }
+
+    /// How many packets can wait in a station's queues; none where the limit is another.
+    fn limit_of(&self, queues: &[(usize, Limit)]) -> Option<u64> {
+        let packets = |&(_, limit): &(usize, Limit)| match limit {
+            Limit::Packets(most) => Some(u64::from(most)),
+            Limit::Bytes(_) => None,
+        };
+        let all: Option<Vec<u64>> = queues.iter().map(packets).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+    }
+
+    /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
+    pub fn look<'a>(&'a self, run: &Run) -> String {
+        let network = &run.network.model;
+        let wlan = network.wlan();
+        let now = run.now();
+        let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
+        let under_way = network.under_way();
+        let hop = |&(there, back): &(usize, Option<usize>)| HopLook {
+            rate_bps: wlan.data_rate(there).as_bps() as f64,
+            data_s: wlan.lone_exchange(there).as_secs_f64(),
+            ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
+        };
+        let flow = |flow: &'a Watched| {
+            let way = &flow.ways[network.route_of(flow.place)];
+            FlowLook {
+                delivered_bytes: network.delivered_ever(flow.place).tally.bytes,
+                under_way_packets: under_way[flow.place],
+                route: self.passed(way),
+                elsewhere_s: way.elsewhere.as_secs_f64(),
+                hops: way.hops.iter().map(hop).collect(),
+            }
+        };
+        let look = Look {
+            now_s: now.as_secs_f64(),
+            busy_s: (0..self.stations.len()).map(busy).collect(),
+            flows: self.flows.iter().map(flow).collect(),
+        };
+        serde_json::to_string(&look).expect("what is seen is JSON")
+    }
+
+    /// Sets the limit of a station's queues, or of what a flow has for itself in them, for either direction; `None`: what
+    /// the scenario says. What waits stays.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such station or flow over the air, the flow does not pass the station, or it has no queue for itself there.
+    pub fn set_limit(
+        &self,
+        run: &mut Run,
+        station: &str,
+        flow: Option<&str>,
+        packets: Option<u32>,
+    ) -> Result<()> {
+        let found = self.stations.iter().position(|name| name == station);
+        let at = found.ok_or_else(|| error("", format_args!("there is no station {station:?}")))?;
+        let given = packets.map(Limit::Packets);
+        match flow {
+            None => {
+                let Simulation { model, queue: events, .. } = &mut run.network;
+                for &(queue, usual) in &self.queues[at] {
+                    model.set_limit(at, queue, given.unwrap_or(usual), events);
+                }
+                Ok(())
+            }
+            Some(flow) => self.set_flow_limit(run, at, flow, given),
+        }
+    }
+
+    fn set_flow_limit(
+        &self,
+        run: &mut Run,
+        station: usize,
+        flow: &str,
+        given: Option<Limit>,
+    ) -> Result<()> {
+        let nothing = |problem: &str| {
+            let station = &self.stations[station];
+            error("", format_args!("the flow {flow:?} {problem} at {station:?}"))
+        };
+        let place = self.by_name.get(flow).ok_or_else(|| nothing("is not on the air"))?;
+        let mut passed =
+            self.flows[*place].ways.iter().filter_map(|way| way.at(station)).peekable();
+        if passed.peek().is_none() {
+            return Err(nothing("is not"));
+        }
+        // Also what was sent the way before, and still is there.
+        let Simulation { model, queue: events, .. } = &mut run.network;
+        for hop in passed.flatten().flatten() {
+            let limit = given.unwrap_or(self.usual[hop]);
+            if !model.set_hop_limit(hop, limit, events) {
+                return Err(nothing("has no queue for itself"));
+            }
+        }
+        Ok(())
+    }
+}
