@@ -1,6 +1,7 @@
 //! Words that every other crate of airqueue speaks: time, data rates, packets, random streams, the
 //! queue discipline traits, and how people write quantities. Nothing here reads a clock or touches the operating system.
 
+mod ids;
 pub mod packet;
 pub mod qdisc;
 pub mod quantity;

@@ -11,6 +11,7 @@ pub mod counters;
 pub mod event;
 mod heap;
 pub mod histogram;
+mod ids;
 pub mod line;
 pub mod network;
 pub mod outcome;
@@ -18,3 +19,5 @@ pub mod queue;
 pub mod run_loop;
 pub mod stages;
 pub mod wlan;
+
+pub use ids::{ConnectionId, FlowId, HopId, InterfaceId, PathId, RouteId, SourceId, WireId};

@@ -11,6 +11,9 @@ use airqueue_network::network::{
 };
 use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::{Clock, Simulation};
+use airqueue_network::{FlowId, WireId};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use random_networks::{STOP, drained};
 use random_routes::{wired_networks, wired_transfers};
@@ -27,9 +30,9 @@ fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
     let ways = network.under_way().into_iter().zip(network.acknowledgements_under_way());
     ways.enumerate()
         .map(|(flow, (there, back))| {
-            let acks = network.acknowledgements(flow).unwrap_or_default();
+            let acks = network.acknowledgements(FlowId::at(flow)).unwrap_or_default();
             assert!(matches!(spec.flows[flow].traffic, Traffic::Tcp(_)) || back == 0);
-            [of(&network.flow(flow), there), of(&acks, back)]
+            [of(&network.flow(FlowId::at(flow)), there), of(&acks, back)]
         })
         .collect()
 }
@@ -58,7 +61,7 @@ impl Fates {
         for (flow, of) in spec.flows.iter().enumerate() {
             if matches!(of.traffic, Traffic::Offered { .. }) {
                 for size in [300, 1500] {
-                    model.offer(flow, size, Payload(self.offered[flow]), queue);
+                    model.offer(FlowId::at(flow), size, Payload(self.offered[flow]), queue);
                     self.offered[flow] += 1;
                 }
             }
@@ -108,7 +111,9 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 /// No TCP delivers more than its application has written, or than was sent.
 fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     for (flow, of) in spec.flows.iter().enumerate() {
-        let (Traffic::Tcp(tcp), Some(tally)) = (&of.traffic, network.tcp(flow)) else { continue };
+        let (Traffic::Tcp(tcp), Some(tally)) = (&of.traffic, network.tcp(FlowId::at(flow))) else {
+            continue;
+        };
         prop_assert!(tally.retransmitted <= tally.segments);
         if spec.warm_up > Time::ZERO {
             continue;
@@ -120,7 +125,7 @@ fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
             let ended = tally.sessions.took.count;
             prop_assert!(ended == 0 || (ended, tally.delivered_bytes) == (1, bytes));
         }
-        let sent = network.flow(flow).offered.packets;
+        let sent = network.flow(FlowId::at(flow)).offered.packets;
         prop_assert!(tally.segments <= sent, "{} segments in {sent} packets", tally.segments);
     }
     Ok(())
@@ -130,8 +135,8 @@ fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 fn wire_counters(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     let (now, network) = (sim.now(), &mut sim.model);
     for wire in 0..spec.wires.len() {
-        let tally = network.queue(QueueId::Wire(wire), now);
-        prop_assert_eq!(network.waiting(QueueId::Wire(wire)), (0, 0));
+        let tally = network.queue(QueueId::Wire(WireId::at(wire)), now);
+        prop_assert_eq!(network.waiting(QueueId::Wire(WireId::at(wire))), (0, 0));
         prop_assert_eq!(tally.waited.count, tally.taken.packets);
         if spec.warm_up == Time::ZERO {
             let out = tally.dropped.packets + tally.taken.packets;
@@ -146,10 +151,12 @@ fn queues_balance(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(
     let (now, network) = (sim.now(), &mut sim.model);
     let stations = spec.wlan.stations.iter().enumerate();
     let of_stations = stations.flat_map(|(station, of)| {
-        (0..of.queues.len()).map(move |category| QueueId::Station(station, category))
+        (0..of.queues.len()).map(move |category| {
+            QueueId::Station(StationId(station as u32), AccessCategory::at(category))
+        })
     });
     let wires = spec.wires.iter().enumerate().filter(|(_, wire)| wire.queue.is_some());
-    for queue in of_stations.chain(wires.map(|(wire, _)| QueueId::Wire(wire))) {
+    for queue in of_stations.chain(wires.map(|(wire, _)| QueueId::Wire(WireId::at(wire)))) {
         let QueueCounters { offered, dropped, taken, .. } = network.queue(queue, now);
         let held = offered.packets - dropped.packets - taken.packets;
         prop_assert_eq!(held, network.waiting(queue).0, "{:?} at {}", queue, now);
@@ -201,8 +208,13 @@ impl Clock for Late {
 /// All that a network shows of its first flows.
 fn seen(network: &Network, flows: usize) -> String {
     let of = |flow: usize| {
-        let acks = network.acknowledgements(flow);
-        (network.flow(flow), acks, network.tcp(flow), network.delivered_ever(flow))
+        let acks = network.acknowledgements(FlowId::at(flow));
+        (
+            network.flow(FlowId::at(flow)),
+            acks,
+            network.tcp(FlowId::at(flow)),
+            network.delivered_ever(FlowId::at(flow)),
+        )
     };
     let under_way = &network.under_way()[..flows];
     format!("{under_way:?} {:?}", (0..flows).map(of).collect::<Vec<_>>())
@@ -220,7 +232,7 @@ fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
 /// The network, and on a cable of their own two flows more.
 fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
     let mut more = spec.clone();
-    let wire = Hop::Wire(more.wires.len());
+    let wire = Hop::Wire(WireId::at(more.wires.len()));
     more.wires.push(WireSpec {
         name: "elsewhere".into(),
         rate: airqueue_core::DataRate::from_bps(3_000_000),
@@ -305,7 +317,7 @@ proptest! {
     fn transfers_arrive_whole((wires, transfers) in wired_transfers(), seed: u64) {
         let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);
         let mut spec = nobody.network();
-        let route: Vec<Hop> = (0..wires.len()).map(Hop::Wire).collect();
+        let route: Vec<Hop> = (0..wires.len()).map(WireId::at).map(Hop::Wire).collect();
         let flow = |tcp: &TcpFlowSpec| FlowSpec {
             name: "transfer".into(),
             from: Node::Host(0),
@@ -322,7 +334,7 @@ proptest! {
         sim.run_until(cells::at(100_000));
         let network = &sim.model;
         for (flow, tcp) in transfers.iter().enumerate() {
-            let tally = network.tcp(flow).unwrap();
+            let tally = network.tcp(FlowId::at(flow)).unwrap();
             prop_assert_eq!(Work::Transfer(Some(tally.delivered_bytes)), tcp.work);
             prop_assert_eq!(tally.sessions.took.count, 1);
         }

@@ -10,6 +10,7 @@ use airqueue_network::wlan::{Algorithm, RateControlSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, Preamble, Width, dsss, he};
 use cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use counting::{allocations, most_held};
@@ -81,7 +82,9 @@ fn four_categories() {
     let fast = rate(&radio.phy, 11);
     let macs: Vec<MacConfig> = vec![edca(&radio.phy); 6];
     let flows = (1..6).flat_map(|from| (0..4).map(move |queue| (from, queue)));
-    let flows = flows.map(|(from, queue)| saturated(from, 0, queue, fast, 500)).collect();
+    let flows = flows
+        .map(|(from, queue)| saturated(from, 0, AccessCategory::at(queue), fast, 500))
+        .collect();
     assert_eq!(in_steady_state(&CellSpec { flows, ..cell(radio, macs) }), 0);
 }
 
@@ -93,8 +96,12 @@ fn aggregates() {
     let fast = radio.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation::STANDARD);
     let macs = vec![MacConfig { aggregation, ..edca(&radio.phy) }; 6];
-    let flows =
-        (1..6).flat_map(|id| [saturated(id, 0, 1, fast, 1000), saturated(0, id, 1, fast, 1000)]);
+    let flows = (1..6).flat_map(|id| {
+        [
+            saturated(id, 0, AccessCategory::at(1), fast, 1000),
+            saturated(0, id, AccessCategory::at(1), fast, 1000),
+        ]
+    });
     let mut spec = CellSpec { flows: flows.collect(), ..cell(radio, macs) };
     spec.errors = FrameErrors::PerFrame(0.1);
     assert_eq!(in_steady_state(&spec), 0);
@@ -150,7 +157,9 @@ fn grid(side: u32, spacing: f64) -> CellSpec {
     let reach = Reach::from_places(&places, &Propagation::ns2()).unwrap();
     let macs = vec![dcf(&radio.phy); count as usize];
     let to = |from: u32| if from % side + 1 < side { from + 1 } else { from - 1 };
-    let flows = (0..count).map(|from| saturated(from, to(from), 0, fast, 1000)).collect();
+    let flows = (0..count)
+        .map(|from| saturated(from, to(from), AccessCategory::FIRST, fast, 1000))
+        .collect();
     CellSpec { reach, flows, ..cells::stations(radio, macs) }
 }
 

@@ -3,6 +3,7 @@
 mod cells;
 
 use airqueue_core::{Limit, Payload, Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::outcome::Outcome;
 use airqueue_network::queue::QueueSpec;
@@ -13,6 +14,7 @@ use airqueue_wifi::mac::{
     Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Radio, Txop,
 };
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, Phy, Response, Width, he, ht, vht};
 use cells::{CellSpec, Flow};
 use std::collections::HashMap;
@@ -40,7 +42,7 @@ fn aggregating(phy: &Phy, aggregation: Aggregation) -> MacConfig {
 
 fn saturated(from: u32, to: u32, rate: RateIndex) -> Flow {
     let overhead_bytes = cells::EDCA_OVERHEAD;
-    Flow { overhead_bytes, ..cells::saturated(from, to, 1, rate, 1000) }
+    Flow { overhead_bytes, ..cells::saturated(from, to, AccessCategory::at(1), rate, 1000) }
 }
 
 /// `senders` stations that always have packets of 1000 bytes for the first.
@@ -92,7 +94,7 @@ fn one_station_sends_a_full_frame_in_each_cycle() {
                 phy.airtime(fast, ampdu.bytes()) + phy.sifs() + phy.response(fast, response);
             let cycle = phy.aifs(3) + backoff + exchange;
             let expected = 20.0 / cycle.as_secs_f64() * f64::from(ampdu.mpdus());
-            let found = network.flow(0).delivered.packets as f64;
+            let found = network.flow(FlowId(0)).delivered.packets as f64;
             assert!((found / expected - 1.0).abs() < 0.003, "{layer}: {found} beside {expected}");
         }
     }
@@ -188,7 +190,7 @@ fn packets_keep_their_order_and_arrive_once() {
             for flow in 0..2 {
                 for n in 0..10 {
                     let number = Payload(10 * ms as u32 + n);
-                    sim.model.offer(flow, 1000, number, &mut sim.queue);
+                    sim.model.offer(FlowId::at(flow), 1000, number, &mut sim.queue);
                 }
             }
             sim.run_until(Time::from_nanos(ms * 1_000_000));
@@ -213,8 +215,8 @@ fn a_lifetime_ends_what_no_block_ack_answers() {
         let lifetime = Span::from_millis(100);
         spec.stations[1].mac.lifetime = lifetime;
         let (network, frames) = recorded(&spec, 2);
-        assert_eq!(network.flow(0).delivered.packets, 0);
-        let given_up = network.flow(0).given_up.packets;
+        assert_eq!(network.flow(FlowId(0)).delivered.packets, 0);
+        let given_up = network.flow(FlowId(0)).given_up.packets;
         // Of the packet of the first frame, which was alone, and of some 18 full ones.
         assert!((10 * 50..20 * 64).contains(&given_up), "{given_up}");
         let mut first: HashMap<u64, Time> = HashMap::new();
@@ -309,7 +311,7 @@ fn packets_for_one_receiver_are_found_among_others() {
             assert!(aired.carried.len() > 100, "{}", aired.carried.len());
         }
         let packets: Vec<f64> =
-            (0..4).map(|flow| network.flow(flow).delivered.packets as f64).collect();
+            (0..4).map(|flow| network.flow(FlowId::at(flow)).delivered.packets as f64).collect();
         let mean = packets.iter().sum::<f64>() / 4.0;
         assert!(packets.iter().all(|of| (of / mean - 1.0).abs() < 0.02), "{packets:?}");
     }
@@ -355,7 +357,7 @@ fn a_hidden_station_destroys_what_it_overlaps() {
         }
     }
     assert!(hit > 500 && spared > 500, "{hit} {spared}");
-    assert!(network.flow(0).delivered.packets > 500);
+    assert!(network.flow(FlowId(0)).delivered.packets > 500);
 }
 
 /// Packets of all lengths, in frames that hold some of them and not the longest: what is on the air is as long as what it
@@ -417,7 +419,8 @@ fn receivers_take_turns_whatever_they_lose() {
         let links = [link(1, margin_db + 6.0), link(2, 60.0)].concat();
         spec.reach = Reach::from_links(3, &links).unwrap();
         let (network, frames) = recorded(&spec, 5);
-        let [lossy, clean] = [0, 1].map(|flow| network.flow(flow).delivered.packets as f64);
+        let [lossy, clean] =
+            [0, 1].map(|flow| network.flow(FlowId::at(flow)).delivered.packets as f64);
         let carried =
             || data(&frames).filter(|aired| aired.frame.to.0 == 1).flat_map(|a| &a.carried);
         let decoded = carried().filter(|carried| carried.decoded).count() as f64;
@@ -426,7 +429,7 @@ fn receivers_take_turns_whatever_they_lose() {
         // Less than it keeps: gaps hold its window.
         assert!(lossy > 0.2 * kept * clean || margin_db == 25.0, "{lossy} {clean} {kept}");
         assert!(clean > 100_000.0, "{clean}");
-        let longest = network.flow(1).delay.greatest;
+        let longest = network.flow(FlowId(1)).delay.greatest;
         assert!(longest < Span::from_millis(40), "{longest}");
         let sent = |to: u32| data(&frames).filter(move |aired| aired.frame.to.0 == to).count();
         let turns = sent(1) as f64 / sent(2) as f64;
@@ -455,10 +458,13 @@ fn a_tap_changes_nothing() {
             let mut plain = spec.start(Seed(1));
             plain.run_until(cells::at(1));
             for flow in 0..8 {
-                assert_eq!(tapped.flow(flow), plain.model.flow(flow));
+                assert_eq!(tapped.flow(FlowId::at(flow)), plain.model.flow(FlowId::at(flow)));
             }
             for station in 0..9 {
-                assert_eq!(tapped.wlan().station(station), plain.model.wlan().station(station));
+                assert_eq!(
+                    tapped.wlan().station(StationId(station as u32)),
+                    plain.model.wlan().station(StationId(station as u32))
+                );
             }
         }
     }

@@ -5,8 +5,11 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Seed};
+use airqueue_network::FlowId;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Phy, Preamble, Protection, dsss, ofdm};
 use cell_by_cycle::{Access, Counts, Times};
 use cells::{CellSpec, DCF_OVERHEAD, cell, rate, saturated};
@@ -36,9 +39,13 @@ fn simulated(spec: &CellSpec, seconds: i64) -> Figures {
         let mut sim = spec.start(Seed(seed));
         sim.run_until(cells::at(1 + seconds));
         let network = sim.model;
-        let attempts: u64 = (1..=stations).map(|id| network.wlan().access(id, 0).attempts).sum();
-        let collided: u64 = (1..=stations).map(|id| network.wlan().station(id).collided).sum();
-        let packets = |flow| network.flow(flow).delivered.packets as f64 / seconds as f64;
+        let attempts: u64 = (1..=stations)
+            .map(|id| network.wlan().access(StationId(id as u32), AccessCategory::FIRST).attempts)
+            .sum();
+        let collided: u64 =
+            (1..=stations).map(|id| network.wlan().station(StationId(id as u32)).collided).sum();
+        let packets =
+            |flow| network.flow(FlowId::at(flow)).delivered.packets as f64 / seconds as f64;
         ((0..stations).map(packets).collect(), collided as f64 / attempts as f64)
     };
     Figures((0..6).map(run).collect())
@@ -82,7 +89,9 @@ fn both(phy: Phy, mbps: u64, rts: bool, stations: &[Access], seconds: i64) -> [F
         }])
     };
     let macs = stations[..1].iter().chain(stations).map(mac).collect();
-    let flows = (1..=stations.len() as u32).map(|from| saturated(from, 0, 0, fast, 1000)).collect();
+    let flows = (1..=stations.len() as u32)
+        .map(|from| saturated(from, 0, AccessCategory::FIRST, fast, 1000))
+        .collect();
     let radio = Radio::new(phy, Behaviour::Standard.rules());
     let spec = CellSpec { flows, ..cell(radio, macs) };
     [simulated(&spec, seconds), by_cycle(times, stations)]

@@ -4,13 +4,16 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_qdisc::DropFrom;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio, Txop};
+use airqueue_wifi::medium::StationId;
 use airqueue_wifi::medium::{FrameErrors, Level};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Phy, Preamble, Protection, Slot, dsss, erp, ofdm};
 use cells::{CellSpec, DCF_OVERHEAD, Flow, cell, dcf, rate, saturated, uploads};
 use estimates::{Estimate, agree, exactly, to_within};
@@ -65,10 +68,11 @@ fn one_station_takes_a_cycle_for_each_packet() {
                 mac.protection = protection;
                 mac.protection_rate = Some(slow);
                 let radio = Radio::new(phy.clone(), behaviour.rules());
-                let flows = vec![saturated(1, 0, 0, fast, 1500)];
+                let flows = vec![saturated(1, 0, AccessCategory::FIRST, fast, 1500)];
                 let spec = CellSpec { flows, ..cell(radio, vec![mac; 2]) };
-                let cycles =
-                    runs(&spec, 3, 0.002, |network| 3.0 / network.flow(0).delivered.packets as f64);
+                let cycles = runs(&spec, 3, 0.002, |network| {
+                    3.0 / network.flow(FlowId(0)).delivered.packets as f64
+                });
                 let what = format!("{behaviour:?} {name} {protection:?}");
                 agree(&what, cycles, exactly(cycle), 0.002);
             }
@@ -87,9 +91,11 @@ fn throughputs_of_one_station_computed_by_hand() {
     let mbps = |phy: Phy, at: u64| {
         let (fast, mac) = (rate(&phy, at), dcf(&phy));
         let radio = Radio::new(phy, standard);
-        let flows = vec![saturated(1, 0, 0, fast, 1500)];
+        let flows = vec![saturated(1, 0, AccessCategory::FIRST, fast, 1500)];
         let spec = CellSpec { flows, ..cell(radio, vec![mac; 2]) };
-        runs(&spec, 10, 0.001, |network| network.flow(0).delivered.bytes as f64 * 8.0 / 10.0 / 1e6)
+        runs(&spec, 10, 0.001, |network| {
+            network.flow(FlowId(0)).delivered.bytes as f64 * 8.0 / 10.0 / 1e6
+        })
     };
     let us = |cycle: f64| exactly(1500.0 * 8.0 / cycle);
     // 50 + 310 + (192 + 1118) + 10 + (192 + 112).
@@ -119,12 +125,12 @@ fn one_station_with_txops() {
         ] {
             let category = CategoryConfig { txop, ..CategoryConfig::dcf(phy) };
             let macs = vec![MacConfig::new(vec![category]); 2];
-            let flows = vec![saturated(1, 0, 0, fast, 1000)];
+            let flows = vec![saturated(1, 0, AccessCategory::FIRST, fast, 1000)];
             let spec = CellSpec { flows, ..cell(radio.clone(), macs) };
             let busy = packets as f64 * seconds(step) - seconds(phy.sifs());
             let cycle = seconds(phy.difs()) + 15.5 * 20e-6 + busy;
             let found = runs(&spec, 10, 0.001, |network| {
-                10.0 * packets as f64 / network.flow(0).delivered.packets as f64
+                10.0 * packets as f64 / network.flow(FlowId(0)).delivered.packets as f64
             });
             agree(&format!("{txop:?}"), found, exactly(cycle), 0.001);
         }
@@ -152,13 +158,13 @@ fn shares(
         mac(accesses[0], Txop::Packets(packets)),
         mac(accesses[1], Txop::One),
     ];
-    let flows = [1, 2].map(|from| saturated(from, 0, 0, fast, 100)).to_vec();
+    let flows = [1, 2].map(|from| saturated(from, 0, AccessCategory::FIRST, fast, 100)).to_vec();
     let spec = CellSpec { flows, ..cell(radio, macs) };
     // The share of the one that gets less: what is said of it says the same of the ratio.
     let less = usize::from(accesses[1] >= accesses[0]);
     let share = |packets: [u64; 2]| packets[less] as f64 / (packets[0] + packets[1]) as f64;
     let found = runs(&spec, 20, tolerance, |network| {
-        share([0, 1].map(|flow| network.flow(flow).delivered.packets))
+        share([0, 1].map(|flow| network.flow(FlowId::at(flow)).delivered.packets))
     });
     let contender = |(node, (aifs_slots, cw_min)): (u32, (u32, u32)), packets| Contender {
         aifs_slots,
@@ -240,7 +246,7 @@ fn queues(queues: &[Queue], tolerance: f64) {
     };
     let flow = |at| {
         let (station, queue) = place(at);
-        saturated(station as u32, 0, queue, fast, 100)
+        saturated(station as u32, 0, AccessCategory::at(queue), fast, 100)
     };
     let count = queues.len();
     let spec = CellSpec { flows: (0..count).map(flow).collect(), ..cell(radio, macs) };
@@ -262,7 +268,7 @@ fn queues(queues: &[Queue], tolerance: f64) {
     };
     for at in 0..count {
         let found = runs(&spec, 20, tolerance, |network| {
-            let packets = |at| network.flow(at).delivered.packets;
+            let packets = |at| network.flow(FlowId::at(at)).delivered.packets;
             share(&packets, &packets, at)
         });
         let expected = counted(&|counts| {
@@ -276,7 +282,7 @@ fn queues(queues: &[Queue], tolerance: f64) {
         let found = runs(&spec, 20, tolerance, |network| {
             let tally = |at| {
                 let (station, queue) = place(at);
-                network.wlan().access(station, queue)
+                network.wlan().access(StationId(station as u32), AccessCategory::at(queue))
             };
             share(&|at| tally(at).internal_collisions, &|at| tally(at).acknowledged, at)
         });
@@ -321,21 +327,25 @@ fn one_station_on_a_noisy_link() {
             })
             .sum();
         let radio = Radio::new(phy.clone(), behaviour.rules());
-        let flows = vec![saturated(1, 0, 0, fast, 1000)];
+        let flows = vec![saturated(1, 0, AccessCategory::FIRST, fast, 1000)];
         let mut spec = CellSpec { flows, ..cell(radio, vec![dcf(&phy); 2]) };
         spec.errors = FrameErrors::PerFrame(p);
         let done = |network: &Network| {
-            network.wlan().access(1, 0).acknowledged + network.wlan().access(1, 0).given_up
+            network.wlan().access(StationId(1), AccessCategory::FIRST).acknowledged
+                + network.wlan().access(StationId(1), AccessCategory::FIRST).given_up
         };
         let found = runs(&spec, 20, 0.005, |network| 20.0 / done(network) as f64);
         agree(&format!("{behaviour:?}, time"), found, exactly(per_packet), 0.005);
-        let given_up =
-            |network: &Network| network.wlan().access(1, 0).given_up as f64 / done(network) as f64;
+        let given_up = |network: &Network| {
+            network.wlan().access(StationId(1), AccessCategory::FIRST).given_up as f64
+                / done(network) as f64
+        };
         let found = runs(&spec, 60, 0.1, given_up);
         agree(&format!("{behaviour:?}, given up"), found, exactly(fails.powi(7)), 0.1);
         // Its receiver has it, unless all seven data frames were lost.
-        let lost =
-            |network: &Network| network.flow(0).given_up.packets as f64 / done(network) as f64;
+        let lost = |network: &Network| {
+            network.flow(FlowId(0)).given_up.packets as f64 / done(network) as f64
+        };
         let found = runs(&spec, 60, 0.3, lost);
         agree(&format!("{behaviour:?}, lost"), found, exactly(p.powi(7)), 0.3);
     }
@@ -361,11 +371,12 @@ fn pair(hidden: bool, mbps: u64, rts: bool) -> CellSpec {
 fn hidden_stations_collide_and_rts_helps() {
     let collided = |network: &Network| {
         let sum = |f: &dyn Fn(usize) -> u64| (f(1) + f(2)) as f64;
-        sum(&|id| network.wlan().station(id).collided)
-            / sum(&|id| network.wlan().access(id, 0).attempts)
+        sum(&|id| network.wlan().station(StationId(id as u32)).collided)
+            / sum(&|id| network.wlan().access(StationId(id as u32), AccessCategory::FIRST).attempts)
     };
     let goodput = |network: &Network| {
-        (network.flow(0).delivered.packets + network.flow(1).delivered.packets) as f64
+        (network.flow(FlowId(0)).delivered.packets + network.flow(FlowId(1)).delivered.packets)
+            as f64
     };
     for mbps in [1, 11] {
         let [hearing, hidden] =
@@ -399,12 +410,13 @@ fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
         let lambda = load / moment(1);
         let wait = lambda * moment(2) / (2.0 * (1.0 - load));
         let bps = DataRate::from_bps((lambda * 8000.0).round() as u64).unwrap();
-        let mut flow = saturated(1, 0, 0, fast, 1000);
+        let mut flow = saturated(1, 0, AccessCategory::FIRST, fast, 1000);
         flow.source.arrivals = Arrivals::Poisson(bps);
         let macs = vec![dcf(&phy); 2];
         let mut spec = CellSpec { flows: vec![flow], ..cell(radio.clone(), macs) };
         spec.stations[1].queues = vec![QueueSpec::new(Limit::Packets(u32::MAX))];
-        let delay = runs(&spec, 150, 0.02, |network| network.flow(0).delay.mean_s().unwrap());
+        let delay =
+            runs(&spec, 150, 0.02, |network| network.flow(FlowId(0)).delay.mean_s().unwrap());
         let found = Estimate { mean: delay.mean - seconds(data), ..delay };
         agree(&format!("load {load}"), found, exactly(wait), 0.02);
     }
@@ -425,7 +437,7 @@ fn flows_that_share_a_queue_share_it_equally() {
             QueueSpec { discipline, ..QueueSpec::new(Limit::Packets(limit)) };
         let mut sim = spec.start(Seed(1));
         sim.run_until(cells::at(2));
-        let delivered = [0, 1, 2].map(|flow| sim.model.flow(flow).delivered.packets);
+        let delivered = [0, 1, 2].map(|flow| sim.model.flow(FlowId::at(flow)).delivered.packets);
         let [least, most] = [delivered.iter().min(), delivered.iter().max()].map(|n| *n.unwrap());
         assert!(least > 100 && most - least <= 1, "{limit} {drop_from:?}: {delivered:?}");
     }
@@ -438,14 +450,14 @@ fn constant_intervals_longer_than_a_service() {
     let radio = cells::b();
     let fast = rate(&radio.phy, 11);
     let data = radio.phy.airtime(fast, 1000 + DCF_OVERHEAD);
-    let mut flow: Flow = saturated(1, 0, 0, fast, 1000);
+    let mut flow: Flow = saturated(1, 0, AccessCategory::FIRST, fast, 1000);
     flow.source.arrivals = Arrivals::Constant(DataRate::from_bps(2_500_000).unwrap());
     flow.source.start = Time::from_nanos(1_000_000);
     let macs = vec![dcf(&radio.phy); 2];
     let spec = CellSpec { flows: vec![flow], ..cell(radio, macs) };
     let mut sim = spec.start(Seed(1));
     sim.run_until(cells::at(10));
-    let tally = sim.model.flow(0);
+    let tally = sim.model.flow(FlowId(0));
     assert_eq!(tally.delay.sum_ns, i128::from(data.as_nanos()) * i128::from(tally.delay.count));
     assert!(tally.offered.packets - tally.delivered.packets <= 1);
     assert_eq!(tally.offered.packets, 3125);

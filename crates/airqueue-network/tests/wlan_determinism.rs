@@ -4,12 +4,14 @@ mod cells;
 mod random_networks;
 
 use airqueue_core::{Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::{Aired, Recording};
 use airqueue_network::wlan::{StationSpec, StationTally};
 use airqueue_wifi::mac::{CategoryTally, Frame};
 use airqueue_wifi::medium::{Level, Link, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use cells::{CellSpec, Flow};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -42,13 +44,13 @@ fn seen(mut network: Network, of: &CellSpec) -> Seen {
         frames: (recording.frames.iter().filter(of_them))
             .map(|aired| (aired.begins, aired.ends, aired.frame))
             .collect(),
-        flows: (0..of.flows.len()).map(|flow| network.flow(flow).clone()).collect(),
+        flows: (0..of.flows.len()).map(|flow| network.flow(FlowId::at(flow)).clone()).collect(),
         stations: (0..stations)
             .map(|at| {
                 (
-                    *network.wlan().station(at),
-                    network.wlan().access(at, 0),
-                    network.wlan().busy(at, now),
+                    *network.wlan().station(StationId(at as u32)),
+                    network.wlan().access(StationId(at as u32), AccessCategory::FIRST),
+                    network.wlan().busy(StationId(at as u32), now),
                 )
             })
             .collect(),

@@ -4,14 +4,16 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Seed};
+use airqueue_network::FlowId;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig, Txop};
+use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use cells::{CellSpec, EDCA_OVERHEAD, Flow, at, b, cell, edca, rate, saturated};
 use estimates::{agree, exactly, to_within};
 
-const DATA: usize = AccessCategory::BestEffort as usize;
-const ACKS: usize = AccessCategory::Voice as usize;
+const DATA: AccessCategory = AccessCategory::BEST_EFFORT;
+const ACKS: AccessCategory = AccessCategory::VOICE;
 
 /// The four queues of a station: data wait for four slots more than acknowledgements, whose windows have so many
 /// values. The standard allows all of it.
@@ -22,10 +24,10 @@ fn table2(txop: Txop, ack_window: u32) -> MacConfig {
         cw_min,
         cw_max: 1024,
         txop,
-        ..mac.categories[DATA]
+        ..mac.categories[DATA.index()]
     };
     let (data, acks) = (class(6, 32, txop), class(2, ack_window, Txop::One));
-    (mac.categories[DATA], mac.categories[ACKS]) = (data, acks);
+    (mac.categories[DATA.index()], mac.categories[ACKS.index()]) = (data, acks);
     mac
 }
 
@@ -38,10 +40,10 @@ fn radio(downloads: u32, uploads: u32) -> CellSpec {
     CellSpec { flows: down.chain(up).collect(), warm_up: at(1), ..cell(b(), macs) }
 }
 
-fn flow(from: u32, to: u32, queue: usize) -> Flow {
-    let size_bytes = if queue == DATA { 1000 } else { 40 };
+fn flow(from: u32, to: u32, ac: AccessCategory) -> Flow {
+    let size_bytes = if ac == DATA { 1000 } else { 40 };
     let fast = rate(&b().phy, 11);
-    Flow { overhead_bytes: EDCA_OVERHEAD, ..saturated(from, to, queue, fast, size_bytes) }
+    Flow { overhead_bytes: EDCA_OVERHEAD, ..saturated(from, to, ac, fast, size_bytes) }
 }
 
 /// Their backoff is over before data may begin to count: as long as there are any nothing else is sent, neither by
@@ -53,11 +55,11 @@ fn acknowledgements_of_the_access_point_go_first() {
     let mut sim = spec.start(Seed(1));
     sim.run_until(at(11));
     for data in 0..6 {
-        assert_eq!(sim.model.flow(data).delivered.packets, 0);
+        assert_eq!(sim.model.flow(FlowId::at(data)).delivered.packets, 0);
     }
-    assert!(sim.model.flow(6).delivered.packets > 10_000);
-    assert_eq!(sim.model.wlan().access(0, ACKS).failures, 0);
-    assert_eq!(sim.model.wlan().access(0, DATA).internal_collisions, 0);
+    assert!(sim.model.flow(FlowId(6)).delivered.packets > 10_000);
+    assert_eq!(sim.model.wlan().access(StationId(0), ACKS).failures, 0);
+    assert_eq!(sim.model.wlan().access(StationId(0), DATA).internal_collisions, 0);
 }
 
 /// What they leave all data flows share alike.
@@ -78,10 +80,10 @@ fn data_share_what_acknowledgements_leave() {
                 let mut sim = spec.start(Seed(seed));
                 sim.run_until(at(31));
                 for acks in data..2 * data {
-                    let tally = sim.model.flow(acks);
+                    let tally = sim.model.flow(FlowId::at(acks));
                     assert_eq!((tally.dropped.packets, tally.given_up.packets), (0, 0));
                 }
-                let packets = |flow| sim.model.flow(flow).delivered.packets as f64;
+                let packets = |flow| sim.model.flow(FlowId::at(flow)).delivered.packets as f64;
                 packets(flow) / (0..data).map(packets).sum::<f64>()
             });
             let what = format!("flow {flow} of {downloads} down and {uploads} up");

@@ -6,6 +6,9 @@ mod random_networks;
 use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::network::{Network, QueueId};
 use airqueue_network::run_loop::Simulation;
+use airqueue_network::{FlowId, HopId};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use cells::CellSpec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -51,21 +54,31 @@ fn change(
     let dropped = |sim: &mut Simulation<Network>| -> u64 {
         queues(spec)
             .iter()
-            .map(|&(id, at)| sim.model.queue(QueueId::Station(id, at), now).dropped.packets)
+            .map(|&(id, at)| {
+                sim.model
+                    .queue(QueueId::Station(StationId(id as u32), AccessCategory::at(at)), now)
+                    .dropped
+                    .packets
+            })
             .sum()
     };
     let dropped_before = dropped(sim);
     let offered = |sim: &Simulation<Network>| -> u64 {
-        (0..spec.flows.len()).map(|flow| sim.model.flow(flow).offered.packets).sum()
+        (0..spec.flows.len()).map(|flow| sim.model.flow(FlowId::at(flow)).offered.packets).sum()
     };
     let offered_before = offered(sim);
     let Simulation { model, queue, .. } = sim;
     if change.flow && !spec.flows.is_empty() {
-        model.set_hop_limit(change.place.index(spec.flows.len()), change.limit, queue);
+        model.set_hop_limit(HopId::at(change.place.index(spec.flows.len())), change.limit, queue);
     } else {
         let queues = queues(spec);
         let (station, category) = *change.place.get(&queues);
-        model.set_limit(station, category, change.limit, queue);
+        model.set_limit(
+            StationId(station as u32),
+            AccessCategory::at(category),
+            change.limit,
+            queue,
+        );
     }
     if offered(sim) > offered_before {
         // A saturated flow has found room, or looked for it in vain where what waits has to make some.
@@ -95,7 +108,7 @@ proptest! {
         prop_assert_eq!(missing(&sim.model, spec.flows.len()), none);
         nothing_is_left(&sim, &spec)?;
         for (station, category) in queues(&spec) {
-            let books = sim.model.queue(QueueId::Station(station, category), drained());
+            let books = sim.model.queue(QueueId::Station(StationId(station as u32), AccessCategory::at(category)), drained());
             let out = books.dropped.packets + books.taken.packets;
             prop_assert_eq!(books.offered.packets, out);
         }
@@ -110,8 +123,8 @@ fn a_flow_without_room_goes_on_when_it_has_some() {
     let mut sim = spec.start(Seed(1));
     let second = Time::ZERO + Span::from_secs(1);
     sim.run_until(second);
-    assert_eq!(sim.model.flow(0).delivered.packets, 0);
-    sim.model.set_limit(1, 0, Limit::Packets(1), &mut sim.queue);
+    assert_eq!(sim.model.flow(FlowId(0)).delivered.packets, 0);
+    sim.model.set_limit(StationId(1), AccessCategory::FIRST, Limit::Packets(1), &mut sim.queue);
     sim.run_until(second + Span::from_millis(10));
-    assert!(sim.model.flow(0).delivered.packets > 2);
+    assert!(sim.model.flow(FlowId(0)).delivered.packets > 2);
 }

@@ -8,6 +8,7 @@ use airqueue_network::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOL
 use airqueue_network::wlan::tap::{Aired, Carried, Recording, Tap};
 use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{
     Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
     Width, erp, he,
@@ -38,7 +39,7 @@ fn busy_cell() -> CellSpec {
     for (from, queue) in (1..=4).flat_map(|from| (0..4).map(move |queue| (from, queue))) {
         // From the smallest packet that there is.
         let size_bytes = [20, 28, 333, 1500][from as usize - 1];
-        let mut flow = cells::saturated(from, 0, queue, fast, size_bytes);
+        let mut flow = cells::saturated(from, 0, AccessCategory::at(queue), fast, size_bytes);
         flow.overhead_bytes = cells::EDCA_OVERHEAD;
         flows.push(flow);
     }
@@ -112,7 +113,7 @@ fn schemes_have_fields_of_their_own() {
     let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     for (mcs, field, says) in cases {
         let rate = radio.phy.mcs_index(mcs).unwrap();
-        let mut flow = cells::saturated(1, 0, 1, rate, 500);
+        let mut flow = cells::saturated(1, 0, AccessCategory::at(1), rate, 500);
         flow.overhead_bytes = cells::EDCA_OVERHEAD;
         let macs = vec![cells::edca(&radio.phy); 2];
         let spec = CellSpec { flows: vec![flow], ..cells::cell(radio.clone(), macs) };
@@ -158,7 +159,7 @@ fn frames_say_who_sends_what_to_whom() {
         }
         let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
         // User priorities of BK, BE, VI, VO.
-        let priority = [1, 0, 5, 6][usize::from(frame.queue)];
+        let priority = [1, 0, 5, 6][frame.ac.index()];
         assert_eq!(bytes[24..26], [priority, 0]);
         assert_eq!(bytes[26..34], [0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
         let ip = &bytes[34..bytes.len() - 4];
@@ -185,11 +186,11 @@ fn frames_say_who_sends_what_to_whom() {
 fn sequence_numbers_count_packets_and_not_frames() {
     let spec = busy_cell();
     let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, LEAST_SNAP_BYTES + 4));
-    let mut last: HashMap<(StationId, u8), (u64, u16)> = HashMap::new();
+    let mut last: HashMap<(StationId, AccessCategory), (u64, u16)> = HashMap::new();
     let mut retries = 0;
     for (aired, record) in frames.iter().zip(&records) {
         let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
-        let (bytes, stream) = (record.frame(), (aired.frame.from, aired.frame.queue));
+        let (bytes, stream) = (record.frame(), (aired.frame.from, aired.frame.ac));
         let (sequence, retry) = (le16(&bytes[22..]) >> 4, bytes[1] & 0x08 != 0);
         if let Some(&(id, before)) = last.get(&stream) {
             assert_eq!(retry, id == packet.id);
@@ -309,7 +310,7 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
     let macs = vec![MacConfig { aggregation, ..cells::edca(&radio.phy) }; 3];
     let flow = |to| {
         let overhead_bytes = cells::EDCA_OVERHEAD;
-        Flow { overhead_bytes, ..cells::saturated(1, to, 1, fast, 500) }
+        Flow { overhead_bytes, ..cells::saturated(1, to, AccessCategory::at(1), fast, 500) }
     };
     let mut spec = CellSpec { flows: vec![flow(0), flow(2)], ..cells::cell(radio, macs) };
     spec.errors = FrameErrors::PerFrame(0.3);

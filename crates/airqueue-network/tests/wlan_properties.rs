@@ -6,6 +6,7 @@ mod random_networks;
 
 use airqueue_core::Tally;
 use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, QueueId};
 use airqueue_network::queue::Discipline;
@@ -14,6 +15,8 @@ use airqueue_network::wlan::AirTally;
 use airqueue_network::wlan::tap::{Aired, Carried, Recording};
 use airqueue_qdisc::DropFrom;
 use airqueue_wifi::mac::FrameKind;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::Protection;
 use cells::{CellSpec, Flow};
 use proptest::prelude::*;
@@ -48,11 +51,13 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
     let now = sim.now();
     for (station, described) in spec.stations.iter().enumerate() {
         for (at, queue_spec) in described.queues.iter().enumerate() {
-            let queue = sim.model.queue(QueueId::Station(station, at), now);
+            let queue = sim
+                .model
+                .queue(QueueId::Station(StationId(station as u32), AccessCategory::at(at)), now);
             let mut offered = Tally::default();
             for (id, flow) in spec.flows.iter().enumerate() {
-                if (flow.from.index(), flow.queue) == (station, at) {
-                    let tally = sim.model.flow(id).offered;
+                if (flow.from.index(), flow.ac.index()) == (station, at) {
+                    let tally = sim.model.flow(FlowId::at(id)).offered;
                     offered.packets += tally.packets;
                     offered.bytes += tally.bytes;
                 }
@@ -77,9 +82,9 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
             let fits = queue.occupancy.packet_time == waited
                 || !kept && queue.occupancy.packet_time > waited;
             prop_assert!(fits, "{} packet-ns, {} ns waited", queue.occupancy.packet_time, waited);
-            let access = sim.model.wlan().access(station, at);
+            let access = sim.model.wlan().access(StationId(station as u32), AccessCategory::at(at));
             prop_assert_eq!(queue.taken.packets, access.acknowledged + access.given_up);
-            let of_queue = |f: &&Flow| (f.from.index(), f.queue) == (station, at);
+            let of_queue = |f: &&Flow| (f.from.index(), f.ac.index()) == (station, at);
             if !spec.flows.iter().filter(of_queue).any(|flow| is_aggregated(spec, flow)) {
                 prop_assert_eq!(access.attempts, access.acknowledged + access.failures);
             }
@@ -128,21 +133,28 @@ fn frames_counted(
             FrameKind::Cts => frame.to == frame.from,
             other => other == FrameKind::Rts,
         };
-        attempts[from][usize::from(frame.queue)] += u64::from(first);
+        attempts[from][frame.ac.index()] += u64::from(first);
     }
     for (station, attempts) in attempts.iter().enumerate() {
         use FrameKind::{Ack, BlockAck, BlockAckRequest, CfEnd, Cts, Data, Rts};
         for kind in [Rts, Cts, Data, Ack, CfEnd, BlockAck, BlockAckRequest] {
-            let AirTally { frames, time } = sim.model.wlan().station(station).sent_of(kind);
+            let AirTally { frames, time } =
+                sim.model.wlan().station(StationId(station as u32)).sent_of(kind);
             let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
             prop_assert_eq!((frames, time), seen);
         }
         if spec.warm_up > Time::ZERO {
             continue; // Frames under way at its end count for one and not for the other.
         }
-        prop_assert_eq!(sim.model.wlan().busy(station, now), busy[station]);
+        prop_assert_eq!(sim.model.wlan().busy(StationId(station as u32), now), busy[station]);
         for (queue, &attempts) in attempts.iter().enumerate() {
-            prop_assert_eq!(sim.model.wlan().access(station, queue).attempts, attempts);
+            prop_assert_eq!(
+                sim.model
+                    .wlan()
+                    .access(StationId(station as u32), AccessCategory::at(queue))
+                    .attempts,
+                attempts
+            );
         }
     }
     Ok(())
@@ -179,7 +191,7 @@ fn packets_counted(
         }
     }
     for (flow, (tally, delay_ns)) in delivered.into_iter().enumerate() {
-        let HopCounters { delay, delays, delivered, .. } = sim.model.flow(flow);
+        let HopCounters { delay, delays, delivered, .. } = sim.model.flow(FlowId::at(flow));
         prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
         if is_aggregated(spec, &spec.flows[flow]) {
             // In the end all that was decoded is passed up, some of it later.

@@ -3,11 +3,13 @@
 mod cells;
 
 use airqueue_core::{DataRate, Seed};
+use airqueue_network::FlowId;
 use airqueue_network::wlan::{Algorithm, RateControlSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
 use cells::{CellSpec, Flow, at, dcf, edca, saturated};
 
@@ -52,7 +54,7 @@ fn uploads(radio: Radio, snr_db: &[f64]) -> CellSpec {
         }
     }
     let lowest = rates(phy)[0];
-    let flow = |id| saturated(id, 0, usize::from(new), lowest, 1500);
+    let flow = |id| saturated(id, 0, AccessCategory::at(usize::from(new)), lowest, 1500);
     let flows = (1..=snr_db.len() as u32).map(flow).collect();
     let macs = vec![mac; snr_db.len() + 1];
     CellSpec {
@@ -83,7 +85,7 @@ fn controlled(spec: &CellSpec, algorithm: Algorithm) -> CellSpec {
 fn delivered(spec: &CellSpec, seconds: i64) -> u64 {
     let mut sim = spec.start(Seed(1));
     sim.run_until(at(1 + seconds));
-    (0..spec.flows.len()).map(|flow| sim.model.flow(flow).delivered.packets).sum()
+    (0..spec.flows.len()).map(|flow| sim.model.flow(FlowId::at(flow)).delivered.packets).sum()
 }
 
 /// What the best rate for all delivers.
@@ -140,7 +142,7 @@ fn without_losses_all_climb_to_the_highest_rate() {
         let spec = controlled(&uploads(a(), &[60.0]), algorithm);
         let mut sim = spec.start(Seed(1));
         sim.run_until(at(3));
-        let mean = sim.model.flow(0).rates.mean_bps().unwrap();
+        let mean = sim.model.flow(FlowId(0)).rates.mean_bps().unwrap();
         assert!(mean > 0.99 * 54e6, "{algorithm:?}: {mean}");
     }
 }

@@ -3,11 +3,14 @@
 mod cells;
 
 use airqueue_core::{DataRate, Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::series::{Series, SeriesError};
 use airqueue_network::network::{Network, QueueId};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::tap::{Aired, Recording};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use cells::CellSpec;
 use std::collections::HashSet;
 
@@ -27,7 +30,16 @@ fn cell() -> CellSpec {
 }
 
 fn series(end: Time) -> Series {
-    Series::new(INTERVAL, end, &[0, 2], &[QueueId::Station(1, 0), QueueId::Station(2, 0)]).unwrap()
+    Series::new(
+        INTERVAL,
+        end,
+        &[FlowId(0), FlowId(2)],
+        &[
+            QueueId::Station(StationId(1), AccessCategory::FIRST),
+            QueueId::Station(StationId(2), AccessCategory::FIRST),
+        ],
+    )
+    .unwrap()
 }
 
 /// In pieces that have nothing to do with the interval.
@@ -56,7 +68,7 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
         let (mut throughputs, mut delays) = (Vec::new(), Vec::new());
         for &end in &series.ends {
             let within = |&&(at, ref packet): &&(Time, airqueue_core::Packet)| {
-                packet.flow as usize == of.flow && end - INTERVAL < at && at <= end
+                packet.flow == of.flow.0 && end - INTERVAL < at && at <= end
             };
             let packets: Vec<_> = arrivals.iter().filter(within).collect();
             let delay: i64 = packets.iter().map(|(at, p)| (*at - p.created).as_nanos()).sum();
@@ -91,11 +103,15 @@ fn the_mean_of_all_intervals_is_what_the_network_counts() {
     let mut sim = spec.start(Seed(5));
     series.run_until(&mut sim, cells::at(2));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let counted = sim.model.flow(0).delivered.bytes as f64 * 8.0 / 2.0;
+    let counted = sim.model.flow(FlowId(0)).delivered.bytes as f64 * 8.0 / 2.0;
     assert!((mean(&series.flows[0].throughput_bps) / counted - 1.0).abs() < 1e-12);
-    let counted =
-        sim.model.queue(QueueId::Station(1, 0), cells::at(2)).occupancy.packet_time as f64 * 1e-9
-            / 2.0;
+    let counted = sim
+        .model
+        .queue(QueueId::Station(StationId(1), AccessCategory::FIRST), cells::at(2))
+        .occupancy
+        .packet_time as f64
+        * 1e-9
+        / 2.0;
     assert!((mean(&series.queues[0].length_mean_packets) / counted - 1.0).abs() < 1e-12);
 }
 
@@ -106,13 +122,13 @@ fn it_changes_nothing() {
     let mut plain = spec.start(Seed(5));
     plain.run_until(Time::ZERO + Span::from_millis(2050));
     for flow in 0..3 {
-        assert_eq!(watched.model.flow(flow), plain.model.flow(flow));
+        assert_eq!(watched.model.flow(FlowId::at(flow)), plain.model.flow(FlowId::at(flow)));
     }
 }
 
 #[test]
 fn what_cannot_be_recorded_is_refused() {
-    let new = |interval, end| Series::new(interval, end, &[0], &[]).unwrap_err();
+    let new = |interval, end| Series::new(interval, end, &[FlowId(0)], &[]).unwrap_err();
     assert_eq!(new(Span::ZERO, cells::at(1)), SeriesError::Interval(Span::ZERO));
     let many = new(Span::from_nanos(1), cells::at(1));
     assert_eq!(many, SeriesError::TooMany { rows: 1_000_000_000, columns: 3 });

@@ -3,11 +3,13 @@
 mod cells;
 
 use airqueue_core::Seed;
+use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::{Aired, Carried, Recording, Tap};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::FrameErrors;
+use airqueue_wifi::medium::StationId;
 use cells::CellSpec;
 use std::collections::HashSet;
 
@@ -36,11 +38,15 @@ fn a_tap_changes_nothing() {
     let mut plain = spec.start(Seed(7));
     plain.run_until(cells::at(2));
     assert!(frames.len() > 1000);
-    let flows =
-        |network: &Network| -> Vec<HopCounters> { (0..6).map(|f| network.flow(f)).collect() };
+    let flows = |network: &Network| -> Vec<HopCounters> {
+        (0..6).map(|f| network.flow(FlowId::at(f))).collect()
+    };
     assert_eq!(flows(&tapped), flows(&plain.model));
     for station in 0..7 {
-        assert_eq!(tapped.wlan().station(station), plain.model.wlan().station(station));
+        assert_eq!(
+            tapped.wlan().station(StationId(station as u32)),
+            plain.model.wlan().station(StationId(station as u32))
+        );
     }
 }
 
@@ -53,7 +59,10 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
         for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
             let of = |a: &&Aired| a.frame.from.index() == station && a.frame.kind == kind;
             let seen = frames.iter().filter(of).count() as u64;
-            assert_eq!(seen, network.wlan().station(station).sent_of(kind).frames);
+            assert_eq!(
+                seen,
+                network.wlan().station(StationId(station as u32)).sent_of(kind).frames
+            );
         }
     }
     let mut delivered = [0; 6];
@@ -72,7 +81,8 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
             delivered[packet.flow as usize] += 1;
         }
     }
-    let counted: Vec<u64> = (0..6).map(|flow| network.flow(flow).delivered.packets).collect();
+    let counted: Vec<u64> =
+        (0..6).map(|flow| network.flow(FlowId::at(flow)).delivered.packets).collect();
     assert_eq!(delivered.to_vec(), counted);
 }
 

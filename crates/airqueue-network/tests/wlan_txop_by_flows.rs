@@ -4,12 +4,14 @@ mod cells;
 mod estimates;
 
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::tap::{Aired, Recording};
 use airqueue_qdisc::FqCodelParams;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{CategoryConfig, FrameKind, MacConfig, Txop};
+use airqueue_wifi::phy::AccessCategory;
 use cells::{CellSpec, Flow, at, b, cell, rate, saturated};
 use estimates::{agree, exactly, to_within};
 use std::collections::BTreeMap;
@@ -28,8 +30,9 @@ fn mixed(downloads: u32, uploads: u32, queue: QueueSpec) -> CellSpec {
     let station = MacConfig::new(vec![data_class(Txop::One)]);
     let mut macs = vec![station; 1 + (downloads + uploads) as usize];
     macs[0].categories[0].txop = Txop::Flows;
-    let down = (1..=downloads).map(|to| saturated(0, to, 0, fast, 1000));
-    let up = (downloads + 1..=downloads + uploads).map(|from| saturated(from, 0, 0, fast, 1000));
+    let down = (1..=downloads).map(|to| saturated(0, to, AccessCategory::FIRST, fast, 1000));
+    let up = (downloads + 1..=downloads + uploads)
+        .map(|from| saturated(from, 0, AccessCategory::FIRST, fast, 1000));
     let flows = down.chain(up).collect();
     let mut spec = CellSpec { flows, warm_up: at(1), ..cell(radio, macs) };
     spec.stations[0].queues[0] = queue;
@@ -37,7 +40,7 @@ fn mixed(downloads: u32, uploads: u32, queue: QueueSpec) -> CellSpec {
 }
 
 fn packets(network: &Network, flow: usize) -> f64 {
-    network.flow(flow).delivered.packets as f64
+    network.flow(FlowId::at(flow)).delivered.packets as f64
 }
 
 /// Access point and stations contend alike, and each opportunity of the access point has a packet for each download:

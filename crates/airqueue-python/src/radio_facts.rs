@@ -71,14 +71,9 @@ pub(crate) struct PyAccessCategory {
 impl PyAccessCategory {
     pub(crate) fn all(parameters: [EdcaParameters; 4]) -> Vec<PyAccessCategory> {
         let described = |category: AccessCategory| {
-            let of = parameters[category as usize];
+            let of = parameters[category.index()];
             PyAccessCategory {
-                name: match category {
-                    AccessCategory::Background => "BK",
-                    AccessCategory::BestEffort => "BE",
-                    AccessCategory::Video => "VI",
-                    AccessCategory::Voice => "VO",
-                },
+                name: category.acronym(),
                 aifsn: of.aifsn,
                 cw_min: of.cw_min - 1,
                 cw_max: of.cw_max - 1,

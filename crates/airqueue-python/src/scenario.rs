@@ -3,6 +3,7 @@
 use crate::convert;
 use airqueue_core::Seed;
 use airqueue_host::pcap_file::{self, PcapFile};
+use airqueue_network::FlowId;
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
 use airqueue_scenario::{Run, Scenario, ScenarioError, Watch};
 use numpy::IntoPyArray;
@@ -72,7 +73,7 @@ impl PyScenario {
     #[getter]
     fn ways(&self) -> BTreeMap<&str, Vec<&str>> {
         let flows = self.0.spec().flows.iter().enumerate();
-        flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(at))).collect()
+        flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(FlowId::at(at)))).collect()
     }
 
     /// Whether the limit of a queue counts the frame that the MAC holds, as ns-2's do.

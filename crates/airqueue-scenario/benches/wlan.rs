@@ -5,6 +5,7 @@
 //! costs with all the frames, collisions and retries that it takes.
 
 use airqueue_core::{Seed, Span};
+use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::WlanSpec;
 use airqueue_scenario::Scenario;
@@ -32,7 +33,7 @@ fn simulate_with(
     let flows = spec.flows.len();
     let mut network = Network::new(&spec, Seed(1)).expect("a network");
     let delivered = |network: &Network| -> u64 {
-        (0..flows).map(|flow| network.flow(flow).delivered.packets).sum()
+        (0..flows).map(|flow| network.flow(FlowId::at(flow)).delivered.packets).sum()
     };
     network.run_until(network.now() + Span::from_millis(200));
     let before = delivered(&network.model);

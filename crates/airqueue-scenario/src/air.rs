@@ -85,7 +85,7 @@ impl Air<'_> {
         };
         self.stations.check_rate(key, self.phy, rate, from, to)?;
         let hop = HopSpec {
-            queue: self.queue(wish.category, from),
+            ac: self.access_category(wish.category, from),
             name: wish.name,
             from: StationId(from as u32),
             to: StationId(to as u32),
@@ -99,12 +99,16 @@ impl Air<'_> {
         Ok(hop)
     }
 
-    /// Which of the sender's queues.
-    pub(super) fn queue(&self, category: Option<CategoryName>, from: usize) -> usize {
+    /// Which of the sender's access categories.
+    pub(super) fn access_category(
+        &self,
+        category: Option<CategoryName>,
+        from: usize,
+    ) -> AccessCategory {
         if !self.stations.has_categories(from) {
-            return 0;
+            return AccessCategory::FIRST;
         }
-        category.map_or(AccessCategory::BestEffort, AccessCategory::from) as usize
+        category.map_or(AccessCategory::BEST_EFFORT, AccessCategory::from)
     }
 
     /// What the link's rate, one station's, the other's, and that of all say.

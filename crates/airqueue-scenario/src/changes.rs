@@ -7,10 +7,13 @@ use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
 use super::room::{Kept, check_room};
 use airqueue_core::{Limit, Span, Time};
+use airqueue_network::HopId;
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
 use airqueue_qdisc::KeptApart;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// What changes are made from.
 pub(super) struct Changes<'a> {
@@ -122,7 +125,7 @@ impl Changes<'_> {
             let changed = HopSpec { rate, ..hop.clone() };
             air.stations.check_rate(format_args!("{key}.rate"), air.phy, rate, from, to)?;
             air.check_size(key, &changed)?;
-            changes.push(Change::Rate { hop: at, rate });
+            changes.push(Change::Rate { hop: HopId::at(at), rate });
         }
         if changes.is_empty() {
             let [a, b] = names;
@@ -149,7 +152,8 @@ impl Changes<'_> {
         }
         let categories = |station: usize| {
             let queues = self.flows.air.stations.specs[station].queues.len();
-            (0..queues).map(move |category| Change::Limit { station, category, limit })
+            let station = StationId(station as u32);
+            AccessCategory::first(queues).map(move |ac| Change::Limit { station, ac, limit })
         };
         Ok(stations.flat_map(categories).collect())
     }
@@ -165,15 +169,15 @@ impl Changes<'_> {
         let found = &self.made.flows[self.made.find(key, flow)?];
         let key = format!("{key}.flow");
         let name = self.flows.air.stations.name(station);
-        let sends = |at: &usize| self.made.hops[*at].from.index() == station;
+        let sends = |hop: &HopId| self.made.hops[hop.index()].from.index() == station;
         // Of each of the flow's routes that lead over the station.
-        let hops: Vec<usize> =
+        let hops: Vec<HopId> =
             found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
         let first = hops.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;
         let Discipline::DeficitRoundRobin { by, .. } =
-            self.queue(&self.made.hops[*first]).discipline
+            self.queue(&self.made.hops[first.index()]).discipline
         else {
             let problem = format_args!(
                 "the queue of {name:?} keeps no flows apart; give it discipline = \"drr\", or leave `flow` out"
@@ -182,10 +186,10 @@ impl Changes<'_> {
         };
         let limit = limit.value;
         let mut kept = Kept::default();
-        let link = |hop: &HopSpec| (hop.from, hop.queue, hop.to);
+        let link = |hop: &HopSpec| (hop.from, hop.ac, hop.to);
         for (at, hop) in self.made.hops.iter().enumerate() {
-            let shares = |&other: &usize| link(&self.made.hops[other]) == link(hop);
-            if hops.contains(&at) || by == KeptApart::Link && hops.iter().any(shares) {
+            let shares = |other: &HopId| link(&self.made.hops[other.index()]) == link(hop);
+            if hops.contains(&HopId::at(at)) || by == KeptApart::Link && hops.iter().any(shares) {
                 self.check_room(&key, at, limit, &mut kept)?;
             }
         }
@@ -194,7 +198,7 @@ impl Changes<'_> {
 
     /// The queue that a hop's packets take.
     fn queue(&self, hop: &HopSpec) -> &QueueSpec {
-        &self.flows.air.stations.specs[hop.from.index()].queues[hop.queue]
+        &self.flows.air.stations.specs[hop.from.index()].queues[hop.ac.index()]
     }
 
     /// With another limit there is still room for what a hop needs.

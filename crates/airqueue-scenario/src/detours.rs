@@ -7,6 +7,7 @@ use super::nodes::Part;
 use super::pacing::tcp_ap;
 use super::room::Kept;
 use airqueue_network::network::{Change, Hop, OtherRoute, Traffic};
+use airqueue_network::{FlowId, RouteId};
 use airqueue_transport::tcp::{Pacing, TcpApSpec};
 
 impl Flows<'_> {
@@ -58,7 +59,7 @@ impl Flows<'_> {
                 made.flows[flow].others.len()
             }
         };
-        Ok(Some(Change::Route { flow, route: place }))
+        Ok(Some(Change::Route { flow: FlowId::at(flow), route: RouteId::at(place) }))
     }
 
     /// A way of a flow that it does not have yet.
@@ -88,7 +89,7 @@ fn parts(route: &[Hop], made: &Made) -> Vec<Part> {
     let part = |hop: &Hop| match *hop {
         Hop::Wire(wire) => Part::Wire(wire),
         Hop::Air(at) => {
-            let hop = &made.hops[at];
+            let hop = &made.hops[at.index()];
             Part::Air(hop.from.index(), hop.to.index())
         }
     };

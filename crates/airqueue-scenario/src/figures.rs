@@ -10,7 +10,9 @@ use airqueue_network::histogram::Histogram;
 use airqueue_network::network::series::Series;
 use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpTally};
 use airqueue_network::run_loop::Simulation;
+use airqueue_network::{FlowId, WireId};
 use airqueue_wifi::mac::{CategoryTally, FrameKind};
+use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -21,7 +23,7 @@ use std::sync::Arc;
 pub struct Run {
     pub(super) network: Simulation<Network>,
     pub(super) names: Arc<Names>,
-    calls: Arc<[(usize, Call)]>,
+    calls: Arc<[(FlowId, Call)]>,
     end: Time,
     pub(super) series: Option<Series>,
 }
@@ -164,20 +166,20 @@ fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
 impl Names {
     pub(super) fn new(spec: &NetworkSpec) -> Names {
         let radio = &spec.wlan;
-        let mut fed: Vec<_> = radio.hops.iter().map(|hop| (hop.from.index(), hop.queue)).collect();
+        let mut fed: Vec<_> = radio.hops.iter().map(|hop| (hop.from, hop.ac)).collect();
         fed.sort_unstable();
         fed.dedup();
-        let queue = |(station, queue): (usize, usize)| {
-            let of = &radio.stations[station];
+        let queue = |(station, ac): (StationId, AccessCategory)| {
+            let of = &radio.stations[station.index()];
             let name = match of.queues.len() {
                 1 => of.name.clone(),
-                _ => format!("{}.{}", of.name, category(AccessCategory::ALL[queue])),
+                _ => format!("{}.{}", of.name, category(ac)),
             };
-            (QueueId::Station(station, queue), name)
+            (QueueId::Station(station, ac), name)
         };
         let wires = spec.wires.iter().enumerate();
         let wires = wires.filter(|(_, wire)| wire.queue.is_some());
-        let wires = wires.map(|(at, wire)| (QueueId::Wire(at), wire.name.clone()));
+        let wires = wires.map(|(at, wire)| (QueueId::Wire(WireId::at(at)), wire.name.clone()));
         Names {
             flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
             stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
@@ -187,13 +189,8 @@ impl Names {
 }
 
 /// The name of an access category.
-pub(super) fn category(category: AccessCategory) -> &'static str {
-    match category {
-        AccessCategory::Background => "bk",
-        AccessCategory::BestEffort => "be",
-        AccessCategory::Video => "vi",
-        AccessCategory::Voice => "vo",
-    }
+pub(super) fn category(category: AccessCategory) -> String {
+    category.acronym().to_ascii_lowercase()
 }
 
 impl Run {
@@ -244,19 +241,20 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    fn figures<'n>(&mut self, names: &'n Names, calls: &[(usize, Call)]) -> Figures<'n> {
-        let stations = names.stations.iter().enumerate();
+    fn figures<'n>(&mut self, names: &'n Names, calls: &[(FlowId, Call)]) -> Figures<'n> {
+        let stations = (0..).map(StationId).zip(&names.stations);
         let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
-        let flows = names.flows.iter().enumerate();
+        let flows = (0..).map(FlowId).zip(&names.flows);
         let flows = flows.zip(self.network.under_way());
         let flows: Vec<_> =
             flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
         let (connections, all) = self.connections(names);
         let calls = calls.iter();
-        let calls = calls
-            .map(|&(flow, call)| (&*names.flows[flow], call.figures(&self.network.flow(flow))));
+        let calls = calls.map(|&(flow, call)| {
+            (&*names.flows[flow.index()], call.figures(&self.network.flow(flow)))
+        });
         let calls = calls.collect();
         let medium = self.medium(names.stations.len(), &flows, &all);
         Figures {
@@ -279,7 +277,7 @@ impl Count<'_> {
         ratio(time.as_secs_f64(), self.seconds)
     }
 
-    fn flow(&self, id: usize, under_way_packets: u64) -> FlowFigures {
+    fn flow(&self, id: FlowId, under_way_packets: u64) -> FlowFigures {
         let tally: HopCounters = self.network.flow(id);
         let lost = tally.dropped.packets + tally.given_up.packets;
         let met = lost + tally.delivered.packets;
@@ -308,7 +306,7 @@ impl Count<'_> {
     fn connections<'n>(&self, names: &'n Names) -> (Vec<(&'n str, ConnectionFigures)>, TcpTally) {
         let mut all = TcpTally::default();
         let mut figures = Vec::new();
-        for (flow, name) in names.flows.iter().enumerate() {
+        for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
             let Some(tally) = self.network.tcp(flow) else { continue };
             let Some(acks) = self.network.acknowledgements(flow) else { continue };
             figures.push((&**name, self.connection(&tally, &acks)));
@@ -338,13 +336,14 @@ impl Count<'_> {
         }
     }
 
-    fn access(&self, station: usize) -> CategoryTally {
-        (0..AccessCategory::ALL.len())
-            .map(|queue| self.network.wlan().access(station, queue))
-            .fold(CategoryTally::default(), |sum, of| sum.plus(&of))
+    fn access(&self, station: StationId) -> CategoryTally {
+        AccessCategory::ALL
+            .map(|ac| self.network.wlan().access(station, ac))
+            .iter()
+            .fold(CategoryTally::default(), |sum, of| sum.plus(of))
     }
 
-    fn station(&self, id: usize) -> StationFigures {
+    fn station(&self, id: StationId) -> StationFigures {
         let access = self.access(id);
         let tally = self.network.wlan().station(id);
         let attempts = access.attempts as f64;
@@ -394,7 +393,7 @@ impl Count<'_> {
     ) -> MediumFigures {
         let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
         let (mut attempts, mut collided) = (0, 0);
-        for id in 0..stations {
+        for id in (0..stations as u32).map(StationId) {
             let tally = self.network.wlan().station(id);
             let time = |kind| tally.sent_of(kind).time;
             data = data + time(FrameKind::Data);

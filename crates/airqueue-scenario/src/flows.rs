@@ -14,6 +14,7 @@ use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use airqueue_core::Ecn;
 use airqueue_network::network::{FlowSpec, Hop, Traffic};
 use airqueue_network::wlan::HopSpec;
+use airqueue_network::{FlowId, HopId};
 use airqueue_transport::tcp::{Pacing, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use std::cell::RefCell;
@@ -40,7 +41,7 @@ pub(super) struct Made {
     pub(super) hops: Vec<HopSpec>,
     /// The hops that saturated flows begin with.
     pub(super) saturated: HashSet<usize>,
-    pub(super) calls: Vec<(usize, Call)>,
+    pub(super) calls: Vec<(FlowId, Call)>,
     /// What each flow was made from.
     pub(super) origins: Vec<Origin>,
 }
@@ -136,7 +137,7 @@ impl<'a> Flows<'a> {
         (first..made.hops.len()).try_for_each(|at| {
             let (hop, saturated) = (&made.hops[at], made.saturated.contains(&at));
             let station = &self.air.stations.specs[hop.from.index()];
-            check_room(key, &station.name, &station.queues[hop.queue], hop, saturated, kept)
+            check_room(key, &station.name, &station.queues[hop.ac.index()], hop, saturated, kept)
         })
     }
 
@@ -153,9 +154,9 @@ impl<'a> Flows<'a> {
         let call = Call::new(key, table)?;
         let told = self.air.told(key, table)?;
         let first = made.flows.len();
-        made.calls.extend(
-            call.iter().flat_map(|&call| (first..first + count).map(move |flow| (flow, call))),
-        );
+        let flows = (first..first + count).map(FlowId::at);
+        made.calls
+            .extend(call.iter().flat_map(|&call| flows.clone().map(move |flow| (flow, call))));
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
             let via = table.via.as_deref();
@@ -326,7 +327,7 @@ impl<'a> Flows<'a> {
         for (at, &part) in way.iter().enumerate() {
             let (from, to) = match part {
                 Part::Wire(wire) => {
-                    check_cable(key, &self.nodes.wires[wire], size_bytes)?;
+                    check_cable(key, &self.nodes.wires[wire.index()], size_bytes)?;
                     route.push(Hop::Wire(wire));
                     continue;
                 }
@@ -350,7 +351,7 @@ impl<'a> Flows<'a> {
                 return wrong(key, problem);
             }
             made.hops.push(self.air.hop(key, draft.via.is_some(), told, wish)?);
-            route.push(Hop::Air(made.hops.len() - 1));
+            route.push(Hop::Air(HopId::at(made.hops.len() - 1)));
         }
         Ok(route)
     }

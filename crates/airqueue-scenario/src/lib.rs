@@ -48,6 +48,7 @@ pub use watch::Watch;
 
 use air::Air;
 use airqueue_core::{Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
 use airqueue_network::wlan::WlanSpec;
 use airqueue_wifi::medium::{Place, StationId};
@@ -74,7 +75,7 @@ pub struct Scenario {
     warm_up: Span,
     names: Arc<Names>,
     /// The flows that are calls.
-    calls: Arc<[(usize, Call)]>,
+    calls: Arc<[(FlowId, Call)]>,
     buffers: Option<Buffers>,
     limits_count_frame_in_hand: bool,
     /// Where stations stand, if it matters.
@@ -163,20 +164,26 @@ impl Scenario {
         &self.spec.wlan
     }
 
-    /// The stations and hosts that the packets of a flow pass, both ends included, by its place.
+    /// The stations and hosts that the packets of a flow pass, both ends included.
     ///
     /// # Panics
     ///
     /// If there is no such flow.
-    pub fn way(&self, flow: usize) -> Vec<&str> {
+    pub fn way(&self, flow: FlowId) -> Vec<&str> {
         let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
         let name = |id: StationId| wlan.stations[id.index()].name.as_str();
         let ends = |hop: &Hop| match *hop {
-            Hop::Air(hop) => (name(wlan.hops[hop].from), name(wlan.hops[hop].to)),
+            Hop::Air(hop) => {
+                let hop = &wlan.hops[hop.index()];
+                (name(hop.from), name(hop.to))
+            }
             // No name of a station or a host has a `>`.
-            Hop::Wire(wire) => wires[wire].name.split_once("->").expect("a wire has two ends"),
+            Hop::Wire(wire) => {
+                let name = &wires[wire.index()].name;
+                name.split_once("->").expect("a wire has two ends")
+            }
         };
-        let route = &flows[flow].route;
+        let route = &flows[flow.index()].route;
         let first = route.first().map(|hop| ends(hop).0);
         first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
     }

@@ -9,7 +9,7 @@ use super::profile::Profile;
 use airqueue_core::Span;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, CategoryConfig, MacConfig};
-use airqueue_wifi::phy::{AccessCategory, EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
+use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
 
 /// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
 const MOST_AIFSN: u32 = 15;
@@ -125,17 +125,14 @@ fn edca(
     let role = layers.find("role", |e| e.role.as_ref());
     let role = role.map_or(EdcaRole::Station, |name| EdcaRole::from(*name.value));
     let defaults = edca_defaults(phy, edition, role).map(CategoryConfig::from);
-    let categories = AccessCategory::ALL.into_iter().zip(defaults);
-    let config = |(name, defaults)| {
-        let own = match name {
-            AccessCategory::Background => layers.within("bk", |e| e.bk.as_ref()),
-            AccessCategory::BestEffort => layers.within("be", |e| e.be.as_ref()),
-            AccessCategory::Video => layers.within("vi", |e| e.vi.as_ref()),
-            AccessCategory::Voice => layers.within("vo", |e| e.vo.as_ref()),
-        };
-        category(&own, defaults, experimental)
-    };
-    categories.map(config).collect()
+    let own = [
+        layers.within("bk", |e| e.bk.as_ref()),
+        layers.within("be", |e| e.be.as_ref()),
+        layers.within("vi", |e| e.vi.as_ref()),
+        layers.within("vo", |e| e.vo.as_ref()),
+    ];
+    let config = |(own, defaults)| category(own, defaults, experimental);
+    own.iter().zip(defaults).map(config).collect()
 }
 
 fn category(

@@ -6,6 +6,7 @@ use super::layers::Layers;
 use super::queue::{self, queue};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
+use airqueue_network::WireId;
 use airqueue_network::network::{Node, WireSpec};
 use airqueue_network::queue::Discipline;
 use airqueue_qdisc::KeptApart;
@@ -32,7 +33,7 @@ struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Through this wire.
-    Wire(usize),
+    Wire(WireId),
     /// From one station to another.
     Air(usize, usize),
 }
@@ -190,7 +191,7 @@ impl Nodes<'_> {
 
     /// The wire of a host towards the other end of its cable, or from there.
     fn wire(&self, host: usize, from: bool) -> Part {
-        Part::Wire(2 * (host - self.stations.specs.len()) + usize::from(from))
+        Part::Wire(WireId::at(2 * (host - self.stations.specs.len()) + usize::from(from)))
     }
 
     /// The way from one node to another, over the air by these stations. `None`: they are not on it, since it only
@@ -221,7 +222,7 @@ impl Nodes<'_> {
 pub(super) fn back(way: &[Part]) -> Vec<Part> {
     let turned = |part: &Part| match *part {
         // The two of a cable are next to each other.
-        Part::Wire(wire) => Part::Wire(wire ^ 1),
+        Part::Wire(wire) => Part::Wire(WireId(wire.0 ^ 1)),
         Part::Air(from, to) => Part::Air(to, from),
     };
     way.iter().rev().map(turned).collect()

@@ -4,6 +4,7 @@ use super::error::{Result, error, wrong};
 use super::file::{PacingName, PacingValue, TcpTable};
 use super::layers::Layers;
 use airqueue_core::DataRate;
+use airqueue_network::HopId;
 use airqueue_network::network::Hop;
 use airqueue_network::wlan::HopSpec;
 use airqueue_transport::tcp::{Spread, TcpApSpec};
@@ -32,7 +33,7 @@ pub(super) fn tcp_ap(
     spread: Spread,
 ) -> Result<TcpApSpec> {
     let mut rates: Vec<DataRate> = Vec::new();
-    for at in route.iter().filter_map(|hop| hop.over_air()) {
+    for at in route.iter().filter_map(|hop| hop.over_air()).map(HopId::index) {
         if hops[at].rate_control.is_some() {
             let problem = "TCP-AP has to know the rates of the links, and rate control looks for them; give the \
                            flow a phy_rate, or another pacing";

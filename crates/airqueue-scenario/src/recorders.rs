@@ -2,6 +2,7 @@
 
 use super::{Run, Scenario};
 use airqueue_core::{Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::series::{FlowSeries, QueueSeries, Series, SeriesError};
 use airqueue_network::wlan::pcap::{Pcap, PcapError, View};
 use airqueue_network::wlan::tap::Tap;
@@ -59,7 +60,7 @@ impl Run {
     /// If the run has begun.
     pub fn record_series(&mut self, interval: Span) -> Result<(), SeriesError> {
         assert!(self.now() == Time::ZERO, "series begin with the run");
-        let flows: Vec<usize> = (0..self.names.flows.len()).collect();
+        let flows: Vec<_> = (0..self.names.flows.len()).map(FlowId::at).collect();
         let queues: Vec<_> = self.names.queues.iter().map(|&(queue, _)| queue).collect();
         self.series = Some(Series::new(interval, self.end(), &flows, &queues)?);
         Ok(())

@@ -7,10 +7,11 @@ use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
 use airqueue_qdisc::KeptApart;
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use std::collections::HashMap;
 
 /// Packets and bytes that saturated flows keep in queues, or in those of links.
-pub(super) type Kept = HashMap<(StationId, usize, Option<StationId>), (u64, u64)>;
+pub(super) type Kept = HashMap<(StationId, AccessCategory, Option<StationId>), (u64, u64)>;
 
 /// Every saturated flow keeps a packet in the queue of its first hop, and no flow sends what a queue cannot hold. The queue
 /// is that of the station called `name`; `saturated`: a saturated flow begins with the hop.
@@ -29,7 +30,7 @@ pub(super) fn check_room(
         _ => None,
     };
     let to = apart.map(|_| hop.to);
-    let shared = kept.entry((hop.from, hop.queue, to)).or_default();
+    let shared = kept.entry((hop.from, hop.ac, to)).or_default();
     let mut own = (0, 0);
     let by_flow = apart == Some(KeptApart::Flow);
     let (packets, bytes) = if by_flow { &mut own } else { shared };

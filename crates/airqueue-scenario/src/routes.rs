@@ -178,7 +178,7 @@ impl Airtimes<'_> {
         let air = self.air;
         let overhead = air.overhead(from, to);
         let mac = &air.stations.specs[from].mac;
-        let exchange = test_exchange(air.phy, mac, air.queue(None, from), rate, overhead);
+        let exchange = test_exchange(air.phy, mac, air.access_category(None, from), rate, overhead);
         let psdu_bytes = air.phy.single_psdu_bytes(rate, TEST_FRAME_BYTES + overhead);
         let snr = wlan::snr(air.phy.mcs(rate), signal.power_w, air.medium.noise_w, 0.0);
         airtime_cost(exchange, air.medium.errors.loss(air.phy.modulation(rate), snr, psdu_bytes))

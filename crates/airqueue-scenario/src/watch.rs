@@ -6,7 +6,9 @@ use airqueue_core::{Limit, Span};
 use airqueue_network::network::{Hop, NetworkSpec, Traffic};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::WlanSpec;
+use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::{Signal, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::iter::{once, repeat};
@@ -18,7 +20,7 @@ pub struct Watch {
     /// Where they stand; empty where that does not matter.
     positions_m: Vec<[f64; 2]>,
     /// The queues of each station that a flow feeds, with their limits as the scenario has them.
-    queues: Vec<Vec<(usize, Limit)>>,
+    queues: Vec<Vec<(AccessCategory, Limit)>>,
     /// Pairs of stations that decode each other's frames.
     neighbours: Vec<[u32; 2]>,
     /// The flows that go over the air, with their places among all.
@@ -31,8 +33,7 @@ pub struct Watch {
 /// A flow over the air.
 #[derive(Clone, Debug)]
 struct Watched {
-    /// Its place among all flows.
-    place: usize,
+    id: FlowId,
     name: String,
     packet_bytes: u32,
     /// All its ways.
@@ -45,7 +46,7 @@ struct Way {
     /// Stations from the first to the last.
     route: Vec<u32>,
     /// Each hop over the air: there, and back if something comes back.
-    hops: Vec<(usize, Option<usize>)>,
+    hops: Vec<(HopId, Option<HopId>)>,
     /// What a packet takes elsewhere, there and back.
     elsewhere: Span,
 }
@@ -101,17 +102,18 @@ impl Scenario {
     pub fn watch(&self) -> Watch {
         let spec = &self.spec;
         let radio = &spec.wlan;
-        let mut fed: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); radio.stations.len()];
+        let mut fed: Vec<BTreeSet<AccessCategory>> = vec![BTreeSet::new(); radio.stations.len()];
         for hop in &radio.hops {
-            fed[hop.from.index()].insert(hop.queue);
+            fed[hop.from.index()].insert(hop.ac);
         }
         let queues = fed.into_iter().zip(&radio.stations).map(|(fed, station)| {
-            fed.into_iter().map(|queue| (queue, station.queues[queue].limit)).collect()
+            fed.into_iter().map(|ac| (ac, station.queues[ac.index()].limit)).collect()
         });
-        let flows: Vec<_> = (0..spec.flows.len()).filter_map(|at| watched(spec, at)).collect();
+        let flows: Vec<_> =
+            (0..spec.flows.len()).filter_map(|at| watched(spec, FlowId::at(at))).collect();
         let names = flows.iter().enumerate().map(|(at, flow)| (flow.name.clone(), at));
         let usual = radio.hops.iter();
-        let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.queue].limit);
+        let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.ac.index()].limit);
         Watch {
             stations: self.names.stations.clone(),
             positions_m: self.places.iter().map(|place| [place.x_m, place.y_m]).collect(),
@@ -141,9 +143,9 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
 }
 
 /// A flow, if it goes over the air.
-fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
-    let flow = &spec.flows[at];
-    let packet_bytes = spec.first_over_air(at)?.size_bytes;
+fn watched(spec: &NetworkSpec, id: FlowId) -> Option<Watched> {
+    let flow = &spec.flows[id.index()];
+    let packet_bytes = spec.first_over_air(id)?.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
         _ => &[],
@@ -151,22 +153,22 @@ fn watched(spec: &NetworkSpec, at: usize) -> Option<Watched> {
     let others = flow.others.iter().map(|way| (&*way.route, &*way.back));
     let ways = once((&*flow.route, back)).chain(others);
     let ways = ways.map(|(route, back)| way(spec, route, back, packet_bytes)).collect();
-    Some(Watched { place: at, name: flow.name.clone(), packet_bytes, ways })
+    Some(Watched { id, name: flow.name.clone(), packet_bytes, ways })
 }
 
 fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
     let on_air =
-        |hops: &[Hop]| -> Vec<usize> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
+        |hops: &[Hop]| -> Vec<HopId> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
     let (there, answers) = (on_air(route), on_air(back));
-    let first = there.first().map(|&hop| spec.wlan.hops[hop].from.0);
-    let stations = there.iter().map(|&hop| spec.wlan.hops[hop].to.0);
+    let first = there.first().map(|&hop| spec.wlan.hops[hop.index()].from.0);
+    let stations = there.iter().map(|&hop| spec.wlan.hops[hop.index()].to.0);
     let stations = first.into_iter().chain(stations).collect();
     let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
     let hops = there.into_iter().zip(answers).collect();
     let elsewhere = route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
         Hop::Air(_) => sum,
         Hop::Wire(wire) => {
-            let wire = &spec.wires[wire];
+            let wire = &spec.wires[wire.index()];
             sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
         }
     });
@@ -175,7 +177,7 @@ fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Wa
 
 impl Way {
     /// The hops, there and back, that a station sends on it; `None`: it does not pass it.
-    fn at(&self, station: usize) -> Option<[Option<usize>; 2]> {
+    fn at(&self, station: usize) -> Option<[Option<HopId>; 2]> {
         let place = self.route.iter().position(|&passed| passed as usize == station)?;
         let there = self.hops.get(place).map(|&(there, _)| there);
         let back = place.checked_sub(1).and_then(|before| self.hops[before].1);
@@ -207,8 +209,8 @@ impl Watch {
     }
 
     /// How many packets can wait in a station's queues; none where the limit is another.
-    fn limit_of(&self, queues: &[(usize, Limit)]) -> Option<u64> {
-        let packets = |&(_, limit): &(usize, Limit)| match limit {
+    fn limit_of(&self, queues: &[(AccessCategory, Limit)]) -> Option<u64> {
+        let packets = |&(_, limit): &(AccessCategory, Limit)| match limit {
             Limit::Packets(most) => Some(u64::from(most)),
             Limit::Bytes(_) => None,
         };
@@ -223,16 +225,16 @@ impl Watch {
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
         let under_way = network.under_way();
-        let hop = |&(there, back): &(usize, Option<usize>)| HopLook {
+        let hop = |&(there, back): &(HopId, Option<HopId>)| HopLook {
             rate_bps: wlan.data_rate(there).as_bps() as f64,
             data_s: wlan.lone_exchange(there).as_secs_f64(),
             ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
         };
         let flow = |flow: &'a Watched| {
-            let way = &flow.ways[network.route_of(flow.place)];
+            let way = &flow.ways[network.route_of(flow.id).index()];
             FlowLook {
-                delivered_bytes: network.delivered_ever(flow.place).tally.bytes,
-                under_way_packets: under_way[flow.place],
+                delivered_bytes: network.delivered_ever(flow.id).tally.bytes,
+                under_way_packets: under_way[flow.id.index()],
                 route: self.passed(way),
                 elsewhere_s: way.elsewhere.as_secs_f64(),
                 hops: way.hops.iter().map(hop).collect(),
@@ -240,7 +242,7 @@ impl Watch {
         };
         let look = Look {
             now_s: now.as_secs_f64(),
-            busy_s: (0..self.stations.len()).map(busy).collect(),
+            busy_s: (0..self.stations.len() as u32).map(StationId).map(busy).collect(),
             flows: self.flows.iter().map(flow).collect(),
         };
         serde_json::to_string(&look).expect("what is seen is JSON")
@@ -265,8 +267,8 @@ impl Watch {
         match flow {
             None => {
                 let Simulation { model, queue: events, .. } = &mut run.network;
-                for &(queue, usual) in &self.queues[at] {
-                    model.set_limit(at, queue, given.unwrap_or(usual), events);
+                for &(ac, usual) in &self.queues[at] {
+                    model.set_limit(StationId(at as u32), ac, given.unwrap_or(usual), events);
                 }
                 Ok(())
             }
@@ -294,7 +296,7 @@ impl Watch {
         // Also what was sent the way before, and still is there.
         let Simulation { model, queue: events, .. } = &mut run.network;
         for hop in passed.flatten().flatten() {
-            let limit = given.unwrap_or(self.usual[hop]);
+            let limit = given.unwrap_or(self.usual[hop.index()]);
             if !model.set_hop_limit(hop, limit, events) {
                 return Err(nothing("has no queue for itself"));
             }

@@ -77,7 +77,7 @@ pub(super) fn check_pace(
     for part in way {
         let &Part::Wire(wire) = part else { return Ok(()) };
         // Both directions of a cable are alike.
-        let WireSpec { rate, delay: one_way, .. } = flows.nodes.wires[wire];
+        let WireSpec { rate, delay: one_way, .. } = flows.nodes.wires[wire.index()];
         if rate.is_some() {
             return Ok(());
         }

@@ -5,12 +5,14 @@ mod cells;
 mod sessions;
 
 use airqueue_core::{Limit, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::queue::QueueSpec;
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_scenario::path::{CellSpec, PathConfig, SimulatedPath};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use cells::{Flow, b, cell, dcf, rate, saturated};
 use sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 
@@ -20,7 +22,7 @@ const LONELY_PPS: f64 = 1e6 / (50.0 + 310.0 + 1310.0 + 10.0 + 248.0);
 
 /// Station 0 is the access point, 1 has the client, and so many others do nothing.
 fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
-    CellSpec { network: stations(queue, others).network(), down: 0, up: 1 }
+    CellSpec { network: stations(queue, others).network(), down: FlowId(0), up: FlowId(1) }
 }
 
 fn stations(queue: QueueSpec, others: usize) -> cells::CellSpec {
@@ -37,14 +39,14 @@ fn stations(queue: QueueSpec, others: usize) -> cells::CellSpec {
 
 /// A flow of packets from outside.
 fn offered(from: u32, to: u32, rate: RateIndex) -> Flow {
-    Flow { offered: true, ..saturated(from, to, 0, rate, 1500) }
+    Flow { offered: true, ..saturated(from, to, AccessCategory::FIRST, rate, 1500) }
 }
 
 /// The same as [`access_point`], where station 2 always sends to it.
 fn busy(queue: QueueSpec, others: usize) -> CellSpec {
     let mut cell = stations(queue, others);
-    cell.flows.push(saturated(2, 0, 0, cell.flows[0].rate, u32::from(SIZE)));
-    CellSpec { network: cell.network(), down: 0, up: 1 }
+    cell.flows.push(saturated(2, 0, AccessCategory::FIRST, cell.flows[0].rate, u32::from(SIZE)));
+    CellSpec { network: cell.network(), down: FlowId(0), up: FlowId(1) }
 }
 
 fn packets(n: u32) -> QueueSpec {
@@ -157,11 +159,11 @@ fn impossible_cells_are_refused() {
     let message = refused(access_point(packets(50), 0), limited);
     assert!(message.contains("`queue` is \"pfifo:7\"") && message.contains("cell"), "{message}");
     let nothing = PathConfig::default;
-    let other_down = CellSpec { down: 2, ..busy(packets(50), 1) };
+    let other_down = CellSpec { down: FlowId(2), ..busy(packets(50), 1) };
     assert!(refused(other_down, nothing()).contains("`cell.down` is \"2.0 to 0\""));
-    let no_up = CellSpec { up: 7, ..access_point(packets(50), 0) };
+    let no_up = CellSpec { up: FlowId(7), ..access_point(packets(50), 0) };
     assert!(refused(no_up, nothing()).contains("`cell.up` is 7, expected a flow"));
-    let same_way = CellSpec { up: 0, ..access_point(packets(50), 0) };
+    let same_way = CellSpec { up: FlowId(0), ..access_point(packets(50), 0) };
     assert!(
         refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
     );

@@ -4,6 +4,7 @@
 mod counting;
 
 use airqueue_core::{Seed, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
 use airqueue_scenario::Scenario;
@@ -41,7 +42,10 @@ fn at(seconds: i64) -> Time {
 /// Allocations of `to - from` seconds, and segments sent in them.
 fn between(network: &mut Simulation<Network>, from: i64, to: i64, flows: usize) -> (u64, u64) {
     let segments = |network: &Network| -> u64 {
-        (0..flows).filter_map(|flow| network.tcp(flow)).map(|tally| tally.segments).sum()
+        (0..flows)
+            .filter_map(|flow| network.tcp(FlowId::at(flow)))
+            .map(|tally| tally.segments)
+            .sum()
     };
     network.run_until(at(from));
     let (sent, before) = (segments(&network.model), allocations());
@@ -81,7 +85,10 @@ fn files_of_any_size() {
         let mut network = network("standard", queue, json!({"window": "30 packets"}), flows);
         network.run_until(at(20));
         let ended = |network: &Network| -> u64 {
-            (0..3).filter_map(|flow| network.tcp(flow)).map(|of| of.sessions.took.count).sum()
+            (0..3)
+                .filter_map(|flow| network.tcp(FlowId::at(flow)))
+                .map(|of| of.sessions.took.count)
+                .sum()
         };
         let before = ended(&network.model);
         let (allocated, segments) = between(&mut network, 20, 40, 3);

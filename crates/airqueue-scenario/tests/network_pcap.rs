@@ -6,6 +6,7 @@ mod pcap_records;
 mod scenarios;
 
 use airqueue_core::{Ecn, Payload, Seed, Span, Time};
+use airqueue_network::HopId;
 use airqueue_network::network::{Hop, Network, NetworkSpec, Traffic};
 use airqueue_network::wlan::pcap::{Pcap, View, WHOLE_FRAMES};
 use airqueue_network::wlan::tap::{Aired, SegmentSent, Tap};
@@ -105,7 +106,7 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
 
 /// Whether a hop over the air is one of a flow without TCP.
 fn is_call(spec: &NetworkSpec, hop: u32) -> bool {
-    let has = |route: &Vec<Hop>| route.contains(&Hop::Air(hop as usize));
+    let has = |route: &Vec<Hop>| route.contains(&Hop::Air(HopId::at(hop as usize)));
     let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
     let mut ways = calls.flat_map(|flow| {
         std::iter::once(&flow.route).chain(flow.others.iter().map(|way| &way.route))

@@ -4,6 +4,7 @@ mod scenarios;
 
 use airqueue_core::Seed;
 use airqueue_core::Span;
+use airqueue_network::FlowId;
 use airqueue_network::network::Hop;
 use airqueue_scenario::Scenario;
 use scenarios::{refusal_of, set};
@@ -16,7 +17,7 @@ fn scenario(value: &Value) -> Scenario {
 /// The way of each flow, its nodes with spaces between them.
 fn ways(value: &Value) -> Vec<String> {
     let scenario = scenario(value);
-    (0..scenario.spec().flows.len()).map(|flow| scenario.way(flow).join(" ")).collect()
+    (0..scenario.spec().flows.len()).map(|flow| scenario.way(FlowId::at(flow)).join(" ")).collect()
 }
 
 /// The data rate of the hop from one station to another, in Mb/s.
@@ -85,7 +86,7 @@ fn acknowledgements_come_back_by_the_same_way() {
     let scenario = scenario(&chain());
     let wlan = scenario.wlan();
     let hops = |hop: &Hop| match *hop {
-        Hop::Air(hop) => (wlan.hops[hop].from.0, wlan.hops[hop].to.0),
+        Hop::Air(hop) => (wlan.hops[hop.index()].from.0, wlan.hops[hop.index()].to.0),
         Hop::Wire(_) => (u32::MAX, u32::MAX),
     };
     let flow = &scenario.spec().flows[0];

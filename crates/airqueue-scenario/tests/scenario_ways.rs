@@ -5,6 +5,7 @@ mod scenarios;
 
 use airqueue_core::{Seed, Span};
 use airqueue_network::network::Change;
+use airqueue_network::{FlowId, RouteId};
 use airqueue_scenario::Scenario;
 use figures::{close, figure, results, up_to};
 use scenarios::{change_refused, set};
@@ -106,7 +107,10 @@ fn a_way_is_known_again() {
     let scenario = over(&diamond(json!({"source": "tcp"})), changes);
     let spec = Scenario::from_json(&scenario.to_string()).unwrap().spec().clone();
     let ways: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
-    assert_eq!(ways, [1, 0, 1, 0].map(|way| Change::Route { flow: 0, route: way }));
+    assert_eq!(
+        ways,
+        [1, 0, 1, 0].map(|way| Change::Route { flow: FlowId(0), route: RouteId::at(way) })
+    );
     assert_eq!((spec.flows[0].others.len(), spec.wlan.hops.len()), (1, 4 + 6));
 }
 

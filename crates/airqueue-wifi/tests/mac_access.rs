@@ -5,6 +5,7 @@ mod script;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, FrameKind, MacConfig};
 use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::phy::AccessCategory;
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, SLOT_US, Station, dcf, draws,
     edca, slots,
@@ -180,9 +181,9 @@ fn a_packet_in_an_unnoticed_frame_waits_its_turn() {
     let count = slots(&mut draws(), 32);
     let at = 1000 + DIFS_US + count * SLOT_US;
     station.packets(1, at - 1, 1).hears(at - 2, at + 5000, Ending::Noise).run(at);
-    let sent: Vec<u8> = station.sent.iter().map(|sent| sent.frame.queue).collect();
+    let sent: Vec<usize> = station.sent.iter().map(|sent| sent.frame.ac.index()).collect();
     assert_eq!((station.data(), sent), (vec![at], vec![0]));
-    assert_eq!(station.mac.tally(0).internal_collisions, 0);
+    assert_eq!(station.mac.tally(AccessCategory::at(0)).internal_collisions, 0);
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn queues_of_a_station_count_down_side_by_side() {
     let mut draws = draws();
     let (low, high) = (slots(&mut draws, 32), slots(&mut draws, 32));
     let (low_at, high_at) = (1000 + 150 + low * SLOT_US, 1000 + 50 + high * SLOT_US);
-    let order: Vec<u8> = station.sent.iter().map(|sent| sent.frame.queue).collect();
+    let order: Vec<usize> = station.sent.iter().map(|sent| sent.frame.ac.index()).collect();
     assert_ne!(low_at, high_at, "the draws are to show something");
     if high_at < low_at {
         let boundaries = if high_at < 1150 { 0 } else { (high_at - 1150) / SLOT_US + 1 };

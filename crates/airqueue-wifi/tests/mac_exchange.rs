@@ -7,6 +7,7 @@ use airqueue_wifi::mac::{
     Behaviour, CategoryConfig, Fate, Frame, FrameKind, MacConfig, MacError, Txop,
 };
 use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::Protection;
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
@@ -58,7 +59,7 @@ fn a_packet_is_sent_seven_times_from_windows_that_double() {
         assert_eq!(station.data(), expected, "{behaviour:?}");
         let fates: Vec<Fate> = station.fates.iter().map(|&(_, fate)| fate).collect();
         assert_eq!(fates, [Fate::GivenUp, Fate::Acknowledged]);
-        let tally = station.mac.tally(0);
+        let tally = station.mac.tally(AccessCategory::at(0));
         assert_eq!((tally.attempts, tally.failures), (10, 9));
         assert_eq!((tally.acknowledged, tally.given_up), (1, 1));
         let retries: Vec<bool> = station.sent.iter().map(|sent| sent.frame.retry).collect();
@@ -166,7 +167,7 @@ fn rts_cts_data_ack() {
         assert_eq!(us_of(data.nav), SIFS_US + ACK_US);
         assert_eq!((rts.opens, data.opens), (true, false));
         assert_eq!((rts.from, rts.to, data.to), (ME, PEER, PEER));
-        assert_eq!(station.mac.tally(0).attempts, 1);
+        assert_eq!(station.mac.tally(AccessCategory::at(0)).attempts, 1);
     }
 }
 
@@ -203,7 +204,7 @@ fn cts_to_self_and_data() {
     // Nobody receives the CTS: what a collision hits is the data frame.
     let opens: Vec<bool> = station.sent[..2].iter().map(|sent| sent.frame.opens).collect();
     assert_eq!(opens, [false, true]);
-    assert_eq!(station.mac.tally(0).attempts, 3);
+    assert_eq!(station.mac.tally(AccessCategory::at(0)).attempts, 3);
 }
 
 /// Every RTS is lost: the short limit. Every data frame behind one: the long limit, each with an RTS.
@@ -299,9 +300,10 @@ fn internal_collision() {
     let [0, 0, backoff] = [1, 1, 2].map(|window| slots(&mut draws, window)) else { unreachable!() };
     let high = 1000 + DIFS_US;
     assert_eq!(station.data(), [high, high + EXCHANGE_US + DIFS_US + backoff * SLOT_US]);
-    let queues: Vec<u8> = station.sent.iter().map(|sent| sent.frame.queue).collect();
+    let queues: Vec<usize> = station.sent.iter().map(|sent| sent.frame.ac.index()).collect();
     assert_eq!(queues, [1, 0]);
-    let (low, high) = (station.mac.tally(0), station.mac.tally(1));
+    let (low, high) =
+        (station.mac.tally(AccessCategory::at(0)), station.mac.tally(AccessCategory::at(1)));
     assert_eq!((low.internal_collisions, low.attempts, low.failures), (1, 1, 0));
     assert_eq!((high.internal_collisions, high.attempts, high.acknowledged), (0, 1, 1));
 }
@@ -314,9 +316,9 @@ fn internal_collisions_give_a_packet_up_too() {
     let mut station = Station::new(Behaviour::Standard, config);
     station.hears(100, 1000, Ending::Noise).packets(0, 500, 2).packets(1, 500, 10).run(100_000);
     // The lower queue loses every time while the higher one has packets: 3 and 3 times, both packets.
-    let low = station.mac.tally(0);
+    let low = station.mac.tally(AccessCategory::at(0));
     assert_eq!((low.internal_collisions, low.given_up, low.attempts), (6, 2, 0));
-    assert_eq!(station.mac.tally(1).acknowledged, 10);
+    assert_eq!(station.mac.tally(AccessCategory::at(1)).acknowledged, 10);
     assert_eq!(station.fates.len(), 12);
 }
 
@@ -359,7 +361,7 @@ fn a_txop_by_packets_holds_so_many() {
         let mut station = Station::new(Behaviour::Standard, with_txop(Txop::Packets(packets)));
         station.packets(0, 1000, 30).run(1_000_000);
         assert_eq!(burst(&station.data()), packets as usize);
-        assert_eq!(station.mac.tally(0).acknowledged, 30);
+        assert_eq!(station.mac.tally(AccessCategory::at(0)).acknowledged, 30);
     }
 }
 

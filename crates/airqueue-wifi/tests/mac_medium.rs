@@ -4,6 +4,7 @@ mod script;
 
 use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig};
 use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::phy::AccessCategory;
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
     SIFS_US, SLOT_US, Station, THIRD, dcf, draws, eager, edca, slots,
@@ -285,7 +286,7 @@ fn data_behind_a_cts_when_a_third_station_begins() {
         let again = cts_end + 900 + DIFS_US + slots(&mut draws, 63) * SLOT_US;
         let data = again + RTS_US + SIFS_US + ACK_US + SIFS_US;
         assert_eq!(log[1..], [(again, FrameKind::Rts), (data, FrameKind::Data)]);
-        let tally = station.mac.tally(0);
+        let tally = station.mac.tally(AccessCategory::at(0));
         assert_eq!((tally.attempts, tally.failures, tally.acknowledged), (2, 1, 1));
     }
 }

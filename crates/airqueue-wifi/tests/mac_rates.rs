@@ -4,6 +4,7 @@ mod script;
 
 use airqueue_core::DataRate;
 use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig, Transmission};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Protection, Response};
 use script::{Answer, Station, dcf};
 
@@ -14,8 +15,12 @@ fn data_frames_are_told_and_nothing_else() {
         Station::new(Behaviour::Standard, MacConfig { protection: Protection::RtsCts, ..dcf() });
     let answers = [Answer::None, Answer::Heard, Answer::None, Answer::Heard, Answer::Lost];
     station.packets(0, 1000, 1).answers(&answers).run(100_000);
-    let told =
-        |acknowledged| Transmission { queue: 0, rate: station.data_rate(), mpdus: 1, acknowledged };
+    let told = |acknowledged| Transmission {
+        ac: AccessCategory::FIRST,
+        rate: station.data_rate(),
+        mpdus: 1,
+        acknowledged,
+    };
     // The ACK that is lost is not known from data that are.
     assert_eq!(station.transmissions, [told(0), told(0), told(1)]);
 }
@@ -31,7 +36,7 @@ fn a_frame_is_tried_again_at_the_rate_that_is_set() {
     }
     let slow = station.radio.phy.rate_index(DataRate::from_bps(1_000_000).unwrap()).unwrap();
     let radio = station.radio.clone();
-    station.mac.set_rate(0, slow, &radio);
+    station.mac.set_rate(AccessCategory::FIRST, slow, &radio);
     station.run(100_000);
     let data = station.sent.iter().filter(|sent| sent.frame.kind == FrameKind::Data);
     let sent: Vec<_> = data.map(|sent| (sent.frame.rate, sent.frame.nav)).collect();

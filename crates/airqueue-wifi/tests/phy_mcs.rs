@@ -79,7 +79,7 @@ fn edca() {
     let mut seen = 0;
     for row in rows(EDCA).filter(|row| row[0] == "ax") {
         let place = ["BK", "BE", "VI", "VO"].iter().position(|name| *name == row[2]).unwrap();
-        let found = found[AccessCategory::ALL[place] as usize];
+        let found = found[AccessCategory::ALL[place].index()];
         let cell = |at: usize| row[at].parse::<u32>().unwrap();
         let windows = (found.cw_min - 1, found.cw_max - 1);
         assert_eq!((found.aifsn, windows), (cell(3), (cell(5), cell(6))), "{row:?}");

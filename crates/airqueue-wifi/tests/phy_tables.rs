@@ -86,7 +86,7 @@ fn edca() {
             _ => EdcaEdition::Ieee2016,
         };
         let place = categories.iter().position(|name| *name == row[2]).unwrap();
-        assert_eq!(AccessCategory::ALL[place] as usize, place);
+        assert_eq!(AccessCategory::ALL[place].index(), place);
         let cell = |at: usize| row[at].parse::<u32>().unwrap();
         let found = edca_defaults(&phy, edition, EdcaRole::Station)[place];
         // The table has the largest backoff; a window is the number of its values.

@@ -3,6 +3,7 @@
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Conventions, Phy, Preamble, Protection, dsss, ofdm};
 use airqueue_wifi::routing::{Cost, Graph, Ways, airtime_cost, test_exchange};
 use proptest::prelude::*;
@@ -160,22 +161,23 @@ fn the_test_frame_takes_what_the_layers_say() {
     let mac = MacConfig::new(vec![CategoryConfig::dcf(&b)]);
     // DIFS, preamble, 8480 bits at 11 Mb/s up to a whole µs, SIFS, preamble, 112 bits at 2 Mb/s.
     let at_11 = micros(50 + 192 + 771 + 10 + 192 + 56);
-    assert_eq!(test_exchange(&b, &mac, 0, rate(&b, 11_000), 36), at_11);
+    assert_eq!(test_exchange(&b, &mac, AccessCategory::FIRST, rate(&b, 11_000), 36), at_11);
     // At 1 Mb/s the acknowledgement has that rate too.
     let at_1 = micros(50 + 192 + 8480 + 10 + 192 + 112);
-    assert_eq!(test_exchange(&b, &mac, 0, rate(&b, 1_000), 36), at_1);
+    assert_eq!(test_exchange(&b, &mac, AccessCategory::FIRST, rate(&b, 1_000), 36), at_1);
     let a = ofdm(Conventions::STANDARD);
     let mac = MacConfig::new(vec![CategoryConfig { aifsn: 3, ..CategoryConfig::dcf(&a) }]);
     // AIFS, preamble, 8502 bits in 40 symbols of 216, SIFS, preamble and 134 bits in 2 symbols of 96.
     let at_54 = micros(43 + 20 + 160 + 16 + 20 + 8);
-    assert_eq!(test_exchange(&a, &mac, 0, rate(&a, 54_000), 36), at_54);
+    assert_eq!(test_exchange(&a, &mac, AccessCategory::FIRST, rate(&a, 54_000), 36), at_54);
 }
 
 #[test]
 fn protection_is_overhead() {
     let b = dsss(Preamble::Long, Conventions::STANDARD);
     let bare = MacConfig::new(vec![CategoryConfig::dcf(&b)]);
-    let exchange = |mac: &MacConfig| test_exchange(&b, mac, 0, rate(&b, 11_000), 36);
+    let exchange =
+        |mac: &MacConfig| test_exchange(&b, mac, AccessCategory::FIRST, rate(&b, 11_000), 36);
     // RTS of 160 bits and CTS of 112 at 2 Mb/s, each with its preamble and SIFS.
     let (rts, cts) = (micros(192 + 80 + 10), micros(192 + 56 + 10));
     let threshold = |bytes| MacConfig { rts_threshold_bytes: bytes, ..bare.clone() };

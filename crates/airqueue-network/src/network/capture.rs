@@ -1,6 +1,7 @@
 //! What a capture says of packets whose routes do not end with a hop.
 
 use super::spec::{Hop, NetworkSpec, Node, Traffic};
+use crate::FlowId;
 use crate::wlan::pcap::{Origin, Pcap, PcapError, TcpDirection, View};
 use std::io::Write;
 
@@ -14,7 +15,7 @@ impl NetworkSpec {
         out: W,
     ) -> Result<Pcap<W>, PcapError> {
         let mut pcap = Pcap::new(&self.wlan, view, snap_bytes, out)?;
-        for (flow, of) in (0..).zip(&self.flows) {
+        for (flow, of) in (0..).map(FlowId).zip(&self.flows) {
             let (from, to) = (self.number(of.from), self.number(of.to));
             let tcp = match &of.traffic {
                 Traffic::Tcp(tcp) => Some(tcp),

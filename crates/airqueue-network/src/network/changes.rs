@@ -5,42 +5,45 @@ use super::hops::End;
 use super::spec::{NetworkError, NetworkSpec};
 use crate::event::EventQueue;
 use crate::queue::Discipline;
+use crate::{FlowId, HopId, RouteId};
 use airqueue_core::{Limit, Time};
 use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// What changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The rate of the data frames of a hop over the air. What the MAC has in hand keeps its own.
     Rate {
-        /// The hop, by its place, whose rate no rate control looks for.
-        hop: usize,
+        /// The hop, whose rate no rate control looks for.
+        hop: HopId,
         /// From now on.
         rate: RateIndex,
     },
     /// The limit of a station's queue; where it keeps flows or links apart, that of each of them.
     Limit {
-        /// The station, by its place.
-        station: usize,
+        /// The station.
+        station: StationId,
         /// Which of its queues.
-        category: usize,
+        ac: AccessCategory,
         /// From now on. What waits stays.
         limit: Limit,
     },
     /// The limit of the queue that the packets of a hop over the air have for themselves, or share with those of the
     /// other hops of their link.
     HopLimit {
-        /// The hop, by its place, whose station keeps flows or links apart.
-        hop: usize,
+        /// The hop, whose station keeps flows or links apart.
+        hop: HopId,
         /// From now on. What waits stays.
         limit: Limit,
     },
     /// The route of a flow, there and back. Packets that have set out go on as they began.
     Route {
-        /// The flow, by its place.
-        flow: usize,
-        /// 0 for its usual route, and from 1 on its others.
-        route: usize,
+        /// The flow.
+        flow: FlowId,
+        /// From now on.
+        route: RouteId,
     },
 }
 
@@ -57,9 +60,10 @@ impl TimedChange {
     /// What it changes is there.
     pub(super) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
         let wlan = &spec.wlan;
-        let hop_at = |hop: usize| wlan.hops.get(hop);
-        let queue = |station: usize, category: usize| {
-            wlan.stations.get(station).and_then(|station| station.queues.get(category))
+        let hop_at = |hop: HopId| wlan.hops.get(hop.index());
+        let queue = |station: StationId, ac: AccessCategory| {
+            let station = wlan.stations.get(station.index());
+            station.and_then(|station| station.queues.get(ac.index()))
         };
         let possible = match self.change {
             Change::Rate { hop, rate } => hop_at(hop).is_some_and(|hop| {
@@ -67,14 +71,14 @@ impl TimedChange {
                 let known = wlan.radio.phy.rates().any(|(index, _)| index == rate);
                 hop.rate_control.is_none() && known && bytes <= wlan.radio.phy.max_mpdu_bytes(rate)
             }),
-            Change::Limit { station, category, .. } => queue(station, category).is_some(),
+            Change::Limit { station, ac, .. } => queue(station, ac).is_some(),
             Change::HopLimit { hop, .. } => {
-                hop_at(hop).and_then(|hop| queue(hop.from.index(), hop.queue)).is_some_and(
-                    |queue| matches!(queue.discipline, Discipline::DeficitRoundRobin { .. }),
-                )
+                hop_at(hop).and_then(|hop| queue(hop.from, hop.ac)).is_some_and(|queue| {
+                    matches!(queue.discipline, Discipline::DeficitRoundRobin { .. })
+                })
             }
             Change::Route { flow, route } => {
-                spec.flows.get(flow).is_some_and(|flow| route <= flow.others.len())
+                spec.flows.get(flow.index()).is_some_and(|flow| route.index() <= flow.others.len())
             }
         };
         if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
@@ -90,22 +94,22 @@ impl Network {
     pub fn change(&mut self, change: Change, queue: &mut EventQueue<Event>) {
         match change {
             Change::Rate { hop, rate } => {
-                self.wlan.set_rate(hop as u32, rate);
+                self.wlan.set_rate(hop, rate);
                 self.tell_routes();
             }
-            Change::Limit { station, category, limit } => {
-                self.set_limit(station, category, limit, queue);
+            Change::Limit { station, ac, limit } => {
+                self.set_limit(station, ac, limit, queue);
             }
             Change::HopLimit { hop, limit } => {
                 let apart = self.set_hop_limit(hop, limit, queue);
                 assert!(apart, "the packets of the hop have no queue for themselves");
             }
             Change::Route { flow, route } => {
-                let path = self.flows[flow];
+                let path = self.flows[flow.index()];
                 let hops = &mut self.wlan.upper.hops;
                 hops.take_route(path, route);
-                if let End::Receiver(_) = hops.paths[path as usize].end {
-                    hops.take_route(path + 1, route);
+                if let End::Receiver(_) = hops.paths[path.index()].end {
+                    hops.take_route(path.back(), route);
                 }
                 self.tell_routes();
             }
@@ -120,12 +124,12 @@ impl Network {
     /// If there is no such queue.
     pub fn set_limit(
         &mut self,
-        station: usize,
-        category: usize,
+        station: StationId,
+        ac: AccessCategory,
         limit: Limit,
         queue: &mut EventQueue<Event>,
     ) {
-        self.wlan.set_limit(station, category, limit, queue);
+        self.wlan.set_limit(station, ac, limit, queue);
         self.pass_on(queue);
     }
 
@@ -137,11 +141,11 @@ impl Network {
     /// If there is no such hop.
     pub fn set_hop_limit(
         &mut self,
-        hop: usize,
+        hop: HopId,
         limit: Limit,
         queue: &mut EventQueue<Event>,
     ) -> bool {
-        let changed = self.wlan.set_hop_limit(hop as u32, limit, queue);
+        let changed = self.wlan.set_hop_limit(hop, limit, queue);
         self.pass_on(queue);
         changed
     }

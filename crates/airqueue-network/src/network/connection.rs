@@ -2,6 +2,7 @@
 
 use super::engine::{Event, OUTSIDE};
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
+use crate::ConnectionId;
 use crate::alarm::Alarm;
 use crate::counters::Durations;
 use crate::event::EventQueue;
@@ -125,20 +126,20 @@ impl TcpTally {
 }
 
 impl Connection {
-    /// Those of the flow of this name, which has this number among TCP's. Files come from the stream `files/NUMBER`, what
+    /// Those of the flow of this name. Files come from the stream `files/NUMBER`, what
     /// congestion control decides at random from `tcp/NUMBER`.
     pub(super) fn new(
         name: &str,
-        at: u32,
+        id: ConnectionId,
         spec: &TcpFlowSpec,
         seed: Seed,
     ) -> Result<Connection, NetworkError> {
         let wrong = |error| NetworkError::Tcp { flow: name.to_owned(), error };
-        let draws = seed.stream(&format!("tcp/{at}"));
+        let draws = seed.stream(&format!("tcp/{}", id.0));
         let files = match spec.work {
             Work::Transfer(_) => None,
             Work::Files(files) => {
-                let files = Files::new(files, seed.stream(&format!("files/{at}")));
+                let files = Files::new(files, seed.stream(&format!("files/{}", id.0)));
                 let wrong = |error| NetworkError::Files { flow: name.to_owned(), error };
                 Some(files.map_err(wrong)?)
             }
@@ -151,7 +152,7 @@ impl Connection {
             state: State::Waiting(spec.start),
             stirred: Stirred { sender: true, receiver: true },
             files,
-            alarm: Alarm::new(Event::Connection(at), OUTSIDE),
+            alarm: Alarm::new(Event::Connection(id), OUTSIDE),
             armed: Time::MAX,
             tally: TcpTally::default(),
             before: Counters::default(),

@@ -15,6 +15,7 @@ use crate::outcome::Outcome;
 use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
 use crate::wlan::tap::SegmentSent;
 use crate::wlan::{self, Wlan};
+use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
 use airqueue_core::{Dropped, Ecn, Packet, Payload, Seed, Span, Time};
 
 /// What happens outside the radio comes before the radio's events of the same instant.
@@ -26,17 +27,17 @@ pub enum Event {
     /// On the air, or at a station's queue.
     Wlan(wlan::Event),
     /// A wire may have serialised a packet.
-    Served(u32),
+    Served(WireId),
     /// A packet is at the end of a wire.
-    Arrived(u32),
+    Arrived(WireId),
     /// A packet has come from inside a station to its queue.
     Queued,
     /// A source makes a packet.
-    Made(u32),
-    /// A saturated source begins.
-    Saturates(u32),
+    Made(SourceId),
+    /// A saturated source of this queue begins.
+    Saturates(InterfaceId),
     /// A timer of a TCP connection goes off.
-    Connection(u32),
+    Connection(ConnectionId),
     /// Something changes, as described.
     Changed(u32),
     /// Counting begins anew: outside the radio before anything else happens in that instant, on the air after all else.
@@ -61,14 +62,14 @@ impl From<wlan::Event> for Event {
 pub struct Network {
     pub(super) wlan: Wlan<Upper>,
     /// The first path of each flow.
-    pub(super) flows: Vec<u32>,
+    pub(super) flows: Vec<PathId>,
     pub(super) wires: Vec<Wire>,
     /// Inside the stations, on the way to their queues; none where packets take no time there.
     inside: Option<Line>,
     queued: Alarm<Event>,
     pub(super) connections: Vec<Connection>,
     /// The paths of each: of data, and of acknowledgements.
-    pub(super) paths: Vec<[u32; 2]>,
+    pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
     changes: Vec<TimedChange>,
@@ -84,8 +85,8 @@ pub struct Network {
 /// Hops by their queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueHops {
-    pub(super) wlan: Vec<Vec<u32>>,
-    pub(super) wires: Vec<Vec<u32>>,
+    pub(super) wlan: Vec<Vec<HopId>>,
+    pub(super) wires: Vec<Vec<HopId>>,
 }
 
 impl Network {
@@ -110,7 +111,7 @@ impl Network {
         let mut network = Network {
             wlan: Wlan::new(&spec.wlan, upper, seed)?,
             flows: Vec::with_capacity(spec.flows.len()),
-            wires: wires.map(|(at, wire)| Wire::new(wire, at as u32, seed)).collect(),
+            wires: wires.map(|(at, wire)| Wire::new(wire, WireId::at(at), seed)).collect(),
             inside: (spec.station_delay > Span::ZERO).then(|| Line::new(None, spec.station_delay)),
             queued: Alarm::new(Event::Queued, OUTSIDE),
             connections: Vec::new(),
@@ -136,17 +137,19 @@ impl Network {
         Ok(Simulation::on_clock(network, queue, clock))
     }
 
-    fn sort_hops(&mut self, spec: &NetworkSpec, queues: usize) {
-        self.queue_hops =
-            QueueHops { wlan: vec![Vec::new(); queues], wires: vec![Vec::new(); spec.wires.len()] };
-        for (number, hop) in (0..).zip(&self.wlan.upper.hops.all) {
-            match hop.over {
+    fn sort_hops(&mut self, spec: &NetworkSpec, interfaces: usize) {
+        self.queue_hops = QueueHops {
+            wlan: vec![Vec::new(); interfaces],
+            wires: vec![Vec::new(); spec.wires.len()],
+        };
+        for (hop, of) in (0..).map(HopId).zip(&self.wlan.upper.hops.all) {
+            match of.over {
                 Hop::Air(at) => {
-                    let of = &spec.wlan.hops[at];
-                    let queue = self.wlan.queue_at(of.from.index(), of.queue);
-                    self.queue_hops.wlan[queue].push(number);
+                    let of = &spec.wlan.hops[at.index()];
+                    let interface = self.wlan.interface_of(of.from, of.ac);
+                    self.queue_hops.wlan[interface.index()].push(hop);
                 }
-                Hop::Wire(wire) => self.queue_hops.wires[wire].push(number),
+                Hop::Wire(wire) => self.queue_hops.wires[wire.index()].push(hop),
             }
         }
         self.name_hosts();
@@ -154,11 +157,11 @@ impl Network {
 
     /// Tells each queue the ends of the flows whose packets wait there.
     fn name_hosts(&mut self) {
-        for number in 0..self.wlan.upper.hops.all.len() as u32 {
-            let Some(hosts) = self.wlan.upper.hops.hosts_of(number) else { continue };
-            match self.wlan.upper.hops.all[number as usize].over {
-                Hop::Air(_) => self.wlan.know_flow(number, hosts),
-                Hop::Wire(wire) => self.wires[wire].know_flow(number, hosts),
+        for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
+            let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
+            match self.wlan.upper.hops.all[hop.index()].over {
+                Hop::Air(_) => self.wlan.know_flow(hop, hosts),
+                Hop::Wire(wire) => self.wires[wire.index()].know_flow(hop, hosts),
             }
         }
     }
@@ -169,25 +172,25 @@ impl Network {
         seed: Seed,
         queue: &mut EventQueue<Event>,
     ) -> Result<(), NetworkError> {
-        let mut path = 0;
+        let mut path = PathId(0);
         for (at, flow) in spec.flows.iter().enumerate() {
             self.flows.push(path);
             match &flow.traffic {
                 &Traffic::Source { source, ecn } => {
-                    let source = FlowSource::new(source, ecn, flow, at, path, seed)?;
+                    let source = FlowSource::new(source, ecn, flow, FlowId::at(at), path, seed)?;
                     self.add_source(source, flow.own_hop(), spec, queue);
                 }
                 Traffic::Tcp(tcp) => {
-                    let number = self.connections.len() as u32;
-                    let mut connection = Connection::new(&flow.name, number, tcp, seed)?;
+                    let id = ConnectionId::at(self.connections.len());
+                    let mut connection = Connection::new(&flow.name, id, tcp, seed)?;
                     connection.arm(queue);
                     self.connections.push(connection);
-                    self.paths.push([path, path + 1]);
-                    path += 1;
+                    self.paths.push([path, path.back()]);
+                    path = path.back();
                 }
                 Traffic::Offered { .. } => {}
             }
-            path += 1;
+            path = PathId(path.0 + 1);
         }
         Ok(())
     }
@@ -195,7 +198,7 @@ impl Network {
     fn add_source(
         &mut self,
         source: FlowSource,
-        own_hop: Option<usize>,
+        own_hop: Option<HopId>,
         spec: &NetworkSpec,
         queue: &mut EventQueue<Event>,
     ) {
@@ -205,10 +208,10 @@ impl Network {
         if let Some(first) = first {
             queue.schedule(first, phase, Event::Made(number));
         } else if let (Some(start), Some(hop)) = (saturates, own_hop) {
-            let at = &spec.wlan.hops[hop];
-            let of = self.wlan.queue_at(at.from.index(), at.queue);
-            self.wlan.upper.sources.saturate(number, hop as u32, of);
-            queue.schedule(start, phase, Event::Saturates(of as u32));
+            let of = &spec.wlan.hops[hop.index()];
+            let interface = self.wlan.interface_of(of.from, of.ac);
+            self.wlan.upper.sources.saturate(number, hop, interface);
+            queue.schedule(start, phase, Event::Saturates(interface));
         }
     }
 
@@ -247,19 +250,19 @@ impl Network {
     /// If the flow's packets do not come from outside.
     pub fn offer(
         &mut self,
-        flow: usize,
+        flow: FlowId,
         size: u32,
         payload: Payload,
         queue: &mut EventQueue<Event>,
     ) {
-        let path = self.wlan.upper.hops.paths[self.flows[flow] as usize];
+        let path = self.wlan.upper.hops.paths[self.flows[flow.index()].index()];
         assert!(path.end == End::Outside, "the flow has packets of its own");
         let packet = self.wlan.upper.sources.new_packet(path.first, size, queue.now());
         self.enter(Packet { payload, ecn: path.ecn, dscp: path.dscp, ..packet }, queue);
         self.pass_on(queue);
     }
 
-    fn on_made(&mut self, source: u32, queue: &mut EventQueue<Event>) {
+    fn on_made(&mut self, source: SourceId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         let Upper { sources, hops, .. } = &mut self.wlan.upper;
         let packet = sources.make(source, hops, now);
@@ -300,7 +303,7 @@ impl Network {
             (Hop::Wire(wire), _) => {
                 let hops = &mut self.wlan.upper.hops;
                 hops.on_offered(&packet);
-                self.wires[wire].enter(packet, hops, queue);
+                self.wires[wire.index()].enter(packet, hops, queue);
                 self.collect_drops(wire);
             }
         }
@@ -319,25 +322,25 @@ impl Network {
         self.queued.set(self.inside.as_ref().and_then(Line::next_at), queue);
     }
 
-    fn on_served(&mut self, wire: usize, queue: &mut EventQueue<Event>) {
-        self.wires[wire].on_served(&mut self.wlan.upper.hops, queue);
+    fn on_served(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
+        self.wires[wire.index()].on_served(&mut self.wlan.upper.hops, queue);
         self.collect_drops(wire);
     }
 
-    fn on_arrived(&mut self, wire: usize, queue: &mut EventQueue<Event>) {
+    fn on_arrived(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        while let Some(packet) = self.wires[wire].take_due(now) {
+        while let Some(packet) = self.wires[wire.index()].take_due(now) {
             self.wlan.upper.hops.on_left_wire(&packet, now);
             self.leave(packet, queue);
         }
-        self.wires[wire].set_alarms(queue);
+        self.wires[wire.index()].set_alarms(queue);
     }
 
     /// Sees to what the queue of a wire has dropped.
     #[inline(always)]
-    fn collect_drops(&mut self, wire: usize) {
+    fn collect_drops(&mut self, wire: WireId) {
         let mut drops = std::mem::take(&mut self.drops);
-        self.wires[wire].take_drops(&mut drops);
+        self.wires[wire.index()].take_drops(&mut drops);
         for dropped in drops.drain(..) {
             self.wlan.upper.hops.on_dropped(&dropped);
             let Dropped { packet, reason } = dropped;
@@ -374,9 +377,9 @@ impl Network {
     fn leave(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
         let &RouteHop { path, next, .. } = self.wlan.upper.hops.of(&packet);
         if let Some(next) = next {
-            return self.enter(Packet { flow: next, ..packet }, queue);
+            return self.enter(Packet { flow: next.0, ..packet }, queue);
         }
-        match self.wlan.upper.hops.paths[path as usize].end {
+        match self.wlan.upper.hops.paths[path.index()].end {
             End::Sink => {}
             End::Outside => self.report(path, packet, Outcome::Delivered),
             End::Receiver(connection) => {
@@ -389,14 +392,14 @@ impl Network {
     /// A packet will not come through its hop.
     fn lose(&mut self, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
         let path = self.wlan.upper.hops.of(&packet).path;
-        match self.wlan.upper.hops.paths[path as usize].end {
+        match self.wlan.upper.hops.paths[path.index()].end {
             End::Sink => {}
             End::Outside => self.report(path, packet, outcome),
             End::Receiver(_) | End::Sender(_) => drop(self.store.take(packet.payload)),
         }
     }
 
-    fn report(&mut self, path: u32, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
+    fn report(&mut self, path: PathId, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
         // Paths are numbered in the order of flows.
         let flow = self.flows.partition_point(|&first| first <= path) as u32 - 1;
         self.outcomes.push(outcome(Packet { flow, ..packet }));
@@ -406,7 +409,7 @@ impl Network {
     #[inline(always)]
     fn hand_over(
         &mut self,
-        number: u32,
+        id: ConnectionId,
         direction: Direction,
         packet: &Packet,
         queue: &mut EventQueue<Event>,
@@ -416,35 +419,35 @@ impl Network {
             segment.ecn = Ecn::Ce;
         }
         let now = queue.now();
-        self.connections[number as usize].on_segment(direction, connection, &segment, now);
-        self.pump(number, queue);
+        self.connections[id.index()].on_segment(direction, connection, &segment, now);
+        self.pump(id, queue);
         if direction == Direction::Data {
-            self.report_rtt(number);
+            self.report_rtt(id);
         }
     }
 
     /// Sends what the ends of a connection have to say.
-    fn pump(&mut self, number: u32, queue: &mut EventQueue<Event>) {
+    fn pump(&mut self, id: ConnectionId, queue: &mut EventQueue<Event>) {
         while let Some((direction, connection, segment)) =
-            self.connections[number as usize].poll_transmit(queue.now())
+            self.connections[id.index()].poll_transmit(queue.now())
         {
-            self.send(number, direction, Stored { segment, connection }, queue);
+            self.send(id, direction, Stored { segment, connection }, queue);
         }
-        self.connections[number as usize].arm(queue);
+        self.connections[id.index()].arm(queue);
     }
 
     fn send(
         &mut self,
-        number: u32,
+        id: ConnectionId,
         direction: Direction,
         stored: Stored,
         queue: &mut EventQueue<Event>,
     ) {
-        let path = self.paths[number as usize][usize::from(direction == Direction::Acks)];
+        let path = self.paths[id.index()][usize::from(direction == Direction::Acks)];
         let Stored { segment, connection } = stored;
         let payload = self.store.put(stored);
         let Upper { hops, sources, .. } = &mut self.wlan.upper;
-        let Path { first, dscp, .. } = hops.paths[path as usize];
+        let Path { first, dscp, .. } = hops.paths[path.index()];
         let packet = sources.new_packet(first, segment.size_bytes(), queue.now());
         let packet = Packet { payload, ecn: segment.ecn, dscp, ..packet };
         self.wlan.tell_segment(|| SegmentSent { packet, connection, segment });
@@ -452,12 +455,12 @@ impl Network {
     }
 
     /// What the receiver of a connection tells the queue before it.
-    fn report_rtt(&mut self, number: u32) {
-        let Some(rtt) = self.connections[number as usize].reported_rtt() else { return };
+    fn report_rtt(&mut self, id: ConnectionId) {
+        let Some(rtt) = self.connections[id.index()].reported_rtt() else { return };
         let hops = &self.wlan.upper.hops;
-        let last = hops.hops_of(self.paths[number as usize][0]).last().copied();
+        let last = hops.hops_of(self.paths[id.index()][0]).last().copied();
         if let Some(last) = last
-            && let Hop::Air(_) = hops.all[last as usize].over
+            && let Hop::Air(_) = hops.all[last.index()].over
         {
             self.wlan.report_rtt(last, rtt);
         }
@@ -471,14 +474,14 @@ impl Model for Network {
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         match event {
             Event::Wlan(event) => self.wlan.handle(event, queue),
-            Event::Served(wire) => self.on_served(wire as usize, queue),
-            Event::Arrived(wire) => self.on_arrived(wire as usize, queue),
+            Event::Served(wire) => self.on_served(wire, queue),
+            Event::Arrived(wire) => self.on_arrived(wire, queue),
             Event::Queued => self.on_queued(queue),
             Event::Made(source) => self.on_made(source, queue),
-            Event::Saturates(of) => self.wlan.fill(of as usize, queue),
-            Event::Connection(number) => {
-                self.connections[number as usize].on_alarm(queue.now());
-                self.pump(number, queue);
+            Event::Saturates(interface) => self.wlan.fill(interface, queue),
+            Event::Connection(id) => {
+                self.connections[id.index()].on_alarm(queue.now());
+                self.pump(id, queue);
             }
             Event::Changed(at) => self.change(self.changes[at as usize].change, queue),
             Event::WarmedUp { on_air } => self.start_counting(on_air, queue),

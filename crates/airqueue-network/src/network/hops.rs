@@ -2,23 +2,21 @@
 
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Node, Traffic};
 use crate::counters::{Delivered, HopCounters};
+use crate::{ConnectionId, HopId, PathId, RouteId};
 use airqueue_core::{Dropped, Ecn, Hosts, Packet, Time};
 use std::iter::once;
 
-/// No hop, no path.
-const NONE: u32 = u32::MAX;
+/// The path of a hop that no route has.
+const NONE: PathId = PathId(u32::MAX);
 
-/// A hop of a route. Queues know a hop as a flow ([`Packet::flow`]): its number is its place in the [`WlanSpec`] if the hop is
-/// over the air; the hops through wires come after those.
-///
-/// [`WlanSpec`]: crate::wlan::WlanSpec
+/// A hop of a route. See [`HopId`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteHop {
     pub(super) over: Hop,
     /// Whose packets take the hop.
-    pub(super) path: u32,
+    pub(super) path: PathId,
     /// The next hop of the route.
-    pub(super) next: Option<u32>,
+    pub(super) next: Option<HopId>,
     /// The route begins with the hop.
     pub(super) first: bool,
 }
@@ -29,9 +27,9 @@ pub(super) enum End {
     /// They only have to arrive.
     Sink,
     /// They carry segments to the receiving end of a connection.
-    Receiver(u32),
+    Receiver(ConnectionId),
     /// The same to its sending end.
-    Sender(u32),
+    Sender(ConnectionId),
     /// Whoever offered them wants to know what becomes of them.
     Outside,
 }
@@ -40,7 +38,7 @@ pub(super) enum End {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     /// Where packets set out now.
-    pub(super) first: u32,
+    pub(super) first: HopId,
     /// Its routes, one after the other, among the [`Hops::routes`]: where they begin, and the end.
     routes: (u32, u32),
     pub(super) end: End,
@@ -73,7 +71,7 @@ pub(super) struct Hops {
     pub(super) states: Vec<HopState>,
     pub(super) paths: Vec<Path>,
     /// The hops of the routes of all paths, in the order in which packets take them.
-    routes: Vec<u32>,
+    routes: Vec<HopId>,
     over_air: usize,
 }
 
@@ -98,14 +96,15 @@ impl HopState {
 impl Hops {
     pub(super) fn new(spec: &NetworkSpec) -> Result<Hops, NetworkError> {
         let over_air = spec.wlan.hops.len();
-        let unused = |at| RouteHop { over: Hop::Air(at), path: NONE, next: None, first: true };
+        let unused =
+            |at| RouteHop { over: Hop::Air(HopId::at(at)), path: NONE, next: None, first: true };
         let all = (0..over_air).map(unused).collect();
         let mut hops = Hops { all, over_air, ..Hops::default() };
-        let mut connections = 0..;
+        let mut connections = (0..).map(ConnectionId);
         for flow in &spec.flows {
             match &flow.traffic {
                 Traffic::Tcp(tcp) => {
-                    let connection = connections.next().unwrap_or(NONE);
+                    let connection = connections.next().expect("numbers without end");
                     hops.add(spec, flow, flow.routes(), End::Receiver(connection), Ecn::NotEct)?;
                     let back = flow.others.iter().map(|other| &*other.back);
                     let back = once(&*tcp.back).chain(back);
@@ -124,7 +123,7 @@ impl Hops {
     }
 
     fn state_of(&self, hop: &RouteHop) -> HopState {
-        let end = self.paths.get(hop.path as usize).map_or(End::Sink, |path| path.end);
+        let end = self.paths.get(hop.path.index()).map_or(End::Sink, |path| path.end);
         let loss_matters = end != End::Sink;
         HopState {
             // Delays are those of packets that have arrived.
@@ -147,7 +146,7 @@ impl Hops {
         end: End,
         ecn: Ecn,
     ) -> Result<(), NetworkError> {
-        let (path, begin) = (self.paths.len() as u32, self.routes.len());
+        let (path, begin) = (PathId::at(self.paths.len()), self.routes.len());
         for route in routes {
             self.add_route(spec, flow, route, path)?;
         }
@@ -167,7 +166,7 @@ impl Hops {
         spec: &NetworkSpec,
         flow: &FlowSpec,
         route: &[Hop],
-        path: u32,
+        path: PathId,
     ) -> Result<(), NetworkError> {
         if route.is_empty() {
             return Err(NetworkError::NoRoute { flow: flow.name.clone() });
@@ -175,40 +174,45 @@ impl Hops {
         let begin = self.routes.len();
         for &over in route {
             let number = match over {
-                Hop::Air(at) if self.all[..self.over_air].get(at).is_some_and(is_free) => at,
-                Hop::Wire(wire) if wire < spec.wires.len() => self.all.len(),
+                Hop::Air(hop)
+                    if self.all[..self.over_air].get(hop.index()).is_some_and(is_free) =>
+                {
+                    hop
+                }
+                Hop::Wire(wire) if wire.index() < spec.wires.len() => HopId::at(self.all.len()),
                 hop => return Err(NetworkError::Hop { flow: flow.name.clone(), hop }),
             };
             let first = self.routes.len() == begin;
             let hop = RouteHop { over, path, next: None, first };
-            match self.all.get_mut(number) {
+            match self.all.get_mut(number.index()) {
                 Some(unused) => *unused = hop,
                 None => self.all.push(hop),
             }
             if let Some(&before) = self.routes[begin..].last() {
-                self.all[before as usize].next = Some(number as u32);
+                self.all[before.index()].next = Some(number);
             }
-            self.routes.push(number as u32);
+            self.routes.push(number);
         }
         Ok(())
     }
 
     /// The routes of a path, each by its hops.
-    pub(super) fn routes(&self, path: u32) -> impl Iterator<Item = &[u32]> {
-        let (begin, end) = self.paths[path as usize].routes;
-        let is_last = |&hop: &u32| self.all[hop as usize].next.is_none();
+    pub(super) fn routes(&self, path: PathId) -> impl Iterator<Item = &[HopId]> {
+        let (begin, end) = self.paths[path.index()].routes;
+        let is_last = |hop: &HopId| self.all[hop.index()].next.is_none();
         self.routes[begin as usize..end as usize].split_inclusive(is_last)
     }
 
     /// Which of its routes the packets of a path take.
-    pub(super) fn route_of(&self, path: u32) -> usize {
-        let first = self.paths[path as usize].first;
-        self.routes(path).position(|route| route[0] == first).expect("packets take one of them")
+    pub(super) fn route_of(&self, path: PathId) -> RouteId {
+        let first = self.paths[path.index()].first;
+        let taken = self.routes(path).position(|route| route[0] == first);
+        RouteId::at(taken.expect("packets take one of them"))
     }
 
     /// The hops of the route that the packets of a path take.
-    pub(super) fn hops_of(&self, path: u32) -> &[u32] {
-        self.routes(path).nth(self.route_of(path)).expect("packets take one of them")
+    pub(super) fn hops_of(&self, path: PathId) -> &[HopId] {
+        self.routes(path).nth(self.route_of(path).index()).expect("packets take one of them")
     }
 
     /// From now on the packets of a path set out on this one of its routes. Those that have set out go on as they began.
@@ -216,25 +220,25 @@ impl Hops {
     /// # Panics
     ///
     /// If the path has no such route.
-    pub(super) fn take_route(&mut self, path: u32, route: usize) {
-        let first = self.routes(path).nth(route).expect("the path has the route")[0];
-        self.paths[path as usize].first = first;
+    pub(super) fn take_route(&mut self, path: PathId, route: RouteId) {
+        let first = self.routes(path).nth(route.index()).expect("the path has the route")[0];
+        self.paths[path.index()].first = first;
     }
 
     /// The ends of the flow of a hop, if any flow has it.
-    pub(super) fn hosts_of(&self, hop: u32) -> Option<Hosts> {
-        let path = self.all[hop as usize].path;
-        self.paths.get(path as usize).map(|path| path.hosts)
+    pub(super) fn hosts_of(&self, hop: HopId) -> Option<Hosts> {
+        let path = self.all[hop.index()].path;
+        self.paths.get(path.index()).map(|path| path.hosts)
     }
 
     #[inline]
     pub(super) fn of(&self, packet: &Packet) -> &RouteHop {
-        &self.all[packet.flow as usize]
+        &self.all[HopId::of(packet).index()]
     }
 
     #[inline]
-    fn state(&mut self, packet: &Packet) -> &mut HopState {
-        &mut self.states[packet.flow as usize]
+    pub(super) fn state(&mut self, packet: &Packet) -> &mut HopState {
+        &mut self.states[HopId::of(packet).index()]
     }
 
     /// A packet enters the queue of its hop, or its wire.
@@ -265,9 +269,9 @@ impl Hops {
     }
 
     /// What has been delivered at the end of a route since time zero.
-    pub(super) fn delivered_ever(&self, route: &[u32]) -> Delivered {
+    pub(super) fn delivered_ever(&self, route: &[HopId]) -> Delivered {
         let last = *route.last().expect("a route has hops");
-        self.states[last as usize].delivered_ever()
+        self.states[last.index()].delivered_ever()
     }
 
     /// Counting begins anew for the hops over the air, or for the others.

@@ -2,6 +2,7 @@
 
 use super::engine::Network;
 use super::spec::QueueId;
+use crate::FlowId;
 use crate::counters::Delivered;
 use crate::run_loop::{Clock, Simulation};
 use airqueue_core::{Span, Time};
@@ -26,7 +27,7 @@ pub struct Series {
 #[derive(Clone, Debug)]
 pub struct FlowSeries {
     /// Which flow.
-    pub flow: usize,
+    pub flow: FlowId,
     /// IP bits per second.
     pub throughput_bps: Vec<f64>,
     /// From source to destination, of the packets that were delivered; NaN if none was.
@@ -69,7 +70,7 @@ impl Series {
     pub fn new(
         interval: Span,
         end: Time,
-        flows: &[usize],
+        flows: &[FlowId],
         queues: &[QueueId],
     ) -> Result<Series, SeriesError> {
         if interval <= Span::ZERO {
@@ -80,7 +81,7 @@ impl Series {
         if rows.saturating_mul(columns as i64) > Self::MOST_VALUES {
             return Err(SeriesError::TooMany { rows, columns });
         }
-        let flow = |&flow: &usize| FlowSeries {
+        let flow = |&flow: &FlowId| FlowSeries {
             flow,
             throughput_bps: Vec::new(),
             delay_mean_s: Vec::new(),

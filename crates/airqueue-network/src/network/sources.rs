@@ -2,6 +2,7 @@
 
 use super::hops::Hops;
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec};
+use crate::{FlowId, HopId, InterfaceId, PathId, SourceId};
 use airqueue_core::{Ecn, Packet, Seed, Time};
 use airqueue_transport::traffic::{Source, SourceSpec};
 
@@ -10,7 +11,7 @@ use airqueue_transport::traffic::{Source, SourceSpec};
 pub(super) struct FlowSource {
     source: Source,
     /// The path that packets take.
-    pub(super) path: u32,
+    pub(super) path: PathId,
     /// Packets are made in the station that sends them: they go into its queue at once.
     pub(super) at_station: bool,
     ecn: Ecn,
@@ -22,54 +23,54 @@ pub(super) struct FlowSource {
 pub(super) struct Sources {
     all: Vec<FlowSource>,
     /// The saturated sources that feed each queue of the wireless LAN, each with the hop that its packets begin with.
-    saturated: Vec<Vec<(u32, u32)>>,
+    saturated: Vec<Vec<(SourceId, HopId)>>,
     packets: u64,
 }
 
 impl Sources {
     /// No sources yet, in a wireless LAN with so many queues.
-    pub(super) fn new(queues: usize) -> Sources {
-        Sources { saturated: vec![Vec::new(); queues], ..Sources::default() }
+    pub(super) fn new(interfaces: usize) -> Sources {
+        Sources { saturated: vec![Vec::new(); interfaces], ..Sources::default() }
     }
 
     /// Adds the source of a flow, and returns its number.
-    pub(super) fn add(&mut self, source: FlowSource) -> u32 {
+    pub(super) fn add(&mut self, source: FlowSource) -> SourceId {
         self.all.push(source);
-        self.all.len() as u32 - 1
+        SourceId::at(self.all.len() - 1)
     }
 
     /// A saturated source feeds a queue with the packets of a hop, which is its only first one.
-    pub(super) fn saturate(&mut self, source: u32, hop: u32, queue: usize) {
-        self.saturated[queue].push((source, hop));
+    pub(super) fn saturate(&mut self, source: SourceId, hop: HopId, interface: InterfaceId) {
+        self.saturated[interface.index()].push((source, hop));
     }
 
-    pub(super) fn at(&self, source: u32) -> &FlowSource {
-        &self.all[source as usize]
+    pub(super) fn at(&self, source: SourceId) -> &FlowSource {
+        &self.all[source.index()]
     }
 
     /// A new packet, at the beginning of its path.
     #[inline]
-    pub(super) fn new_packet(&mut self, first_hop: u32, size: u32, now: Time) -> Packet {
+    pub(super) fn new_packet(&mut self, first_hop: HopId, size: u32, now: Time) -> Packet {
         self.packets += 1;
-        Packet::new(self.packets, first_hop, size, now)
+        Packet::new(self.packets, first_hop.0, size, now)
     }
 
     /// The packet that a source makes now.
-    pub(super) fn make(&mut self, source: u32, hops: &Hops, now: Time) -> Packet {
-        let first = hops.paths[self.all[source as usize].path as usize].first;
+    pub(super) fn make(&mut self, source: SourceId, hops: &Hops, now: Time) -> Packet {
+        let first = hops.paths[self.at(source).path.index()].first;
         self.make_at(source, first, now)
     }
 
     #[inline]
-    fn make_at(&mut self, source: u32, first: u32, now: Time) -> Packet {
-        let &FlowSource { ecn, dscp, ref source, .. } = &self.all[source as usize];
+    fn make_at(&mut self, source: SourceId, first: HopId, now: Time) -> Packet {
+        let &FlowSource { ecn, dscp, ref source, .. } = self.at(source);
         let size = source.size_bytes();
         Packet { ecn, dscp, ..self.new_packet(first, size, now) }
     }
 
     /// A source has made its packet: when the next one comes.
-    pub(super) fn on_made(&mut self, source: u32) -> Option<Time> {
-        let source = &mut self.all[source as usize].source;
+    pub(super) fn on_made(&mut self, source: SourceId) -> Option<Time> {
+        let source = &mut self.all[source.index()].source;
         source.on_emission();
         source.next_emission()
     }
@@ -77,8 +78,8 @@ impl Sources {
     /// How many saturated sources feed a queue. Each in turn is the first: where the queue has no room for a packet of
     /// each, they share it.
     #[inline(always)]
-    pub(super) fn begin_top_up(&mut self, queue: usize) -> usize {
-        let sources = &mut self.saturated[queue];
+    pub(super) fn begin_top_up(&mut self, interface: InterfaceId) -> usize {
+        let sources = &mut self.saturated[interface.index()];
         if sources.len() > 1 {
             sources.rotate_left(1);
         }
@@ -89,14 +90,14 @@ impl Sources {
     #[inline]
     pub(super) fn top_up(
         &mut self,
-        queue: usize,
+        interface: InterfaceId,
         turn: usize,
         now: Time,
         hops: &mut Hops,
     ) -> Option<Packet> {
-        let (source, first) = self.saturated[queue][turn];
-        let state = &mut hops.states[first as usize];
-        if state.waiting > 0 || !self.all[source as usize].source.is_saturated(now) {
+        let (source, first) = self.saturated[interface.index()][turn];
+        let state = &mut hops.states[first.index()];
+        if state.waiting > 0 || !self.at(source).source.is_saturated(now) {
             return None;
         }
         let packet = self.make_at(source, first, now);
@@ -112,14 +113,14 @@ impl FlowSource {
         spec: SourceSpec,
         ecn: Ecn,
         flow: &FlowSpec,
-        at: usize,
-        path: u32,
+        at: FlowId,
+        path: PathId,
         seed: Seed,
     ) -> Result<FlowSource, NetworkError> {
         let own_hop = flow.own_hop();
         let stream = match own_hop {
-            Some(hop) => format!("traffic/{hop}"),
-            None => format!("source/{at}"),
+            Some(hop) => format!("traffic/{}", hop.0),
+            None => format!("source/{}", at.0),
         };
         let wrong = |error| NetworkError::Source { flow: flow.name.clone(), error };
         let source = Source::new(spec, seed.stream(&stream)).map_err(wrong)?;
@@ -141,7 +142,7 @@ impl FlowSource {
 
 impl FlowSpec {
     /// The hop over the air with which the only route of the flow begins: its source is in the station that sends there.
-    pub(super) fn own_hop(&self) -> Option<usize> {
+    pub(super) fn own_hop(&self) -> Option<HopId> {
         match self.route.first() {
             Some(&Hop::Air(hop)) if self.others.is_empty() => Some(hop),
             _ => None,
@@ -153,7 +154,7 @@ impl NetworkSpec {
     /// Whether saturated sources have a queue to fill.
     pub(super) fn check_saturated(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
         match flow.own_hop() {
-            Some(hop) if hop < self.wlan.hops.len() => Ok(()),
+            Some(hop) if hop.index() < self.wlan.hops.len() => Ok(()),
             _ => Err(NetworkError::Saturated { flow: flow.name.clone() }),
         }
     }

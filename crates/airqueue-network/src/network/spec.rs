@@ -4,10 +4,12 @@ use super::changes::TimedChange;
 use super::connection::Connection;
 use crate::queue::QueueSpec;
 use crate::wlan::{HopSpec, WlanError, WlanSpec};
+use crate::{ConnectionId, FlowId, HopId, WireId};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use std::borrow::Cow;
 use std::iter::once;
 use thiserror::Error;
@@ -29,14 +31,14 @@ pub struct WireSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// Over the air, by the place among [`WlanSpec::hops`]. No two routes have the same.
-    Air(usize),
-    /// Through this wire, by its place.
-    Wire(usize),
+    Air(HopId),
+    /// Through this wire.
+    Wire(WireId),
 }
 
 impl Hop {
-    /// The place among the hops over the air, if the hop is one.
-    pub fn over_air(self) -> Option<usize> {
+    /// The hop over the air, if the hop is one.
+    pub fn over_air(self) -> Option<HopId> {
         match self {
             Hop::Air(hop) => Some(hop),
             Hop::Wire(_) => None,
@@ -47,10 +49,10 @@ impl Hop {
 /// A queue of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueId {
-    /// Of a station, by its place and that of the access category.
-    Station(usize, usize),
-    /// In front of a wire, by its place.
-    Wire(usize),
+    /// Of a station, for an access category.
+    Station(StationId, AccessCategory),
+    /// In front of a wire.
+    Wire(WireId),
 }
 
 /// What a TCP connection has to carry.
@@ -209,7 +211,7 @@ pub enum NetworkError {
 impl TcpFlowSpec {
     /// Whether both ends and what they carry can be.
     pub fn check(&self) -> Result<(), String> {
-        Connection::new("", 0, self, Seed(0)).map(drop).map_err(|error| match error {
+        Connection::new("", ConnectionId(0), self, Seed(0)).map(drop).map_err(|error| match error {
             NetworkError::Tcp { error, .. } => error.to_string(),
             NetworkError::Files { error, .. } => error.to_string(),
             other => other.to_string(),
@@ -231,16 +233,16 @@ impl NetworkSpec {
     }
 
     /// Adds a flow like one that TCP does not govern, with another name; it keeps to the usual route.
-    pub fn add_like(&mut self, flow: usize, name: String) {
-        let like = self.flows[flow].clone();
+    pub fn add_like(&mut self, flow: FlowId, name: String) {
+        let like = self.flows[flow.index()].clone();
         let mut route = Vec::with_capacity(like.route.len());
         for &hop in &like.route {
             route.push(match hop {
                 Hop::Wire(_) => hop,
                 Hop::Air(hop) => {
-                    let hop = self.wlan.hops[hop].clone();
+                    let hop = self.wlan.hops[hop.index()].clone();
                     self.wlan.hops.push(HopSpec { name: name.clone(), ..hop });
-                    Hop::Air(self.wlan.hops.len() - 1)
+                    Hop::Air(HopId::at(self.wlan.hops.len() - 1))
                 }
             });
         }
@@ -248,8 +250,9 @@ impl NetworkSpec {
     }
 
     /// The first of a flow's hops over the air.
-    pub fn first_over_air(&self, flow: usize) -> Option<&HopSpec> {
-        self.flows[flow].route.iter().find_map(|hop| self.wlan.hops.get(hop.over_air()?))
+    pub fn first_over_air(&self, flow: FlowId) -> Option<&HopSpec> {
+        let route = self.flows[flow.index()].route.iter();
+        route.filter_map(|hop| hop.over_air()).find_map(|hop| self.wlan.hops.get(hop.index()))
     }
 
     /// The same with the starts that a run draws, flow by flow from the stream `start/FLOW`.

@@ -2,6 +2,7 @@
 
 use super::hops::Hops;
 use super::sources::Sources;
+use crate::InterfaceId;
 use crate::network::Event;
 use crate::outcome::Outcome;
 use crate::wlan::UpperLayer;
@@ -28,18 +29,18 @@ impl UpperLayer for Upper {
 
     #[inline]
     fn on_taken(&mut self, packet: &Packet, now: Time) {
-        let state = &mut self.hops.states[packet.flow as usize];
+        let state = self.hops.state(packet);
         state.waiting -= 1;
         state.counters.on_taken(packet, now);
     }
 
     #[inline]
     fn on_finished(&mut self, packet: &Packet, rate: DataRate) {
-        self.hops.states[packet.flow as usize].counters.rates.add(rate);
+        self.hops.state(packet).counters.rates.add(rate);
     }
 
     fn on_given_up(&mut self, packet: Packet) {
-        let state = &mut self.hops.states[packet.flow as usize];
+        let state = self.hops.state(&packet);
         state.counters.given_up.add(&packet);
         if state.loss_matters {
             self.outcomes.push(Outcome::Lost(packet));
@@ -48,7 +49,7 @@ impl UpperLayer for Upper {
 
     #[inline(never)]
     fn on_delivered(&mut self, packet: Packet, now: Time) {
-        let state = &mut self.hops.states[packet.flow as usize];
+        let state = self.hops.state(&packet);
         state.counters.on_delivered(&packet, now);
         if state.leads_on {
             self.outcomes.push(Outcome::Delivered(packet));
@@ -56,12 +57,12 @@ impl UpperLayer for Upper {
     }
 
     #[inline(always)]
-    fn begin_top_up(&mut self, queue: usize) -> usize {
-        self.sources.begin_top_up(queue)
+    fn begin_top_up(&mut self, interface: InterfaceId) -> usize {
+        self.sources.begin_top_up(interface)
     }
 
     #[inline]
-    fn top_up(&mut self, queue: usize, turn: usize, now: Time) -> Option<Packet> {
-        self.sources.top_up(queue, turn, now, &mut self.hops)
+    fn top_up(&mut self, interface: InterfaceId, turn: usize, now: Time) -> Option<Packet> {
+        self.sources.top_up(interface, turn, now, &mut self.hops)
     }
 }

@@ -10,6 +10,7 @@ use crate::event::EventQueue;
 use crate::line::Line;
 use crate::queue::Queue;
 use crate::stages::Framing;
+use crate::{HopId, WireId};
 use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
 
 /// Packets go in at one end and come out at the other, in their order.
@@ -46,8 +47,8 @@ impl Gate {
 
 impl Wire {
     /// The wire of this number. The chance of its queue is the stream `wire/NUMBER`.
-    pub(super) fn new(spec: &WireSpec, at: u32, seed: Seed) -> Wire {
-        let chance = |what: &str| seed.stream(&format!("wire/{at}{what}"));
+    pub(super) fn new(spec: &WireSpec, id: WireId, seed: Seed) -> Wire {
+        let chance = |what: &str| seed.stream(&format!("wire/{}{what}", id.0));
         let gate = match (&spec.queue, spec.rate) {
             (Some(queue), Some(rate)) => {
                 let framing = Framing { link_layer: queue.link_layer_bytes, mpu: 0 };
@@ -60,16 +61,16 @@ impl Wire {
         Wire {
             gate,
             line: Line::new(rate, spec.delay),
-            served: Alarm::new(Event::Served(at), OUTSIDE),
-            arrived: Alarm::new(Event::Arrived(at), OUTSIDE),
+            served: Alarm::new(Event::Served(id), OUTSIDE),
+            arrived: Alarm::new(Event::Arrived(id), OUTSIDE),
             before: 0,
         }
     }
 
     /// Names the ends of a flow to its queue.
-    pub(super) fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+    pub(super) fn know_flow(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
-            gate.queue.stages.know_flow(flow, hosts);
+            gate.queue.stages.know_flow(hop.0, hosts);
         }
     }
 

@@ -3,6 +3,9 @@
 use super::engine::Wlan;
 use super::interface::Interface;
 use super::upper::UpperLayer;
+use crate::HopId;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// Of an interface. It counts only where the answer is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -63,22 +66,23 @@ impl Backlog {
 
 impl<U: UpperLayer> Wlan<U> {
     /// A queue has won the medium: each flow with packets in it may send one.
-    pub(super) fn open_txop(&mut self, station: usize, category: usize) {
-        let backlog = &mut self.interfaces[self.first_queue[station] + category].backlog;
+    pub(super) fn open_txop(&mut self, station: StationId, ac: AccessCategory) {
+        let interface = self.interface_of(station, ac);
+        let backlog = &mut self.interfaces[interface.index()].backlog;
         if backlog.counts {
             let others = backlog.open_txop() - 1;
-            self.listeners.macs[station].extend_txop(category, others);
+            self.listeners.macs[station.index()].extend_txop(ac, others);
         }
     }
 
     /// A flow that had none has got a packet: it may send it in the TXOP that its queue has, if it has one. If the
     /// packet was dropped there is none.
     #[cold]
-    pub(super) fn extend_txop(&mut self, hop: u32) {
-        let hop = &self.hops[hop as usize];
-        let Interface { station, category, .. } = self.interfaces[hop.interface];
+    pub(super) fn extend_txop(&mut self, hop: HopId) {
+        let hop = &self.hops[hop.index()];
+        let Interface { station, ac, .. } = self.interfaces[hop.interface.index()];
         if hop.presence.packets > 0 {
-            self.listeners.macs[station].extend_txop(category, 1);
+            self.listeners.macs[station.index()].extend_txop(ac, 1);
         }
     }
 }

@@ -4,8 +4,11 @@ use super::engine::Wlan;
 use super::hop::Hop;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
+use crate::{HopId, InterfaceId};
 use airqueue_core::{Hosts, Limit};
 use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 impl<U: UpperLayer> Wlan<U> {
     /// Changes the limit of a station's queue for an access category, now; where it keeps flows or links apart, that of
@@ -17,13 +20,13 @@ impl<U: UpperLayer> Wlan<U> {
     /// If there is no such queue.
     pub fn set_limit(
         &mut self,
-        station: usize,
-        category: usize,
+        station: StationId,
+        ac: AccessCategory,
         limit: Limit,
         queue: &mut EventQueue<U::Event>,
     ) {
-        let interface = self.queue_at(station, category);
-        self.interfaces[interface].queue.stages.set_limit(limit);
+        let interface = self.interface_of(station, ac);
+        self.interfaces[interface.index()].queue.stages.set_limit(limit);
         self.fill(interface, queue);
     }
 
@@ -36,12 +39,13 @@ impl<U: UpperLayer> Wlan<U> {
     /// If there is no such hop.
     pub fn set_hop_limit(
         &mut self,
-        hop: u32,
+        hop: HopId,
         limit: Limit,
         queue: &mut EventQueue<U::Event>,
     ) -> bool {
-        let &Hop { interface, neighbour, .. } = &self.hops[hop as usize];
-        let changed = self.interfaces[interface].queue.stages.set_limit_of(hop, neighbour, limit);
+        let &Hop { interface, neighbour, .. } = &self.hops[hop.index()];
+        let changed =
+            self.interfaces[interface.index()].queue.stages.set_limit_of(hop.0, neighbour, limit);
         if changed {
             self.fill(interface, queue);
         }
@@ -53,9 +57,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// # Panics
     ///
     /// If there is no such hop.
-    pub fn know_flow(&mut self, hop: u32, hosts: Hosts) {
-        let interface = self.hops[hop as usize].interface;
-        self.interfaces[interface].queue.stages.know_flow(hop, hosts);
+    pub fn know_flow(&mut self, hop: HopId, hosts: Hosts) {
+        let interface = self.hops[hop.index()].interface;
+        self.interfaces[interface.index()].queue.stages.know_flow(hop.0, hosts);
     }
 
     /// Changes the rate of a hop's data frames, now. Packets that the MAC has in hand are sent at the rate that they
@@ -64,16 +68,22 @@ impl<U: UpperLayer> Wlan<U> {
     /// # Panics
     ///
     /// If there is no such hop, or rate control looks for its rate.
-    pub fn set_rate(&mut self, hop: u32, rate: RateIndex) {
-        let hop = &mut self.hops[hop as usize];
+    pub fn set_rate(&mut self, hop: HopId, rate: RateIndex) {
+        let hop = &mut self.hops[hop.index()];
         assert!(hop.control.is_none(), "rate control looks for the rate");
         hop.rate = rate;
     }
 
-    /// The place of a station's queue for an access category, among all of the network.
-    pub fn queue_at(&self, station: usize, category: usize) -> usize {
-        let at = self.first_queue[station] + category;
-        assert!(at < self.first_queue[station + 1], "the station has no such queue");
-        at
+    /// The queue of an access category of a station.
+    ///
+    /// # Panics
+    ///
+    /// If the station has no such access category.
+    #[inline]
+    pub fn interface_of(&self, station: StationId, ac: AccessCategory) -> InterfaceId {
+        let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
+        let interface = InterfaceId(first.0 + ac.index() as u32);
+        assert!(interface < end, "the station has no such access category");
+        interface
     }
 }

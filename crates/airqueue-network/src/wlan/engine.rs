@@ -11,9 +11,11 @@ use super::tap::{Carried, SegmentSent, Socket, Tap};
 use super::upper::UpperLayer;
 use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
+use crate::{HopId, InterfaceId};
 use airqueue_core::{Seed, Sent, Time};
 use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Msdu};
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// Frames end. Phase 0 is left to what happens outside the radio, which comes first in an instant.
 pub(super) const END: Phase = Phase(1);
@@ -28,9 +30,9 @@ pub enum Event {
     /// A frame ends.
     End(u32),
     /// A station's timer goes off.
-    Timer(u32),
+    Timer(StationId),
     /// A queue wants to be asked again.
-    Wakeup(u32),
+    Wakeup(InterfaceId),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -44,13 +46,13 @@ pub struct Wlan<U: UpperLayer> {
     /// The queues of all stations, one station's after the other's.
     pub(super) interfaces: Vec<Interface>,
     /// Each station's first queue, and the end.
-    pub(super) first_queue: Vec<usize>,
+    pub(super) first: Vec<InterfaceId>,
     pub(super) hops: Vec<Hop>,
     pub(super) controls: Vec<Control>,
     timers: Vec<Alarm<U::Event>>,
     pub(super) wakeups: Vec<Alarm<U::Event>>,
     /// Whose frames begin when nothing else is left to happen at this instant.
-    beginning: Vec<u32>,
+    beginning: Vec<StationId>,
     /// For those whose backoff ends at an instant.
     actors: Vec<u32>,
     /// For the neighbours of the packets that a MAC has in hand.
@@ -66,21 +68,21 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
         let listeners = Listeners::new(spec, seed)?;
-        let (mut interfaces, mut first_queue) = (Vec::new(), vec![0]);
-        for (id, station) in spec.stations.iter().enumerate() {
-            let categories = 0..station.queues.len();
-            interfaces.extend(categories.map(|at| Interface::new(station, id, at, seed)));
-            first_queue.push(interfaces.len());
+        let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
+        for (id, station) in (0..).map(StationId).zip(&spec.stations) {
+            let categories = AccessCategory::first(station.queues.len());
+            interfaces.extend(categories.map(|ac| Interface::new(station, id, ac, seed)));
+            first.push(InterfaceId::at(interfaces.len()));
         }
         let (stations, queues) = (spec.stations.len(), interfaces.len());
-        let timer = |at| Alarm::new(Event::Timer(at as u32).into(), INPUT);
-        let wakeup = |at| Alarm::new(Event::Wakeup(at as u32).into(), INPUT);
+        let timer = |at: usize| Alarm::new(Event::Timer(StationId(at as u32)).into(), INPUT);
+        let wakeup = |at| Alarm::new(Event::Wakeup(InterfaceId::at(at)).into(), INPUT);
         let mut wlan = Wlan {
             upper,
             listeners,
             wakeups: (0..queues).map(wakeup).collect(),
             interfaces,
-            first_queue,
+            first,
             hops: Vec::with_capacity(spec.hops.len()),
             controls: Vec::new(),
             timers: (0..stations).map(timer).collect(),
@@ -98,7 +100,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn add_hops(&mut self, spec: &WlanSpec, seed: Seed) -> Result<(), WlanError> {
         let (mut neighbours, mut controls) = (Neighbours::default(), Controls::default());
         for hop in &spec.hops {
-            let interface = self.first_queue[hop.from.index()] + hop.queue;
+            let interface = self.interface_of(hop.from, hop.ac);
             let numbers = neighbours.number(interface, hop.to, &mut self.listeners.macs);
             let numbers = numbers.ok_or_else(|| spec.too_many_neighbours(hop.from))?;
             let control = controls.number(hop, &self.listeners.radio.phy, seed);
@@ -130,47 +132,47 @@ impl<U: UpperLayer> Wlan<U> {
     /// Follows up on whatever changed a station's own state.
     pub(super) fn follow_up(
         &mut self,
-        station: usize,
+        station: StationId,
         now: Time,
         queue: &mut EventQueue<U::Event>,
     ) {
         self.report_rate(station, now);
-        if self.listeners.macs[station].is_done() {
+        if self.listeners.macs[station.index()].is_done() {
             self.go_on(station, now, queue);
         }
         self.listeners.settle(station, now);
-        let at = self.listeners.macs[station].next_timer();
-        self.timers[station].set(Some(at), queue);
+        let at = self.listeners.macs[station.index()].next_timer();
+        self.timers[station.index()].set(Some(at), queue);
     }
 
     /// Queues of a station go on with their next packets.
     #[inline(never)]
-    fn go_on(&mut self, station: usize, now: Time, queue: &mut EventQueue<U::Event>) {
-        while let Some(category) = self.listeners.macs[station].poll_done() {
-            let interface = self.first_queue[station] + category;
-            while let Some(finished) = self.listeners.macs[station].poll_finished(category) {
+    fn go_on(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
+        while let Some(ac) = self.listeners.macs[station.index()].poll_done() {
+            let interface = self.interface_of(station, ac);
+            while let Some(finished) = self.listeners.macs[station.index()].poll_finished(ac) {
                 self.account_finished(&finished, interface, now);
             }
-            let next = if self.listeners.macs[station].is_empty(category) {
+            let next = if self.listeners.macs[station.index()].is_empty(ac) {
                 self.take(interface, now, queue)
             } else {
                 self.take_turns(interface, now)
             };
-            self.choose_rate(station, category);
-            self.listeners.macs[station].on_next(category, next, now, &self.listeners.radio);
+            self.choose_rate(station, ac);
+            self.listeners.macs[station.index()].on_next(ac, next, now, &self.listeners.radio);
         }
     }
 
-    fn account_finished(&mut self, finished: &Finished, interface: usize, now: Time) {
+    fn account_finished(&mut self, finished: &Finished, interface: InterfaceId, now: Time) {
         let Finished { msdu, sequence, fate, airtime } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = fate == Fate::Acknowledged;
-        let hop = &mut self.hops[packet.flow as usize];
+        let hop = &mut self.hops[HopId::of(&packet).index()];
         let rate = self.listeners.radio.phy.rate(rate);
         let feedback = if acknowledged { hop.feedback(&packet, rate, now) } else { None };
         let sent = Sent { packet, acknowledged, airtime, feedback };
-        self.interfaces[interface].queue.stages.on_sent(&sent, now);
-        self.interfaces[interface].backlog.remove(&mut hop.presence);
+        self.interfaces[interface.index()].queue.stages.on_sent(&sent, now);
+        self.interfaces[interface.index()].backlog.remove(&mut hop.presence);
         if !acknowledged && let Some(control) = hop.control {
             self.controls[control].in_vain = 0;
         }
@@ -180,7 +182,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.upper.on_given_up(packet);
             peer.skip(recipient, sequence);
             // What waited there for this one.
-            self.deliver(to.index(), recipient, now);
+            self.deliver(to, recipient, now);
         }
     }
 
@@ -188,32 +190,32 @@ impl<U: UpperLayer> Wlan<U> {
         let mut actors = std::mem::take(&mut self.actors);
         self.listeners.due(now, &mut actors);
         while let Some(station) = actors.pop() {
-            let station = station as usize;
-            let category = self.listeners.macs[station].on_grant(now, &self.listeners.radio);
-            self.open_txop(station, category);
-            self.compose(station, category, now);
-            self.listeners.macs[station].begin(now, &self.listeners.radio);
-            self.beginning.push(station as u32);
+            let station = StationId(station);
+            let ac = self.listeners.macs[station.index()].on_grant(now, &self.listeners.radio);
+            self.open_txop(station, ac);
+            self.compose(station, ac, now);
+            self.listeners.macs[station.index()].begin(now, &self.listeners.radio);
+            self.beginning.push(station);
             self.follow_up(station, now, queue);
         }
         self.actors = actors;
     }
 
-    fn on_timer(&mut self, station: usize, now: Time, queue: &mut EventQueue<U::Event>) {
-        if let Some(category) = self.listeners.macs[station].is_to_compose() {
-            self.compose(station, category, now);
+    fn on_timer(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
+        if let Some(ac) = self.listeners.macs[station.index()].is_to_compose() {
+            self.compose(station, ac, now);
         }
         let receiving = self.listeners.is_receiving(station, now);
-        if self.listeners.macs[station].on_timer(now, receiving, &self.listeners.radio) {
-            self.beginning.push(station as u32);
+        if self.listeners.macs[station.index()].on_timer(now, receiving, &self.listeners.radio) {
+            self.beginning.push(station);
         }
         self.follow_up(station, now, queue);
     }
 
     /// A recipient of a station passes up what it has.
     #[inline]
-    pub(super) fn deliver(&mut self, station: usize, recipient: u32, now: Time) {
-        let mac = &mut self.listeners.macs[station];
+    pub(super) fn deliver(&mut self, station: StationId, recipient: u32, now: Time) {
+        let mac = &mut self.listeners.macs[station.index()];
         while let Some(packet) = mac.poll_received(recipient) {
             self.upper.on_delivered(packet, now);
         }
@@ -233,7 +235,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
         // Nothing that begins makes another begin.
         for at in 0..self.beginning.len() {
-            let (place, ends) = self.listeners.begin(self.beginning[at] as usize, now);
+            let (place, ends) = self.listeners.begin(self.beginning[at], now);
             queue.schedule(ends, END, Event::End(place).into());
         }
         self.beginning.clear();
@@ -248,10 +250,10 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let ending = self.listeners.end::<TAPPED>(place, now, &mut self.tap);
         let Ending { from, kind, time, .. } = ending;
-        self.stations[from].on_sent(kind, time);
-        let frame = self.listeners.macs[from].frame();
+        self.stations[from.index()].on_sent(kind, time);
+        let frame = self.listeners.macs[from.index()].frame();
         if let Some((outcome, decoded)) = ending.at_receiver {
-            self.stations[from].on_outcome(frame, outcome, !decoded, time);
+            self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
         }
         if ending.is_received() && kind == FrameKind::Data {
             let recipient = frame.recipient;
@@ -264,16 +266,16 @@ impl<U: UpperLayer> Wlan<U> {
         while let Some(station) = self.listeners.poll_touched() {
             self.follow_up(station, now, queue);
         }
-        self.listeners.regroup(StationId(from as u32), now);
+        self.listeners.regroup(from, now);
     }
 
     fn tell_tap(&mut self, ending: &Ending, now: Time) {
         let &Ending { from, to, kind, mpdus, begins, .. } = ending;
-        let (received, receiver) = (ending.is_received(), &self.listeners.macs[to]);
-        let sender = &self.listeners.macs[from];
-        let &Frame { queue: category, recipient, .. } = sender.frame();
+        let (received, receiver) = (ending.is_received(), &self.listeners.macs[to.index()]);
+        let sender = &self.listeners.macs[from.index()];
+        let &Frame { ac, recipient, .. } = sender.frame();
         let data = (kind == FrameKind::Data).then_some(sender);
-        let sent = data.into_iter().flat_map(|mac| mac.sent(category.into())).enumerate();
+        let sent = data.into_iter().flat_map(|mac| mac.sent(ac)).enumerate();
         let decoded = |place| received && (mpdus == 1 || receiver.has_decoded(recipient, place));
         let carried = sent.map(|(place, (_, msdu))| Carried {
             packet: msdu.packet,
@@ -290,9 +292,9 @@ impl<U: UpperLayer> Wlan<U> {
         match event {
             Event::End(place) if self.tap.is_used() => self.on_end::<true>(place, now, queue),
             Event::End(place) => self.on_end::<false>(place, now, queue),
-            Event::Timer(station) => self.on_timer(station as usize, now, queue),
+            Event::Timer(station) => self.on_timer(station, now, queue),
             Event::Grant => self.on_grants(now, queue),
-            Event::Wakeup(interface) => self.feed(interface as usize, now, queue),
+            Event::Wakeup(interface) => self.feed(interface, now, queue),
         }
         self.conclude(queue);
     }

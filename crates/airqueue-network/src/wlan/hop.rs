@@ -2,6 +2,7 @@
 
 use super::backlog::Presence;
 use super::spec::{HopSpec, RttReport};
+use crate::InterfaceId;
 use airqueue_core::{DataRate, Feedback, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Msdu;
@@ -19,7 +20,7 @@ pub(super) struct Hop {
     /// IP bytes of the largest packets.
     pub(super) size_bytes: u32,
     /// The queue that the packets take, among all of the network.
-    pub(super) interface: usize,
+    pub(super) interface: InterfaceId,
     /// What that queue calls the next station.
     pub(super) neighbour: u16,
     /// What the next station calls that queue.
@@ -33,7 +34,7 @@ pub(super) struct Hop {
 impl Hop {
     pub(super) fn new(
         spec: &HopSpec,
-        interface: usize,
+        interface: InterfaceId,
         (neighbour, recipient): (u16, u32),
         control: Option<usize>,
     ) -> Hop {

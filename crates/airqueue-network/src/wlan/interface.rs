@@ -2,18 +2,21 @@
 
 use super::backlog::Backlog;
 use super::spec::StationSpec;
+use crate::InterfaceId;
 use crate::queue::Queue;
 use airqueue_core::Seed;
 use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use std::collections::BTreeMap;
 
 /// A queue, and what it means to the station.
 #[derive(Debug)]
 pub(super) struct Interface {
-    /// The station that has the queue, and the queue's place among those of that station.
-    pub(super) station: usize,
-    pub(super) category: usize,
+    /// The station that has the queue.
+    pub(super) station: StationId,
+    /// Of which its packets are.
+    pub(super) ac: AccessCategory,
     pub(super) queue: Queue,
     pub(super) backlog: Backlog,
     /// Which rate control chose the rate of its last data frame.
@@ -24,16 +27,16 @@ pub(super) struct Interface {
 /// give to the queues.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    known: BTreeMap<(usize, StationId), (u16, u32)>,
+    known: BTreeMap<(InterfaceId, StationId), (u16, u32)>,
     /// How many each queue has.
-    count: BTreeMap<usize, u32>,
+    count: BTreeMap<InterfaceId, u32>,
 }
 
 impl Neighbours {
     /// The number of a station at a queue, and of the queue's recipient there; `None`: the queue has no more numbers.
     pub(super) fn number(
         &mut self,
-        interface: usize,
+        interface: InterfaceId,
         to: StationId,
         macs: &mut [Mac],
     ) -> Option<(u16, u32)> {
@@ -53,16 +56,16 @@ impl Interface {
     /// The one of a station's category. Its chance is a stream of `seed` of its own.
     pub(super) fn new(
         spec: &StationSpec,
-        station: usize,
-        category: usize,
+        station: StationId,
+        ac: AccessCategory,
         seed: Seed,
     ) -> Interface {
-        let by_flows = spec.mac.categories[category].txop == Txop::Flows;
-        let chance = seed.stream(&format!("queue/{station}/{category}"));
+        let by_flows = spec.mac.categories[ac.index()].txop == Txop::Flows;
+        let chance = seed.stream(&format!("queue/{}/{}", station.0, ac.index()));
         Interface {
             station,
-            category,
-            queue: Queue::new(&spec.queues[category], chance),
+            ac,
+            queue: Queue::new(&spec.queues[ac.index()], chance),
             backlog: Backlog::new(by_flows),
             control: None,
         }

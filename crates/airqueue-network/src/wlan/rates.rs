@@ -4,10 +4,11 @@ use super::engine::Wlan;
 use super::interface::Interface;
 use super::spec::HopSpec;
 use super::upper::UpperLayer;
-use airqueue_core::{DataRate, Packet, Seed, Span, Time};
+use crate::HopId;
+use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::{Phy, RateIndex};
+use airqueue_wifi::phy::{AccessCategory, Phy, RateIndex};
 use airqueue_wifi::rate_control::{Arf, ArfRules, Minstrel, RateControl, ladder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,8 +82,8 @@ impl Controls {
 
 impl<U: UpperLayer> Wlan<U> {
     /// The rate of a hop's frames: its own, or the one that its rate control holds for the best.
-    fn rate(&self, hop: usize) -> RateIndex {
-        let hop = &self.hops[hop];
+    fn rate(&self, hop: HopId) -> RateIndex {
+        let hop = &self.hops[hop.index()];
         hop.control.map_or(hop.rate, |control| self.controls[control].rates.rate())
     }
 
@@ -91,7 +92,7 @@ impl<U: UpperLayer> Wlan<U> {
     /// # Panics
     ///
     /// If there is no such hop.
-    pub fn data_rate(&self, hop: usize) -> DataRate {
+    pub fn data_rate(&self, hop: HopId) -> DataRate {
         self.listeners.radio.phy.rate(self.rate(hop))
     }
 
@@ -100,12 +101,12 @@ impl<U: UpperLayer> Wlan<U> {
     /// # Panics
     ///
     /// If there is no such hop.
-    pub fn lone_exchange(&self, hop: usize) -> Span {
-        let of = &self.hops[hop];
+    pub fn lone_exchange(&self, hop: HopId) -> Span {
+        let of = &self.hops[hop.index()];
         let bytes = of.size_bytes + of.overhead_bytes;
-        let &Interface { station, category, .. } = &self.interfaces[of.interface];
-        self.listeners.macs[station].lone_exchange(
-            category,
+        let &Interface { station, ac, .. } = &self.interfaces[of.interface.index()];
+        self.listeners.macs[station.index()].lone_exchange(
+            ac,
             self.rate(hop),
             bytes,
             &self.listeners.radio,
@@ -114,45 +115,44 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// The rate of the next frame of a hop, if the rate is to be chosen.
     #[inline]
-    pub(super) fn chosen_rate(&mut self, hop: u32) -> Option<RateIndex> {
-        let control = self.hops[hop as usize].control?;
+    pub(super) fn chosen_rate(&mut self, hop: HopId) -> Option<RateIndex> {
+        let control = self.hops[hop.index()].control?;
         Some(self.controls[control].choose())
     }
 
     /// Chooses the rate of the next exchange of a queue, if it is to be chosen.
     #[inline]
-    pub(super) fn choose_rate(&mut self, station: usize, category: usize) {
+    pub(super) fn choose_rate(&mut self, station: StationId, ac: AccessCategory) {
         if !self.controls.is_empty() {
-            self.choose_rate_of(station, category);
+            self.choose_rate_of(station, ac);
         }
     }
 
-    fn choose_rate_of(&mut self, station: usize, category: usize) {
-        let Some(&Msdu { packet: Packet { flow: hop, .. }, .. }) =
-            self.listeners.macs[station].held(category)
-        else {
+    fn choose_rate_of(&mut self, station: StationId, ac: AccessCategory) {
+        let Some(&Msdu { packet, .. }) = self.listeners.macs[station.index()].held(ac) else {
             return;
         };
-        let interface = &mut self.interfaces[self.first_queue[station] + category];
-        interface.control = self.hops[hop as usize].control;
+        let interface = self.interface_of(station, ac);
+        let interface = &mut self.interfaces[interface.index()];
+        interface.control = self.hops[HopId::of(&packet).index()].control;
         if let Some(control) = interface.control {
             let rate = self.controls[control].choose();
-            self.listeners.macs[station].set_rate(category, rate, &self.listeners.radio);
+            self.listeners.macs[station.index()].set_rate(ac, rate, &self.listeners.radio);
         }
     }
 
     /// Tells rate controls what became of a data frame of a station, if that has become known.
     #[inline]
-    pub(super) fn report_rate(&mut self, station: usize, now: Time) {
+    pub(super) fn report_rate(&mut self, station: StationId, now: Time) {
         if !self.controls.is_empty() {
             self.report_rate_of(station, now);
         }
     }
 
     #[inline(never)]
-    fn report_rate_of(&mut self, station: usize, now: Time) {
-        let Some(sent) = self.listeners.macs[station].poll_transmission() else { return };
-        let interface = &self.interfaces[self.first_queue[station] + sent.queue];
+    fn report_rate_of(&mut self, station: StationId, now: Time) {
+        let Some(sent) = self.listeners.macs[station.index()].poll_transmission() else { return };
+        let interface = &self.interfaces[self.interface_of(station, sent.ac).index()];
         let Some(control) = interface.control else { return };
         let Control { rates, in_vain } = &mut self.controls[control];
         *in_vain = if sent.acknowledged == 0 { *in_vain + 1 } else { 0 };

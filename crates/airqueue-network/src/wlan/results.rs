@@ -7,6 +7,8 @@ use crate::counters::Occupancy;
 use crate::event::EventQueue;
 use airqueue_core::{Packet, Span, Time};
 use airqueue_wifi::mac::CategoryTally;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// What the MACs had counted when counting began.
 #[derive(Clone, Debug)]
@@ -43,9 +45,9 @@ impl<U: UpperLayer> Wlan<U> {
         }
         self.stations.fill(StationTally::default());
         self.warm.since = now;
-        for (station, mac) in self.listeners.macs.iter().enumerate() {
-            self.warm.access[station] = std::array::from_fn(|queue| mac.tally(queue));
-            self.warm.busy[station] = self.listeners.busy_ever(station, now);
+        for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
+            self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.tally(ac));
+            self.warm.busy[station.index()] = self.listeners.busy_ever(station, now);
         }
     }
 
@@ -55,41 +57,44 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// How long a station's queue was, up to `now`.
-    pub fn occupancy(&mut self, station: usize, queue: usize, now: Time) -> Occupancy {
-        self.interfaces[self.first_queue[station] + queue].queue.occupancy_at(now)
+    pub fn occupancy(&mut self, station: StationId, ac: AccessCategory, now: Time) -> Occupancy {
+        let interface = self.interface_of(station, ac);
+        self.interfaces[interface.index()].queue.occupancy_at(now)
     }
 
     /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`,
     /// whenever counting began.
-    pub fn packet_time_ever(&mut self, station: usize, queue: usize, now: Time) -> i128 {
-        let at = self.first_queue[station] + queue;
+    pub fn packet_time_ever(&mut self, station: StationId, ac: AccessCategory, now: Time) -> i128 {
+        let at = self.interface_of(station, ac).index();
         self.warm.packet_time[at] + self.interfaces[at].queue.occupancy_at(now).packet_time
     }
 
     /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet
     /// that the MAC is busy with is not among them.
-    pub fn waiting(&self, station: usize, queue: usize) -> (u64, u64) {
-        self.interfaces[self.first_queue[station] + queue].queue.stages.waiting()
+    pub fn waiting(&self, station: StationId, ac: AccessCategory) -> (u64, u64) {
+        self.interfaces[self.interface_of(station, ac).index()].queue.stages.waiting()
     }
 
     /// What a station sent.
-    pub fn station(&self, station: usize) -> &StationTally {
-        &self.stations[station]
+    pub fn station(&self, station: StationId) -> &StationTally {
+        &self.stations[station.index()]
     }
 
-    /// What a station's MAC counted for one of its queues.
-    pub fn access(&self, station: usize, queue: usize) -> CategoryTally {
-        self.listeners.macs[station].tally(queue).since(&self.warm.access[station][queue])
+    /// What a station's MAC counted for an access category.
+    pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryTally {
+        self.listeners.macs[station.index()]
+            .tally(ac)
+            .since(&self.warm.access[station.index()][ac.index()])
     }
 
     /// For how long, up to `now`, a station has sensed frames or transmitted since time zero.
-    pub fn busy_ever(&self, station: usize, now: Time) -> Span {
+    pub fn busy_ever(&self, station: StationId, now: Time) -> Span {
         self.listeners.busy_ever(station, now)
     }
 
     /// For how long, up to `now`, a station sensed frames or transmitted.
-    pub fn busy(&self, station: usize, now: Time) -> Span {
-        self.listeners.busy_ever(station, now) - self.warm.busy[station]
+    pub fn busy(&self, station: StationId, now: Time) -> Span {
+        self.listeners.busy_ever(station, now) - self.warm.busy[station.index()]
     }
 
     /// The packets that a MAC has in hand and that their receiver has not passed up.
@@ -97,7 +102,7 @@ impl<U: UpperLayer> Wlan<U> {
         let in_hand = self
             .interfaces
             .iter()
-            .flat_map(|of| self.listeners.macs[of.station].in_hand(of.category));
+            .flat_map(|of| self.listeners.macs[of.station.index()].in_hand(of.ac));
         let under_way = in_hand.filter(|(sequence, msdu)| {
             !self.listeners.macs[msdu.to.index()].has_passed_up(msdu.recipient, *sequence)
         });

@@ -6,6 +6,7 @@ use airqueue_core::Span;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{MacConfig, MacError, Radio};
 use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use thiserror::Error;
 
 /// A station.
@@ -37,8 +38,8 @@ pub struct HopSpec {
     pub from: StationId,
     /// The station that receives them.
     pub to: StationId,
-    /// Which of the sender's queues they take.
-    pub queue: usize,
+    /// Which of the sender's access categories they are of.
+    pub ac: AccessCategory,
     /// The rate of their frames, if no rate control looks for it.
     pub rate: RateIndex,
     /// What looks for it.
@@ -161,9 +162,9 @@ impl WlanSpec {
             let (from, to) = (name(spec.from), name(spec.to));
             return Err(WlanError::OutOfReach { hop, from, to });
         }
-        if spec.queue >= self.stations[spec.from.index()].queues.len() {
+        if spec.ac.index() >= self.stations[spec.from.index()].queues.len() {
             let station = name(spec.from);
-            return Err(WlanError::NoQueue { hop, station, queue: spec.queue });
+            return Err(WlanError::NoQueue { hop, station, queue: spec.ac.index() });
         }
         let bytes = spec.size_bytes.saturating_add(spec.overhead_bytes);
         let most = spec.rates().map(|rate| self.radio.phy.max_mpdu_bytes(rate)).min();

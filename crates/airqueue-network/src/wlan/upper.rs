@@ -1,12 +1,13 @@
 //! The layer above the link layer, as the link layer sees that layer.
 
 use super::engine::Event;
+use crate::InterfaceId;
 use airqueue_core::{DataRate, Dropped, Packet, Time};
 
 /// The layer above the link layer. The link layer reports what becomes of each offered packet, and asks saturated sources
 /// for packets when a queue runs empty.
 ///
-/// A packet names its hop over the air in [`Packet::flow`], by the place in [`WlanSpec::hops`](super::WlanSpec::hops).
+/// A packet names its hop over the air in [`Packet::flow`] ([`HopId::of`](crate::HopId::of)).
 pub trait UpperLayer {
     /// The events of the loop that drives both layers.
     type Event: Copy + From<Event>;
@@ -27,8 +28,8 @@ pub trait UpperLayer {
     fn on_delivered(&mut self, packet: Packet, now: Time);
 
     /// How many saturated sources feed a queue. A round begins in which each of them may add a packet.
-    fn begin_top_up(&mut self, queue: usize) -> usize;
+    fn begin_top_up(&mut self, interface: InterfaceId) -> usize;
 
     /// The packet that a saturated source adds in its turn, if none of its packets waits.
-    fn top_up(&mut self, queue: usize, turn: usize, now: Time) -> Option<Packet>;
+    fn top_up(&mut self, interface: InterfaceId, turn: usize, now: Time) -> Option<Packet>;
 }

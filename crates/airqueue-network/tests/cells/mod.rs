@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use airqueue_core::{DataRate, Ecn, Limit, Seed, Span, Time};
+use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::queue::QueueSpec;
 use airqueue_network::run_loop::Simulation;
@@ -11,7 +12,9 @@ use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio};
 use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
-use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Preamble, dsss, edca_defaults, frames};
+use airqueue_wifi::phy::{
+    AccessCategory, EdcaEdition, EdcaRole, Phy, Preamble, dsss, edca_defaults, frames,
+};
 
 /// What a data frame of DCF adds to an IP packet.
 pub const DCF_OVERHEAD: u32 = frames::HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
@@ -25,7 +28,7 @@ pub struct Flow {
     pub name: String,
     pub from: StationId,
     pub to: StationId,
-    pub queue: usize,
+    pub ac: AccessCategory,
     pub rate: RateIndex,
     pub rate_control: Option<RateControlSpec>,
     pub overhead_bytes: u32,
@@ -57,7 +60,7 @@ impl Flow {
             name: self.name.clone(),
             from: self.from,
             to: self.to,
-            queue: self.queue,
+            ac: self.ac,
             rate: self.rate,
             rate_control: self.rate_control.clone(),
             overhead_bytes: self.overhead_bytes,
@@ -72,7 +75,7 @@ impl Flow {
             name: self.name.clone(),
             from: Node::Station(self.from),
             to: Node::Station(self.to),
-            route: vec![Hop::Air(hop)],
+            route: vec![Hop::Air(HopId::at(hop))],
             others: Vec::new(),
             traffic: match self.offered {
                 true => Traffic::Offered { ecn },
@@ -157,7 +160,7 @@ pub fn edca(phy: &Phy) -> MacConfig {
 }
 
 /// A flow that always has packets of `size_bytes`.
-pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: u32) -> Flow {
+pub fn saturated(from: u32, to: u32, ac: AccessCategory, rate: RateIndex, size_bytes: u32) -> Flow {
     let source = SourceSpec {
         arrivals: Arrivals::Saturated,
         size_bytes,
@@ -165,10 +168,10 @@ pub fn saturated(from: u32, to: u32, queue: usize, rate: RateIndex, size_bytes: 
         stop: Time::MAX,
     };
     Flow {
-        name: format!("{from}.{queue} to {to}"),
+        name: format!("{from}.{} to {to}", ac.index()),
         from: StationId(from),
         to: StationId(to),
-        queue,
+        ac,
         rate,
         rate_control: None,
         overhead_bytes: DCF_OVERHEAD,
@@ -209,6 +212,7 @@ pub fn uploads(senders: u32) -> CellSpec {
     let radio = b();
     let fast = rate(&radio.phy, 11);
     let macs = vec![dcf(&radio.phy); senders as usize + 1];
-    let flows = (1..=senders).map(|from| saturated(from, 0, 0, fast, 1000)).collect();
+    let flows =
+        (1..=senders).map(|from| saturated(from, 0, AccessCategory::FIRST, fast, 1000)).collect();
     CellSpec { flows, ..cell(radio, macs) }
 }

@@ -175,14 +175,14 @@ impl<'a> View<'a> {
             return Err(format!("its NAV ends at {}", self.nav));
         }
         let mac = &self.spec.stations[self.id.index()].mac;
-        let aifs = net.phy.aifs(mac.categories[usize::from(frame.queue)].aifsn);
+        let aifs = net.phy.aifs(mac.categories[frame.ac.index()].aifsn);
         let idle = self.idle_since.max(self.nav).max(self.hold);
         // Nothing was on the air before the first frame of all.
         if idle > Time::ZERO && now < idle + aifs {
             return Err(format!("AIFS from {idle} is not over"));
         }
         self.got_through = false;
-        let queue = usize::from(frame.queue);
+        let queue = frame.ac.index();
         if self.backlogged[queue] && now < STOP {
             self.on_a_boundary(idle, aifs, now)?;
         }
@@ -197,7 +197,7 @@ impl<'a> View<'a> {
         {
             return false;
         }
-        let feeds = |f: &&Flow| (f.from, f.queue) == (self.id, queue);
+        let feeds = |f: &&Flow| (f.from, f.ac.index()) == (self.id, queue);
         let mut flows = self.spec.flows.iter().filter(feeds);
         flows.all(|flow| !flow.offered && flow.source.arrivals == Arrivals::Saturated)
     }

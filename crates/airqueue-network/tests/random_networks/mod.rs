@@ -5,6 +5,7 @@
 
 use super::cells::{CellSpec, Flow, at};
 use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::queue::{Discipline, QueueSpec};
@@ -18,6 +19,7 @@ use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Radio, Txop};
 use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, Preamble, Protection, Slot, Width};
 use airqueue_wifi::phy::{dsss, erp, he, ht, ofdm, vht};
 use proptest::prelude::*;
@@ -310,7 +312,7 @@ fn assemble(
             name: format!("flow {id}"),
             from,
             to,
-            queue: flow.queue.index(stations[from.index()].queues.len()),
+            ac: AccessCategory::at(flow.queue.index(stations[from.index()].queues.len())),
             rate: rate_at(&flow.rate),
             rate_control: flow
                 .algorithm
@@ -357,7 +359,8 @@ pub fn drained() -> Time {
 pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
     let under_way = network.under_way();
     let missing = |flow: usize| {
-        let HopCounters { offered, dropped, given_up, delivered, .. } = network.flow(flow);
+        let HopCounters { offered, dropped, given_up, delivered, .. } =
+            network.flow(FlowId::at(flow));
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
         i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
@@ -369,7 +372,7 @@ pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
 pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
     let Simulation { model, queue, .. } = sim;
     for (id, flow) in spec.flows.iter().enumerate().filter(|(_, flow)| flow.offered) {
-        model.offer(id, flow.source.size_bytes, Payload::default(), queue);
+        model.offer(FlowId::at(id), flow.source.size_bytes, Payload::default(), queue);
     }
 }
 

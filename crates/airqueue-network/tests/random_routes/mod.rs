@@ -11,9 +11,12 @@ use airqueue_network::network::{
 };
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
+use airqueue_network::{FlowId, HopId, RouteId, WireId};
 use airqueue_qdisc::DropFrom;
 use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -63,12 +66,15 @@ fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     if what > 3 {
         let flow = first.index(network.flows.len());
         let route = second.index(1 + network.flows[flow].others.len());
-        return Some(TimedChange { at, change: Change::Route { flow, route } });
+        return Some(TimedChange {
+            at,
+            change: Change::Route { flow: FlowId::at(flow), route: RouteId::at(route) },
+        });
     }
     let station = first.index(wlan.stations.len());
     let of_station = Change::Limit {
-        station,
-        category: second.index(wlan.stations[station].queues.len()),
+        station: StationId(station as u32),
+        ac: AccessCategory::at(second.index(wlan.stations[station].queues.len())),
         limit,
     };
     if what == 0 || wlan.hops.is_empty() {
@@ -76,7 +82,7 @@ fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     }
     let number = first.index(wlan.hops.len());
     let hop = &wlan.hops[number];
-    let queue = &wlan.stations[hop.from.index()].queues[hop.queue];
+    let queue = &wlan.stations[hop.from.index()].queues[hop.ac.index()];
     let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
     let phy = &wlan.radio.phy;
     let bytes = hop.size_bytes + hop.overhead_bytes;
@@ -86,9 +92,9 @@ fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
         .filter(|&rate| bytes <= phy.max_mpdu_bytes(rate))
         .collect();
     let change = match what {
-        1 if apart => Change::HopLimit { hop: number, limit },
+        1 if apart => Change::HopLimit { hop: HopId::at(number), limit },
         2 | 3 if hop.rate_control.is_none() => {
-            Change::Rate { hop: number, rate: *second.get(&rates) }
+            Change::Rate { hop: HopId::at(number), rate: *second.get(&rates) }
         }
         _ => return None,
     };
@@ -104,7 +110,7 @@ pub fn wired_transfers() -> impl Strategy<Value = (Vec<WireSpec>, Vec<TcpFlowSpe
         for queue in wires.iter_mut().filter_map(|wire| wire.queue.as_mut()) {
             *queue = QueueSpec::new(airqueue_core::Limit::Packets(3));
         }
-        let (first, last) = (Hop::Wire(0), Hop::Wire(wires.len() - 1));
+        let (first, last) = (Hop::Wire(WireId(0)), Hop::Wire(WireId::at(wires.len() - 1)));
         let flow = |(tcp, bytes)| TcpFlowSpec {
             back: vec![last, first],
             work: Work::Transfer(Some(bytes)),
@@ -216,12 +222,12 @@ fn add(network: &mut NetworkSpec, cell: &CellSpec, at: usize, flow: &Flow) {
     let mut hops = |route: &[(bool, Index)]| -> Vec<Hop> {
         let hop = |&(air, index): &(bool, Index)| {
             if !air || cell.flows.is_empty() {
-                return Hop::Wire(index.index(network.wires.len()));
+                return Hop::Wire(WireId::at(index.index(network.wires.len())));
             }
             let like: &cells::Flow = index.get(&cell.flows);
             let name = format!("hop of {at}");
             network.wlan.hops.push(HopSpec { name, size_bytes: 1500, ..like.hop() });
-            Hop::Air(network.wlan.hops.len() - 1)
+            Hop::Air(HopId::at(network.wlan.hops.len() - 1))
         };
         route.iter().map(hop).collect()
     };
@@ -234,7 +240,7 @@ fn add(network: &mut NetworkSpec, cell: &CellSpec, at: usize, flow: &Flow) {
     let ecn = flow.ecn;
     let traffic = match (&flow.tcp, flow.source) {
         (Some(tcp), _) => {
-            route.push(Hop::Wire(0));
+            route.push(Hop::Wire(WireId(0)));
             Traffic::Tcp(Box::new(TcpFlowSpec { back: hops(&flow.back), ..tcp.clone() }))
         }
         (None, None) => Traffic::Offered { ecn },

@@ -292,10 +292,10 @@ pub(super) enum CategoryName {
 impl From<CategoryName> for AccessCategory {
     fn from(name: CategoryName) -> AccessCategory {
         match name {
-            CategoryName::Bk => AccessCategory::Background,
-            CategoryName::Be => AccessCategory::BestEffort,
-            CategoryName::Vi => AccessCategory::Video,
-            CategoryName::Vo => AccessCategory::Voice,
+            CategoryName::Bk => AccessCategory::BACKGROUND,
+            CategoryName::Be => AccessCategory::BEST_EFFORT,
+            CategoryName::Vi => AccessCategory::VIDEO,
+            CategoryName::Vo => AccessCategory::VOICE,
         }
     }
 }

@@ -4,12 +4,14 @@ use super::check::wrong;
 use super::config::ConfigError;
 use super::device::{Device, Way};
 use airqueue_core::{DropReason, Packet, Seed, Time};
+use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Network, NetworkSpec, Traffic};
 use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::HopSpec;
 use airqueue_probe::client::Direction;
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use std::collections::VecDeque;
 
 /// A network, and which of its flows the path takes.
@@ -18,10 +20,10 @@ pub struct CellSpec {
     /// The stations, the flows of others, and two flows with packets from outside: how those of the path
     /// get across.
     pub network: NetworkSpec,
-    /// The one of these that carries packets towards the client, by its place.
-    pub down: usize,
+    /// The one of these that carries packets towards the client.
+    pub down: FlowId,
     /// The one that carries them back: from where that goes to where it comes from.
-    pub up: usize,
+    pub up: FlowId,
 }
 
 /// The cell at work, on an event queue of its own that is never ahead of the path's time.
@@ -44,26 +46,26 @@ pub struct Cell {
 /// What the path has to know of a way through the cell.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    /// The first queue before the air: whose it is, and which of that station's.
+    /// The first queue before the air: whose it is, and of which access category.
     station: StationId,
-    queue: usize,
+    ac: AccessCategory,
     /// The largest packets that fit.
     most_bytes: u32,
 }
 
 impl CellSpec {
     /// The flow at a place that the given key names.
-    fn flow(&self, key: &str, place: usize) -> Result<(&FlowSpec, Hop), ConfigError> {
-        let found = self.network.flows.get(place);
+    fn flow(&self, key: &str, id: FlowId) -> Result<(&FlowSpec, Hop), ConfigError> {
+        let found = self.network.flows.get(id.index());
         let refuse = || {
-            let name = found.map_or_else(|| place.to_string(), |flow| format!("{:?}", flow.name));
+            let name = found.map_or_else(|| id.0.to_string(), |flow| format!("{:?}", flow.name));
             wrong(key, name, "a flow over the air with packets from outside, source = \"external\"")
         };
         let external = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::Offered { .. });
         let flow = found.filter(external).ok_or_else(refuse)?;
-        let air = self.network.first_over_air(place).ok_or_else(refuse)?;
-        let &HopSpec { from: station, queue, size_bytes, .. } = air;
-        Ok((flow, Hop { station, queue, most_bytes: size_bytes }))
+        let air = self.network.first_over_air(id).ok_or_else(refuse)?;
+        let &HopSpec { from: station, ac, size_bytes, .. } = air;
+        Ok((flow, Hop { station, ac, most_bytes: size_bytes }))
     }
 }
 
@@ -82,7 +84,7 @@ impl Cell {
         let first = network.flows.len() as u32;
         for flow in [spec.down, spec.up] {
             for n in 0..flows {
-                let name = format!("{} {n}", network.flows[flow].name);
+                let name = format!("{} {n}", network.flows[flow.index()].name);
                 network.add_like(flow, name);
             }
         }
@@ -131,7 +133,7 @@ impl Device for Cell {
             return;
         }
         let Simulation { model, queue, .. } = &mut self.network;
-        model.offer(flow as usize, packet.size, packet.payload, queue);
+        model.offer(FlowId(flow), packet.size, packet.payload, queue);
         self.outcomes.extend(self.network.model.outcomes());
     }
 
@@ -152,7 +154,7 @@ impl Device for Cell {
 
     fn waiting(&self) -> (u64, u64) {
         let hop = if self.is_down(Way::Loaded) { self.down } else { self.up };
-        self.network.model.wlan().waiting(hop.station.index(), hop.queue)
+        self.network.model.wlan().waiting(hop.station, hop.ac)
     }
 }
 

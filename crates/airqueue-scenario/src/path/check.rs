@@ -5,6 +5,7 @@ use super::config::{CellConfig, ConfigError, PathConfig};
 use crate::Scenario;
 use airqueue_core::queue_text::{QueueName, QueueText};
 use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_network::FlowId;
 use airqueue_network::bottleneck::conditions::Change;
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{DeviceSpec, Framing, ServerSpec};
@@ -312,7 +313,7 @@ pub fn cell(c: &CellConfig) -> Result<CellSpec, ConfigError> {
     })?;
     let network = scenario.spec();
     let flow = |key, name: &str| {
-        let found = network.flows.iter().position(|flow| flow.name == name);
+        let found = network.flows.iter().position(|flow| flow.name == name).map(FlowId::at);
         found.ok_or_else(|| wrong(key, quoted(name), "the name of one of the scenario's flows"))
     };
     let (down, up) = (flow("cell.down", &c.down)?, flow("cell.up", &c.up)?);

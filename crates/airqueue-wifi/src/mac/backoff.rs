@@ -1,10 +1,10 @@
-//! A queue's counter, relative to the beginning of an idle period.
+//! An access category's counter, relative to the beginning of an idle period.
 
 use super::behaviour::Arrival;
 use crate::contention::CountdownRule;
 use airqueue_core::{Span, Time};
 
-/// What decides when one queue of a station transmits next.
+/// What decides when one access category of a station transmits next.
 ///
 /// While the medium is idle its slot boundaries lie at `begin`, `begin` + slot, ..., where `begin` is
 /// the end of its AIFS, and `slots` is the counter as it was at the beginning of the idle period. It is

@@ -1,4 +1,4 @@
-//! The packets of a queue that its MAC has in hand for one receiver: what they become on the air, and what the sender, the
+//! The packets of an access category that its MAC has in hand for one receiver: what they become on the air, and what the sender, the
 //! originator of IEEE 802.11-2016, 10.24, knows of each.
 
 use super::exchange::{Fate, Finished};

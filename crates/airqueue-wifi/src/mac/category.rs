@@ -1,4 +1,4 @@
-//! One queue's side of the MAC: its frame, its window, its retries.
+//! One access category's side of the MAC: its frame, its window, its retries.
 
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
@@ -6,7 +6,7 @@ use super::frame::Msdu;
 use crate::phy::Phy;
 use airqueue_core::Time;
 
-/// What one queue of a station did.
+/// What one access category of a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryTally {
     /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
@@ -19,7 +19,7 @@ pub struct CategoryTally {
     pub acknowledged: u64,
     /// Packets given up after the last retry.
     pub given_up: u64,
-    /// Times that a queue of higher priority in the same station went first.
+    /// Times that an access category of higher priority in the same station went first.
     pub internal_collisions: u64,
 }
 
@@ -49,7 +49,7 @@ impl CategoryTally {
     }
 }
 
-/// A queue's cold half; [`super::backoff::Backoff`] is the hot one.
+/// An access category's cold half; [`super::backoff::Backoff`] is the hot one.
 #[derive(Clone, Debug)]
 pub(super) struct Category {
     pub(super) config: CategoryConfig,

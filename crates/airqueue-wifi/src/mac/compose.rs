@@ -1,4 +1,4 @@
-//! Which packets the next exchange of a queue is about. Only when it begins is an A-MPDU filled, with what is in
+//! Which packets the next exchange of an access category is about. Only when it begins is an A-MPDU filled, with what is in
 //! the queue by then, as ns-3 and drivers do that are short of aggregates.
 
 use super::batch::Batch;
@@ -9,7 +9,7 @@ use super::station::Mac;
 use super::view::Radio;
 use crate::medium::StationId;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
-use crate::phy::{AmpduLimits, Phy, Protection, RateIndex, Response};
+use crate::phy::{AccessCategory, AmpduLimits, Phy, Protection, RateIndex, Response};
 use airqueue_core::{Span, Time};
 
 /// The frame that an exchange is about, and what protects it.
@@ -65,50 +65,50 @@ impl Subject {
 }
 
 impl Mac {
-    /// Whether it has no packet of a queue.
+    /// Whether it has no packet of an access category.
     #[inline]
-    pub fn is_empty(&self, queue: usize) -> bool {
-        self.categories[queue].is_empty()
+    pub fn is_empty(&self, ac: AccessCategory) -> bool {
+        self.categories[ac.index()].is_empty()
     }
 
-    /// The first packet of a queue that it has in hand and is not done with.
+    /// The first packet of an access category that it has in hand and is not done with.
     #[inline]
-    pub fn held(&self, queue: usize) -> Option<&Msdu> {
-        self.categories[queue].batch.first()
+    pub fn held(&self, ac: AccessCategory) -> Option<&Msdu> {
+        self.categories[ac.index()].batch.first()
     }
 
-    /// The packets of the data frame of a queue that was sent last, in its order, with their sequence numbers. Until the
+    /// The packets of the data frame of an access category that was sent last, in its order, with their sequence numbers. Until the
     /// sender acts on the response, or on its absence.
     #[inline]
-    pub fn sent(&self, queue: usize) -> impl Iterator<Item = (u64, &Msdu)> {
-        self.categories[queue].batch.sent()
+    pub fn sent(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
+        self.categories[ac.index()].batch.sent()
     }
 
-    /// The packets of a queue that it has in hand, with their sequence numbers.
-    pub fn in_hand(&self, queue: usize) -> impl Iterator<Item = (u64, &Msdu)> {
-        self.categories[queue].batches().flat_map(Batch::all)
+    /// The packets of an access category that it has in hand, with their sequence numbers.
+    pub fn in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
+        self.categories[ac.index()].batches().flat_map(Batch::all)
     }
 
     /// What a queue calls the receivers of the packets that are in hand.
-    pub fn hops_in_hand(&self, queue: usize) -> impl Iterator<Item = u16> {
-        let batches = self.categories[queue].batches();
+    pub fn hops_in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = u16> {
+        let batches = self.categories[ac.index()].batches();
         batches.filter_map(|batch| batch.first().map(|first| first.packet.hop))
     }
 
-    /// Whether the next exchange of a queue is about packets in hand: of several receivers each has its turn. Otherwise
+    /// Whether the next exchange of an access category is about packets in hand: of several receivers each has its turn. Otherwise
     /// it is for one of the `others`, for whom packets wait in the queue.
-    pub fn takes_turns(&mut self, queue: usize, others: bool) -> bool {
-        self.categories[queue].take_turns(others)
+    pub fn takes_turns(&mut self, ac: AccessCategory, others: bool) -> bool {
+        self.categories[ac.index()].take_turns(others)
     }
 
-    /// The packets of a queue that it has in hand for the next receiver are sent at another rate from now on, of the same format or
+    /// The packets of an access category that it has in hand for the next receiver are sent at another rate from now on, of the same format or
     /// without one as before. To be called before the next exchange is made up.
-    pub fn set_rate(&mut self, queue: usize, rate: RateIndex, radio: &Radio) {
-        let batch = &mut self.categories[queue].batch;
+    pub fn set_rate(&mut self, ac: AccessCategory, rate: RateIndex, radio: &Radio) {
+        let batch = &mut self.categories[ac.index()].batch;
         // A request for a block ack is about the A-MPDU that was sent.
         if !batch.asks {
             batch.set_rate(rate);
-            self.send_one(queue, radio);
+            self.send_one(ac, radio);
         }
     }
 
@@ -118,11 +118,11 @@ impl Mac {
         self.transmission.take()
     }
 
-    /// That becomes known of the data frame that a queue has sent last.
-    pub(super) fn account_transmission(&mut self, queue: usize, acknowledged: u32) {
-        let batch = &self.categories[queue].batch;
+    /// That becomes known of the data frame that an access category has sent last.
+    pub(super) fn account_transmission(&mut self, ac: AccessCategory, acknowledged: u32) {
+        let batch = &self.categories[ac.index()].batch;
         self.transmission = batch.first().map(|first| Transmission {
-            queue,
+            ac,
             rate: first.rate,
             mpdus: batch.ppdu.mpdus.into(),
             acknowledged,
@@ -130,17 +130,17 @@ impl Mac {
     }
 
     #[inline(always)]
-    pub(super) fn hold(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
-        self.categories[queue].take_in(msdu, now);
-        self.send_one(queue, radio);
+    pub(super) fn hold(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
+        self.categories[ac.index()].take_in(msdu, now);
+        self.send_one(ac, radio);
     }
 
-    /// The next data frame of a queue is its first packet alone, so far.
+    /// The next data frame of an access category is its first packet alone, so far.
     #[inline(always)]
-    pub(super) fn send_one(&mut self, queue: usize, radio: &Radio) {
-        let Some(first) = self.held(queue) else { return };
+    pub(super) fn send_one(&mut self, ac: AccessCategory, radio: &Radio) {
+        let Some(first) = self.held(ac) else { return };
         let window = self.limits(first.rate, &radio.phy).map_or(1, |limits| limits.mpdus);
-        self.categories[queue].batch.send_one(window, &radio.phy);
+        self.categories[ac.index()].batch.send_one(window, &radio.phy);
     }
 
     /// What an A-MPDU may be; none without a block ack agreement.
@@ -151,11 +151,11 @@ impl Mac {
         Some(AmpduLimits { bytes: limits.bytes.min(own.max_bytes), ..limits })
     }
 
-    /// Makes up the exchange of a queue that begins at `begins`. True if there is room for packets that
+    /// Makes up the exchange of an access category that begins at `begins`. True if there is room for packets that
     /// [`Self::admits`], which may [`Self::join`] it.
-    pub fn compose(&mut self, queue: usize, begins: Time, radio: &Radio) -> bool {
-        let Some(&Msdu { rate, .. }) = self.held(queue) else { return false };
-        let category = &self.categories[queue];
+    pub fn compose(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
+        let Some(&Msdu { rate, .. }) = self.held(ac) else { return false };
+        let category = &self.categories[ac.index()];
         if category.batch.asks || !category.batch.ppdu.is_agreed() {
             return false;
         }
@@ -170,7 +170,7 @@ impl Mac {
             }
         }
         let filling = radio.phy.filling(rate, &limits);
-        self.categories[queue].batch.send_several(filling, window, &radio.phy)
+        self.categories[ac.index()].batch.send_several(filling, window, &radio.phy)
     }
 
     /// What an exchange around an A-MPDU takes beside it.
@@ -184,20 +184,20 @@ impl Mac {
 
     /// Whether a packet may join the exchange that is being made up.
     #[inline]
-    pub fn admits(&self, queue: usize, msdu: &Msdu) -> bool {
-        self.categories[queue].batch.admits(msdu)
+    pub fn admits(&self, ac: AccessCategory, msdu: &Msdu) -> bool {
+        self.categories[ac.index()].batch.admits(msdu)
     }
 
     /// It does.
     #[inline]
-    pub fn join(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
-        self.categories[queue].join(msdu, now, &radio.phy);
+    pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
+        self.categories[ac.index()].join(msdu, now, &radio.phy);
     }
 
-    /// What the next exchange of a queue is about.
+    /// What the next exchange of an access category is about.
     #[inline(always)]
-    pub(super) fn subject(&self, queue: usize, radio: &Radio) -> Option<Subject> {
-        let category = &self.categories[queue];
+    pub(super) fn subject(&self, ac: AccessCategory, radio: &Radio) -> Option<Subject> {
+        let category = &self.categories[ac.index()];
         let &Msdu { to, rate, recipient, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
         let control = self.config.control_rate(rate, &radio.phy);

@@ -1,11 +1,11 @@
 //! What a station's MAC is told when it is built.
 
 use crate::contention::CountdownRule;
-use crate::phy::{EdcaParameters, Phy, Protection, RateIndex};
+use crate::phy::{AccessCategory, EdcaParameters, Phy, Protection, RateIndex};
 use airqueue_core::Span;
 use thiserror::Error;
 
-/// How long a queue that has won the medium may keep it.
+/// How long an access category that has won the medium may keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Txop {
     /// For one frame exchange.
@@ -19,7 +19,7 @@ pub enum Txop {
     Flows,
 }
 
-/// Channel access of one queue.
+/// Channel access of one access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryConfig {
     /// AIFS is SIFS and this many slots; 2 makes it DIFS.
@@ -37,7 +37,7 @@ pub struct CategoryConfig {
 /// A station's MAC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MacConfig {
-    /// Its queues by rising priority: one for DCF, four for EDCA.
+    /// Its access categories by rising priority: one for DCF, four for EDCA.
     pub categories: Vec<CategoryConfig>,
     /// The standard's bounds on AIFSN and windows do not hold.
     pub experimental: bool,
@@ -76,7 +76,7 @@ impl Aggregation {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[expect(missing_docs)] // the messages say it
 pub enum MacError {
-    #[error("a station has {0} queues; it must have 1 (DCF) to 4 (EDCA)")]
+    #[error("a station has {0} access categories; it must have 1 (DCF) to 4 (EDCA)")]
     Queues(usize),
     #[error("aifsn is {value}; it must be from 1 to {most}{}", hint(*most))]
     Aifsn { value: u32, most: u32 },
@@ -172,7 +172,7 @@ impl MacConfig {
     /// 500 TU (IEEE 802.11-2016, C.3).
     pub const LIFETIME: Span = Span::from_micros(500 * 1_024);
 
-    /// A station with these queues, without RTS, protection and aggregation, with the standard's retry limits.
+    /// A station with these access categories, without RTS, protection and aggregation, with the standard's retry limits.
     pub fn new(categories: Vec<CategoryConfig>) -> MacConfig {
         MacConfig {
             categories,
@@ -187,14 +187,20 @@ impl MacConfig {
         }
     }
 
-    /// How long a queue's exchange of one frame of so many bytes takes from the end of the one before: AIFS, what precedes
+    /// How long an access category's exchange of one frame of so many bytes takes from the end of the one before: AIFS, what precedes
     /// the frame, itself, SIFS and its ACK; without backoff.
     ///
     /// # Panics
     ///
-    /// If there is no such queue.
-    pub fn exchange(&self, queue: usize, rate: RateIndex, psdu_bytes: u32, phy: &Phy) -> Span {
-        phy.aifs(self.categories[queue].aifsn)
+    /// If there is no such access category.
+    pub fn exchange(
+        &self,
+        ac: AccessCategory,
+        rate: RateIndex,
+        psdu_bytes: u32,
+        phy: &Phy,
+    ) -> Span {
+        phy.aifs(self.categories[ac.index()].aifsn)
             + phy.protection(self.protection_of(psdu_bytes), self.control_rate(rate, phy))
             + phy.airtime(rate, psdu_bytes)
             + phy.sifs()

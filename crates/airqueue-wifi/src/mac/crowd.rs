@@ -23,11 +23,11 @@ use std::ops::BitOr;
 pub struct Crowd {
     view: View,
     members: Vec<StationId>,
-    /// One for each queue of a station.
+    /// One for each access category of a station.
     ladders: Vec<Ladder>,
 }
 
-/// The counters of one queue of all members, which fall together.
+/// The counters of one access category of all members, which fall together.
 #[derive(Clone, Debug)]
 struct Ladder {
     aifs: Span,
@@ -133,16 +133,16 @@ impl Ladder {
 }
 
 impl Crowd {
-    /// Nobody, with room for `room` stations whose queues have the AIFS and the rule of those of `like`.
+    /// Nobody, with room for `room` stations whose access categories have the AIFS and the rule of those of `like`.
     pub fn new(like: &Mac, room: usize) -> Crowd {
-        let ladders = like.backoffs[..like.queues].iter().map(|b| Ladder::new(b, room)).collect();
+        let ladders = like.backoffs[..like.ac_count].iter().map(|b| Ladder::new(b, room)).collect();
         Crowd { view: View::IDLE, members: Vec::with_capacity(room), ladders }
     }
 
-    /// Whether two stations count alike: whether their queues have the same AIFS and rule.
+    /// Whether two stations count alike: whether their access categories have the same AIFS and rule.
     pub fn count_alike(one: &Mac, other: &Mac) -> bool {
         let counting = |mac: &Mac| mac.backoffs.map(|backoff| (backoff.aifs, backoff.rule));
-        one.queues == other.queues && counting(one) == counting(other)
+        one.ac_count == other.ac_count && counting(one) == counting(other)
     }
 
     /// Its stations; the place in this list is a member's seat.
@@ -316,6 +316,6 @@ impl Mac {
         self.state == State::Idle
             && self.done == 0
             && self.view.is_idle()
-            && self.backoffs[..self.queues].iter().all(|backoff| backoff.is_in_step(base, now))
+            && self.backoffs[..self.ac_count].iter().all(|backoff| backoff.is_in_step(base, now))
     }
 }

@@ -7,7 +7,7 @@ use super::station::Mac;
 use super::txop::Pause;
 use super::view::Radio;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
-use crate::phy::{Protection, RateIndex, Response};
+use crate::phy::{AccessCategory, Protection, RateIndex, Response};
 use airqueue_core::{Span, Time};
 
 /// What became of a packet.
@@ -53,23 +53,23 @@ pub(super) enum State {
     /// A response is on the air.
     Answering,
     /// An exchange begins now.
-    Beginning { queue: usize },
+    Beginning { ac: AccessCategory },
     /// A frame of one's own is on the air.
-    Sending { queue: usize, step: Step },
+    Sending { ac: AccessCategory, step: Step },
     /// It was sent and a response is due.
-    Waiting { queue: usize, step: Step },
+    Waiting { ac: AccessCategory, step: Step },
     /// SIFS before the second frame of an exchange.
-    Pausing { queue: usize },
+    Pausing { ac: AccessCategory },
     /// SIFS before the next exchange of a TXOP.
-    Continuing { queue: usize },
+    Continuing { ac: AccessCategory },
     /// SIFS before the CF-End of a TXOP.
-    Ending { queue: usize },
+    Ending { ac: AccessCategory },
     /// It is on the air.
-    GivingBack { queue: usize },
+    GivingBack { ac: AccessCategory },
     /// A TXOP will go on if the medium stays idle.
     Suspended(Pause),
-    /// The queue has been served and has not been asked for its next packet.
-    Served { queue: usize },
+    /// The access category has been served, and its next packet has not been asked for.
+    Served { ac: AccessCategory },
 }
 
 impl Mac {
@@ -80,14 +80,14 @@ impl Mac {
         now: Time,
         radio: &Radio,
     ) {
-        if let State::Waiting { queue, step } = self.state {
-            let peer = self.held(queue).map(|msdu| msdu.to);
+        if let State::Waiting { ac, step } = self.state {
+            let peer = self.held(ac).map(|msdu| msdu.to);
             let awaited = match step {
                 Step::Rts => FrameKind::Cts,
-                _ => kind_of(self.categories[queue].batch.response()),
+                _ => kind_of(self.categories[ac.index()].batch.response()),
             };
             if frame.kind == awaited && peer == Some(frame.from) {
-                self.on_response(queue, step, scoreboard, now, radio);
+                self.on_response(ac, step, scoreboard, now, radio);
                 return;
             }
             self.end_wait(now, radio);
@@ -121,50 +121,53 @@ impl Mac {
             }
             _ => return None,
         };
-        let about =
-            if kind == FrameKind::BlockAck { (frame.queue, frame.recipient) } else { (0, 0) };
-        let (queue, recipient) = about;
-        Some(Frame { bytes, nav, queue, recipient, ..Frame::new(kind, self.id, frame.from, rate) })
+        let about = if kind == FrameKind::BlockAck {
+            (frame.ac, frame.recipient)
+        } else {
+            (AccessCategory::FIRST, 0)
+        };
+        let (ac, recipient) = about;
+        Some(Frame { bytes, nav, ac, recipient, ..Frame::new(kind, self.id, frame.from, rate) })
     }
 
     fn on_response(
         &mut self,
-        queue: usize,
+        ac: AccessCategory,
         step: Step,
         scoreboard: &Scoreboard,
         now: Time,
         radio: &Radio,
     ) {
         let lifetime = self.config.lifetime;
-        let category = &mut self.categories[queue];
+        let category = &mut self.categories[ac.index()];
         if step == Step::Rts {
             if !radio.rules.shared_retries {
                 // A short frame has got through (10.3.4.4; `recvCTS` of ns-2).
                 category.short_retries = 0;
             }
-            self.state = State::Pausing { queue };
+            self.state = State::Pausing { ac };
             self.timer = now + radio.phy.sifs();
             return;
         }
         let response = category.batch.response();
         if step == Step::Data {
             let decoded = if response == Response::Ack { 1 } else { scoreboard.decoded };
-            self.account_transmission(queue, decoded);
+            self.account_transmission(ac, decoded);
         }
-        let category = &mut self.categories[queue];
+        let category = &mut self.categories[ac.index()];
         category.batch.asks = false;
         category.tally.acknowledged += category.batch.on_acknowledged(response, scoreboard);
         if category.batch.ppdu.is_agreed() {
             category.tally.given_up += category.batch.give_up_expired(lifetime, now);
         }
         category.succeed();
-        self.state = State::Served { queue };
+        self.state = State::Served { ac };
         self.timer = Time::MAX;
-        self.finish(queue);
+        self.finish(ac);
     }
 
-    fn finish(&mut self, queue: usize) {
-        self.done |= 1 << queue;
+    fn finish(&mut self, ac: AccessCategory) {
+        self.done |= 1 << ac.index();
     }
 
     /// Whether there is something to be asked for by [`Self::poll_done`].
@@ -173,67 +176,67 @@ impl Mac {
         self.done != 0
     }
 
-    /// A queue of which packets may be finished ([`Self::poll_finished`]) and that is to go on with
+    /// An access category of which packets may be finished ([`Self::poll_finished`]) and that is to go on with
     /// [`Self::on_next`].
     #[inline]
-    pub fn poll_done(&mut self) -> Option<usize> {
+    pub fn poll_done(&mut self) -> Option<AccessCategory> {
         if self.done == 0 {
             return None;
         }
-        let queue = self.done.trailing_zeros() as usize;
+        let ac = AccessCategory::at(self.done.trailing_zeros() as usize);
         self.done &= self.done - 1;
-        let category = &mut self.categories[queue];
+        let category = &mut self.categories[ac.index()];
         category.short_retries = 0;
         category.long_retries = 0;
-        Some(queue)
+        Some(ac)
     }
 
     /// A packet that the MAC is done with, as it is with all before it.
     #[inline]
-    pub fn poll_finished(&mut self, queue: usize) -> Option<Finished> {
-        self.categories[queue].batch.pop_finished()
+    pub fn poll_finished(&mut self, ac: AccessCategory) -> Option<Finished> {
+        self.categories[ac.index()].batch.pop_finished()
     }
 
-    /// Mean time of a queue's exchange of one MPDU that meets nobody, with half of the smallest window for backoff (MESH
+    /// Mean time of an access category's exchange of one MPDU that meets nobody, with half of the smallest window for backoff (MESH
     /// section 4.1, T_d).
     ///
     /// # Panics
     ///
-    /// If there is no such queue.
+    /// If the station has no such category.
     pub fn lone_exchange(
         &self,
-        queue: usize,
+        ac: AccessCategory,
         rate: RateIndex,
         mpdu_bytes: u32,
         radio: &Radio,
     ) -> Span {
         let backoff =
-            radio.slot.as_nanos() * i64::from(self.config.categories[queue].cw_min - 1) / 2;
+            radio.slot.as_nanos() * i64::from(self.config.categories[ac.index()].cw_min - 1) / 2;
         let psdu_bytes = radio.phy.single_psdu_bytes(rate, mpdu_bytes);
-        Span::from_nanos(backoff) + self.config.exchange(queue, rate, psdu_bytes, &radio.phy)
+        Span::from_nanos(backoff) + self.config.exchange(ac, rate, psdu_bytes, &radio.phy)
     }
 
-    fn needs_rts(&self, queue: usize) -> bool {
-        let category = &self.categories[queue];
+    fn needs_rts(&self, ac: AccessCategory) -> bool {
+        let category = &self.categories[ac.index()];
         let Batch { asks, ppdu, .. } = &category.batch;
         let bytes = if *asks { BLOCK_ACK_REQUEST_BYTES } else { ppdu.bytes };
         self.config.protection_of(bytes) == Protection::RtsCts
     }
 
     /// The first frame of the exchange that [`Self::compose`] has made up.
-    pub(super) fn first_step(&self, queue: usize) -> Step {
-        if self.needs_rts(queue) {
+    pub(super) fn first_step(&self, ac: AccessCategory) -> Step {
+        if self.needs_rts(ac) {
             Step::Rts
         } else if self.config.protection == Protection::CtsToSelf {
             Step::CtsToSelf
         } else {
-            self.second_step(queue)
+            self.second_step(ac)
         }
     }
 
     /// What follows behind RTS and CTS, or a CTS to oneself.
-    pub(super) fn second_step(&self, queue: usize) -> Step {
-        if self.categories[queue].batch.asks { Step::Request } else { Step::Data }
+    pub(super) fn second_step(&self, ac: AccessCategory) -> Step {
+        if self.categories[ac.index()].batch.asks { Step::Request } else { Step::Data }
     }
 
     /// The exchange that [`Self::compose`] has made up begins, with [`Self::frame`].
@@ -242,37 +245,37 @@ impl Mac {
     ///
     /// If no exchange is to begin.
     pub fn begin(&mut self, now: Time, radio: &Radio) {
-        let State::Beginning { queue } = self.state else {
+        let State::Beginning { ac } = self.state else {
             panic!("no exchange is to begin, but {:?}", self.state);
         };
-        self.begin_exchange(queue, now, radio);
+        self.begin_exchange(ac, now, radio);
     }
 
-    fn begin_exchange(&mut self, queue: usize, now: Time, radio: &Radio) {
-        let category = &mut self.categories[queue];
+    fn begin_exchange(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
+        let category = &mut self.categories[ac.index()];
         category.tally.attempts += 1;
         if !category.batch.asks {
             category.use_up();
         }
-        self.send(queue, self.first_step(queue), now, radio);
+        self.send(ac, self.first_step(ac), now, radio);
     }
 
-    fn send(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
-        let subject = self.subject(queue, radio).expect("an exchange has a packet");
+    fn send(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
+        let subject = self.subject(ac, radio).expect("an exchange has a packet");
         let frame = subject.frame(step, self.id, &radio.phy);
         // A CTS to oneself is nobody's to receive.
-        let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(queue);
-        let nav = self.announce(queue, &frame, now, radio);
-        let category = &mut self.categories[queue];
+        let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(ac);
+        let nav = self.announce(ac, &frame, now, radio);
+        let category = &mut self.categories[ac.index()];
         category.batch.charge(subject.time(step, &radio.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
             category.tally.mpdus += u64::from(subject.mpdus);
             retry = category.batch.on_sent();
         }
-        self.state = State::Sending { queue, step };
+        self.state = State::Sending { ac, step };
         self.timer = Time::MAX;
-        self.frame = Frame { nav, opens, retry, queue: queue as u8, ..frame };
+        self.frame = Frame { nav, opens, retry, ac, ..frame };
     }
 
     /// Its own frame has ended. [`Self::settle`] is due.
@@ -280,28 +283,28 @@ impl Mac {
         self.view.transmitting = false;
         self.view.end_busy(now);
         match self.state {
-            State::Sending { queue, step: Step::CtsToSelf } => {
-                self.state = State::Pausing { queue };
+            State::Sending { ac, step: Step::CtsToSelf } => {
+                self.state = State::Pausing { ac };
                 self.timer = now + radio.phy.sifs();
             }
-            State::GivingBack { queue } => {
+            State::GivingBack { ac } => {
                 self.state = State::Idle;
-                self.draw(queue, Time::ZERO, radio);
+                self.draw(ac, Time::ZERO, radio);
             }
-            State::Sending { queue, step } => {
-                self.state = State::Waiting { queue, step };
+            State::Sending { ac, step } => {
+                self.state = State::Waiting { ac, step };
                 self.timer = now + radio.phy.response_timeout(self.frame.rate);
             }
             _ => self.state = State::Idle,
         }
     }
 
-    /// The queue whose next exchange is to be made up ([`Self::compose`]) before the timer goes off.
+    /// The access category whose next exchange is to be made up ([`Self::compose`]) before the timer goes off.
     #[inline]
-    pub fn is_to_compose(&self) -> Option<usize> {
+    pub fn is_to_compose(&self) -> Option<AccessCategory> {
         match self.state {
-            State::Continuing { queue } => Some(queue),
-            State::Suspended(pause) => Some(pause.queue),
+            State::Continuing { ac } => Some(ac),
+            State::Suspended(pause) => Some(pause.ac),
             _ => None,
         }
     }
@@ -318,29 +321,29 @@ impl Mac {
                 return false;
             }
             State::Responding => self.state = State::Answering,
-            State::Pausing { queue } | State::Continuing { queue } if hindered => {
+            State::Pausing { ac } | State::Continuing { ac } if hindered => {
                 // The next packet of a TXOP has not begun its exchange.
-                let begun = self.state == State::Pausing { queue };
+                let begun = self.state == State::Pausing { ac };
                 self.state = State::Idle;
-                self.categories[queue].tally.failures += u64::from(begun);
-                self.categories[queue].widen(false);
-                self.draw(queue, Time::ZERO, radio);
+                self.categories[ac.index()].tally.failures += u64::from(begun);
+                self.categories[ac.index()].widen(false);
+                self.draw(ac, Time::ZERO, radio);
                 return false;
             }
-            State::Pausing { queue } => self.send(queue, self.second_step(queue), now, radio),
-            State::Continuing { queue } => self.begin_exchange(queue, now, radio),
-            State::Ending { queue } => self.send_cf_end(queue, radio),
+            State::Pausing { ac } => self.send(ac, self.second_step(ac), now, radio),
+            State::Continuing { ac } => self.begin_exchange(ac, now, radio),
+            State::Ending { ac } => self.send_cf_end(ac, radio),
             State::Suspended(pause) => {
                 let goes_on = self.resume(pause, now, radio);
                 if goes_on {
-                    self.begin_exchange(pause.queue, now, radio);
+                    self.begin_exchange(pause.ac, now, radio);
                 }
                 return goes_on;
             }
-            State::Waiting { queue, step } => {
+            State::Waiting { ac, step } => {
                 // The end of the reception decides (10.3.2.9).
                 if !(radio.rules.reception_decides && receiving) {
-                    self.fail(queue, step, now, radio);
+                    self.fail(ac, step, now, radio);
                 }
                 return false;
             }
@@ -350,40 +353,40 @@ impl Mac {
     }
 
     /// No response came.
-    pub(super) fn fail(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
+    pub(super) fn fail(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         if step == Step::Data {
-            self.account_transmission(queue, 0);
+            self.account_transmission(ac, 0);
         }
-        let category = &mut self.categories[queue];
+        let category = &mut self.categories[ac.index()];
         category.tally.failures += 1;
         category.announced = now;
         category.batch.asks |= radio.rules.requests_block_ack
             && step == Step::Data
             && category.batch.response() != Response::Ack;
-        if self.survives_failure(queue, radio) {
-            self.suspend(queue, step, now, radio);
+        if self.survives_failure(ac, radio) {
+            self.suspend(ac, step, now, radio);
         } else {
             self.state = State::Idle;
             self.timer = Time::MAX;
-            self.retry(queue, step, now, radio);
+            self.retry(ac, step, now, radio);
         }
     }
 
     /// Widens the window and draws again; packets may be given up. Under a block ack agreement the next exchange may be
     /// about another receiver's packets.
-    pub(super) fn retry(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
-        let given_up = self.count_retry(queue, step, now, radio);
-        self.widen(queue, given_up, radio);
-        self.draw(queue, Time::ZERO, radio);
-        if self.categories[queue].batch.ppdu.is_agreed() {
-            self.finish(queue);
+    pub(super) fn retry(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
+        let given_up = self.count_retry(ac, step, now, radio);
+        self.widen(ac, given_up, radio);
+        self.draw(ac, Time::ZERO, radio);
+        if self.categories[ac.index()].batch.ppdu.is_agreed() {
+            self.finish(ac);
         }
     }
 
     /// Widens the window. What is sent under a block ack agreement is not given up for its retries; the window starts
     /// again at the failure that would have done it (10.22.2.2).
-    pub(super) fn widen(&mut self, queue: usize, given_up: bool, radio: &Radio) {
-        let (category, limit) = (&mut self.categories[queue], self.config.short_retry_limit);
+    pub(super) fn widen(&mut self, ac: AccessCategory, given_up: bool, radio: &Radio) {
+        let (category, limit) = (&mut self.categories[ac.index()], self.config.short_retry_limit);
         let restart = if radio.rules.window_outlives_packet {
             category.in_a_row >= limit
         } else if category.batch.ppdu.is_agreed() {
@@ -397,18 +400,18 @@ impl Mac {
     /// Counts a failure; true if it was a packet's last.
     pub(super) fn count_retry(
         &mut self,
-        queue: usize,
+        ac: AccessCategory,
         step: Step,
         now: Time,
         radio: &Radio,
     ) -> bool {
-        let behind_rts = self.needs_rts(queue);
-        let category = &mut self.categories[queue];
+        let behind_rts = self.needs_rts(ac);
+        let category = &mut self.categories[ac.index()];
         if category.batch.ppdu.is_agreed() {
             let given_up = category.batch.give_up_expired(self.config.lifetime, now);
             category.tally.given_up += given_up;
             if given_up > 0 {
-                self.finish(queue);
+                self.finish(ac);
             }
             return given_up > 0;
         }
@@ -422,7 +425,7 @@ impl Mac {
         if given_up {
             category.tally.given_up += 1;
             category.batch.give_up_first();
-            self.finish(queue);
+            self.finish(ac);
         }
         given_up
     }

@@ -1,7 +1,7 @@
 //! What goes on the air, and what it is made from.
 
 use crate::medium::StationId;
-use crate::phy::{RateIndex, Response};
+use crate::phy::{AccessCategory, RateIndex, Response};
 use airqueue_core::{Packet, Span};
 
 /// What a frame is for.
@@ -38,9 +38,9 @@ pub struct Frame {
     pub bytes: u32,
     /// Duration/ID: the NAV that it sets, counted from its end.
     pub nav: Span,
-    /// Which of the sender's queues it belongs to; of a block ack that of the data that it is about, of other
-    /// responses 0.
-    pub queue: u8,
+    /// Which of the sender's access categories it belongs to; of a block ack that of the data that it is about, of other
+    /// responses the first.
+    pub ac: AccessCategory,
     /// Whether it is the first frame of an exchange that another station is to receive: what a collision
     /// hits.
     pub opens: bool,
@@ -64,7 +64,7 @@ impl Frame {
             rate,
             bytes: 0,
             nav: Span::ZERO,
-            queue: 0,
+            ac: AccessCategory::FIRST,
             opens: false,
             retry: false,
             mpdus: 1,
@@ -77,8 +77,8 @@ impl Frame {
 /// A data frame of one's own of which it is known what became of it, for [`crate::RateControl::report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The queue that it came from.
-    pub queue: usize,
+    /// The access category that it came from.
+    pub ac: AccessCategory,
     /// At which rate it was sent.
     pub rate: RateIndex,
     /// How many MPDUs it had.
@@ -94,7 +94,7 @@ pub struct Msdu {
     pub packet: Packet,
     /// The next station.
     pub to: StationId,
-    /// Which recipient of the next station receives what the queue sends there ([`Mac::add_recipient`](super::Mac::add_recipient)).
+    /// Which recipient of the next station receives what the access category sends there ([`Mac::add_recipient`](super::Mac::add_recipient)).
     pub recipient: u32,
     /// The rate of its data frames.
     pub rate: RateIndex,

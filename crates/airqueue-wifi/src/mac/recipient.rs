@@ -1,4 +1,4 @@
-//! The receiving end of what a queue of another station sends to a station: the recipient of IEEE 802.11-2016, 10.24.
+//! The receiving end of what an access category of another station sends to a station: the recipient of IEEE 802.11-2016, 10.24.
 
 use airqueue_core::Packet;
 use std::collections::VecDeque;

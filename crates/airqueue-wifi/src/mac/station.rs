@@ -10,6 +10,7 @@ use super::recipient::{Recipient, Scoreboard};
 use super::view::{Overheard, Radio, View};
 use crate::contention::CountdownRule;
 use crate::medium::{Outcome, StationId};
+use crate::phy::AccessCategory;
 use airqueue_core::{Packet, Seed, Span, Stream, Time};
 
 /// What a frame that ended leads to.
@@ -29,7 +30,7 @@ pub struct Mac {
     pub(super) view: View,
     pub(super) state: State,
     /// How many of `backoffs` there are.
-    pub(super) queues: usize,
+    pub(super) ac_count: usize,
     pub(super) backoffs: [Backoff; 4],
     pub(super) id: StationId,
     pub(super) timer: Time,
@@ -43,7 +44,7 @@ pub struct Mac {
     pub(super) frame: Frame,
     /// What the block ack says that it sends, will send next, or sent last.
     pub(super) scoreboard: Scoreboard,
-    /// For each queue of another station that sends to this one.
+    /// For each access category of another station that sends to this one.
     pub(super) recipients: Vec<Recipient>,
 }
 
@@ -64,7 +65,7 @@ impl Mac {
         Ok(Mac {
             id,
             view: View::IDLE,
-            queues: config.categories.len(),
+            ac_count: config.categories.len(),
             backoffs,
             state: State::Idle,
             timer: Time::MAX,
@@ -92,9 +93,9 @@ impl Mac {
         self.timer
     }
 
-    /// What a queue did so far; nothing if there is no such queue.
-    pub fn tally(&self, queue: usize) -> CategoryTally {
-        self.categories.get(queue).map(|category| category.tally).unwrap_or_default()
+    /// What an access category did so far; nothing if the station has no such category.
+    pub fn tally(&self, ac: AccessCategory) -> CategoryTally {
+        self.categories.get(ac.index()).map(|category| category.tally).unwrap_or_default()
     }
 
     /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
@@ -150,9 +151,9 @@ impl Mac {
     #[inline]
     pub(super) fn end_wait(&mut self, now: Time, radio: &Radio) -> Reaction {
         if radio.rules.reception_decides
-            && let State::Waiting { queue, step } = self.state
+            && let State::Waiting { ac, step } = self.state
         {
-            self.fail(queue, step, now, radio);
+            self.fail(ac, step, now, radio);
             return Reaction::Mine;
         }
         Reaction::Overheard
@@ -181,13 +182,13 @@ impl Mac {
         self.end_wait(now, radio)
     }
 
-    /// A packet comes for a queue that holds none.
-    pub fn on_packet(&mut self, queue: usize, msdu: Msdu, now: Time, radio: &Radio) {
-        debug_assert!(self.is_empty(queue), "the MAC takes a queue's packets when it needs them");
-        self.hold(queue, msdu, now, radio);
+    /// A packet comes for an access category that holds none.
+    pub fn on_packet(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
+        debug_assert!(self.is_empty(ac), "the MAC takes a ac's packets when it needs them");
+        self.hold(ac, msdu, now, radio);
         let base = self.view.base();
         let busy = self.view.frozen || self.view.is_busy() || self.view.is_kept_silent(now);
-        let backoff = &mut self.backoffs[queue];
+        let backoff = &mut self.backoffs[ac.index()];
         backoff.ready = true;
         let running = if self.view.frozen {
             backoff.slots > 0
@@ -198,19 +199,19 @@ impl Mac {
             _ if running => {}
             // From now on: slots that passed before do not count, as they would if a frame is on the air
             // that this station has not noticed yet.
-            arrival if busy || arrival == Arrival::Ns2 => self.draw(queue, now, radio),
+            arrival if busy || arrival == Arrival::Ns2 => self.draw(ac, now, radio),
             arrival => backoff.arrive(arrival, base, now, radio.slot),
         }
     }
 
     #[inline(always)]
-    pub(super) fn draw(&mut self, queue: usize, since: Time, radio: &Radio) {
+    pub(super) fn draw(&mut self, ac: AccessCategory, since: Time, radio: &Radio) {
         let values = match radio.rules.backoff_draw {
-            BackoffDraw::Whole => self.categories[queue].cw,
-            BackoffDraw::OneFewer => self.categories[queue].cw - 1,
+            BackoffDraw::Whole => self.categories[ac.index()].cw,
+            BackoffDraw::OneFewer => self.categories[ac.index()].cw - 1,
         };
         let slots = self.chance.below(values.into()) as u32;
-        self.backoffs[queue].draw(slots, since);
+        self.backoffs[ac.index()].draw(slots, since);
     }
 
     /// Brings counters and [`Self::next_grant`] up to date with everything that happened at `now`.
@@ -234,7 +235,7 @@ impl Mac {
     pub(super) fn reckon(&mut self, radio: &Radio) {
         let base = self.view.base();
         self.view.grant = Time::MAX;
-        for backoff in &self.backoffs[..self.queues] {
+        for backoff in &self.backoffs[..self.ac_count] {
             if backoff.ready {
                 self.view.grant = self.view.grant.min(backoff.grant(base, radio.slot));
             }
@@ -264,7 +265,7 @@ impl Mac {
         self.view.frozen = true;
         self.view.grant = Time::MAX;
         let mut draws = false;
-        for backoff in &mut self.backoffs[..self.queues] {
+        for backoff in &mut self.backoffs[..self.ac_count] {
             draws |= backoff.freeze(base, now, radio.slot);
         }
         if draws {
@@ -275,34 +276,36 @@ impl Mac {
     /// Packets that were to go without a backoff cannot.
     #[cold]
     fn draw_for_fresh(&mut self, radio: &Radio) {
-        for queue in 0..self.queues {
-            if self.backoffs[queue].ready && self.backoffs[queue].fresh {
-                self.draw(queue, Time::ZERO, radio);
+        for ac in AccessCategory::first(self.ac_count) {
+            if self.backoffs[ac.index()].ready && self.backoffs[ac.index()].fresh {
+                self.draw(ac, Time::ZERO, radio);
             }
         }
     }
 
-    /// Its backoff has ended: the queue that sends now, what [`Self::compose`] makes up and [`Self::begin`] begins.
-    /// Of several queues the last, which has the highest priority, goes; the others behave as after a
+    /// Its backoff has ended: the access category that sends now, what [`Self::compose`] makes up and [`Self::begin`] begins.
+    /// Of several the last, which has the highest priority, goes; the others behave as after a
     /// collision (10.22.2.4).
     ///
     /// # Panics
     ///
     /// If `now` is not [`Self::next_grant`].
-    pub fn on_grant(&mut self, now: Time, radio: &Radio) -> usize {
+    pub fn on_grant(&mut self, now: Time, radio: &Radio) -> AccessCategory {
         let base = self.view.base();
         let ended = |b: &Backoff| b.ready && b.grant(base, radio.slot) <= now;
-        let winner = (0..self.queues).rev().find(|&q| ended(&self.backoffs[q]));
-        let winner = winner.expect("a queue whose backoff ends now");
-        let losers = (0..winner).filter(|&q| ended(&self.backoffs[q])).fold(0u8, |m, q| m | 1 << q);
-        self.backoffs[winner].fresh = false;
-        self.categories[winner].open(now);
+        let winner =
+            AccessCategory::first(self.ac_count).rev().find(|ac| ended(&self.backoffs[ac.index()]));
+        let winner = winner.expect("an access category whose backoff ends now");
+        let below = 0..winner.index();
+        let losers = below.filter(|&at| ended(&self.backoffs[at])).fold(0u8, |m, at| m | 1 << at);
+        self.backoffs[winner.index()].fresh = false;
+        self.categories[winner.index()].open(now);
         // In an exchange from now on: the other counters stop here.
-        self.state = State::Beginning { queue: winner };
+        self.state = State::Beginning { ac: winner };
         self.freeze(now, radio);
-        for queue in (0..winner).filter(|q| losers & 1 << q != 0) {
-            self.categories[queue].tally.internal_collisions += 1;
-            self.retry(queue, Step::Data, now, radio);
+        for ac in AccessCategory::first(winner.index()).filter(|ac| losers & 1 << ac.index() != 0) {
+            self.categories[ac.index()].tally.internal_collisions += 1;
+            self.retry(ac, Step::Data, now, radio);
         }
         winner
     }
@@ -319,7 +322,7 @@ impl Mac {
         &self.scoreboard
     }
 
-    /// Another queue of another station will send to this one: by which number to name it ([`Msdu::recipient`]).
+    /// Another access category of another station will send to this one: by which number to name it ([`Msdu::recipient`]).
     pub fn add_recipient(&mut self) -> u32 {
         self.recipients.push(Recipient::new());
         self.recipients.len() as u32 - 1

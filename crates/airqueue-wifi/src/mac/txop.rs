@@ -1,4 +1,4 @@
-//! What a queue does with the time that it has won (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
+//! What an access category does with the time that it has won (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
 
 use super::category::Opportunity;
 use super::config::Txop;
@@ -7,49 +7,49 @@ use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Radio;
 use crate::phy::frames::CF_END_BYTES;
-use crate::phy::{Phy, RateIndex};
+use crate::phy::{AccessCategory, Phy, RateIndex};
 use airqueue_core::{Span, Time};
 
 /// PIFS after a failure in a TXOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pause {
-    pub(super) queue: usize,
+    pub(super) ac: AccessCategory,
     pub(super) failure: Time,
     /// For how long the medium had been busy at all until then.
     pub(super) busy: Span,
 }
 
 impl Mac {
-    /// A queue whose finished packets are gone ([`Self::poll_done`]) goes on; `next`: with this packet, if it has
+    /// An access category whose finished packets are gone ([`Self::poll_done`]) goes on; `next`: with this packet, if it has
     /// none in hand.
-    pub fn on_next(&mut self, queue: usize, next: Option<Msdu>, now: Time, radio: &Radio) {
+    pub fn on_next(&mut self, ac: AccessCategory, next: Option<Msdu>, now: Time, radio: &Radio) {
         if let Some(msdu) = next {
-            self.hold(queue, msdu, now, radio);
+            self.hold(ac, msdu, now, radio);
         } else {
-            self.send_one(queue, radio);
+            self.send_one(ac, radio);
         }
-        self.backoffs[queue].ready = self.held(queue).is_some();
-        if self.state != (State::Served { queue }) {
+        self.backoffs[ac.index()].ready = self.held(ac).is_some();
+        if self.state != (State::Served { ac }) {
             return;
         }
         let resume = now + radio.phy.sifs();
         self.timer = resume;
-        if self.may_go_on(queue, resume, radio) {
-            self.state = State::Continuing { queue };
-        } else if self.gives_back(queue, resume, radio) {
-            self.state = State::Ending { queue };
+        if self.may_go_on(ac, resume, radio) {
+            self.state = State::Continuing { ac };
+        } else if self.gives_back(ac, resume, radio) {
+            self.state = State::Ending { ac };
         } else {
             self.timer = Time::MAX;
             self.state = State::Idle;
-            self.draw(queue, Time::ZERO, radio);
+            self.draw(ac, Time::ZERO, radio);
         }
     }
 
-    /// The TXOP of a queue is for so many packets more, if it is one by flows ([`Txop::Flows`]): to be called between
+    /// The TXOP of an access category is for so many packets more, if it is one by flows ([`Txop::Flows`]): to be called between
     /// [`Self::on_grant`] and [`Self::compose`] for each flow but the first that has packets in the queue, and for
     /// each that comes to have some later. Behind the end of a TXOP it says nothing: the next begins anew.
-    pub fn extend_txop(&mut self, queue: usize, packets: u32) {
-        let category = &mut self.categories[queue];
+    pub fn extend_txop(&mut self, ac: AccessCategory, packets: u32) {
+        let category = &mut self.categories[ac.index()];
         if category.config.txop == Txop::Flows
             && let Opportunity::Packets(left) = &mut category.opportunity
         {
@@ -59,44 +59,44 @@ impl Mac {
 
     /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
     #[inline(always)]
-    fn may_go_on(&mut self, queue: usize, begins: Time, radio: &Radio) -> bool {
-        if self.categories[queue].opportunity == Opportunity::Last {
+    fn may_go_on(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
+        if self.categories[ac.index()].opportunity == Opportunity::Last {
             return false;
         }
-        let Some(subject) = self.subject(queue, radio) else { return false };
-        let first = self.first_step(queue);
+        let Some(subject) = self.subject(ac, radio) else { return false };
+        let first = self.first_step(ac);
         let ends = begins + subject.time(first, &radio.phy);
-        let last = self.second_step(queue);
+        let last = self.second_step(ac);
         let ends = if first == last { ends } else { ends + subject.time(last, &radio.phy) };
-        self.categories[queue].continue_until(ends)
+        self.categories[ac.index()].continue_until(ends)
     }
 
     /// Whether a CF-End at `begins` would end before what the others have been told.
-    fn gives_back(&self, queue: usize, begins: Time, radio: &Radio) -> bool {
-        let category = &self.categories[queue];
+    fn gives_back(&self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
+        let category = &self.categories[ac.index()];
         let Opportunity::Until(limit) = category.opportunity else { return false };
         let cf_end = radio.phy.airtime(cf_end_rate(&radio.phy), CF_END_BYTES);
         radio.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
 
     /// A frame ends the TXOP.
-    pub(super) fn send_cf_end(&mut self, queue: usize, radio: &Radio) {
-        self.state = State::GivingBack { queue };
+    pub(super) fn send_cf_end(&mut self, ac: AccessCategory, radio: &Radio) {
+        self.state = State::GivingBack { ac };
         self.timer = Time::MAX;
         let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&radio.phy));
-        self.frame = Frame { bytes: CF_END_BYTES, queue: queue as u8, ..frame };
+        self.frame = Frame { bytes: CF_END_BYTES, ac, ..frame };
     }
 
     /// What a frame that begins at `now` and announces its own exchange is to announce.
     #[inline]
     pub(super) fn announce(
         &mut self,
-        queue: usize,
+        ac: AccessCategory,
         frame: &Frame,
         now: Time,
         radio: &Radio,
     ) -> Span {
-        let category = &mut self.categories[queue];
+        let category = &mut self.categories[ac.index()];
         let nav = frame.nav;
         let Opportunity::Until(limit) = category.opportunity else { return nav };
         if !radio.rules.announces_txop {
@@ -109,25 +109,25 @@ impl Mac {
     }
 
     /// Whether a failure leaves the TXOP to the station: the frame was not its first, which got through.
-    pub(super) fn survives_failure(&self, queue: usize, radio: &Radio) -> bool {
-        let category = &self.categories[queue];
+    pub(super) fn survives_failure(&self, ac: AccessCategory, radio: &Radio) -> bool {
+        let category = &self.categories[ac.index()];
         let timed = matches!(category.opportunity, Opportunity::Until(_));
         radio.rules.resumes_txop && timed && category.got_through
     }
 
     /// Such a failure: the TXOP goes on PIFS later if nothing makes the medium busy until then. There is no other
     /// backoff than behind any TXOP if the exchange no longer fits.
-    pub(super) fn suspend(&mut self, queue: usize, step: Step, now: Time, radio: &Radio) {
+    pub(super) fn suspend(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         let resume = now + radio.phy.aifs(1);
-        let given_up = self.count_retry(queue, step, now, radio);
-        self.send_one(queue, radio);
-        if given_up || self.may_go_on(queue, resume, radio) {
-            self.state = State::Suspended(Pause { queue, failure: now, busy: self.view.busy_time });
+        let given_up = self.count_retry(ac, step, now, radio);
+        self.send_one(ac, radio);
+        if given_up || self.may_go_on(ac, resume, radio) {
+            self.state = State::Suspended(Pause { ac, failure: now, busy: self.view.busy_time });
             self.timer = resume;
         } else {
             self.state = State::Idle;
             self.timer = Time::MAX;
-            self.draw(queue, Time::ZERO, radio);
+            self.draw(ac, Time::ZERO, radio);
         }
     }
 
@@ -138,7 +138,7 @@ impl Mac {
             self.abandon(pause, now, radio);
             return false;
         }
-        let goes_on = self.may_go_on(pause.queue, now, radio);
+        let goes_on = self.may_go_on(pause.ac, now, radio);
         if !goes_on {
             self.release(pause, now, radio);
         }
@@ -148,18 +148,18 @@ impl Mac {
     /// The TXOP does not go on. (ns-3 draws before it widens the window.)
     pub(super) fn abandon(&mut self, pause: Pause, now: Time, radio: &Radio) {
         self.release(pause, now, radio);
-        self.widen(pause.queue, false, radio);
+        self.widen(pause.ac, false, radio);
     }
 
     /// A wait for the TXOP to go on ends it. An idle medium has been so since the failure or since then.
     fn release(&mut self, pause: Pause, now: Time, radio: &Radio) {
-        let Pause { queue, failure, .. } = pause;
+        let Pause { ac, failure, .. } = pause;
         self.state = State::Idle;
         if !self.view.is_busy() {
             self.view.thaw(self.view.quiet_from.max(failure));
         }
         self.timer = Time::MAX;
-        self.draw(queue, now - self.backoffs[queue].aifs, radio);
+        self.draw(ac, now - self.backoffs[ac.index()].aifs, radio);
     }
 }
 

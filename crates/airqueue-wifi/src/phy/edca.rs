@@ -3,27 +3,53 @@
 use super::{ModulationClass, Phy};
 use airqueue_core::Span;
 
-/// Access category, by rising priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccessCategory {
-    /// BK.
-    Background,
-    /// BE.
-    BestEffort,
-    /// VI.
-    Video,
-    /// VO.
-    Voice,
-}
+/// One of a station's access categories, by its place among them. They are in the order of rising priority: under EDCA
+/// those of 802.11-2016, table 10-1; a station under DCF has one, the [first](Self::FIRST).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccessCategory(u8);
 
 impl AccessCategory {
-    /// All, by rising priority; a category as `usize` is its place here and in [`edca_defaults`].
-    pub const ALL: [AccessCategory; 4] = [
-        AccessCategory::Background,
-        AccessCategory::BestEffort,
-        AccessCategory::Video,
-        AccessCategory::Voice,
-    ];
+    /// The only one under DCF.
+    pub const FIRST: AccessCategory = AccessCategory(0);
+    /// AC_BK of EDCA.
+    pub const BACKGROUND: AccessCategory = AccessCategory(0);
+    /// AC_BE of EDCA.
+    pub const BEST_EFFORT: AccessCategory = AccessCategory(1);
+    /// AC_VI of EDCA.
+    pub const VIDEO: AccessCategory = AccessCategory(2);
+    /// AC_VO of EDCA.
+    pub const VOICE: AccessCategory = AccessCategory(3);
+    /// Those of EDCA, by rising priority.
+    pub const ALL: [AccessCategory; 4] =
+        [Self::BACKGROUND, Self::BEST_EFFORT, Self::VIDEO, Self::VOICE];
+
+    /// The category at this place.
+    ///
+    /// # Panics
+    ///
+    /// If no station has so many.
+    #[inline]
+    pub const fn at(index: usize) -> AccessCategory {
+        assert!(index < Self::ALL.len(), "a station has at most four access categories");
+        AccessCategory(index as u8)
+    }
+
+    /// The first `count`, by rising priority: those of a station that has so many.
+    #[inline]
+    pub fn first(count: usize) -> impl DoubleEndedIterator<Item = AccessCategory> {
+        (0..count as u8).map(AccessCategory)
+    }
+
+    /// The place in whatever is kept for each category of a station.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The acronym of an EDCA category, without `AC_`.
+    pub const fn acronym(self) -> &'static str {
+        ["BK", "BE", "VI", "VO"][self.index()]
+    }
 }
 
 /// Channel access of one category.
@@ -77,7 +103,7 @@ pub fn edca_defaults(phy: &Phy, edition: EdcaEdition, role: EdcaRole) -> [EdcaPa
     let (low, high) = (phy.cw_min(), phy.cw_max());
     let windows = [(low, high), (low, high), (low / 2, low), (low / 4, low / 2)];
     AccessCategory::ALL.map(|category| {
-        let at = category as usize;
+        let at = category.index();
         let (cw_min, cw_max) = windows[at];
         EdcaParameters { aifsn: aifsn[at], cw_min, cw_max, txop: Span::from_micros(txop_us[at]) }
     })

@@ -13,7 +13,7 @@ use airqueue_wifi::mac::{
     Transmission, Txop,
 };
 use airqueue_wifi::medium::{Outcome, StationId};
-use airqueue_wifi::phy::{Preamble, RateIndex, Response, dsss, frames};
+use airqueue_wifi::phy::{AccessCategory, Preamble, RateIndex, Response, dsss, frames};
 use std::collections::{BTreeSet, VecDeque};
 
 pub const ME: StationId = StationId(0);
@@ -71,7 +71,7 @@ pub fn eager() -> MacConfig {
     config
 }
 
-/// An EDCA queue whose window never changes.
+/// An EDCA access category whose window never changes.
 pub fn edca(aifsn: u32, cw: u32) -> CategoryConfig {
     let countdown = CountdownRule::Edca;
     CategoryConfig { aifsn, cw_min: cw, cw_max: cw, txop: Txop::One, countdown }
@@ -113,8 +113,8 @@ pub enum Ending {
 enum Happening {
     Begin { hopeful: bool },
     End { hopeful: bool, ending: Ending },
-    Packet(usize),
-    Extension(usize, u32),
+    Packet(AccessCategory),
+    Extension(AccessCategory, u32),
 }
 
 /// A frame that the station has sent.
@@ -183,15 +183,15 @@ impl Station {
         self.radio.phy.rate_index(mbps(1)).unwrap()
     }
 
-    /// `count` packets come to a queue at `at` µs.
-    pub fn packets(&mut self, queue: usize, at: i64, count: usize) -> &mut Station {
-        self.script.extend((0..count).map(|_| (us(at), Happening::Packet(queue))));
+    /// `count` packets come to an access category at `at` µs.
+    pub fn packets(&mut self, ac: usize, at: i64, count: usize) -> &mut Station {
+        self.script.extend((0..count).map(|_| (us(at), Happening::Packet(AccessCategory::at(ac)))));
         self
     }
 
-    /// The TXOP of a queue is for `count` packets more from `at` µs on.
-    pub fn extends(&mut self, queue: usize, at: i64, count: u32) -> &mut Station {
-        self.script.push((us(at), Happening::Extension(queue, count)));
+    /// The TXOP of an access category is for `count` packets more from `at` µs on.
+    pub fn extends(&mut self, ac: usize, at: i64, count: u32) -> &mut Station {
+        self.script.push((us(at), Happening::Extension(AccessCategory::at(ac), count)));
         self
     }
 
@@ -232,7 +232,7 @@ impl Station {
             rate,
             bytes,
             nav,
-            queue: 0,
+            ac: AccessCategory::FIRST,
             opens,
             retry,
             mpdus: 1,
@@ -285,24 +285,24 @@ impl Station {
             self.end(hopeful, ending, now);
         }
         if self.mac.next_timer() == now {
-            if let Some(queue) = self.mac.is_to_compose() {
-                self.compose(queue, now);
+            if let Some(ac) = self.mac.is_to_compose() {
+                self.compose(ac, now);
             }
             let receiving = self.hopeful > 0;
             let begins = self.mac.on_timer(now, receiving, &self.radio);
             self.beginning = begins.then(|| *self.mac.frame());
             self.follow_up(now);
         }
-        while let Some(Happening::Packet(queue)) =
+        while let Some(Happening::Packet(ac)) =
             self.take(now, |what| matches!(what, Happening::Packet(_)))
         {
-            self.arrive(queue, now);
+            self.arrive(ac, now);
         }
         if self.mac.next_grant() == now {
             assert!(self.beginning.is_none(), "two frames at {now}");
-            let queue = self.mac.on_grant(now, &self.radio);
+            let ac = self.mac.on_grant(now, &self.radio);
             self.extend(now);
-            self.compose(queue, now);
+            self.compose(ac, now);
             self.mac.begin(now, &self.radio);
             self.beginning = Some(*self.mac.frame());
             self.follow_up(now);
@@ -347,46 +347,47 @@ impl Station {
 
     /// After the grant, if there is one at that moment.
     fn extend(&mut self, now: Time) {
-        while let Some(Happening::Extension(queue, packets)) =
+        while let Some(Happening::Extension(ac, packets)) =
             self.take(now, |what| matches!(what, Happening::Extension(..)))
         {
-            self.mac.extend_txop(queue, packets);
+            self.mac.extend_txop(ac, packets);
         }
     }
 
-    fn arrive(&mut self, queue: usize, now: Time) {
+    fn arrive(&mut self, ac: AccessCategory, now: Time) {
         self.packets += 1;
-        let packet = Packet::new(self.packets, queue as u32, 1000, now);
+        let packet = Packet::new(self.packets, ac.index() as u32, 1000, now);
         let (rate, mpdu_bytes) = (self.data_rate(), PSDU_BYTES);
         let msdu = Msdu { packet, to: PEER, recipient: 0, rate, mpdu_bytes };
-        if self.mac.is_empty(queue) {
-            self.mac.on_packet(queue, msdu, now, &self.radio);
+        if self.mac.is_empty(ac) {
+            self.mac.on_packet(ac, msdu, now, &self.radio);
             self.mac.settle(now, &self.radio);
         } else {
-            self.queues[queue].push_back(msdu);
+            self.queues[ac.index()].push_back(msdu);
         }
     }
 
     /// What waits goes along as far as it may.
-    fn compose(&mut self, queue: usize, now: Time) {
-        if !self.mac.compose(queue, now, &self.radio) {
+    fn compose(&mut self, ac: AccessCategory, now: Time) {
+        if !self.mac.compose(ac, now, &self.radio) {
             return;
         }
-        while let Some(msdu) = self.queues[queue].pop_front_if(|msdu| self.mac.admits(queue, msdu))
+        while let Some(msdu) =
+            self.queues[ac.index()].pop_front_if(|msdu| self.mac.admits(ac, msdu))
         {
-            self.mac.join(queue, msdu, now, &self.radio);
+            self.mac.join(ac, msdu, now, &self.radio);
         }
     }
 
     fn follow_up(&mut self, now: Time) {
         self.transmissions.extend(self.mac.poll_transmission());
-        while let Some(queue) = self.mac.poll_done() {
-            while let Some(finished) = self.mac.poll_finished(queue) {
+        while let Some(ac) = self.mac.poll_done() {
+            while let Some(finished) = self.mac.poll_finished(ac) {
                 self.fates.push((now.as_nanos() / 1000, finished.fate));
                 self.airtimes.push(finished.airtime.as_nanos() / 1000);
             }
-            let next = self.mac.is_empty(queue).then(|| self.queues[queue].pop_front());
-            self.mac.on_next(queue, next.flatten(), now, &self.radio);
+            let next = self.mac.is_empty(ac).then(|| self.queues[ac.index()].pop_front());
+            self.mac.on_next(ac, next.flatten(), now, &self.radio);
         }
         self.mac.settle(now, &self.radio);
     }
@@ -400,8 +401,8 @@ impl Station {
         };
         let answer = self.answers.pop_front().unwrap_or(Answer::Heard);
         if answer != Answer::None && kind == FrameKind::Ack {
-            let queue = frame.queue.into();
-            let received = self.mac.sent(queue).map(|(_, msdu)| msdu.packet.id);
+            let ac = frame.ac;
+            let received = self.mac.sent(ac).map(|(_, msdu)| msdu.packet.id);
             self.received.extend(received);
         }
         if answer != Answer::Heard {

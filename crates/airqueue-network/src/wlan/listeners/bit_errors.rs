@@ -2,7 +2,7 @@
 
 use airqueue_core::{Seed, Stream};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::medium::{FrameErrors, Modulation, Signal};
+use airqueue_wifi::medium::{FrameErrors, Modulation, Signal, StationId};
 use airqueue_wifi::phy::{Mcs, Phy};
 
 /// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
@@ -83,8 +83,8 @@ impl BitErrors {
 
     /// Whether what happens to a station's reception with this probability does.
     #[inline]
-    pub(super) fn strikes(&mut self, station: usize, probability: f64) -> bool {
-        self.chance[station].chance(probability)
+    pub(super) fn strikes(&mut self, station: StationId, probability: f64) -> bool {
+        self.chance[station.index()].chance(probability)
     }
 }
 

@@ -16,13 +16,13 @@ impl Listeners {
         let (single, many) = self.ears.of(from);
         for at in single {
             let ear = self.ears.at(at);
-            self.begin_at(ear.to(), ear.alone, place, now);
+            self.begin_at(ear.station(), ear.alone, place, now);
         }
         for at in many {
             let ear = self.ears.at(at);
-            for member in 0..self.cohorts.all[ear.to()].apart.len() {
-                let station = self.cohorts.all[ear.to()].apart[member] as usize;
-                if station != from.index() {
+            for member in 0..self.cohorts.all[ear.cohort()].apart.len() {
+                let station = self.cohorts.all[ear.cohort()].apart[member];
+                if station != from {
                     self.begin_at(station, ear.alone, place, now);
                 }
             }
@@ -30,12 +30,12 @@ impl Listeners {
     }
 
     #[inline(always)]
-    fn begin_at(&mut self, station: usize, alone: Alone, place: u32, now: Time) {
+    fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
         self.hearing.begin(station, place, now, &on);
-        let mac = &mut self.macs[station];
+        let mac = &mut self.macs[station.index()];
         if alone.is_sensed() && mac.on_sensed_begin(now, &self.radio) {
-            self.grants.set(station, mac.next_grant());
+            self.grants.set(station.index(), mac.next_grant());
         }
     }
 
@@ -87,25 +87,24 @@ impl Listeners {
         now: Time,
         tap: &mut Socket,
     ) -> Ending {
-        let &OnAir { id, from: sender, air } = self.airings.at(place);
-        let from = sender.index();
-        self.macs[from].on_transmitted(now, &self.radio);
-        let frame = self.macs[from].frame();
+        let &OnAir { id, from, air } = self.airings.at(place);
+        self.macs[from.index()].on_transmitted(now, &self.radio);
+        let frame = self.macs[from.index()].frame();
         let &Frame { kind, to, mpdus, .. } = frame;
-        let (to, overheard) = (to.index(), self.radio.overheard(frame, now));
+        let overheard = self.radio.overheard(frame, now);
         self.airings.end(place);
         let (begins, time) = (air.begins, air.ends - air.begins);
         let at_receiver = None;
         let mut ending =
             Ending { place, id, from, to, kind, mpdus, begins, now, time, overheard, at_receiver };
-        let (single, cohorts) = self.ears.of(sender);
+        let (single, cohorts) = self.ears.of(from);
         for at in single {
             let ear = self.ears.at(at);
-            self.end_at::<TAPPED>(ear.to(), ear.alone, &mut ending, tap);
+            self.end_at::<TAPPED>(ear.station(), ear.alone, &mut ending, tap);
         }
-        for ear in self.ears.watchers(sender).map(|at| self.ears.at(at)) {
+        for ear in self.ears.watchers(from).map(|at| self.ears.at(at)) {
             if ear.alone.is_sensed() {
-                self.macs[ear.to()].watch_end(now);
+                self.macs[ear.station().index()].watch_end(now);
             }
         }
         for at in cohorts {
@@ -123,15 +122,15 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let ear = self.ears.at(at);
-        for member in 0..self.cohorts.all[ear.to()].apart.len() {
-            let station = self.cohorts.all[ear.to()].apart[member] as usize;
+        for member in 0..self.cohorts.all[ear.cohort()].apart.len() {
+            let station = self.cohorts.all[ear.cohort()].apart[member];
             if station != ending.from {
                 self.end_at::<TAPPED>(station, ear.alone, ending, tap);
             }
         }
-        for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
-            let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
-            self.end_at_crowd::<TAPPED>(crowd, ear.to(), ear.alone, ending, tap);
+        for crowd in (0..self.cohorts.all[ear.cohort()].crowds().len()).rev() {
+            let crowd = self.cohorts.all[ear.cohort()].crowds()[crowd] as usize;
+            self.end_at_crowd::<TAPPED>(crowd, ear.cohort(), ear.alone, ending, tap);
         }
     }
 
@@ -140,7 +139,7 @@ impl Listeners {
     #[inline(always)]
     fn end_at<const TAPPED: bool>(
         &mut self,
-        station: usize,
+        station: StationId,
         alone: Alone,
         ending: &mut Ending,
         tap: &mut Socket,
@@ -157,7 +156,7 @@ impl Listeners {
     #[inline(never)]
     fn end_in_full<const TAPPED: bool>(
         &mut self,
-        station: usize,
+        station: StationId,
         alone: Alone,
         ending: &mut Ending,
         tap: &mut Socket,
@@ -168,10 +167,10 @@ impl Listeners {
     }
 
     #[inline(always)]
-    fn react(&mut self, station: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
+    fn react(&mut self, station: StationId, alone: Alone, meaning: Meaning, ending: &Ending) {
         let now = ending.now;
-        let idle = alone.is_sensed() && self.macs[station].on_sensed_end(now);
-        let (mac, radio) = (&mut self.macs[station], &self.radio);
+        let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(now);
+        let (mac, radio) = (&mut self.macs[station.index()], &self.radio);
         let reaction = match meaning {
             Meaning::ForIt => self.receive(station, ending),
             Meaning::Overheard => mac.overhear(ending.overheard, now, radio),
@@ -183,24 +182,24 @@ impl Listeners {
             Meaning::Nothing => Reaction::Overheard,
         };
         if reaction == Reaction::Mine {
-            self.touched.push(station as u32);
+            self.touched.push(station);
         } else if idle {
-            self.macs[station].settle(now, &self.radio);
-            self.grants.set(station, self.macs[station].next_grant());
+            self.macs[station.index()].settle(now, &self.radio);
+            self.grants.set(station.index(), self.macs[station.index()].next_grant());
         }
     }
 
     /// A station takes a frame that is for it.
-    fn receive(&mut self, station: usize, ending: &Ending) -> Reaction {
-        let frame = *self.macs[ending.from].frame();
+    fn receive(&mut self, station: StationId, ending: &Ending) -> Reaction {
+        let frame = *self.macs[ending.from.index()].frame();
         if frame.opens {
             self.cohorts.on_asked(station);
         }
         let scoreboard = match frame.kind {
-            FrameKind::BlockAck => *self.macs[ending.from].scoreboard(),
+            FrameKind::BlockAck => *self.macs[ending.from.index()].scoreboard(),
             _ => Scoreboard::default(),
         };
-        self.macs[station].on_frame(&frame, &scoreboard, ending.now, &self.radio)
+        self.macs[station.index()].on_frame(&frame, &scoreboard, ending.now, &self.radio)
     }
 
     /// A frame ends where a crowd hears it.
@@ -214,7 +213,7 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let receiver = ending.to;
-        let told = self.cohorts.crowds[crowd].members()[0].index();
+        let told = self.cohorts.crowds[crowd].members()[0];
         let end = if self.hearing.end_at_crowd(crowd, ending.place) {
             alone.end()
         } else if self.cohorts.all[cohort].uniform {
@@ -250,13 +249,13 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let mut meanings = std::mem::take(&mut self.meanings);
-        let first = self.cohorts.crowds[crowd].members()[0].index();
+        let first = self.cohorts.crowds[crowd].members()[0];
         for member in 0..self.cohorts.crowds[crowd].members().len() {
-            let station = self.cohorts.crowds[crowd].members()[member].index();
+            let station = self.cohorts.crowds[crowd].members()[member];
             let told = if alike.is_some() { first } else { station };
             let end = alike.unwrap_or_else(|| self.hearing.end_told(station, ending.id));
             let meaning = self.meaning::<TAPPED>(station, told, &end, ending, tap);
-            meanings.push((station as u32, meaning));
+            meanings.push((station, meaning));
         }
         let most = Meaning::of_most(&meanings);
         meanings.retain(|(_, meaning)| !meaning.is_like(&most));
@@ -268,8 +267,8 @@ impl Listeners {
                 self.react_together(other, alone, meaning, ending);
                 meanings.retain(|(_, other)| !other.is_like(&meaning));
             } else {
-                self.split(station as usize);
-                self.react(station as usize, alone, meaning, ending);
+                self.split(station);
+                self.react(station, alone, meaning, ending);
                 meanings.pop();
             }
         }

@@ -18,16 +18,16 @@ pub(super) struct Cohort {
     /// Every frame is as strong at all of them.
     pub(super) uniform: bool,
     /// Those in no crowd.
-    pub(super) apart: Vec<u32>,
+    pub(super) apart: Vec<StationId>,
     /// The crowds with members, then the others.
     crowds: [u32; MOST_CROWDS],
     /// How many of them have members, and how many there are.
     founded: usize,
     most: usize,
     /// The one that others began an exchange with last.
-    asked: u32,
+    asked: Option<StationId>,
     /// The same, if it was so twice in a row: it is probably the next, too.
-    pub(super) sought: u32,
+    pub(super) sought: Option<StationId>,
 }
 
 /// Where a station is.
@@ -64,15 +64,15 @@ impl Cohorts {
         let nowhere = Seat { cohort: NONE, crowd: NONE, place: 0 };
         let mut seats = vec![nowhere; macs.len()];
         let (mut all, mut crowds) = (Vec::new(), Vec::new());
-        let enough = |stations: &Vec<u32>| stations.len() >= spec.together.max(2);
+        let enough = |stations: &Vec<StationId>| stations.len() >= spec.together.max(2);
         for stations in alike(reach, alone, macs).into_iter().filter(enough) {
             let first = crowds.len() as u32;
             let numbers = std::array::from_fn(|at| first + at as u32);
             for (place, &station) in stations.iter().enumerate() {
                 let cohort = all.len() as u32;
-                seats[station as usize] = Seat { cohort, crowd: NONE, place: place as u32 };
+                seats[station.index()] = Seat { cohort, crowd: NONE, place: place as u32 };
             }
-            let like = &macs[stations[0] as usize];
+            let like = &macs[stations[0].index()];
             let most = MOST_CROWDS.min(stations.len());
             crowds.extend((0..most).map(|_| Crowd::new(like, stations.len())));
             all.push(Cohort {
@@ -81,8 +81,8 @@ impl Cohorts {
                 crowds: numbers,
                 founded: 0,
                 most,
-                asked: NONE,
-                sought: NONE,
+                asked: None,
+                sought: None,
             });
         }
         let mut cohorts = Cohorts { all, crowds, seats };
@@ -110,18 +110,17 @@ impl Cohorts {
 
     /// The crowd that a station is in.
     #[inline]
-    pub(super) fn crowd_of(&self, station: usize) -> Option<usize> {
-        let crowd = self.seats[station].crowd;
+    pub(super) fn crowd_of(&self, station: StationId) -> Option<usize> {
+        let crowd = self.seats[station.index()].crowd;
         (crowd != NONE).then_some(crowd as usize)
     }
 
     /// A frame begins an exchange with a station.
     #[inline]
-    pub(super) fn on_asked(&mut self, station: usize) {
-        if let Some(cohort) = self.all.get_mut(self.seats[station].cohort as usize) {
-            let station = station as u32;
-            cohort.sought = if cohort.asked == station { station } else { NONE };
-            cohort.asked = station;
+    pub(super) fn on_asked(&mut self, station: StationId) {
+        if let Some(cohort) = self.all.get_mut(self.seats[station.index()].cohort as usize) {
+            cohort.sought = cohort.asked.filter(|&asked| asked == station);
+            cohort.asked = Some(station);
         }
     }
 
@@ -134,28 +133,29 @@ impl Cohorts {
     }
 
     /// A station that is on its own has joined a crowd as its last member.
-    pub(super) fn on_joined(&mut self, station: usize, crowd: usize) {
-        let Seat { cohort, place, .. } = self.seats[station];
+    pub(super) fn on_joined(&mut self, station: StationId, crowd: usize) {
+        let Seat { cohort, place, .. } = self.seats[station.index()];
         let apart = &mut self.all[cohort as usize].apart;
         apart.swap_remove(place as usize);
         if let Some(&moved) = apart.get(place as usize) {
-            self.seats[moved as usize].place = place;
+            self.seats[moved.index()].place = place;
         }
         let place = self.crowds[crowd].members().len() as u32 - 1;
-        self.seats[station] = Seat { cohort, crowd: crowd as u32, place };
+        self.seats[station.index()] = Seat { cohort, crowd: crowd as u32, place };
     }
 
     /// A member of one crowd of a cohort moves to another, which knows the same.
     #[inline(always)]
-    pub(super) fn hand_over(&mut self, station: usize, mac: &mut Mac, to: usize) {
-        let Seat { crowd, place, .. } = self.seats[station];
+    pub(super) fn hand_over(&mut self, station: StationId, mac: &mut Mac, to: usize) {
+        let Seat { crowd, place, .. } = self.seats[station.index()];
         let Ok([from, into]) = self.crowds.get_disjoint_mut([crowd as usize, to]) else { return };
         from.hand_over(place as usize, mac, into);
         if let Some(&moved) = from.members().get(place as usize) {
             self.seats[moved.index()].place = place;
         }
         let place = into.members().len() as u32 - 1;
-        self.seats[station] = Seat { crowd: to as u32, place, ..self.seats[station] };
+        self.seats[station.index()] =
+            Seat { crowd: to as u32, place, ..self.seats[station.index()] };
     }
 
     /// Takes a crowd that has lost all its members off the list.
@@ -168,8 +168,8 @@ impl Cohorts {
     }
 
     /// A station has left its crowd, and its last member has taken that seat.
-    pub(super) fn on_left(&mut self, station: usize) {
-        let Seat { cohort, crowd, place } = self.seats[station];
+    pub(super) fn on_left(&mut self, station: StationId) {
+        let Seat { cohort, crowd, place } = self.seats[station.index()];
         let members = self.crowds[crowd as usize].members();
         if let Some(&moved) = members.get(place as usize) {
             self.seats[moved.index()].place = place;
@@ -179,22 +179,22 @@ impl Cohorts {
             self.dissolve(cohort as usize, crowd as usize);
         }
         let apart = &mut self.all[cohort as usize].apart;
-        apart.push(station as u32);
+        apart.push(station);
         let place = apart.len() as u32 - 1;
-        self.seats[station] = Seat { cohort, crowd: NONE, place };
+        self.seats[station.index()] = Seat { cohort, crowd: NONE, place };
     }
 }
 
 /// The stations of each cohort, by rising id.
-fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<u32>> {
+fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
     let heard = Heard::new(reach, alone);
-    let mut groups: BTreeMap<&[u64], Vec<Vec<u32>>> = BTreeMap::new();
-    for (station, mac) in macs.iter().enumerate() {
+    let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
+    for (station, mac) in (0..).map(StationId).zip(macs) {
         let groups = groups.entry(heard.by(station)).or_default();
-        let same = |group: &&mut Vec<u32>| Crowd::count_alike(&macs[group[0] as usize], mac);
+        let same = |group: &&mut Vec<StationId>| Crowd::count_alike(&macs[group[0].index()], mac);
         match groups.iter_mut().find(same) {
-            Some(group) => group.push(station as u32),
-            None => groups.push(vec![station as u32]),
+            Some(group) => group.push(station),
+            None => groups.push(vec![station]),
         }
     }
     let mut all: Vec<_> = groups.into_values().flatten().collect();
@@ -240,7 +240,7 @@ impl Heard {
         Heard { offsets, entries }
     }
 
-    fn by(&self, station: usize) -> &[u64] {
-        &self.entries[self.offsets[station]..self.offsets[station + 1]]
+    fn by(&self, station: StationId) -> &[u64] {
+        &self.entries[self.offsets[station.index()]..self.offsets[station.index() + 1]]
     }
 }

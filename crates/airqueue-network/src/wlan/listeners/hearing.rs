@@ -111,9 +111,15 @@ impl Alone {
 }
 
 impl Ear {
-    /// The station or cohort.
+    /// The station, of one outside cohorts.
     #[inline]
-    pub(super) fn to(&self) -> usize {
+    pub(super) fn station(&self) -> StationId {
+        StationId(self.to)
+    }
+
+    /// The place of the cohort, of one.
+    #[inline]
+    pub(super) fn cohort(&self) -> usize {
         self.to as usize
     }
 }
@@ -182,9 +188,8 @@ impl Ears {
     }
 
     /// How one of them hears it.
-    pub(super) fn signal(&self, from: StationId, station: usize) -> Signal {
-        let signal = self.reach.signal(from, StationId(station as u32));
-        signal.expect("a link for each ear")
+    pub(super) fn signal(&self, from: StationId, station: StationId) -> Signal {
+        self.reach.signal(from, station).expect("a link for each ear")
     }
 }
 
@@ -206,30 +211,30 @@ impl Hearing {
 
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
-        self.tell(from.index(), on);
+        self.tell(from, on);
         self.spots[from.index()].deaf_until = air.ends;
         self.receptions[from.index()].on_transmit(air);
     }
 
     /// Tells a station's receiver of the frame that was alone there.
-    fn tell(&mut self, station: usize, on: &OnAirNow) {
-        let lone = std::mem::replace(&mut self.spots[station].lone, NONE);
+    fn tell(&mut self, station: StationId, on: &OnAirNow) {
+        let lone = std::mem::replace(&mut self.spots[station.index()].lone, NONE);
         if lone != NONE {
             self.tell_of(station, lone, on);
         }
     }
 
     #[inline(always)]
-    fn tell_of(&mut self, station: usize, place: u32, on: &OnAirNow) {
+    fn tell_of(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         let on_air = on.airings.at(place);
         let signal = on.ears.signal(on_air.from, station);
-        self.receptions[station].on_begin(on_air.id, on_air.air, signal);
+        self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
     /// A frame begins to be heard by a station on its own.
     #[inline(always)]
-    pub(super) fn begin(&mut self, station: usize, place: u32, now: Time, on: &OnAirNow) {
-        let spot = &mut self.spots[station];
+    pub(super) fn begin(&mut self, station: StationId, place: u32, now: Time, on: &OnAirNow) {
+        let spot = &mut self.spots[station.index()];
         spot.heard += 1;
         if spot.heard == 1 && now >= spot.deaf_until {
             spot.lone = place;
@@ -239,7 +244,7 @@ impl Hearing {
     }
 
     #[cold]
-    fn begin_among_others(&mut self, station: usize, place: u32, on: &OnAirNow) {
+    fn begin_among_others(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         self.tell(station, on);
         self.tell_of(station, place, on);
     }
@@ -262,26 +267,26 @@ impl Hearing {
         // The one that was alone there until now, and the one that begins.
         let lone = std::mem::replace(&mut spot.lone, NONE);
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
-            for member in told {
-                self.tell_of(member.index(), of, on);
+            for &member in told {
+                self.tell_of(member, of, on);
             }
         }
     }
 
     /// A frame ends where a station on its own heard it: what became of it.
     #[inline(always)]
-    pub(super) fn end(&mut self, station: usize, alone: Alone, place: u32, id: FrameId) -> End {
+    pub(super) fn end(&mut self, station: StationId, alone: Alone, place: u32, id: FrameId) -> End {
         if self.end_alone(station, place) {
             return alone.end();
         }
-        self.spots[station].heard -= 1;
+        self.spots[station.index()].heard -= 1;
         self.end_among_others(station, id)
     }
 
     /// The same if it met no other there; false, and nothing has changed, if it did.
     #[inline(always)]
-    pub(super) fn end_alone(&mut self, station: usize, place: u32) -> bool {
-        let spot = &mut self.spots[station];
+    pub(super) fn end_alone(&mut self, station: StationId, place: u32) -> bool {
+        let spot = &mut self.spots[station.index()];
         let alone = spot.lone == place;
         if alone {
             (spot.heard, spot.lone) = (spot.heard - 1, NONE);
@@ -290,14 +295,14 @@ impl Hearing {
     }
 
     #[cold]
-    fn end_among_others(&mut self, station: usize, id: FrameId) -> End {
+    fn end_among_others(&mut self, station: StationId, id: FrameId) -> End {
         self.end_told(station, id)
     }
 
     /// The same for a station whose receiver was told.
     #[inline(always)]
-    pub(super) fn end_told(&mut self, station: usize, id: FrameId) -> End {
-        self.receptions[station].on_end(id).expect("a frame that ends has begun")
+    pub(super) fn end_told(&mut self, station: StationId, id: FrameId) -> End {
+        self.receptions[station.index()].on_end(id).expect("a frame that ends has begun")
     }
 
     /// A frame ends at a crowd. Whether it was alone there; otherwise receivers were told of it.
@@ -313,8 +318,8 @@ impl Hearing {
     }
 
     /// What others left of a part of the frame that ended last where a station, whose receiver was told, heard it.
-    pub(super) fn beside(&self, told: usize, part: Air, signal: Signal) -> Option<f64> {
-        self.receptions[told].beside(part, signal)
+    pub(super) fn beside(&self, told: StationId, part: Air, signal: Signal) -> Option<f64> {
+        self.receptions[told.index()].beside(part, signal)
     }
 
     /// A crowd that was empty gets members, who hear nothing.
@@ -336,17 +341,17 @@ impl Hearing {
     /// `uniform`: the first and the second member of those who stood for all, if anyone did.
     pub(super) fn set_apart(
         &mut self,
-        station: usize,
+        station: StationId,
         crowd: usize,
         uniform: Option<(StationId, Option<StationId>)>,
     ) {
         let Spot { lone, heard, .. } = self.crowds[crowd];
-        let spot = &mut self.spots[station];
+        let spot = &mut self.spots[station.index()];
         (spot.lone, spot.heard) = (lone, heard);
         let Some((first, heir)) = uniform.filter(|_| self.crowds[crowd].is_told()) else { return };
-        let to = if first.index() == station { heir.map(StationId::index) } else { Some(station) };
+        let to = if first == station { heir } else { Some(station) };
         if let Some(to) = to
-            && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to])
+            && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to.index()])
         {
             to.hear_as(from);
         }
@@ -354,8 +359,8 @@ impl Hearing {
 
     /// Whether a station on its own hears nothing.
     #[inline]
-    pub(super) fn is_silent(&self, station: usize) -> bool {
-        self.spots[station].heard == 0
+    pub(super) fn is_silent(&self, station: StationId) -> bool {
+        self.spots[station.index()].heard == 0
     }
 
     /// Whether a crowd hears nothing.
@@ -365,12 +370,12 @@ impl Hearing {
     }
 
     /// Whether the receiver of a station on its own is with a frame at `now` that it may yet decode.
-    pub(super) fn receiving(&self, station: usize, now: Time, on: &OnAirNow) -> bool {
-        let reception = &self.receptions[station];
-        if self.spots[station].lone == NONE {
+    pub(super) fn receiving(&self, station: StationId, now: Time, on: &OnAirNow) -> bool {
+        let reception = &self.receptions[station.index()];
+        if self.spots[station.index()].lone == NONE {
             return reception.receiving(now);
         }
-        let on_air = on.airings.at(self.spots[station].lone);
+        let on_air = on.airings.at(self.spots[station.index()].lone);
         let signal = on.ears.signal(on_air.from, station);
         reception.may_decode(on_air.air.begins, signal, now)
     }

@@ -7,6 +7,7 @@
 use super::Listeners;
 use super::groups::{Cohort, Seat};
 use airqueue_core::Time;
+use airqueue_wifi::medium::StationId;
 
 impl Listeners {
     /// The number under which a crowd is among the grants, behind all stations.
@@ -17,10 +18,10 @@ impl Listeners {
 
     /// Makes sure that a station is on its own: something is about to happen to it alone.
     #[inline]
-    pub(in crate::wlan) fn split(&mut self, station: usize) {
+    pub(in crate::wlan) fn split(&mut self, station: StationId) {
         if let Some(crowd) = self.cohorts.crowd_of(station) {
             self.take_out(station, crowd);
-            self.grants.set(station, self.macs[station].next_grant());
+            self.grants.set(station.index(), self.macs[station.index()].next_grant());
             self.recount(crowd);
         }
     }
@@ -29,8 +30,9 @@ impl Listeners {
     /// calls this sets their grants.
     pub(super) fn set_all_apart(&mut self, crowd: usize, stations: &[u32]) {
         for &station in stations {
-            if self.cohorts.crowd_of(station as usize) == Some(crowd) {
-                self.take_out(station as usize, crowd);
+            let station = StationId(station);
+            if self.cohorts.crowd_of(station) == Some(crowd) {
+                self.take_out(station, crowd);
             }
         }
         self.recount(crowd);
@@ -38,13 +40,13 @@ impl Listeners {
 
     /// A station leaves its crowd, which is to be recounted; it is to be among the grants.
     #[inline(always)]
-    fn take_out(&mut self, station: usize, crowd: usize) {
-        let Seat { cohort, place, .. } = self.cohorts.seats[station];
+    fn take_out(&mut self, station: StationId, crowd: usize) {
+        let Seat { cohort, place, .. } = self.cohorts.seats[station.index()];
         let members = self.cohorts.crowds[crowd].members();
         let heir = (members.len() > 1).then(|| members[members.len() - 1]);
         let uniform = self.cohorts.all[cohort as usize].uniform.then_some((members[0], heir));
         self.hearing.set_apart(station, crowd, uniform);
-        let mac = &mut self.macs[station];
+        let mac = &mut self.macs[station.index()];
         let left = &mut self.cohorts.crowds[crowd];
         left.leave(place as usize, mac, &self.radio);
         self.cohorts.on_left(station);
@@ -58,7 +60,7 @@ impl Listeners {
         }
         let mut apart = self.cohorts.all[cohort].apart.len();
         while let Some(at) = self.last_to_join(cohort, apart, now) {
-            self.join(cohort, self.cohorts.all[cohort].apart[at] as usize, now);
+            self.join(cohort, self.cohorts.all[cohort].apart[at], now);
             apart = at;
         }
         for at in 0..self.cohorts.all[cohort].crowds().len() {
@@ -70,10 +72,11 @@ impl Listeners {
     #[inline]
     fn last_to_join(&self, cohort: usize, of: usize, now: Time) -> Option<usize> {
         let Cohort { apart, sought, .. } = &self.cohorts.all[cohort];
-        apart[..of].iter().rposition(|station| {
-            let at = *station as usize;
+        apart[..of].iter().rposition(|&station| {
             // Whoever is sought all the time would only come and go.
-            station != sought && self.macs[at].may_join(now) && self.hearing.is_silent(at)
+            Some(station) != *sought
+                && self.macs[station.index()].may_join(now)
+                && self.hearing.is_silent(station)
         })
     }
 
@@ -91,9 +94,8 @@ impl Listeners {
         }
         let Some(&into) = crowds[..at].iter().find(agrees) else { return };
         let into = into as usize;
-        while let Some(member) = self.cohorts.crowds[crowd].members().last() {
-            let station = member.index();
-            self.cohorts.hand_over(station, &mut self.macs[station], into);
+        while let Some(&station) = self.cohorts.crowds[crowd].members().last() {
+            self.cohorts.hand_over(station, &mut self.macs[station.index()], into);
         }
         self.cohorts.dissolve(cohort, crowd);
         self.grants.set(self.grant_of(crowd), Time::MAX);
@@ -105,7 +107,7 @@ impl Listeners {
         &mut self,
         crowd: usize,
         cohort: usize,
-        leaving: impl Iterator<Item = u32>,
+        leaving: impl Iterator<Item = StationId>,
     ) -> Option<usize> {
         if self.cohorts.all[cohort].uniform && self.hearing.is_told_at_crowd(crowd) {
             // One receiver stands for all: it cannot be in both.
@@ -117,8 +119,7 @@ impl Listeners {
             new.branch_off(old);
         }
         for station in leaving {
-            let station = station as usize;
-            self.cohorts.hand_over(station, &mut self.macs[station], into);
+            self.cohorts.hand_over(station, &mut self.macs[station.index()], into);
         }
         Some(into)
     }
@@ -130,8 +131,8 @@ impl Listeners {
     }
 
     /// A station joins a crowd that knows what it knows, or founds one.
-    fn join(&mut self, cohort: usize, station: usize, now: Time) {
-        let mac = &self.macs[station];
+    fn join(&mut self, cohort: usize, station: StationId, now: Time) {
+        let mac = &self.macs[station.index()];
         let admits = |&&crowd: &&u32| {
             self.hearing.is_silent_at_crowd(crowd as usize)
                 && self.cohorts.crowds[crowd as usize].admits(mac, now)
@@ -141,7 +142,7 @@ impl Listeners {
         let founded = || {
             let crowd = self.cohorts.found(cohort)?;
             self.hearing.found_crowd(crowd);
-            self.cohorts.crowds[crowd].adopt(&self.macs[station]);
+            self.cohorts.crowds[crowd].adopt(&self.macs[station.index()]);
             Some(crowd)
         };
         if let Some(crowd) = found.or_else(founded) {
@@ -149,10 +150,10 @@ impl Listeners {
         }
     }
 
-    fn enter(&mut self, station: usize, crowd: usize) {
-        self.cohorts.crowds[crowd].join(&mut self.macs[station]);
+    fn enter(&mut self, station: StationId, crowd: usize) {
+        self.cohorts.crowds[crowd].join(&mut self.macs[station.index()]);
         self.cohorts.on_joined(station, crowd);
-        self.grants.set(station, Time::MAX);
+        self.grants.set(station.index(), Time::MAX);
     }
 
     /// Replaces the crowds among the `actors`, which rise, by those of their members whose backoff ends by

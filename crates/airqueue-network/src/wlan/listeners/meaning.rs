@@ -14,8 +14,8 @@ use std::mem::discriminant;
 pub(in crate::wlan) struct Ending {
     pub(super) place: u32,
     pub(super) id: FrameId,
-    pub(in crate::wlan) from: usize,
-    pub(in crate::wlan) to: usize,
+    pub(in crate::wlan) from: StationId,
+    pub(in crate::wlan) to: StationId,
     pub(in crate::wlan) kind: FrameKind,
     pub(in crate::wlan) mpdus: u16,
     pub(in crate::wlan) begins: Time,
@@ -50,7 +50,7 @@ pub(super) enum Meaning {
 }
 
 /// What the frames of one instant mean to the members of a crowd that do not hear alike.
-pub(super) type Meanings = Vec<(u32, Meaning)>;
+pub(super) type Meanings = Vec<(StationId, Meaning)>;
 
 impl Meaning {
     #[inline]
@@ -93,8 +93,8 @@ impl Listeners {
     #[inline]
     pub(super) fn meaning<const TAPPED: bool>(
         &mut self,
-        station: usize,
-        told: usize,
+        station: StationId,
+        told: StationId,
         end: &End,
         ending: &mut Ending,
         tap: &mut Socket,
@@ -104,7 +104,7 @@ impl Listeners {
             let whole = end.outcome.decoded();
             // An A-MPDU of which something is left was captured.
             let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
-            let (station, bit_error) = (StationId(station as u32), whole && !decoded);
+            let bit_error = whole && !decoded;
             let End { engaged, ignored, .. } = *end;
             tap.hear(Heard { station, outcome, engaged, ignored, bit_error });
         }
@@ -117,7 +117,7 @@ impl Listeners {
 
     /// Whether a station decodes a frame: of an A-MPDU any part.
     #[inline]
-    fn decodes(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+    fn decodes(&mut self, station: StationId, told: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus > 1 {
             return self.decodes_any(station, told, end, ending);
         }
@@ -128,16 +128,16 @@ impl Listeners {
         if lost || station != ending.to || ending.kind != FrameKind::Data {
             return !lost;
         }
-        let &Frame { queue, recipient, .. } = self.macs[ending.from].frame();
-        let sent = self.macs[ending.from].sent(queue.into()).next();
+        let &Frame { ac, recipient, .. } = self.macs[ending.from.index()].frame();
+        let sent = self.macs[ending.from.index()].sent(ac).next();
         let (sequence, &Msdu { packet, .. }) = sent.expect("a data frame has a packet");
-        self.macs[station].receive(recipient, sequence, &packet);
+        self.macs[station.index()].receive(recipient, sequence, &packet);
         true
     }
 
     /// Whether noise takes a frame of one MPDU from a station.
-    fn is_lost(&mut self, station: usize, end: &End, ending: &Ending) -> bool {
-        let frame = self.macs[ending.from].frame();
+    fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
+        let frame = self.macs[ending.from.index()].frame();
         let signal = || self.ears.signal(frame.from, station);
         let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
         self.errors.strikes(station, loss)
@@ -145,11 +145,17 @@ impl Listeners {
 
     /// Whether a station decodes any MPDU of an A-MPDU. For its recipient each MPDU has its own length; for all other
     /// stations the MPDUs count as equally long.
-    fn decodes_any(&mut self, station: usize, told: usize, end: &End, ending: &Ending) -> bool {
+    fn decodes_any(
+        &mut self,
+        station: StationId,
+        told: StationId,
+        end: &End,
+        ending: &Ending,
+    ) -> bool {
         if !self.is_found(told, end, ending) {
             return false;
         }
-        let (frame, noisy) = (*self.macs[ending.from].frame(), self.errors.happen());
+        let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
         let Listeners { ears, errors, hearing, macs, radio, .. } = self;
         let signal = ears.signal(frame.from, station);
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
@@ -165,18 +171,19 @@ impl Listeners {
                 None => 1.0,
             }
         };
-        if station != frame.to.index() {
+        if station != frame.to {
             let one = frame.bytes / u32::from(frame.mpdus);
             let places = 0..u32::from(frame.mpdus);
             let each = places.map(|at| loss(errors, at * one, (at + 1) * one));
             let all = each.product::<f64>();
             return if noisy { !errors.strikes(station, all) } else { all < 1.0 };
         }
-        let Ok([sender, receiver]) = macs.get_disjoint_mut([frame.from.index(), station]) else {
+        let Ok([sender, receiver]) = macs.get_disjoint_mut([frame.from.index(), station.index()])
+        else {
             return false;
         };
         let mut at = 0;
-        let mpdus = sender.sent(frame.queue.into()).map(|(sequence, msdu)| {
+        let mpdus = sender.sent(frame.ac).map(|(sequence, msdu)| {
             let (from, to) = (at, at + DELIMITER_BYTES + msdu.mpdu_bytes);
             at = to.next_multiple_of(4);
             let loss = loss(errors, from, to);
@@ -188,11 +195,11 @@ impl Listeners {
 
     /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
     #[inline]
-    pub(super) fn is_found(&self, told: usize, end: &End, ending: &Ending) -> bool {
+    pub(super) fn is_found(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus == 1 || !end.overlapped {
             return end.outcome.decoded();
         }
-        let frame = self.macs[ending.from].frame();
+        let frame = self.macs[ending.from.index()].frame();
         let signal = self.ears.signal(frame.from, told);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.hearing.beside(told, parts.preamble(), signal).is_some()
@@ -200,7 +207,7 @@ impl Listeners {
 
     /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
     #[inline]
-    pub(super) fn is_partial(&self, told: usize, end: &End, ending: &Ending) -> bool {
+    pub(super) fn is_partial(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         let overlapped = ending.mpdus > 1 && end.overlapped;
         (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
     }

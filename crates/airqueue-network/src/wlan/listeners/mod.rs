@@ -50,7 +50,7 @@ pub(super) struct Listeners {
     /// Of the stations, then of the crowds.
     grants: Grants,
     /// Stations in which a frame that ended has changed more than their view of the medium.
-    touched: Vec<u32>,
+    touched: Vec<StationId>,
     /// For the stations that leave a crowd together.
     called: Vec<u32>,
     meanings: Meanings,
@@ -61,8 +61,8 @@ impl Listeners {
     pub(super) fn new(spec: &WlanSpec, seed: Seed) -> Result<Listeners, WlanError> {
         let radio = spec.radio.clone();
         let mut macs = Vec::with_capacity(spec.stations.len());
-        for (id, station) in spec.stations.iter().enumerate() {
-            let mac = Mac::new(StationId(id as u32), station.mac.clone(), &radio, seed);
+        for (id, station) in (0..).map(StationId).zip(&spec.stations) {
+            let mac = Mac::new(id, station.mac.clone(), &radio, seed);
             let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
             macs.push(mac.map_err(wrong)?);
         }
@@ -103,7 +103,12 @@ impl Listeners {
             let on = OnAirNow { ears: &self.ears, airings: &self.airings };
             for (place, watchers) in heard {
                 for ear in watchers.map(|at| self.ears.at(at)) {
-                    self.hearing.begin(ear.to(), place, self.airings.at(place).air.begins, &on);
+                    self.hearing.begin(
+                        ear.station(),
+                        place,
+                        self.airings.at(place).air.begins,
+                        &on,
+                    );
                 }
             }
         }
@@ -111,19 +116,19 @@ impl Listeners {
 
     /// Brings the counters of a station that is alone up to date with everything that happened at `now`.
     #[inline(always)]
-    pub(super) fn settle(&mut self, station: usize, now: Time) {
-        if self.macs[station].is_settled() {
-            self.grants.set(station, Time::MAX);
+    pub(super) fn settle(&mut self, station: StationId, now: Time) {
+        if self.macs[station.index()].is_settled() {
+            self.grants.set(station.index(), Time::MAX);
         } else {
             self.settle_counters(station, now);
         }
     }
 
     #[inline(always)]
-    fn settle_counters(&mut self, station: usize, now: Time) {
-        let mac = &mut self.macs[station];
+    fn settle_counters(&mut self, station: StationId, now: Time) {
+        let mac = &mut self.macs[station.index()];
         mac.settle(now, &self.radio);
-        self.grants.set(station, mac.next_grant());
+        self.grants.set(station.index(), mac.next_grant());
     }
 
     /// When the next backoff ends.
@@ -141,7 +146,7 @@ impl Listeners {
 
     /// Whether the receiver of a station that is alone is with a frame that it may yet decode.
     #[inline]
-    pub(super) fn is_receiving(&self, station: usize, now: Time) -> bool {
+    pub(super) fn is_receiving(&self, station: StationId, now: Time) -> bool {
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
         self.hearing.receiving(station, now, &on)
     }
@@ -149,48 +154,48 @@ impl Listeners {
     /// The next of the stations, by falling number, in which the frame that ended last has changed more than their view of
     /// the medium. They are alone.
     #[inline]
-    pub(super) fn poll_touched(&mut self) -> Option<usize> {
-        self.touched.pop().map(|station| station as usize)
+    pub(super) fn poll_touched(&mut self) -> Option<StationId> {
+        self.touched.pop()
     }
 
     /// The end of a frame of a station has been followed up: stations that know the same by now join again.
     #[inline]
     pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
         for at in self.ears.of(sender).1 {
-            self.gather(self.ears.at(at).to(), now);
+            self.gather(self.ears.at(at).cohort(), now);
         }
     }
 
     /// The frame that a station has made up begins. The station is alone. Returns the frame's number, and when it ends.
     #[inline]
-    pub(super) fn begin(&mut self, from: usize, now: Time) -> (u32, Time) {
-        let frame = self.macs[from].frame();
-        let (id, lasts) = (StationId(from as u32), self.radio.phy.airtime(frame.rate, frame.bytes));
+    pub(super) fn begin(&mut self, from: StationId, now: Time) -> (u32, Time) {
+        let frame = self.macs[from.index()].frame();
+        let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
         let air = Air { begins: now, ends: now + lasts };
-        let place = self.airings.begin(id, air);
+        let place = self.airings.begin(from, air);
         let on = OnAirNow { ears: &self.ears, airings: &self.airings };
-        self.hearing.transmit(id, air, &on);
-        self.macs[from].on_transmit(now);
+        self.hearing.transmit(from, air, &on);
+        self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
-        self.begin_at_apart(id, place, now);
-        for ear in self.ears.watchers(id).map(|at| self.ears.at(at)) {
+        self.begin_at_apart(from, place, now);
+        for ear in self.ears.watchers(from).map(|at| self.ears.at(at)) {
             if ear.alone.is_sensed() {
-                self.macs[ear.to()].watch_begin(now);
+                self.macs[ear.station().index()].watch_begin(now);
             }
         }
-        for at in self.ears.of(id).1 {
+        for at in self.ears.of(from).1 {
             let ear = self.ears.at(at);
-            for crowd in (0..self.cohorts.all[ear.to()].crowds().len()).rev() {
-                let crowd = self.cohorts.all[ear.to()].crowds()[crowd] as usize;
-                self.begin_at_crowd(crowd, ear.to(), ear.alone, place, now);
+            for crowd in (0..self.cohorts.all[ear.cohort()].crowds().len()).rev() {
+                let crowd = self.cohorts.all[ear.cohort()].crowds()[crowd] as usize;
+                self.begin_at_crowd(crowd, ear.cohort(), ear.alone, place, now);
             }
         }
         (place, air.ends)
     }
 
     /// For how long, up to `now`, a station has sensed frames or transmitted.
-    pub(super) fn busy_ever(&self, station: usize, now: Time) -> Span {
-        let mac = &self.macs[station];
+    pub(super) fn busy_ever(&self, station: StationId, now: Time) -> Span {
+        let mac = &self.macs[station.index()];
         match self.cohorts.crowd_of(station) {
             Some(crowd) => self.cohorts.crowds[crowd].busy_time(mac, now),
             None => mac.busy_time(now),

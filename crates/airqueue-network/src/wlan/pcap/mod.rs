@@ -17,6 +17,7 @@ pub use packet::{Origin, TcpDirection};
 
 use super::spec::WlanSpec;
 use super::tap::{Aired, Carried, SegmentSent, Tap};
+use crate::{FlowId, HopId};
 use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
@@ -115,7 +116,7 @@ pub struct Pcap<W> {
     /// The priority of each station's queues.
     priorities: Vec<Vec<u8>>,
     /// By station, queue and receiver.
-    streams: HashMap<(StationId, u8, StationId), Stream>,
+    streams: HashMap<(StationId, AccessCategory, StationId), Stream>,
     /// A-MPDUs so far.
     ampdus: u32,
     /// The next sequence number of a station; for QoS data by receiver and priority (10.3.2.11.2).
@@ -164,7 +165,10 @@ impl<W: Write> Pcap<W> {
             rates,
             phy: spec.radio.phy.clone(),
             layouts,
-            origins: (0..).zip(&spec.hops).map(|(at, hop)| Origin::of_hop(at, hop)).collect(),
+            origins: (0..)
+                .zip(&spec.hops)
+                .map(|(at, hop)| Origin::of_hop(FlowId(at), hop))
+                .collect(),
             segments: Vec::new(),
             priorities: spec.stations.iter().map(|s| priorities(s.queues.len())).collect(),
             streams: HashMap::new(),
@@ -179,9 +183,9 @@ impl<W: Write> Pcap<W> {
     ///
     /// # Panics
     ///
-    /// If there is no such flow.
-    pub fn set_origin(&mut self, flow: usize, origin: Origin) {
-        self.origins[flow] = origin;
+    /// If there is no such hop.
+    pub fn set_origin(&mut self, hop: HopId, origin: Origin) {
+        self.origins[hop.index()] = origin;
     }
 
     /// What it has written to, or why it stopped.
@@ -209,9 +213,9 @@ impl<W: Write> Pcap<W> {
     /// The header of a packet in a data frame, and of the segment in that; it counts packets, whether they are captured
     /// or not.
     fn data(&mut self, frame: &Frame, carried: &Carried) -> (Data, Option<tcp::Header>) {
-        let layout = self.layouts[carried.packet.flow as usize];
-        let priority = self.priorities[frame.from.index()][usize::from(frame.queue)];
-        let stream = self.streams.entry((frame.from, frame.queue, frame.to)).or_default();
+        let layout = self.layouts[HopId::of(&carried.packet).index()];
+        let priority = self.priorities[frame.from.index()][frame.ac.index()];
+        let stream = self.streams.entry((frame.from, frame.ac, frame.to)).or_default();
         let id = carried.packet.id;
         if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
             known.received |= carried.decoded;
@@ -231,11 +235,11 @@ impl<W: Write> Pcap<W> {
         (Data { layout, priority, sequence, retry: false }, tcp)
     }
 
-    /// What a block ack, or a request for one, says of the data of a station's queue.
-    fn score(&self, station: StationId, queue: u8, receiver: StationId) -> Score {
-        let priority = self.priorities[station.index()][usize::from(queue)];
+    /// What a block ack, or a request for one, says of the data of a station's access category.
+    fn score(&self, station: StationId, ac: AccessCategory, receiver: StationId) -> Score {
+        let priority = self.priorities[station.index()][ac.index()];
         let mut score = Score { priority, start: 0, bitmap: [0; 32] };
-        if let Some(stream) = self.streams.get(&(station, queue, receiver)) {
+        if let Some(stream) = self.streams.get(&(station, ac, receiver)) {
             score.start = stream.start;
             for known in stream.last.iter().filter(|known| known.received) {
                 let place = usize::from(
@@ -256,14 +260,14 @@ impl<W: Write> Pcap<W> {
         for (place, carried) in aired.carried.iter().enumerate() {
             let (data, tcp) = self.data(frame, carried);
             if place == 0
-                && let Some(stream) = self.streams.get_mut(&(frame.from, frame.queue, frame.to))
+                && let Some(stream) = self.streams.get_mut(&(frame.from, frame.ac, frame.to))
             {
                 stream.start = data.sequence;
             }
             let Some(good) = self.sees(aired, Some(carried)) else { continue };
             let last = place + 1 == aired.carried.len();
             let within = several.then_some(InAmpdu { reference: self.ampdus, last });
-            let origin = self.origins[carried.packet.flow as usize];
+            let origin = self.origins[HopId::of(&carried.packet).index()];
             let body = |record: &mut Vec<u8>| {
                 data.write(frame, record);
                 if data.layout.llc_snap {
@@ -279,8 +283,8 @@ impl<W: Write> Pcap<W> {
         let frame = &aired.frame;
         let Some(good) = self.sees(aired, None) else { return Ok(()) };
         let score = match frame.kind {
-            FrameKind::BlockAck => Some(self.score(frame.to, frame.queue, frame.from)),
-            FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.queue, frame.to)),
+            FrameKind::BlockAck => Some(self.score(frame.to, frame.ac, frame.from)),
+            FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.ac, frame.to)),
             _ => None,
         };
         let body = |record: &mut Vec<u8>| {
@@ -351,7 +355,7 @@ fn tcp_header(
     segments: &[Option<SegmentSent>],
     packet: &Packet,
 ) -> Option<tcp::Header> {
-    let origin = &origins[packet.flow as usize];
+    let origin = &origins[HopId::of(packet).index()];
     let leg = origin.tcp.as_ref()?;
     let sent = segments.get(packet.payload.0 as usize)?.as_ref()?;
     let is_it = sent.packet.created == packet.created;
@@ -371,7 +375,7 @@ fn file_header(snap_bytes: u32) -> Vec<u8> {
 /// The priorities of a station's queues: those of EDCA by rising access category, best effort for DCF.
 fn priorities(queues: usize) -> Vec<u8> {
     match queues {
-        1 => vec![PRIORITIES[AccessCategory::BestEffort as usize]],
+        1 => vec![PRIORITIES[AccessCategory::BEST_EFFORT.index()]],
         _ => PRIORITIES[..queues].to_vec(),
     }
 }

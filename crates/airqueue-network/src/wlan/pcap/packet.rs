@@ -1,6 +1,7 @@
 //! The packets in data frames: the headers of IPv4 (RFC 791) and UDP (RFC 768), in front of zeros.
 
 use super::tcp;
+use crate::FlowId;
 use crate::wlan::spec::HopSpec;
 use airqueue_core::{Ecn, Packet};
 use airqueue_transport::tcp::TcpSpec;
@@ -22,7 +23,7 @@ const PORTS: u32 = 16_384;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin {
     /// The place of the network's flow, which its port names.
-    pub flow: u32,
+    pub flow: FlowId,
     /// The number of the node that packets come from: of a station its id, of a host one that no station has.
     pub from: u32,
     /// The same of the node that they go to.
@@ -42,7 +43,7 @@ pub struct TcpDirection {
 
 impl Origin {
     /// Those of a flow that is nothing but a hop.
-    pub(super) fn of_hop(flow: u32, hop: &HopSpec) -> Origin {
+    pub(super) fn of_hop(flow: FlowId, hop: &HopSpec) -> Origin {
         Origin { flow, from: hop.from.0, to: hop.to.0, tcp: None }
     }
 
@@ -112,8 +113,8 @@ impl Origin {
 }
 
 /// A flow's port; after the last one the first comes again.
-pub(super) fn flow_port(number: u32) -> u16 {
-    FLOW_PORTS + (number % PORTS) as u16
+pub(super) fn flow_port(flow: FlowId) -> u16 {
+    FLOW_PORTS + (flow.0 % PORTS) as u16
 }
 
 /// The same of one of a flow's connections, at the end that data come from.
