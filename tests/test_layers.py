@@ -116,7 +116,7 @@ MAY_IMPORT = {
     "sweep": {"sweep", "runs", "simulate"},
     "runs": {"runs", "simulate", "models", "measure"},
     "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
-    "plots": {"plots", "papers"},
+    "plots": {"plots", "papers", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
     "report": {"report", "measure", "papers", "plots", "runs", "simulate"},
 }

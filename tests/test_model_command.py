@@ -251,7 +251,7 @@ def test_wrong_usage_is_exit_code_2(invoke, tmp_path, arguments, message):
 
 
 def test_too_many_outputs_for_a_plot(invoke, monkeypatch):
-    monkeypatch.setattr("airqueue.cli.model_figure.MOST_PANELS", 3)
+    monkeypatch.setattr("airqueue.plots.model_picture.MOST_PANELS", 3)
     result = invoke("fake", "n=1..2", "--plot", "a.svg")
     assert result.exit_code == 2
     assert "12 outputs are too many for a plot; choose up to 3" in result.stderr

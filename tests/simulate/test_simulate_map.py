@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airqueue import text
-from airqueue.cli.simulate_map import Map, _network
 from airqueue.plots import network as plots
+from airqueue.plots.simulation_map import Map, _network
 from airqueue.simulate import Scenario, ScenarioError, cell
 
 CHAIN = {

@@ -30,7 +30,7 @@ from airqueue.models.catalogue import MODULES, Kind, Model, Output, find
 from airqueue.models.errors import ModelError
 
 if TYPE_CHECKING:
-    from airqueue.cli.model_figure import Picture
+    from airqueue.plots.model_picture import Picture
 
 _REFRESH_S = 0.5
 """Progress is shown that often, so not at all for what takes less."""
@@ -259,7 +259,7 @@ def _numbers(values: Any) -> Iterator[float]:
 
 
 def _picture(request: Request, outputs: Sequence[Output], path: str) -> Picture:
-    from airqueue.cli.model_figure import Picture  # noqa: PLC0415 - matplotlib is slow to load
+    from airqueue.plots.model_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
 
     return Picture(request, outputs, path)
 

@@ -23,8 +23,8 @@ from airqueue.simulate.scenario import schema
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
-    from airqueue.cli.simulate_figure import Picture
-    from airqueue.cli.simulate_map import Map
+    from airqueue.plots.simulation_map import Map
+    from airqueue.plots.simulation_picture import Picture
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -193,13 +193,13 @@ def simulate(
 
 
 def _picture(path: str) -> Picture:
-    from airqueue.cli.simulate_figure import Picture  # noqa: PLC0415 - matplotlib is slow to load
+    from airqueue.plots.simulation_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
 
     return Picture(path)
 
 
 def _map(path: str) -> Map:
-    from airqueue.cli.simulate_map import Map  # noqa: PLC0415 - matplotlib is slow to load
+    from airqueue.plots.simulation_map import Map  # noqa: PLC0415 - matplotlib is slow to load
 
     return Map(path)
 

@@ -20,7 +20,7 @@ from airqueue.sweep import Interrupted, Progress, Sweep, SweepError, SweepResult
 from airqueue.sweep.figures import Pattern
 
 if TYPE_CHECKING:
-    from airqueue.cli.sweep_figure import Picture
+    from airqueue.plots.sweep_picture import Picture
 
 _MOST_WORKERS = 10_000
 
@@ -125,7 +125,7 @@ def sweep(
 
 
 def _picture(plan: Sweep, patterns: tuple[Pattern, ...], path: str) -> Picture:
-    from airqueue.cli.sweep_figure import Picture  # noqa: PLC0415 - matplotlib is slow to load
+    from airqueue.plots.sweep_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
 
     return Picture(plan, patterns, path)
 

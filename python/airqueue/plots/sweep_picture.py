@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from airqueue import text
-from airqueue.cli.simulate_figure import file_format
 from airqueue.plots import sweep as plots
+from airqueue.plots.simulation_picture import file_format
 from airqueue.plots.sweep import MOST_LINES, MOST_PANELS, Axis, Line
 from airqueue.sweep import Sweep, SweepError, SweepResults
 from airqueue.sweep.figures import Pattern

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from airqueue import text
-from airqueue.cli.simulate_figure import about, file_format
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_topology import Link as MeshLink
 from airqueue.plots.network import Link, Network, Node, Way, circle, draw
+from airqueue.plots.simulation_picture import about, file_format
 from airqueue.simulate import Results, Scenario
 from airqueue.simulate.results import Summary
 from airqueue.simulate.steered import Network as Layout
