@@ -113,7 +113,7 @@ def test_pictures_that_cannot_be_are_refused_before_anything_runs(invoke):
     Path("sweep.toml").write_text(
         Path("sweep.toml").read_text() + 'flows.up.size = ["1 kB", "100 B"]\n'
     )
-    assert "--plot shows one or two parameters" in invoke("sweep.toml", "--plot", "a.svg").output
+    assert "a plot shows one or two parameters" in invoke("sweep.toml", "--plot", "a.svg").output
     assert not Path("sweep-sweep").exists()
 
 

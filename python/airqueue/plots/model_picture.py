@@ -1,4 +1,4 @@
-"""The rows of a sweep as a picture: which parameter is the axis, which gives the lines.
+"""A model over swept parameters as a picture: which parameter is the axis, which gives the lines.
 
 It loads matplotlib, so it is imported only where a picture was asked for.
 """
@@ -44,7 +44,7 @@ class Picture:
         if len(outputs) > MOST_PANELS:
             raise ArgumentError(
                 f"{len(outputs)} outputs are too many for a plot; choose up to {MOST_PANELS} of "
-                "them by --outputs"
+                "them, in the command by --outputs"
             )
         for sweep in _roles(request)[1:]:
             _check_lines(len(sweep.values), f"values of {sweep.parameter.name}")

@@ -33,11 +33,14 @@ class Picture:
         moving = [each for each in _strided(sweep.dimensions) if len(each[0].values) > 1]
         if sweep.spec.samples is not None or not 1 <= len(moving) <= _MOST_DIMENSIONS:
             raise SweepError(
-                "--plot shows one or two parameters that go through lists or ranges, or zips of "
+                "a plot shows one or two parameters that go through lists or ranges, or zips of "
                 "them; draw others from the tables"
             )
         if not 1 <= len(patterns) <= MOST_PANELS:
-            raise SweepError(f"--plot shows 1 to {MOST_PANELS} figures; choose them with --show")
+            raise SweepError(
+                f"a plot shows 1 to {MOST_PANELS} figures and here are {len(patterns)}; choose "
+                "among them, in the command by --show"
+            )
         if len(moving) > 1 and _is_numeric(moving[1][0]) and not _is_numeric(moving[0][0]):
             moving.reverse()
         (self._axis, self._stride), *lines = moving
@@ -45,8 +48,8 @@ class Picture:
         self._line_stride = lines[0][1] if lines else 0
         if self._lines is not None and len(self._lines.values) > MOST_LINES:
             raise SweepError(
-                f"--plot: {len(self._lines.values)} values of {self._lines.paths[0]} are too many "
-                f"lines to tell apart; take {MOST_LINES} at most"
+                f"{len(self._lines.values)} values of {self._lines.paths[0]} are too many "
+                f"lines to tell apart in a plot; take {MOST_LINES} at most"
             )
         self._logarithmic = {
             each.path: each.logarithmic
