@@ -99,7 +99,7 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 	$(BIN)/python benches/measure.py
 
 bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures and CPU time
-	$(BIN)/python -m benches.peers compare --json $(TARGET)/peers.json
+	$(BIN)/python -m peers compare --json $(TARGET)/peers.json
 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs
@@ -128,7 +128,7 @@ deny: system-build  ## licences and origins of the Rust dependencies (needs carg
 clean:  ## remove what was built
 	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/airqueue/_native*.so
-	find python tests benches -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find python tests benches peers validation -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf $(TARGET) fuzz/target
 
 system-build:

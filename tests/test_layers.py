@@ -123,18 +123,21 @@ MAY_IMPORT = {
 PACKAGE = ROOT / "python" / "airqueue"
 
 
-def imported(path: Path) -> set[str]:
-    """Names of all project modules that a file imports, ``airqueue.`` left off.
-
-    Of ``from airqueue import x`` and ``from airqueue.measure import x`` the name is that of x.
-    """
+def imports(path: Path) -> set[str]:
+    """Names of all modules that a file imports; of ``from a.b import x`` the name is that of x."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.removeprefix("airqueue.") for name in names if name.startswith("airqueue.")}
+    return names
+
+
+def imported(path: Path) -> set[str]:
+    """Names of the project's modules that a file imports, ``airqueue.`` left off."""
+    found = imports(path)
+    return {name.removeprefix("airqueue.") for name in found if name.startswith("airqueue.")}
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))
@@ -155,3 +158,11 @@ def test_modules_outside_packages_are_below_all_of_them() -> None:
 def test_the_test_bed_knows_no_estimator() -> None:
     for path in (PACKAGE / "linux").rglob("*.py"):
         assert not any(name.startswith("measure.estimators") for name in imported(path)), path
+
+
+@pytest.mark.parametrize("directory", ["python", "peers"])
+def test_what_holds_the_project_against_others_is_above_it(directory: str) -> None:
+    above = {"validation", "benches"} | ({"peers"} if directory == "python" else set())
+    for path in (ROOT / directory).rglob("*.py"):
+        used = {name.split(".")[0] for name in imports(path)}
+        assert not used & above, f"{path.relative_to(ROOT)} may not import {used & above}"

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benches.peers.install import UnavailableError
+from peers.install import UnavailableError
 from validation.linux import kernel, results
 from validation.linux.figures import GONE, Columns, windows
 from validation.linux.scenarios import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benches.peers.install import UnavailableError
+from peers.install import UnavailableError
 from validation.linux import kernel
 from validation.linux.tcp import results
 from validation.linux.tcp.__main__ import measure

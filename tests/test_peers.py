@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from benches.peers import references, references_ampdu, references_mesh, references_tcp
-from benches.peers.compare import Case, compare
-from benches.peers.ours import run_ours
-from benches.peers.references import FAILED, THROUGHPUT, Table, txop_us
-from benches.peers.references_ampdu import HE80, HT20
-from benches.peers.run import count_attempts, run
-from benches.peers.scenario import Cell, Edca, NotModelledError, Radio, Result
+from peers import references, references_ampdu, references_mesh, references_tcp
+from peers.compare import Case, compare
+from peers.ours import run_ours
+from peers.references import FAILED, THROUGHPUT, Table, txop_us
+from peers.references_ampdu import HE80, HT20
+from peers.run import count_attempts, run
+from peers.scenario import Cell, Edca, NotModelledError, Radio, Result
 
 RESULT = Result(
     simulator="fake",
@@ -171,7 +171,7 @@ def test_the_ratio_is_cpu_of_the_peer_by_ours(monkeypatch: pytest.MonkeyPatch) -
     def engine(cell: Case, behaviour: str) -> Result:
         return replace(RESULT, simulator=behaviour, cpu_s=RESULT.cpu_s / 50)
 
-    monkeypatch.setattr("benches.peers.compare.run", peer)
+    monkeypatch.setattr("peers.compare.run", peer)
     cells = (Cell(), Cell("a", data_mbps=54.0, control_mbps=24.0))
     entries = compare(cells, ["ns2", "ns3-wheel", "ns3-debian"], engine, runs=3)
     ns3 = [("ns3", 1.0), ("ns3-wheel", 50.0), ("ns3-debian", 50.0)]

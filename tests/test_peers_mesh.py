@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from benches.peers.mesh import CLOSE_M, Meshed, run_mesh
-from benches.peers.mesh_trace import Watch
-from benches.peers.references_mesh import CHAIN, CROSS, LOT, drops, places
+from peers.mesh import CLOSE_M, Meshed, run_mesh
+from peers.mesh_trace import Watch
+from peers.references_mesh import CHAIN, CROSS, LOT, drops, places
 
 ns2 = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 SENSE_M = 550.0

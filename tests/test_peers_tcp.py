@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benches.peers.compare import LONGER, compare, table
-from benches.peers.references_tcp import HTTP, SIX, WEB, AtMeanSize, jain
-from benches.peers.tcp import (
+from peers.compare import LONGER, compare, table
+from peers.references_tcp import HTTP, SIX, WEB, AtMeanSize, jain
+from peers.tcp import (
     Browsed,
     Flow,
     Sessions,

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from airqueue.simulate import Results
-from benches.peers.references import FAILED, THROUGHPUT
-from benches.peers.references_ampdu import OLD_SHARE, TABLE
-from benches.peers.scenario import RESPONSE_MBPS, Cell, Radio
+from peers.references import FAILED, THROUGHPUT
+from peers.references_ampdu import OLD_SHARE, TABLE
+from peers.scenario import RESPONSE_MBPS, Cell, Radio
 from validation.cells import beside, mean_and_error, simulated_cell
 from validation.claim import Claim, Point
 

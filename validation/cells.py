@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from airqueue.models.edca_slots import slots
 from airqueue.simulate import Results, Scenario
-from benches.peers.ours import description
-from benches.peers.scenario import Cell, Edca
+from peers.ours import description
+from peers.scenario import Cell, Edca
 from validation.claim import Claim, Point
 from validation.slots_with_eifs import Waits
 from validation.slots_with_eifs import cell as exact_cell
 
 REFERENCES = Path(__file__).parent / "references_mac.csv"
-"""How it was made: benches/peers/references.py."""
+"""How it was made: peers/references.py."""
 
 _THROUGHPUT = "aggregate IP throughput"
 _COLLIDED = "collided fraction of attempts"

@@ -10,9 +10,9 @@ from functools import cache
 from itertools import groupby
 
 from airqueue.simulate import Scenario
-from benches.peers.mesh import Mesh, Meshed
-from benches.peers.ours_mesh import described, measured
-from benches.peers.references_mesh import (
+from peers.mesh import Mesh, Meshed
+from peers.ours_mesh import described, measured
+from peers.references_mesh import (
     CALL_DELAY,
     GOODPUT,
     RANKED,

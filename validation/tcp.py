@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from airqueue.simulate import Results, Scenario
-from benches.peers.ours_tcp import described
-from benches.peers.references_tcp import DELAY_AT_MEAN, QUEUE, SUM, TABLE
-from benches.peers.tcp import Sessions, Transfers, parse_flows
+from peers.ours_tcp import described
+from peers.references_tcp import DELAY_AT_MEAN, QUEUE, SUM, TABLE
+from peers.tcp import Sessions, Transfers, parse_flows
 from validation.cells import beside, mean_and_error
 from validation.claim import Claim, Point
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benches.peers.install import UnavailableError, apt_install, checked
+from peers.install import UnavailableError, apt_install, checked
 from validation.linux.scenarios import Scenario
 
 _HERE = Path(__file__).parent

@@ -1,7 +1,7 @@
 """What ns-2 (2.35) gives where a paper's numbers come from it or can be held against it.
 
 ``ns2_tcp.csv`` and ``ns2_mesh.csv`` hold rows of the references that the engine is validated
-against: 802.11b with the long preamble, one cell, and several hops. ``benches/peers`` of the
+against: 802.11b with the long preamble, one cell, and several hops. ``peers/`` of the
 repository has the scripts that made them.
 """
 

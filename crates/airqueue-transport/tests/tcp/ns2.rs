@@ -5,7 +5,7 @@ use crate::script::{MSS, Script, at};
 use airqueue_transport::tcp::{AckEvery, InitialWindow, TcpSpec};
 
 /// One connection through a drop-tail link of 400 packets a second, whose buffer counts the packet being
-/// sent; `benches/peers/ns2/bottleneck.tcl` made the rows. From buffers that cost timeouts to such that
+/// sent; `peers/ns2/bottleneck.tcl` made the rows. From buffers that cost timeouts to such that
 /// cost delay, and windows that lose nothing: goodput within 0.5 %, losses but for one, packets waiting
 /// within 5 % or a twentieth of a packet.
 #[test]

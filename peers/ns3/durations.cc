@@ -4,7 +4,7 @@
 // A row has a mode, its duration at 1538 bytes, and the first size from 20 000 bytes on that takes
 // a symbol more than the size below, with both durations: where a frame begins another symbol tells
 // the bits around the PSDU and those of a symbol exactly. Times in ns. Build it as
-// benches/peers/install.py builds cell.cc, with the modules core, network and wifi.
+// peers/install.py builds cell.cc, with the modules core, network and wifi.
 
 #include "ns3/core-module.h"
 #include "ns3/wifi-module.h"

@@ -1,4 +1,4 @@
-"""``python -m benches.peers``: see the package's docstring."""
+"""``python -m peers``: see the package's docstring."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLES: dict[str, Table[Any, Any]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benches.peers")
+    parser = argparse.ArgumentParser(prog="python -m peers")
     commands = parser.add_subparsers(dest="command", required=True)
     add_peers(commands.add_parser("install", help="get the peers"))
     one = commands.add_parser("run", help="one cell in one peer, as JSON")

@@ -1,5 +1,5 @@
 # Connections in ns-2.35: its one-way NewReno agents, sinks that acknowledge every d-th segment, and wired
-# links behind the access point. What matters of ns-2 is told in benches/peers/tcp.py.
+# links behind the access point. What matters of ns-2 is told in peers/tcp.py.
 
 source [file join [file dirname [info script]] wireless.tcl]
 

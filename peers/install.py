@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parent
 BUILD = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute() / "peers"
 PEERS = ("ns2", "ns3-wheel", "ns3-debian")
 NS3_SOURCE = HERE / "ns3" / "cell.cc"
