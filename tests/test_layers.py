@@ -1,8 +1,9 @@
-"""Dependencies point downwards only: the rows of ARCHITECTURE.md, read from ``cargo metadata`` and
-from the imports of the Python files."""
+"""Dependencies point downwards only: the rows of ARCHITECTURE.md, read from ``cargo metadata``, from
+the imports of the Python files, and from the strings in them that name modules."""
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -114,9 +115,9 @@ MAY_IMPORT = {
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "sizing", "models"},
     "sweep": {"sweep", "runs", "simulate"},
-    "runs": {"runs", "simulate", "models", "measure"},
+    "runs": {"runs", "simulate", "sizing", "models", "measure"},
     "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
-    "plots": {"plots", "papers", "sweep", "simulate", "models"},
+    "plots": {"plots", "papers", "runs", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
     "report": {"report", "measure", "papers", "plots", "runs", "simulate"},
 }
@@ -140,24 +141,76 @@ def imported(path: Path) -> set[str]:
     return {name.removeprefix("airqueue.") for name in found if name.startswith("airqueue.")}
 
 
+NAMED = re.compile(r"\bairqueue((?:\.[a-z_]\w*)+)")
+"""The name of a module, as importlib, resources, other processes and kinds of work get one."""
+
+
+def named(path: Path) -> set[str]:
+    """Names of all project modules in the strings of a file, ``airqueue.`` left off.
+
+    Of an f-string what stands before a field; what a docstring names is no dependency.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    strings = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    ]
+    return {match[1].removeprefix(".") for each in strings for match in NAMED.finditer(each)}
+
+
+def used_packages(path: Path) -> set[str]:
+    """Packages of the project that a file names, in imports and in strings."""
+    return {name.split(".")[0] for name in imported(path) | named(path)}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("from airqueue.papers.apq import path", {"papers.apq.path"}),
+        ("import airqueue.plots.parts as parts", {"plots.parts"}),
+        ('KINDS = {"figure": "airqueue.plots.figure_work:figure"}', {"plots.figure_work"}),
+        ('importlib.import_module(f"airqueue.papers.{name}")', {"papers"}),
+        ('run([python, "-c", "from airqueue.report import page"])', {"report"}),
+        ('"""About airqueue.papers, in words."""', set()),
+    ],
+)
+def test_imports_and_strings_are_seen(tmp_path: Path, line: str, names: set[str]) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(line, encoding="utf-8")
+    assert imported(path) | named(path) == names
+
+
+def test_no_string_hides_the_package_that_it_names() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = node.values if isinstance(node, ast.JoinedStr) else []
+            if isinstance(node, ast.BinOp):
+                parts = [node.left]
+            hidden = [part for part in parts if getattr(part, "value", None) == "airqueue."]
+            assert not hidden, f"{path.relative_to(ROOT)}:{node.lineno}: name the package itself"
+
+
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))
 def test_python_packages_keep_their_rows(package: str) -> None:
     others = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - MAY_IMPORT[package]
     for path in (PACKAGE / package).rglob("*.py"):
-        used = {name.split(".")[0] for name in imported(path)}
-        assert not used & others, f"{path.relative_to(ROOT)} may not import {used & others}"
+        used = used_packages(path)
+        assert not used & others, f"{path.relative_to(ROOT)} may not use {used & others}"
 
 
 def test_modules_outside_packages_are_below_all_of_them() -> None:
     packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     for path in PACKAGE.glob("[!_]*.py"):
-        used = {name.split(".")[0] for name in imported(path)}
-        assert not used & packages, f"{path.name} may not import {used & packages}"
+        used = used_packages(path)
+        assert not used & packages, f"{path.name} may not use {used & packages}"
 
 
 def test_the_test_bed_knows_no_estimator() -> None:
     for path in (PACKAGE / "linux").rglob("*.py"):
-        assert not any(name.startswith("measure.estimators") for name in imported(path)), path
+        names = imported(path) | named(path)
+        assert not any(name.startswith("measure.estimators") for name in names), path
 
 
 @pytest.mark.parametrize("directory", ["python", "peers"])

@@ -8,7 +8,7 @@ import signal
 import time
 from pathlib import Path
 
-from airqueue.runs.kinds import KINDS, Kind
+from airqueue.runs import kinds
 
 
 def square(inputs):
@@ -49,9 +49,5 @@ def note(inputs):
             diary.write(f"{os.getpid()}\n")
 
 
-KINDS.update(
-    {
-        name: Kind(f"deeds:{name}", ())
-        for name in ("square", "fragile", "wrong", "chatty", "infinite")
-    }
-)
+for function in (square, fragile, wrong, chatty, infinite):
+    kinds.register(function.__name__, function, ())

@@ -202,9 +202,8 @@ def test_a_measurement_depends_on_its_inputs_alone():
 
 SCRIPT = """
 import sys
+import deeds
 from airqueue.runs import Local, Store, Work, carry_out
-from airqueue.runs.kinds import KINDS, Kind
-KINDS["square"] = Kind("deeds:square", ())
 works = [Work("square", {"number": n, "takes_s": t, "diary": sys.argv[2]})
          for n, t in ((1, 0), (2, 60), (3, 60))]
 carry_out(works, Store(sys.argv[1]), Local(2))

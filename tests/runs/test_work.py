@@ -4,13 +4,12 @@ import importlib
 import re
 from pathlib import Path
 
-import deeds  # noqa: F401 - the kinds of work for tests
+import deeds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airqueue.runs import RunError, Work, fingerprint
-from airqueue.runs.kinds import KINDS, Kind
+from airqueue.runs import RunError, Work, fingerprint, kinds
 from test_layers import PACKAGE, imported
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -61,7 +60,7 @@ def test_inputs_that_are_no_json_are_refused_by_name(inputs):
 
 
 def test_unknown_kinds_and_weights_without_meaning_are_refused():
-    with pytest.raises(RunError, match="no kind of work 'sqare'; there are simulation, model"):
+    with pytest.raises(RunError, match="no kind of work 'sqare'; there are simulation, series"):
         Work("sqare", {})
     with pytest.raises(RunError, match="weight is 0; expected a number above zero"):
         Work("square", {}, weight=0)
@@ -105,17 +104,22 @@ def test_a_module_that_is_not_there_is_named():
 
 def test_the_steering_of_buffers_belongs_to_scenarios_that_have_it():
     plain, steered = ({"scenario": scenario} for scenario in ({}, {"buffers": {}}))
-    kind = KINDS["simulation"]
+    kind = kinds.find("simulation")
     assert kind.parts(plain) < kind.parts(steered)
     assert "airqueue.sizing" in kind.parts(steered) - kind.parts(plain)
 
 
 @pytest.mark.parametrize(
     ("kind", "inputs"),
-    [("simulation", {"scenario": {"buffers": {}}}), ("model", {}), ("measurement", {})],
+    [
+        ("simulation", {"scenario": {"buffers": {}}}),
+        ("series", {"scenario": {"buffers": {}}}),
+        ("model", {}),
+        ("measurement", {}),
+    ],
 )
 def test_a_kind_stands_on_all_that_its_packages_import(kind, inputs):
-    parts = {name.removeprefix("airqueue.") for name in KINDS[kind].parts(inputs)}
+    parts = {name.removeprefix("airqueue.") for name in kinds.find(kind).parts(inputs)}
     for part in parts:
         place = PACKAGE.joinpath(*part.split("."))
         files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
@@ -129,7 +133,15 @@ def is_module(name: str) -> bool:
 
 
 def test_every_kind_has_its_function():
-    for name, kind in KINDS.items():
-        module, _, function = kind.function.partition(":")
-        assert callable(getattr(importlib.import_module(module), function)), name
-    assert isinstance(KINDS["model"], Kind)
+    for name in kinds.names():
+        kind = kinds.find(name)
+        assert callable(kinds.function_of(kind.function)), name
+
+
+def test_a_kind_is_registered_once_and_where_other_processes_find_it():
+    kinds.register("square", deeds.square, ())  # as when its module is loaded again
+    with pytest.raises(RunError, match="'square' is deeds:square; choose another name"):
+        kinds.register("square", deeds.fragile, ())
+    with pytest.raises(RunError, match="other processes cannot import; move the function"):
+        kinds.register("inner", lambda inputs: inputs, ())
+    assert "inner" not in kinds.names()

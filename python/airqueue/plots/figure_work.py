@@ -13,6 +13,7 @@ from typing import Any
 
 from airqueue.papers.picture import Panel, Picture, Series
 from airqueue.plots.reproduction import draw
+from airqueue.runs import kinds
 
 
 def inputs(picture: Picture) -> dict[str, Any]:
@@ -44,6 +45,9 @@ def figure(described: Mapping[str, Any]) -> dict[str, str]:
     if len(panels) > 1:
         files["narrow"] = draw(picture, "svg", stacked=True)[0].decode()
     return files
+
+
+kinds.register("figure", figure, ("airqueue.plots", "airqueue.papers.picture", "airqueue.text"))
 
 
 def _plain_series(series: Series) -> dict[str, Any]:

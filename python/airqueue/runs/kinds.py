@@ -1,8 +1,11 @@
 """The kinds of work: what carries each out, and which code its result depends on.
 
-A kind is a line in `KINDS`: a function of the inputs, which are plain JSON, that returns plain JSON.
-The same inputs must give the same result, in any process and on any machine. A result is kept under
-a fingerprint of the packages that the kind stands on, so all that it computes with belongs to them.
+A kind is a function of the inputs, which are plain JSON, that returns plain JSON. The same inputs
+must give the same result, in any process and on any machine. A result is kept under a fingerprint of
+the packages that the kind stands on, so all that the function computes with belongs to them.
+
+Whoever has a kind registers it, in the module of its function: what lies above this package is not
+named here. A process that carries work out needs no registration: each request names the function.
 """
 
 from __future__ import annotations
@@ -28,42 +31,68 @@ class Kind:
     function: str
     """``module:name``; its module belongs to the fingerprint."""
     packages: tuple[str, ...]
-    """Packages and modules below ``airqueue`` that it stands on."""
+    """Packages and modules that it stands on, as ``airqueue.models``."""
     further: Callable[[Inputs], tuple[str, ...]] = _nothing
     """Those that it stands on for some inputs alone."""
 
     def parts(self, inputs: Inputs) -> frozenset[str]:
         """Return the full names of all modules and packages that the result depends on."""
-        named = (f"airqueue.{name}" for name in (*self.packages, *self.further(inputs)))
-        return frozenset({self.function.partition(":")[0], *named})
+        module = self.function.partition(":")[0]
+        return frozenset({module, *self.packages, *self.further(inputs)})
 
 
 def _steering(inputs: Inputs) -> tuple[str, ...]:
     """What decides on limits of queues while a scenario with the table ``buffers`` runs."""
     scenario = inputs.get("scenario")
     steered = isinstance(scenario, Mapping) and "buffers" in scenario
-    return ("sizing", "models", "felt", "units", "stats") if steered else ()
+    return ("airqueue.sizing", *_MODELS) if steered else ()
 
 
-KINDS: Final[dict[str, Kind]] = {
-    "simulation": Kind("airqueue.runs.simulation:simulation", ("simulate",), _steering),
-    "model": Kind("airqueue.runs.model:model", ("models", "felt", "units", "stats")),
-    "measurement": Kind(
-        "airqueue.runs.measurement:measurement", ("measure", "felt", "stats", "units")
-    ),
-    "apq-session": Kind("airqueue.papers.apq.path:session", ("measure", "stats", "units")),
-    "host-ap": Kind("airqueue.papers.apq.host_ap:host_ap", ("measure", "linux", "stats", "units")),
-    "figure": Kind("airqueue.plots.figure_work:figure", ("plots", "papers.picture", "text")),
-    "series": Kind("airqueue.runs.series:series", ("simulate",), _steering),
+_MODELS: Final = ("airqueue.models", "airqueue.felt", "airqueue.units", "airqueue.stats")
+_MEASURE: Final = ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units")
+_SIMULATE: Final = ("airqueue.simulate",)
+
+# This package's own kinds. Their functions are named, not imported: each loads what it computes with.
+_KINDS: Final[dict[str, Kind]] = {
+    "simulation": Kind("airqueue.runs.simulation:simulation", _SIMULATE, _steering),
+    "series": Kind("airqueue.runs.series:series", _SIMULATE, _steering),
+    "model": Kind("airqueue.runs.model:model", _MODELS),
+    "measurement": Kind("airqueue.runs.measurement:measurement", _MEASURE),
 }
-"""Name -> kind. A new one needs nothing else: processes that carry it out are told the function."""
+
+
+def register(name: str, function: Callable[[Inputs], Any], packages: tuple[str, ...]) -> None:
+    """Make a function of the inputs a kind of work; its module does so, when it is imported.
+
+    ``packages``: the full names of those that the result depends on, besides that module. Raises
+    RunError for a name that another function has, and for a function that other processes could not
+    import: one of a script, or inside another function.
+    """
+    kind = Kind(f"{function.__module__}:{function.__qualname__}", packages)
+    if function.__module__ == "__main__" or not function.__qualname__.isidentifier():
+        raise RunError(
+            f"the kind of work {name!r} is {kind.function}, which other processes cannot import; "
+            "move the function to the top level of a module"
+        )
+    other = _KINDS.get(name, kind)
+    if other != kind:
+        raise RunError(f"the kind of work {name!r} is {other.function}; choose another name")
+    _KINDS[name] = kind
 
 
 def find(name: str) -> Kind:
     """Return a kind; raises RunError that lists the names if there is none."""
-    if name not in KINDS:
-        raise RunError(f"there is no kind of work {name!r}; there are {', '.join(KINDS)}")
-    return KINDS[name]
+    if name not in _KINDS:
+        raise RunError(
+            f"there is no kind of work {name!r}; there are {', '.join(_KINDS)}, and those of modules "
+            "that have not been imported"
+        )
+    return _KINDS[name]
+
+
+def names() -> list[str]:
+    """Return the names of the kinds that are registered in this process."""
+    return list(_KINDS)
 
 
 def function_of(reference: str) -> Callable[[Inputs], Any]:

@@ -22,7 +22,7 @@ class Work:
     """
 
     kind: str
-    """One of `kinds.KINDS`."""
+    """The name of a kind that is registered; see `kinds`."""
     inputs: Mapping[str, Any]
     """All that the result depends on besides the code, as plain JSON; not to be changed later."""
     weight: float = 1.0

@@ -12,7 +12,7 @@ from airqueue.measure.api import measure
 from airqueue.papers.apq.validation import SETTINGS
 from airqueue.papers.item import Budget, Calculation, Item, Outcomes, Run
 from airqueue.papers.picture import Panel, Picture, Series
-from airqueue.runs import Work
+from airqueue.runs import Work, kinds
 
 _RATE_BPS: Final = 7_000_000
 _SIZE_BYTES: Final = 1500
@@ -29,6 +29,13 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
     with bed_prober(config) as prober:
         found = measure(prober, sizes=[inputs["size_bytes"]], header={"target": config.describe()})
     return {**found.to_json(), "real": provenance.session()}
+
+
+kinds.register(
+    "host-ap",
+    host_ap,
+    ("airqueue.measure", "airqueue.linux", "airqueue.felt", "airqueue.stats", "airqueue.units"),
+)
 
 
 def _settings(budget: Budget) -> Mapping[str, Run]:

@@ -11,7 +11,7 @@ from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.papers.item import Budget, Calculation
 from airqueue.papers.picture import Series
-from airqueue.runs import Work
+from airqueue.runs import Work, kinds
 
 PHY_B: Final = {"standard": "802.11b", "preamble": "short"}
 """802.11b at 11 Mb/s. The paper prints no preamble: its 6.7 Mb/s is only had with the short one."""
@@ -70,6 +70,13 @@ def session(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "quiet": [quiet.x.tolist(), quiet.y.tolist()],
         "full": [full.x.tolist(), full.y.tolist()],
     }
+
+
+kinds.register(
+    "apq-session",
+    session,
+    ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units"),
+)
 
 
 def line(
