@@ -17,8 +17,8 @@ LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5)
 PLAIN = LEAVES | st.lists(LEAVES, max_size=3) | st.dictionaries(st.text(max_size=3), LEAVES)
 INPUTS = st.dictionaries(st.text(max_size=4), PLAIN, max_size=4)
 
-CHANGES_NO_NUMBER = {"files", "provenance", "text", "toml_text"}
-"""Modules that packages of kinds use for words and files alone."""
+CHANGES_NO_NUMBER = {"files", "provenance", "runs", "text", "toml_text"}
+"""What packages of kinds use for words and files alone, and for who carries work out."""
 
 
 def turned(value):
@@ -60,7 +60,7 @@ def test_inputs_that_are_no_json_are_refused_by_name(inputs):
 
 
 def test_unknown_kinds_and_weights_without_meaning_are_refused():
-    with pytest.raises(RunError, match="no kind of work 'sqare'; there are simulation, series"):
+    with pytest.raises(RunError, match="no kind of work 'sqare'; there are model, measurement"):
         Work("sqare", {})
     with pytest.raises(RunError, match="weight is 0; expected a number above zero"):
         Work("square", {}, weight=0)

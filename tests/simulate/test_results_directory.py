@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 import airqueue
+from airqueue.runs import store as store_module
 from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cell
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import Directory
@@ -44,7 +46,7 @@ def test_everything_is_there(invoke):
     assert result.exit_code == 0, result.output
     assert "all together" in result.stdout
     names = {f"{name}.parquet" for name in TABLES}
-    others = {"summary.json", "scenario.toml", "provenance.json"}
+    others = {"summary.json", "scenario.toml", "provenance.json", "runs"}
     assert {path.name for path in Path("out").iterdir()} == names | others
     shown = invoke("out/scenario.toml", "--seed", "7", "--json", "-").stdout
     assert shown == Path("out/summary.json").read_text()
@@ -122,7 +124,7 @@ def test_nothing_is_simulated_where_all_is_there(tmp_path, monkeypatch):
 
 
 def finished() -> set[str]:
-    return {path.stem for path in Path("out/replications").glob("[0-9]*.json")}
+    return {path.stem for path in Path("out/runs").glob("*/*.json")}
 
 
 def begun(scenario, *arguments):
@@ -155,8 +157,7 @@ def test_a_process_that_was_killed_loses_only_what_was_under_way(invoke):
     assert contents(Path("out")) == contents(Path("fresh"))
     assert len(contents(Path("out"))) == len(TABLES) + len(SERIES) + 2
     assert len(json.loads(Path("out/provenance.json").read_text())["sessions"]) == 3
-    assert not Path("out/replications").exists()
-    assert not list(Path("out").glob(".*"))
+    assert not list(Path("out").rglob(".*"))
 
 
 def test_ctrl_c_leaves_tables_of_what_has_finished(invoke):
@@ -178,7 +179,7 @@ class Killed(BaseException):
     """What no code of ours expects."""
 
 
-@pytest.mark.parametrize("writes", range(1, 13))
+@pytest.mark.parametrize("writes", range(1, 16))
 def test_whatever_was_written_last_is_gone_on_with(tmp_path, monkeypatch, writes):
     """Two replications are there and two are added, but the process ends before its n-th write."""
     recorders = Recorders(series_interval_s=0.05)
@@ -193,14 +194,15 @@ def test_whatever_was_written_last_is_gone_on_with(tmp_path, monkeypatch, writes
         write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(directory_module, "write_atomically", last)
+        for module in (directory_module, store_module):
+            patch.setattr(module, "write_atomically", last)
         try:
             small().simulate(replications=4, workers=1, recorders=recorders, out=out)
         except Killed:
             if (out / "summary.json").exists():
                 assert len(Results.load(out).runs) == 2
         else:
-            assert writes > 11
+            assert writes > 14
     resumed = small().simulate(replications=4, recorders=recorders, out=out)
     fresh = small().simulate(replications=4, recorders=recorders, out=tmp_path / "fresh")
     alike(resumed, fresh)
@@ -209,22 +211,23 @@ def test_whatever_was_written_last_is_gone_on_with(tmp_path, monkeypatch, writes
 
 
 def test_a_full_disk_is_told_and_what_has_finished_stays(invoke, monkeypatch):
-    write = directory_module.write_atomically
+    write = store_module.write_atomically
+    room = iter(range(2))
 
     def full(path, content):
-        if Path(path).name == "2.json":
-            raise OSError(28, os.strerror(28), str(path))
+        if next(room, None) is None:
+            raise OSError(28, os.strerror(28), "out/runs/the-third.json")
         write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(directory_module, "write_atomically", full)
+        patch.setattr(store_module, "write_atomically", full)
         result = invoke("cell.toml", "--out", "out", "--workers", "1")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "Error: out/replications/2.json: No space left on device; free some space or choose "
+        "Error: out/runs/the-third.json: No space left on device; free some space or choose "
         "another place."
     ]
-    assert {path.name for path in Path("out/replications").iterdir()} == {"0.json", "1.json"}
+    assert len(finished()) == 2
     assert invoke("cell.toml", "--out", "out").exit_code == 0
 
 
@@ -319,29 +322,74 @@ def test_an_unknown_revision_is_no_other(tmp_path, monkeypatch):
         ("foreign", "foreign: has flows.parquet and no provenance.json that says what of; choose"),
         ("torn", "torn/provenance.json: no JSON: Expecting value"),
         ("listed", "listed/provenance.json: a list of 0; expected an object."),
-        ("broken", "broken/medium.parquet: no table that airqueue wrote: "),
-        ("headless", "headless: a table has no column 'replication'."),
         ("bare", "bare/scenario.toml: No such file or directory."),
     ],
 )
 def test_directories_that_cannot_be_used_are_named_in_one_line(invoke, out, says):
-    for name in ("foreign", "torn", "listed", "broken", "headless", "bare"):
+    for name in ("foreign", "torn", "listed"):
         Path(name).mkdir()
-    for name in ("broken", "headless", "bare"):
-        small().simulate(replications=1, out=name)
-    described = Path("broken/scenario.toml")
+    small().simulate(replications=1, out="bare")
     Path("foreign/flows.parquet").write_text("")
     Path("torn/provenance.json").write_text("")
     Path("listed/provenance.json").write_text("[]")
-    Path("broken/medium.parquet").write_text("PAR1")
-    pd.DataFrame({"a": [1]}).to_parquet("headless/medium.parquet")
-    Path("bare/scenario.toml").unlink()
-    given = described if out in ("broken", "headless", "bare") else "cell.toml"
+    described = Path("bare/scenario.toml").rename("bare.toml")
+    given = described if out == "bare" else "cell.toml"
     result = invoke(str(given), "--out", out, "--replications", "1")
     assert result.exit_code == 1, result.output
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"Error: {says}")
+
+
+def tear(path: Path) -> None:
+    path.write_text("PAR1")
+
+
+def behead(path: Path) -> None:
+    pd.DataFrame({"a": [1]}).to_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (tear, r"medium\.parquet: no table that airqueue wrote: "),
+        (behead, "a table has no column 'replication'"),
+    ],
+)
+def test_tables_that_are_damaged_are_named_and_made_anew(tmp_path, damage, says):
+    results = small().simulate(replications=2, out=tmp_path)
+    damage(tmp_path / "medium.parquet")
+    with pytest.raises(ResultsError, match=says):
+        Results.load(tmp_path)
+    small().simulate(replications=2, out=tmp_path)
+    alike(Results.load(tmp_path), results)
+
+
+def test_a_replication_that_is_damaged_is_simulated_again(tmp_path):
+    results = small().simulate(replications=3, out=tmp_path)
+    next((tmp_path / "runs").glob("*/*.json")).write_text("{")
+    kept = []
+    again = small().simulate(
+        replications=3, on_progress=lambda now: kept.append(now.kept), out=tmp_path
+    )
+    alike(again, results)
+    assert set(kept) == {2}
+
+
+def test_a_directory_of_an_older_airqueue_is_read_and_not_added_to(tmp_path):
+    """It had no ``runs``: what had finished was in the tables, or still in ``replications``."""
+    results = small().simulate(replications=2, out=tmp_path)
+    shutil.rmtree(tmp_path / "runs")
+    (tmp_path / "replications").mkdir()
+    (tmp_path / "replications" / "2.json").write_text("{}")
+    noted = json.loads((tmp_path / "provenance.json").read_text())
+    (tmp_path / "provenance.json").write_text(json.dumps({**noted, "version": 1}))
+    alike(Results.load(tmp_path), results)
+    with pytest.raises(ResultsError, match="kept replications in another way; finished results"):
+        small().simulate(replications=3, out=tmp_path)
+    small().simulate(replications=3, out=tmp_path, force=True)
+    assert len(Results.load(tmp_path).runs) == 3
+    assert not (tmp_path / "replications").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

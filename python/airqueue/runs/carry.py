@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -41,18 +41,21 @@ def carry_out(
     crew: Crew | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     further: Further | None = None,
+    *,
+    again: Container[str] = (),
 ) -> Mapping[str, Any]:
     """Carry out work and return its results by key, the same whoever the crew is.
 
     ``store``: where results are kept; what it has is not done again (None: nothing is kept).
     ``crew``: who does it (None: as many local processes as there are cores). ``further`` is called
     once with each piece of work and its result, kept ones too, and returns more work that follows
-    from it. Heavy pieces begin first. Raises WorkError that names a piece that failed, CrewError,
-    OSError where a result cannot be written, and lets KeyboardInterrupt through: each time all work
-    under way is stopped, and what had finished is kept.
+    from it. ``again`` has keys of work that is done although its result is kept, as for something
+    else that comes of it. Heavy pieces begin first. Raises WorkError that names a piece that failed,
+    CrewError, OSError where a result cannot be written, and lets KeyboardInterrupt through: each time
+    all work under way is stopped, and what had finished is kept.
     """
     with (crew or Local()).opened() as team:
-        effort = _Effort(team, store, on_progress, further)
+        effort = _Effort(team, store, on_progress, further, again)
         effort.take(works)
         while effort.waiting:
             finished = team.collect(_REFRESH_S)
@@ -71,8 +74,10 @@ class _Effort:
         store: Store | None,
         on_progress: Callable[[Progress], None] | None,
         further: Further | None,
+        again: Container[str],
     ) -> None:
         self._team = team
+        self._again = again
         self._store = store
         self._tell = on_progress
         self._further = further
@@ -135,7 +140,7 @@ class _Effort:
         if self.waiting and now < self._told + _REFRESH_S / 2:
             return
         self._told = now
-        total, done = self._weight, self._done_weight
+        total, done = self._weight, self._done_weight + self._team.under_way()
         left = max(total - self._kept_weight - done, 0.0)
         elapsed = now - self._began
         pieces = len(self._works)
@@ -149,7 +154,7 @@ class _Effort:
         self._tell(progress)
 
     def _read(self, work: Work) -> Any:
-        if self._store is None:
+        if self._store is None or work.key in self._again:
             raise KeyError(work.key)
         return self._store.read(work)
 

@@ -21,6 +21,12 @@ class Team(Protocol):
         Raises WorkError for work that failed, and CrewError if nobody can work any more.
         """
 
+    def under_way(self) -> float:
+        """Return how much is done of the work that has not been collected, by its weight.
+
+        0 where nobody looks into a piece of work while it is carried out.
+        """
+
 
 class Crew(Protocol):
     """Who carries out work; the results are the same whoever it is."""

@@ -41,41 +41,37 @@ class Kind:
         return frozenset({module, *self.packages, *self.further(inputs)})
 
 
-def _steering(inputs: Inputs) -> tuple[str, ...]:
-    """What decides on limits of queues while a scenario with the table ``buffers`` runs."""
-    scenario = inputs.get("scenario")
-    steered = isinstance(scenario, Mapping) and "buffers" in scenario
-    return ("airqueue.sizing", *_MODELS) if steered else ()
-
-
 _MODELS: Final = ("airqueue.models", "airqueue.felt", "airqueue.units", "airqueue.stats")
 _MEASURE: Final = ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units")
-_SIMULATE: Final = ("airqueue.simulate",)
 
 # This package's own kinds. Their functions are named, not imported: each loads what it computes with.
 _KINDS: Final[dict[str, Kind]] = {
-    "simulation": Kind("airqueue.runs.simulation:simulation", _SIMULATE, _steering),
-    "series": Kind("airqueue.runs.series:series", _SIMULATE, _steering),
     "model": Kind("airqueue.runs.model:model", _MODELS),
     "measurement": Kind("airqueue.runs.measurement:measurement", _MEASURE),
 }
 
 
-def register(name: str, function: Callable[[Inputs], Any], packages: tuple[str, ...]) -> None:
+def register(
+    name: str,
+    function: Callable[[Inputs], Any],
+    packages: tuple[str, ...],
+    further: Callable[[Inputs], tuple[str, ...]] = _nothing,
+) -> None:
     """Make a function of the inputs a kind of work; its module does so, when it is imported.
 
-    ``packages``: the full names of those that the result depends on, besides that module. Raises
-    RunError for a name that another function has, and for a function that other processes could not
-    import: one of a script, or inside another function.
+    ``packages``: the full names of those that the result depends on, besides that module;
+    ``further`` returns those that it depends on for some inputs alone. Raises RunError for a name
+    that another function has, and for a function that other processes could not import: one of a
+    script, or inside another function.
     """
-    kind = Kind(f"{function.__module__}:{function.__qualname__}", packages)
+    kind = Kind(f"{function.__module__}:{function.__qualname__}", packages, further)
     if function.__module__ == "__main__" or not function.__qualname__.isidentifier():
         raise RunError(
             f"the kind of work {name!r} is {kind.function}, which other processes cannot import; "
             "move the function to the top level of a module"
         )
     other = _KINDS.get(name, kind)
-    if other != kind:
+    if other.function != kind.function:
         raise RunError(f"the kind of work {name!r} is {other.function}; choose another name")
     _KINDS[name] = kind
 

@@ -39,7 +39,8 @@ class Work:
     def __str__(self) -> str:
         return self.name or f"a {self.kind}"
 
-    @functools.cached_property
+    # Not kept: many replications of one large scenario would each have a copy.
+    @property
     def text(self) -> str:
         """The inputs as JSON, written in one way whatever the order of keys."""
         try:

@@ -1,10 +1,9 @@
 """A directory with the results of one scenario and seed, which replications can be added to.
 
-What is there at any moment is whole: each file is written beside its place and then renamed. A
-replication that has finished is a file of its own until the tables are written, so that nothing
-but the replications under way is lost with the process. The medium's table is the last of the
-tables and the summary the last of all files: what the one has the others have, and where the
-summary is they are all of one piece.
+``runs`` keeps each replication as it finishes, under a name made of all that it depends on: with it
+`airqueue.runs` goes on where a process ended, however it ended. The tables are made of ``runs`` anew
+each time. Every file is written beside its place and then renamed, and the summary is the last of
+them: where it is, the tables are all of one piece.
 """
 
 from __future__ import annotations
@@ -19,20 +18,24 @@ from typing import TYPE_CHECKING, Any, Final
 import airqueue
 from airqueue import provenance, toml_text
 from airqueue.files import alone, write_atomically
+from airqueue.runs import Store, Work
 from airqueue.simulate import tables
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.recorders import Recorders
+from airqueue.simulate.work import one_replication, plain_series, series_of_first
 
 if TYPE_CHECKING:
     from airqueue._native import SeriesDict
 
 FORMAT: Final = "airqueue-provenance"
-VERSION: Final = 1
+VERSION: Final = 2
+_BEFORE: Final = 1
+"""It kept what had finished in the tables, and until they were written in `_RUNS_BEFORE`."""
 _SCENARIO: Final = "scenario.toml"
 _PROVENANCE: Final = "provenance.json"
 _SUMMARY: Final = "summary.json"
-_PARTS: Final = "replications"
-"""The directory of finished replications that the tables do not have yet."""
+_RUNS: Final = "runs"
+"""The directory of everything that has been simulated."""
+_RUNS_BEFORE: Final = "replications"
 _TABLES: Final = tuple(f"{name}.parquet" for name in (*tables.TABLES, *tables.SERIES))
 _FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
 """Everything else, in the order in which it is discarded."""
@@ -42,9 +45,11 @@ _INSTEAD: Final = "choose another directory, or discard them with --force (in Py
 class Directory:
     """A directory that this process alone writes to; see `opened`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scenario: Mapping[str, Any], seed: int) -> None:
         self._path = path
-        self._parts = path / _PARTS
+        self._scenario = scenario
+        self._seed = seed
+        self.store = Store(path / _RUNS)
 
     @classmethod
     @contextmanager
@@ -61,50 +66,39 @@ class Directory:
         ``force`` discards what results there are. Raises OSError, or ResultsError if it has others,
         or if another process writes there.
         """
-        directory = cls(Path(path))
+        directory = cls(Path(path), scenario, seed)
         with alone(directory._path, ResultsError):
             directory._sweep()
             if force:
                 directory._discard()
-            directory._claim(scenario, seed)
+            directory._claim()
             yield directory
 
     def runs(self) -> dict[int, dict[str, Any]]:
-        """Return the replications that have finished: those of the tables, and those since."""
-        runs = _runs(self._path) if self._file("medium").exists() else {}
-        for part in self._parts.glob("*.json"):
-            if part.stem.isdecimal():
-                runs[int(part.stem)] = _json(part)
-        return dict(sorted(runs.items()))
+        """Return the replications that have finished, of all that were ever asked for."""
+        found: dict[int, dict[str, Any]] = {}
+        for replication in range(self._most()):
+            with suppress(KeyError):
+                found[replication] = self.store.read(self.work(replication))
+        return found
 
-    def missing(
-        self, runs: Mapping[int, tables.Run], replications: int, recorders: Recorders
-    ) -> list[int]:
-        """Return the replications to be simulated, if those of `runs` are there, to have so many.
+    def work(self, replication: int) -> Work:
+        """Return what a replication is kept as."""
+        return one_replication(self._scenario, self._seed, replication)
 
-        The first is simulated again for a capture, and for time series that are not there. Raises
-        ResultsError if there are more: finished work is not thrown away unasked.
-        """
-        if runs and max(runs) >= replications:
+    def check_enough(self, replications: int) -> None:
+        """Raise ResultsError if it has more: finished work is not left out of the tables unasked."""
+        more = range(replications, self._most())
+        last = next((each for each in reversed(more) if self.work(each) in self.store), None)
+        if last is not None:
             raise ResultsError(
-                f"{self._path}: has replication {max(runs)} already, counted from 0; ask for at "
-                f"least {max(runs) + 1} replications, or {_INSTEAD}"
+                f"{self._path}: has replication {last} already, counted from 0; ask for at least "
+                f"{last + 1} replications, or {_INSTEAD}"
             )
-        interval_s = recorders.series_interval_s
-        has_series = interval_s is None or self._has_series(interval_s)
-        known = runs.keys() if recorders.pcap is None and has_series else runs.keys() - {0}
-        return [each for each in range(replications) if each not in known]
 
-    def _has_series(self, interval_s: float) -> bool:
-        """Whether there are time series with these intervals."""
-        if not all(self._file(name).exists() for name in tables.SERIES):
-            return False
-        ends = self.series()["time_s"]
-        return len(ends) > 0 and abs(float(ends[0]) - interval_s) < 1e-9
-
-    def series(self) -> SeriesDict:
-        """Return the time series. Raises OSError if there are none."""
-        return tables.series_of({name: _rows(self._path, name) for name in tables.SERIES})
+    def _most(self) -> int:
+        """Return the most replications that were asked for."""
+        return max((each["replications"] for each in self._noted()["sessions"]), default=0)
 
     def begin_session(self, replications: int) -> None:
         """Note that this process adds to the directory, which is to have so many replications."""
@@ -112,33 +106,35 @@ class Directory:
         noted["sessions"].append({**provenance.session(), "replications": replications})
         self._write(_PROVENANCE, _text(noted))
 
-    def keep(self, replication: int, figures: str, series: SeriesDict | None) -> None:
-        """Write down a replication that has finished: its figures as JSON, and its series if any."""
-        if series is not None:
-            self.write_series(series)
-        self._parts.mkdir(exist_ok=True)
-        write_atomically(self._parts / f"{replication}.json", figures)
+    def keep(self, runs: Mapping[int, tables.Run], series: SeriesDict | None) -> None:
+        """Keep replications, and the series of the first, as if they had just finished."""
+        for replication, figures in runs.items():
+            self.store.write(self.work(replication), figures)
+        if series is not None and len(series["time_s"]):
+            interval_s = float(series["time_s"][0])
+            work = series_of_first(self._scenario, self._seed, interval_s)
+            self.store.write(work, plain_series(series))
 
-    def write_series(self, series: SeriesDict) -> None:
-        """Write the tables of the time series. Those of others go first: two that differ are none."""
-        _remove(self._file(name) for name in tables.SERIES)
-        for name, kind in tables.SERIES.items():
-            self._write_table(name, tables.series_columns(series, kind))
-
-    def finish(self, runs: Mapping[int, tables.Run], summary: str) -> None:
-        """Write the tables of all replications and their summary, which are the last files."""
+    def finish(
+        self, runs: Mapping[int, tables.Run], series: SeriesDict | None, summary: str
+    ) -> None:
+        """Write the tables of all replications, those of the series if any, and the summary last."""
         (self._path / _SUMMARY).unlink(missing_ok=True)
         for kind in tables.TABLES:
             self._write_table(kind, tables.columns(kind, runs))
+        if series is not None:
+            # Those of others go first: two that differ are none.
+            _remove(self._file(name) for name in tables.SERIES)
+            for name, kind in tables.SERIES.items():
+                self._write_table(name, tables.series_columns(series, kind))
         self._write(_SUMMARY, summary)
-        self._drop_parts()
 
-    def _claim(self, scenario: Mapping[str, Any], seed: int) -> None:
+    def _claim(self) -> None:
         """Make it the directory of these results; raise ResultsError if it is another's."""
-        text = toml_text.render(scenario)
+        text = toml_text.render(self._scenario)
         there = {name for name in _FILES if (self._path / name).exists()}
         if _PROVENANCE in there:
-            self._check(scenario, seed)
+            self._check()
             return
         # A process may have been killed between the two files.
         if _SCENARIO in there and (self._path / _SCENARIO).read_text("utf-8") == text:
@@ -153,25 +149,25 @@ class Directory:
             "version": VERSION,
             "airqueue": airqueue.__version__,
             "git_revision": provenance.git_revision(),
-            "seed": seed,
+            "seed": self._seed,
             "sessions": [],
         }
         self._write(_PROVENANCE, _text(noted))
 
-    def _check(self, scenario: Mapping[str, Any], seed: int) -> None:
+    def _check(self) -> None:
         """Raise ResultsError unless the results there have the same origin as those to come."""
         noted = self._noted()
         self._same("version of airqueue", noted.get("airqueue"), airqueue.__version__)
         revisions = noted.get("git_revision"), provenance.git_revision()
         if None not in revisions:
             self._same("revision of airqueue", *revisions)
-        self._same("seed", noted.get("seed"), seed)
+        self._same("seed", noted.get("seed"), self._seed)
         described = self._path / _SCENARIO
         try:
             there = toml_text.parse(described.read_text("utf-8"))
         except ValueError as error:
             raise ResultsError(f"{described}: {error}") from error
-        difference = _difference(there, scenario)
+        difference = _difference(there, self._scenario)
         if difference is not None:
             key, was, now = difference
             self._same("scenario", was, now, key)
@@ -185,8 +181,13 @@ class Directory:
     def _noted(self) -> dict[str, Any]:
         path = self._path / _PROVENANCE
         noted = _json(path)
-        if noted.get("format") != FORMAT or noted.get("version") != VERSION:
+        if noted.get("format") != FORMAT or noted.get("version") not in (_BEFORE, VERSION):
             raise ResultsError(f"{path}: not of this version of airqueue; {_INSTEAD}")
+        if noted["version"] == _BEFORE:
+            raise ResultsError(
+                f"{path}: of an airqueue that kept replications in another way; finished results can "
+                f"be read (in Python Results.load), and not be added to; {_INSTEAD}"
+            )
         return noted
 
     def _write(self, name: str, content: str | bytes) -> None:
@@ -202,17 +203,17 @@ class Directory:
         """Remove what a process that was killed had not yet renamed."""
         for name in _FILES:
             _remove(self._path.glob(f".{name}.*.tmp"))
-        _remove(self._parts.glob(".*.tmp"))
+        _remove((self._path / _RUNS).glob("*/.*.tmp"))
 
     def _discard(self) -> None:
         """Remove all results, and nothing else that may be in the directory."""
         _remove(self._path / name for name in _FILES)
-        self._drop_parts()
-
-    def _drop_parts(self) -> None:
-        _remove(self._parts.glob("*.json"))
-        with suppress(OSError):  # it was not there, or has what is not ours
-            self._parts.rmdir()
+        runs = self._path / _RUNS
+        for kept, pattern in ((runs, "*/*.json"), (self._path / _RUNS_BEFORE, "*.json")):
+            _remove(kept.glob(pattern))
+        for emptied in (*runs.glob("*"), runs, self._path / _RUNS_BEFORE):
+            with suppress(OSError):  # it was not there, or has what is not ours
+                emptied.rmdir()
 
 
 def read(
@@ -233,7 +234,7 @@ def read(
     if sorted(runs) != summary.get("finished"):
         raise ResultsError(f"{root}: tables and {_SUMMARY} have different replications")
     has_series = all((root / f"{name}.parquet").exists() for name in tables.SERIES)
-    return summary, runs, Directory(root).series() if has_series else None
+    return summary, runs, _series(root) if has_series else None
 
 
 def _runs(root: Path) -> dict[int, dict[str, Any]]:
@@ -241,6 +242,10 @@ def _runs(root: Path) -> dict[int, dict[str, Any]]:
         return tables.runs_of({kind: _rows(root, kind) for kind in tables.TABLES})
     except KeyError as error:
         raise ResultsError(f"{root}: a table has no column {error}") from error
+
+
+def _series(root: Path) -> SeriesDict:
+    return tables.series_of({name: _rows(root, name) for name in tables.SERIES})
 
 
 def _rows(root: Path, table: str) -> list[tables.Row]:

@@ -7,27 +7,29 @@ known; pieces change nothing in what is simulated.
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from airqueue.runs import Work
+from airqueue.simulate import work as kinds_of_work
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.recorders import Recorders
 
 if TYPE_CHECKING:
     from airqueue import _native
-    from airqueue._native import SeriesDict
     from airqueue.simulate.steered import Steered
 
 MOST_SEED: Final = 2**32 - 1
 MOST_REPLICATIONS: Final = 100_000
 _PIECE_S: Final = 0.1
 """Of the wall clock: how long a piece of a run takes about, and how long Ctrl-C waits at most."""
-_REFRESH_S: Final = 0.25
-"""How often progress is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,150 +61,152 @@ def available_workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class Replications:
-    """The replications ``missing`` of a scenario; `run` returns what finished, also when interrupted.
+def start(
+    scenario: _native.Scenario, seed: int, replication: int, recorders: Recorders | None = None
+) -> _native.Run | Steered:
+    """Return a replication that has not begun; the recorders are for the first one alone."""
+    options = recorders.options() if recorders is not None and replication == 0 else {}
+    try:
+        run = scenario.start(engine_seed(seed, replication), **options)
+        if scenario.buffers is None:
+            return run
+        return _steered(scenario, run)
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
 
-    ``counts_sent`` is as for `Steered`. ``kept`` others are there already. ``on_progress`` is called
-    from the calling thread, ``on_finished`` from several, with a replication, its figures as JSON,
-    and the series if it has any.
+
+def pieces(run: _native.Run | Steered) -> Iterator[float]:
+    """Carry out a run; yield after each piece of it how much has been simulated, in seconds."""
+    piece_s = run.end_s / 1000
+    while not run.done:
+        began = time.monotonic()
+        run.advance(piece_s)
+        took = time.monotonic() - began
+        yield run.now_s
+        # Never more than twice as long as the piece before: a network may become busy.
+        piece_s *= min(2.0, _PIECE_S / took if took > 0 else 2.0)
+
+
+class Replications:
+    """Who carries out replications of one scenario: threads of this process.
+
+    A crew of `airqueue.runs` for the two kinds of `airqueue.simulate.work`, of this scenario alone.
+    What is asked of one replication comes of one run of it, and its capture too.
     """
 
     def __init__(
         self,
         scenario: _native.Scenario,
-        seed: int,
-        missing: Sequence[int],
         workers: int,
         recorders: Recorders,
-        *,
-        counts_sent: bool = False,
-        kept: int = 0,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_finished: Callable[[int, str, SeriesDict | None], None] | None = None,
     ) -> None:
         self._scenario = scenario
-        self._seed = seed
-        self._missing = missing
+        self._workers = workers
         self._recorders = recorders
-        self._counts_sent = counts_sent
-        self.series: SeriesDict | None = None
-        """Of the first replication, once it has finished, if they are recorded."""
-        self._kept = kept
-        self._tell = on_progress
-        self._finished = on_finished
-        self._threads = [
-            threading.Thread(target=self._work, name=f"replications {i}")
-            for i in range(min(workers, len(missing)))
-        ]
+        self.on_begin: Callable[[], None] | None = None
+        """What is called before the first piece of work is taken."""
+        self._wanted: dict[int, list[Work]] = {}
+        """What is asked of each replication; complete when the first results are collected."""
+        self.asked = 0
+        """How many replications are asked for their figures."""
+        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
         self._stop = threading.Event()
-        self._idle = threading.Semaphore(0)
-        """Counts the threads that have ended."""
         self._lock = threading.Lock()
         """Holds for all that follows."""
-        self._next = 0
-        self._results: dict[int, str] = {}
-        self._under_way_s: dict[int, float] = {}
-        self._error: BaseException | None = None
+        self._results: dict[int, list[Any]] = {}
+        """Of replications that have finished and are not collected: one for each piece of work."""
+        self._simulated_s: dict[int, float] = {}
+        """Of replications that are not collected, how much has been simulated."""
 
-    def run(self) -> tuple[dict[int, str], bool]:
-        """Return the engine's JSON of each replication that finished, and whether it was Ctrl-C
-        that left the others out.
-        """
-        began = time.monotonic()
-        interrupted = False
+    @contextmanager
+    def opened(self) -> Iterator[Replications]:
+        """Stop all threads with the context, each after its piece."""
         try:
-            for thread in self._threads:
-                thread.start()
-            self._await(began)
-        except KeyboardInterrupt:
-            interrupted = True
+            yield self
         finally:
             self._stop.set()
             for thread in self._threads:
                 if thread.ident is not None:
                     thread.join()
-        if self._error is not None:
-            raise self._error
-        return dict(sorted(self._results.items())), interrupted
 
-    def _await(self, began: float) -> None:
-        """Wait until all threads have ended."""
-        ended = 0
-        while ended < len(self._threads):
-            ended += self._idle.acquire(timeout=_REFRESH_S)
-            if self._tell is not None and self._error is None:
-                self._tell(self._progress(time.monotonic() - began))
+    def submit(self, work: Work) -> None:
+        """Take a piece of work; all of it must be here before results are collected."""
+        if not self._wanted and self.on_begin is not None:
+            self.on_begin()
+        self.asked += work.kind == "simulation"
+        self._wanted.setdefault(work.inputs.get("replication", 0), []).append(work)
 
-    def _progress(self, elapsed: float) -> Progress:
-        each_s = self._scenario.warm_up_s + self._scenario.duration_s
+    def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
+        """Return what came of the next replication; raises what went wrong in a thread."""
+        if not self._threads:
+            self._begin()
+        try:
+            finished = self._done.get(timeout=timeout_s)
+        except queue.Empty:
+            return []
+        if isinstance(finished, BaseException):
+            raise finished
         with self._lock:
-            finished = len(self._results)
-            done = finished + sum(self._under_way_s.values()) / each_s
-        missing, replications = len(self._missing), self._kept + len(self._missing)
-        left = elapsed * max(missing - done, 0) / done if done > 0 else None
-        fraction = min((self._kept + done) / replications, 1.0)
-        return Progress(self._kept + finished, replications, fraction, left, self._kept)
+            self._simulated_s.pop(finished)
+            results = self._results.pop(finished)
+        return list(zip(self._wanted[finished], results, strict=True))
+
+    def under_way(self) -> float:
+        """Return how much of replications that have not been collected is done."""
+        with self._lock:
+            simulated_s = sum(self._simulated_s.values())
+        return simulated_s / (self._scenario.warm_up_s + self._scenario.duration_s)
+
+    def _begin(self) -> None:
+        for replication in self._wanted:
+            self._todo.put(replication)
+        for number in range(min(self._workers, len(self._wanted))):
+            thread = threading.Thread(target=self._work, name=f"replications {number}")
+            self._threads.append(thread)
+            thread.start()
 
     def _work(self) -> None:
         """Carry out replications until there are none left: what a thread does."""
         try:
             while not self._stop.is_set():
-                with self._lock:
-                    index = self._next
-                    self._next += 1
-                if index >= len(self._missing):
+                try:
+                    replication = self._todo.get_nowait()
+                except queue.Empty:
                     return
-                self._replicate(self._missing[index])
+                self._replicate(replication)
         except BaseException as error:
-            self._error = error
+            self._done.put(error)
             self._stop.set()
-        finally:
-            self._idle.release()
 
     def _replicate(self, replication: int) -> None:
         """Carry out one replication, or a part of it if all are to stop."""
-        run = self._start(replication)
+        works = self._wanted[replication]
+        run = start(self._scenario, works[0].inputs["seed"], replication, self._recorders)
         try:
-            self._advance(run, replication)
+            for simulated_s in pieces(run):
+                with self._lock:
+                    self._simulated_s[replication] = simulated_s
+                if self._stop.is_set():
+                    return
+            results = [_result(work, run) for work in works]
         finally:
             run.close_pcap()
-
-    def _start(self, replication: int) -> _native.Run | Steered:
-        options = self._recorders.options() if replication == 0 else {}
-        try:
-            run = self._scenario.start(engine_seed(self._seed, replication), **options)
-            if self._scenario.buffers is None:
-                return run
-            return _steered(self._scenario, run, counts_sent=self._counts_sent)
-        except ValueError as error:
-            raise ScenarioError(str(error)) from error
-
-    def _advance(self, run: _native.Run | Steered, replication: int) -> None:
-        piece_s = run.end_s / 1000
-        while not self._stop.is_set():
-            if run.done:
-                self._finish(replication, run)
-                return
-            began = time.monotonic()
-            run.advance(piece_s)
-            took = time.monotonic() - began
-            with self._lock:
-                self._under_way_s[replication] = run.now_s
-            # Never more than twice as long as the piece before: a network may become busy.
-            piece_s *= min(2.0, _PIECE_S / took if took > 0 else 2.0)
-
-    def _finish(self, replication: int, run: _native.Run | Steered) -> None:
-        """Take the results of a run that is done."""
-        result, series = run.results(), run.series()
-        if self._finished is not None:
-            self._finished(replication, result, series)
         with self._lock:
-            self.series = series or self.series
-            self._results[replication] = result
-            self._under_way_s.pop(replication, None)
+            self._results[replication] = results
+        self._done.put(replication)
 
 
-def _steered(scenario: _native.Scenario, run: _native.Run, *, counts_sent: bool) -> Steered:
+def _result(work: Work, run: _native.Run | Steered) -> Any:
+    if work.kind == "simulation":
+        return json.loads(run.results())
+    series = run.series()
+    assert series is not None  # the recorders have an interval
+    return kinds_of_work.plain_series(series)
+
+
+def _steered(scenario: _native.Scenario, run: _native.Run) -> Steered:
     from airqueue.simulate.steered import Steered  # noqa: PLC0415 - scipy is slow to load
 
-    return Steered(scenario, run, counts_sent=counts_sent)
+    return Steered(scenario, run, counts_sent=scenario.limits_count_frame_in_hand)

@@ -156,12 +156,11 @@ class Results:
         with Directory.opened(path, self.scenario, self.seed, force=force) as directory:
             kept = directory.runs()
             directory.begin_session(self.replications)
-            if self.series is not None:
-                directory.write_series(self.series)
-            runs = {**kept, **self.runs}
+            directory.keep(self.runs, self.series)
+            runs = dict(sorted({**kept, **self.runs}.items()))
             most = max([self.replications, *(replication + 1 for replication in runs)])
             whole = Results(self.scenario, self.seed, most, runs)
-            directory.finish(whole.runs, whole.to_text())
+            directory.finish(whole.runs, self.series, whole.to_text())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Results:

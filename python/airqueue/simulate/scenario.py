@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airqueue import _native, toml_text
+from airqueue import _native, runs, toml_text
+from airqueue.runs import Store, Work, carry_out
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.directory import Directory
 from airqueue.simulate.errors import ScenarioError, check_whole
@@ -21,8 +23,14 @@ from airqueue.simulate.replications import (
     Progress,
     Replications,
     available_workers,
+    pieces,
+    start,
 )
 from airqueue.simulate.results import Results
+from airqueue.simulate.work import one_replication, series_from, series_of_first
+
+if TYPE_CHECKING:
+    from airqueue._native import SeriesDict
 
 
 class Interrupted(KeyboardInterrupt):
@@ -161,52 +169,36 @@ class Scenario:
         """
         check_whole("seed", seed, 0, MOST_SEED)
         check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
-        order = _Order(seed, 1, 1, None, Recorders())
-        texts, interrupted = self._replications(order, [replication]).run()
-        if interrupted:
-            raise KeyboardInterrupt
-        figures: dict[str, Any] = json.loads(texts[replication])
+        run = start(self._native, seed, replication)
+        for _ in pieces(run):
+            pass  # where Ctrl-C is heard
+        figures: dict[str, Any] = json.loads(run.results())
         return figures
 
     def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""
-        there: dict[int, dict[str, Any]] = {}
-        missing = list(range(order.replications))
+        effort = _Effort(self._description, order)
+        crew, store = Replications(self._native, order.workers, order.recorders), None
         if directory is not None:
-            there = directory.runs()
-            missing = directory.missing(there, order.replications, order.recorders)
-            if missing:
-                directory.begin_session(order.replications)
-        crew = self._replications(order, missing, directory)
-        texts, interrupted = crew.run()
-        new = {replication: json.loads(text) for replication, text in texts.items()}
-        runs = dict(sorted({**there, **new}.items()))
-        series = crew.series
-        recorded = order.recorders.series_interval_s is not None and 0 not in missing
-        if directory is not None and recorded:
-            series = directory.series()
-        results = Results(self.description, order.seed, order.replications, runs, series)
+            directory.check_enough(order.replications)
+            store = directory.store
+            crew.on_begin = functools.partial(directory.begin_session, order.replications)
+        interrupted = False
+        try:
+            effort.carry_out(store, crew)
+        except KeyboardInterrupt:
+            interrupted = True
+        runs = effort.runs
+        if interrupted and directory is not None:
+            # One that was to be simulated again is still there.
+            runs = directory.runs() | runs
+        runs = dict(sorted(runs.items()))
+        results = Results(self.description, order.seed, order.replications, runs, effort.series)
         if directory is not None and runs:
-            directory.finish(runs, results.to_text())
+            directory.finish(runs, effort.series, results.to_text())
         if interrupted:
             raise Interrupted(results)
         return results
-
-    def _replications(
-        self, order: _Order, missing: Sequence[int], directory: Directory | None = None
-    ) -> Replications:
-        """Return the replications ``missing``, ready to run; the directory keeps what finishes."""
-        return Replications(
-            self._native,
-            order.seed,
-            missing,
-            order.workers,
-            order.recorders,
-            counts_sent=self._native.limits_count_frame_in_hand,
-            kept=order.replications - len(missing),
-            on_progress=order.on_progress,
-            on_finished=None if directory is None else directory.keep,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +210,42 @@ class _Order:
     workers: int
     on_progress: Callable[[Progress], None] | None
     recorders: Recorders
+
+
+class _Effort:
+    """Carrying out an order: the replications, and the time series of the first if asked for."""
+
+    def __init__(self, description: Mapping[str, Any], order: _Order) -> None:
+        self._order = order
+        count, recorders = order.replications, order.recorders
+        works = [one_replication(description, order.seed, each) for each in range(count)]
+        # A capture is not kept.
+        self._again = {works[0].key} if recorders.pcap is not None else set()
+        if recorders.series_interval_s is not None:
+            works.append(series_of_first(description, order.seed, recorders.series_interval_s))
+        self._works = works
+        self.runs: dict[int, dict[str, Any]] = {}
+        """The figures of replications that finished, now or before."""
+        self.series: SeriesDict | None = None
+
+    def carry_out(self, store: Store | None, crew: Replications) -> None:
+        """Simulate what the store does not have."""
+        tell = None if self._order.on_progress is None else functools.partial(self._tell, crew)
+        carry_out(self._works, store, crew, tell, self._note, again=self._again)
+
+    def _note(self, work: Work, result: Any) -> tuple[Work, ...]:
+        if work.kind == "simulation":
+            self.runs[work.inputs["replication"]] = result
+        else:
+            self.series = series_from(result)
+        return ()
+
+    def _tell(self, crew: Replications, now: runs.Progress) -> None:
+        assert self._order.on_progress is not None
+        count = self._order.replications
+        self._order.on_progress(
+            Progress(len(self.runs), count, now.fraction, now.time_left_s, count - crew.asked)
+        )
 
 
 def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:

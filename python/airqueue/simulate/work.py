@@ -1,0 +1,113 @@
+"""Replications as pieces of work: of the kind ``simulation`` the figures of one, of the kind
+``series`` what the first does over time.
+
+Both are kept, by `airqueue.runs`, under a name made of all that they depend on.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from airqueue.runs import Work, kinds
+
+if TYPE_CHECKING:
+    from airqueue._native import SeriesDict
+    from airqueue.simulate.scenario import Scenario
+
+_SERIES_WEIGHT: Final = 1e-6
+"""Beside the replication that has them: recording costs next to nothing."""
+
+
+def simulation(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of one replication, as `Results.runs` has them.
+
+    ``scenario``: the description; ``seed`` and ``replication`` as for `Scenario.simulate`.
+    """
+    scenario = _checked(json.dumps(inputs["scenario"]))
+    return scenario.replicate(inputs["seed"], inputs["replication"])
+
+
+def series(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `Results.series` of the first replication, as lists; null where there is no number.
+
+    ``scenario``: the description; ``seed``; ``interval_s``: between two values.
+    """
+    from airqueue.simulate.recorders import Recorders  # noqa: PLC0415 - it imports this module
+
+    recorders = Recorders(series_interval_s=inputs["interval_s"])
+    results = _checked(json.dumps(inputs["scenario"])).simulate(
+        seed=inputs["seed"], replications=1, workers=1, recorders=recorders
+    )
+    assert results.series is not None  # they were asked for
+    return plain_series(results.series)
+
+
+def one_replication(scenario: Mapping[str, Any], seed: int, replication: int) -> Work:
+    """Return one replication of a scenario as a piece of work."""
+    inputs = {"scenario": scenario, "seed": seed, "replication": replication}
+    return Work("simulation", inputs, name=f"replication {replication}")
+
+
+def series_of_first(scenario: Mapping[str, Any], seed: int, interval_s: float) -> Work:
+    """Return the time series of a scenario's first replication as a piece of work."""
+    inputs = {"scenario": scenario, "seed": seed, "interval_s": interval_s}
+    return Work("series", inputs, _SERIES_WEIGHT, "the time series of replication 0")
+
+
+def plain_series(found: SeriesDict) -> dict[str, Any]:
+    """Return time series as plain JSON."""
+    kinds_of: Mapping[str, Any] = {"flows": found["flows"], "queues": found["queues"]}
+    named = {
+        kind: {
+            name: {head: _plain(each) for head, each in of.items()} for name, of in every.items()
+        }
+        for kind, every in kinds_of.items()
+    }
+    return {"time_s": _plain(found["time_s"]), **named}
+
+
+def series_from(plain: Mapping[str, Any]) -> SeriesDict:
+    """Return the time series that `plain_series` was given."""
+    named = {
+        kind: {
+            name: {head: _array(each) for head, each in of.items()}
+            for name, of in plain[kind].items()
+        }
+        for kind in ("flows", "queues")
+    }
+    return {"time_s": _array(plain["time_s"]), **named}  # type: ignore[typeddict-item]
+
+
+def _plain(values: Iterable[float]) -> list[float | None]:
+    return [float(each) if math.isfinite(each) else None for each in values]
+
+
+def _array(values: Iterable[float | None]) -> np.ndarray:
+    return np.array([math.nan if each is None else each for each in values], dtype=np.float64)
+
+
+@functools.lru_cache(maxsize=4)
+def _checked(description: str) -> Scenario:
+    """Return a scenario; the replications of one follow each other."""
+    from airqueue.simulate.scenario import Scenario  # noqa: PLC0415 - it imports this module
+
+    return Scenario(json.loads(description))
+
+
+def _steering(inputs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what decides on limits of queues while a scenario with the table ``buffers`` runs."""
+    scenario = inputs.get("scenario")
+    if not isinstance(scenario, Mapping) or "buffers" not in scenario:
+        return ()
+    models = ("airqueue.models", "airqueue.felt", "airqueue.units", "airqueue.stats")
+    return ("airqueue.sizing", *models)
+
+
+kinds.register("simulation", simulation, ("airqueue.simulate",), _steering)
+kinds.register("series", series, ("airqueue.simulate",), _steering)
