@@ -168,12 +168,12 @@ def used_packages(path: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("from airqueue.papers.apq import path", {"papers.apq.path"}),
+        ("from airqueue_papers.apq import path", {"papers.apq.path"}),
         ("import airqueue.plots.parts as parts", {"plots.parts"}),
-        ('KINDS = {"figure": "airqueue.plots.figure_work:figure"}', {"plots.figure_work"}),
-        ('importlib.import_module(f"airqueue.papers.{name}")', {"papers"}),
+        ('KINDS = {"figure": "airqueue_papers.figure_work:figure"}', {"plots.figure_work"}),
+        ('importlib.import_module(f"airqueue_papers.{name}")', {"papers"}),
         ('run([python, "-c", "from airqueue.report import page"])', {"report"}),
-        ('"""About airqueue.papers, in words."""', set()),
+        ('"""About airqueue_papers, in words."""', set()),
     ],
 )
 def test_imports_and_strings_are_seen(tmp_path: Path, line: str, names: set[str]) -> None:

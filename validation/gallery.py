@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from airqueue_papers.claim import SORTS, load
+from airqueue_papers.drawing import draw
+from airqueue_papers.item import Budget
+from airqueue_papers.picture import Picture
+from airqueue_papers.reproduction import Reproduced, choose, missing, reproduce
+from airqueue_papers.site import Origin, write_site
+from airqueue_papers.site.verdicts import LOOKS
+from airqueue_papers.verdict import Record, counts, shares
+
 import airqueue
 from airqueue import provenance, text
-from airqueue.papers.claim import SORTS, load
-from airqueue.papers.item import Budget
-from airqueue.papers.picture import Picture
-from airqueue.papers.reproduction import Reproduced, choose, missing, reproduce
-from airqueue.papers.verdict import Record, counts, shares
-from airqueue.plots.reproduction import draw
-from airqueue.report.reproduction import Origin, write_site
-from airqueue.report.reproduction.verdicts import LOOKS
 from airqueue.runs import Local, Progress, Store
 
 SHOWN: Final = (

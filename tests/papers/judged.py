@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from airqueue_papers.claim import load
+from airqueue_papers.item import Budget, Item, Outcomes, Simulation
+from airqueue_papers.reproduction import paper
+from airqueue_papers.verdict import Record, judge
+
 from airqueue import simulate
-from airqueue.papers.claim import load
-from airqueue.papers.item import Budget, Item, Outcomes, Simulation
-from airqueue.papers.reproduction import paper
-from airqueue.papers.verdict import Record, judge
 
 Scenario = dict[str, Any]
 Figures = dict[str, Any]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-
-from airqueue.papers import claim
-from airqueue.papers.claim import PAPERS, Claim
-from airqueue.papers.reproduction import paper
+from airqueue_papers import claim
+from airqueue_papers.claim import PAPERS, Claim
+from airqueue_papers.reproduction import paper
 
 PRINTED = {"apq": 71, "rdqm": 25, "mesh": 131, "edca": 37, "http": 50}
 """At least so many numbers, statements, settings and errors of print each paper has."""

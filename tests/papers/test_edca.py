@@ -3,15 +3,15 @@
 import math
 
 import pytest
+from airqueue_papers.claim import load
+from airqueue_papers.edca.parameters import measured_step_us
+from airqueue_papers.edca.scenarios import Access, Pair, Shared, Transfers
+from airqueue_papers.finding import Value
+from airqueue_papers.item import Budget
+from airqueue_papers.verdict import Verdict
 from judged import items, judged, outcomes
 
 from airqueue.models.battiti_li import battiti_li
-from airqueue.papers.claim import load
-from airqueue.papers.edca.parameters import measured_step_us
-from airqueue.papers.edca.scenarios import Access, Pair, Shared, Transfers
-from airqueue.papers.finding import Value
-from airqueue.papers.item import Budget
-from airqueue.papers.verdict import Verdict
 from airqueue.simulate import Scenario
 
 ITEMS = items("edca")

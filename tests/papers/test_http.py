@@ -5,6 +5,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from airqueue_papers import ns2
+from airqueue_papers.claim import load
+from airqueue_papers.http.scenarios import Downloads, Sessions
+from airqueue_papers.item import Budget
+from airqueue_papers.verdict import Verdict
 from judged import items, judged, outcomes
 
 from airqueue.models.file_sizes import mean_segments
@@ -12,11 +17,6 @@ from airqueue.models.http_contention import contention
 from airqueue.models.http_timing import DOT11A, DOT11B
 from airqueue.models.tcp_capacity import collision, collision_free, single_station_bps
 from airqueue.models.web_session import affine_delay_s, session_delay
-from airqueue.papers import ns2
-from airqueue.papers.claim import load
-from airqueue.papers.http.scenarios import Downloads, Sessions
-from airqueue.papers.item import Budget
-from airqueue.papers.verdict import Verdict
 from airqueue.simulate import Scenario
 
 ROOT = Path(__file__).parents[2]

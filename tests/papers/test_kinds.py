@@ -1,9 +1,9 @@
 """The kinds of work of papers and plots: each is registered by its own module, for any process."""
 
 import pytest
+from airqueue_papers import figure_work
+from airqueue_papers.apq import host_ap, path
 
-from airqueue.papers.apq import host_ap, path
-from airqueue.plots import figure_work
 from airqueue.runs import Local, Work, carry_out, kinds
 from test_layers import PACKAGE, imported
 

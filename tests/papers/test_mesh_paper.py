@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from airqueue_papers.claim import load
+from airqueue_papers.item import Budget, Simulation
+from airqueue_papers.mesh import ns2
+from airqueue_papers.verdict import Verdict
 from judged import items, judged, outcomes
 
-from airqueue.papers.claim import load
-from airqueue.papers.item import Budget, Simulation
-from airqueue.papers.mesh import ns2
-from airqueue.papers.verdict import Verdict
 from airqueue.simulate import Scenario
 
 ROOT = Path(__file__).parents[2]

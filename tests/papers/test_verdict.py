@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from airqueue.papers.claim import Claim
-from airqueue.papers.finding import Finding, Value
-from airqueue.papers.verdict import Verdict, counts, judge, shares
+from airqueue_papers.claim import Claim
+from airqueue_papers.finding import Finding, Value
+from airqueue_papers.verdict import Verdict, counts, judge, shares
 
 
 def number(printed, **changes):

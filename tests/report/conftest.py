@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 import reproduced
-
-from airqueue.report.reproduction import write_site
+from airqueue_papers.site import write_site
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from airqueue.papers.claim import Claim
-from airqueue.papers.finding import Finding, Value
-from airqueue.papers.item import Budget, Calculation, Item, Simulation
-from airqueue.papers.picture import Panel, Picture, Series
-from airqueue.papers.reproduction import Chosen, Reproduced
-from airqueue.papers.verdict import judge
-from airqueue.report.reproduction import Origin
+from airqueue_papers.claim import Claim
+from airqueue_papers.finding import Finding, Value
+from airqueue_papers.item import Budget, Calculation, Item, Simulation
+from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.reproduction import Chosen, Reproduced
+from airqueue_papers.site import Origin
+from airqueue_papers.verdict import judge
+
 from airqueue.runs import Work
 
 ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)

@@ -7,17 +7,17 @@ from html import escape
 
 import pytest
 import reproduced as made_up
+from airqueue_papers.finding import Finding, Value
+from airqueue_papers.item import Budget, Item, Simulation
+from airqueue_papers.reproduction import Chosen, Reproduced
+from airqueue_papers.site import Origin, figures, write_site
+from airqueue_papers.site.claims import claim_table, printed, usual_tolerance
+from airqueue_papers.site.runs import scenario_files
+from airqueue_papers.site.verdicts import LOOKS
+from airqueue_papers.verdict import Verdict, counts, judge
 from pages import parsed
 
 from airqueue import toml_text
-from airqueue.papers.finding import Finding, Value
-from airqueue.papers.item import Budget, Item, Simulation
-from airqueue.papers.reproduction import Chosen, Reproduced
-from airqueue.papers.verdict import Verdict, counts, judge
-from airqueue.report.reproduction import Origin, figures, write_site
-from airqueue.report.reproduction.claims import claim_table, printed, usual_tolerance
-from airqueue.report.reproduction.runs import scenario_files
-from airqueue.report.reproduction.verdicts import LOOKS
 from airqueue.runs import Local, Store
 from airqueue.simulate import Scenario
 

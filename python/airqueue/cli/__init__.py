@@ -32,7 +32,7 @@ _COMMANDS = {
         "Simulate a scenario at many points of its parameters.",
     ),
     "reproduce": (
-        "airqueue.cli.reproduce",
+        "airqueue_papers.command",
         "reproduce_command",
         "Rebuild the tables and figures of five papers.",
     ),

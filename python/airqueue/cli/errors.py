@@ -32,7 +32,7 @@ _MENDABLE = (
     ("airqueue.simulate.errors", "ResultsError"),
     ("airqueue.runs.errors", "RunError"),
     ("airqueue.sweep.errors", "SweepError"),
-    ("airqueue.papers.reproduction", "UnknownItemError"),
+    ("airqueue_papers.reproduction", "UnknownItemError"),
 )
 
 

@@ -1,0 +1,93 @@
+"""Access points as paths to measure, and sessions of the paper's method over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from airqueue.measure import series
+from airqueue.measure.paper import session_plan
+from airqueue.measure.session import Session
+from airqueue.measure.simulated import SimulatedProber
+from airqueue.runs import Work, kinds
+from airqueue_papers.item import Budget, Calculation
+from airqueue_papers.picture import Series
+
+PHY_B: Final = {"standard": "802.11b", "preamble": "short"}
+"""802.11b at 11 Mb/s. The paper prints no preamble: its 6.7 Mb/s is only had with the short one."""
+PHY_G: Final = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
+"""802.11g fixed at 11 Mb/s, whose slots are short."""
+DRIVER_FRAMES: Final = 40
+"""What the paper finds behind the Host AP's queue."""
+
+
+def access_point(packets: int, phy: Mapping[str, Any] = PHY_B, ring: int = 0) -> dict[str, Any]:
+    """Return a cell with one access point, as `SimulatedProber` takes it."""
+    scenario = {
+        "phy": dict(phy),
+        "queue": {"limit": f"{packets} packets", "ring": f"{ring} packets"},
+        "stations": [{"name": "ap"}, {"name": "laptop"}],
+        "flows": [
+            {"from": "ap", "to": "laptop", "source": "external"},
+            {"from": "laptop", "to": "ap", "source": "external"},
+        ],
+    }
+    return {"cell": {"scenario": scenario, "down": "ap->laptop", "up": "laptop->ap"}}
+
+
+def measured(path: Mapping[str, Any], budget: Budget, size_bytes: int, seed: int) -> Calculation:
+    """Return the measurement of a path: thirty sessions of two minutes, or the quick profile."""
+    inputs = {
+        "path": path,
+        "seed": seed,
+        "profile": budget.pick("quick", "paper"),
+        "sizes": [size_bytes],
+    }
+    return Calculation(Work("measurement", inputs, weight=budget.pick(0.3, 8.0)))
+
+
+def one_session(path: Mapping[str, Any], rate_pps: float, size_bytes: int = 1500) -> Calculation:
+    """Return one session of Algorithm 2 over a path, as `session` has it."""
+    inputs = {"path": path, "rate_pps": rate_pps, "size_bytes": size_bytes, "seed": 1}
+    return Calculation(Work("apq-session", inputs, weight=0.5))
+
+
+def session(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out work of the kind ``apq-session``: a session's throughput and delay over time.
+
+    ``throughput``: [s, Mb/s]; ``delay``: [s, s above the quiet path] of the flood; ``quiet`` and
+    ``full``: [s, fraction], the distributions without and with the full queue.
+    """
+    prober = SimulatedProber(inputs["path"], seed=inputs["seed"])
+    plan, meta = session_plan(inputs["size_bytes"], inputs["rate_pps"], 0)
+    seen = Session(prober.run(plan, meta))
+    received, _ = series.throughput_over_time(seen)
+    delay = series.thin(series.delay_over_time(seen, flood=True), bins=150)
+    quiet, full = (series.cdf(values) for values in series.delays_quiet_and_full(seen))
+    return {
+        "throughput": [received.x.tolist(), (received.y / 1e6).tolist()],
+        "delay": [delay.x.tolist(), delay.y.tolist()],
+        "quiet": [quiet.x.tolist(), quiet.y.tolist()],
+        "full": [full.x.tolist(), full.y.tolist()],
+    }
+
+
+kinds.register(
+    "apq-session",
+    session,
+    ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units"),
+)
+
+
+def line(
+    label: str, points: Sequence[Sequence[float]], style: Literal["line", "steps"] = "line"
+) -> Series:
+    """Return what `session` gives of one kind, [x, y], as a series."""
+    x, y = points
+    return Series(label, tuple(x), tuple(y), style=style)
+
+
+def mean_within(points: Sequence[Sequence[float]], ends: tuple[float, float]) -> float:
+    """Return the mean of y over the x of [x, y] within two ends."""
+    chosen = [y for x, y in zip(*points, strict=True) if ends[0] <= x < ends[1]]
+    return float(sum(chosen) / len(chosen))

@@ -1,0 +1,122 @@
+"""Section III: the method over a Host AP whose queue's setting is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session
+from airqueue_papers.finding import Finding, Value
+from airqueue_papers.item import Budget, Item, Outcomes, Run
+from airqueue_papers.picture import Panel, Picture, Series
+
+SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
+_FLOOD_PPS: Final = 800.0
+"""A fifth more than a cell of 802.11b carries is lost."""
+
+
+def estimate(outcome: Mapping[str, Any], size_bytes: int = 1500) -> Value:
+    """Return what the paper's estimator, rate times delay, finds in packets, over the sessions."""
+    found = outcome["estimators"]["published"]["by_size"][str(size_bytes)]
+    low, high = found["ci95_packets"] or (None, None)
+    return Value(found["packets"], low, high)
+
+
+def _settings(budget: Budget) -> Mapping[str, Run]:
+    return {
+        str(setting): measured(access_point(setting, ring=DRIVER_FRAMES), budget, 1500, seed=1)
+        for setting in (1, *SETTINGS)
+    }
+
+
+def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
+    found = {setting: estimate(outcomes[str(setting)]) for setting in (1, *SETTINGS)}
+    yield Finding(
+        "apq.val.driver_queue",
+        f"With a setting of 1 packet the method finds {found[1].mean:.1f}.",
+        (found[1],),
+    )
+    small = [setting for setting in SETTINGS if setting <= 250]
+    large = [setting for setting in SETTINGS if setting > 1000]
+    yield Finding(
+        "apq.val.over",
+        f"{_apart(found, small)}.",
+        holds=all(found[setting].mean > setting for setting in small),
+    )
+    held = {setting: setting + DRIVER_FRAMES for setting in large}
+    short = ", ".join(
+        f"{100 * (1 - found[setting].mean / all_held):.1f} %" for setting, all_held in held.items()
+    )
+    yield Finding(
+        "apq.val.under",
+        f"{_apart(found, large)}; of all that setting and driver hold {short} is missing, and the "
+        "simulated flood keeps the queue full.",
+        holds=all(found[setting].mean < setting for setting in large),
+    )
+
+
+def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:
+    words = (f"{found[each].mean - each:+.0f} at {each}" for each in settings)
+    return f"The estimate differs from the setting by {', '.join(words)} packets"
+
+
+def _draw_settings(outcomes: Outcomes) -> Iterable[Picture]:
+    found = [estimate(outcomes[str(setting)]) for setting in SETTINGS]
+    settings = tuple(map(float, SETTINGS))
+    series = (
+        Series(
+            "estimated",
+            settings,
+            tuple(value.mean for value in found),
+            tuple(value.low for value in found),
+            tuple(value.high for value in found),
+            "points",
+        ),
+        Series("setting and driver", settings, tuple(s + float(DRIVER_FRAMES) for s in settings)),
+        Series("setting", settings, settings),
+    )
+    panel = Panel(
+        "", "setting (packets)", "capacity (packets)", series, log_x=True, log_y=True, zero=False
+    )
+    yield Picture("apq-fig4", "What the method finds of known settings (Fig. 4)", (panel,))
+
+
+def _two_settings(_: Budget) -> Mapping[str, Run]:
+    return {
+        str(setting): one_session(access_point(setting, ring=DRIVER_FRAMES), _FLOOD_PPS)
+        for setting in (100, 1000)
+    }
+
+
+def _draw_sessions(outcomes: Outcomes) -> Iterable[Picture]:
+    series = tuple(
+        line(f"{setting} packets", outcomes[str(setting)]["delay"]) for setting in (100, 1000)
+    )
+    panel = Panel("", "time (s)", "delay of the flood (s)", series)
+    yield Picture("apq-fig3", "Sessions with queues of 100 and 1000 packets (Fig. 3)", (panel,))
+
+
+ITEMS: Final = (
+    Item(
+        "fig3",
+        "A session with 100 and with 1000 packets",
+        lambda _: (),
+        _two_settings,
+        _draw_sessions,
+        notes=(
+            "Printed is what the Host AP itself counted in its queue. Drawn is what can be seen from "
+            "outside, the delay of the saturating flow's packets, which has the same shape.",
+        ),
+    ),
+    Item(
+        "fig4",
+        "Estimates of known settings",
+        _compare_settings,
+        _settings,
+        _draw_settings,
+        notes=(
+            "A simulated access point of 802.11b with a driver ring of 40 frames behind the queue, "
+            "which is what the paper finds behind its own. --real measures queues of the kernel.",
+        ),
+    ),
+)

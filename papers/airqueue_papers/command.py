@@ -1,0 +1,170 @@
+"""`airqueue reproduce`: the tables and figures of the five papers, beside what we find."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+import airqueue
+from airqueue import provenance, text
+from airqueue.cli.common import json_option, stdout
+from airqueue.cli.progress import on_terminal
+from airqueue.files import check_writable, write_atomically
+from airqueue.linux import preflight
+from airqueue.measure.events import Event
+from airqueue.runs import Local, Progress, Store
+from airqueue_papers import command_tables
+from airqueue_papers.document import to_text
+from airqueue_papers.item import Budget
+from airqueue_papers.reproduction import Chosen, Reproduced, choose, missing, reproduce
+
+
+@click.command("reproduce", short_help="Rebuild the tables and figures of five papers.")
+@click.argument("names", metavar="[PAPER[.ITEM]]...", nargs=-1)
+@click.option(
+    "--budget",
+    type=click.Choice([each.value for each in Budget]),
+    default=Budget.QUICK.value,
+    show_default=True,
+    help="How long all papers may take on two cores: 5 or 45 minutes.",
+)
+@click.option(
+    "--out",
+    "out_path",
+    metavar="DIR",
+    help="Write the report there: DIR/index.html, figures, scenario files, claims.json. Finished "
+    "runs are kept in DIR/runs; without --out in the user's cache.",
+)
+@json_option
+@click.option("--list", "only_list", is_flag=True, help="List the items, and run nothing.")
+@click.option(
+    "--real",
+    is_flag=True,
+    help="Run what needs a real kernel and real time too, such as the Host AP: it says how long.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    help="Runs at the same time; without it as many as there are cores.",
+)
+def reproduce_command(
+    *,
+    names: tuple[str, ...],
+    budget: str,
+    out_path: str | None,
+    json_path: str | None,
+    only_list: bool,
+    real: bool,
+    workers: int | None,
+) -> None:
+    """Run what stands behind each table and figure, and say of each claim whether it holds.
+
+    \b
+    Examples:
+      airqueue reproduce --list
+      airqueue reproduce mesh.table3 rdqm
+      airqueue reproduce --budget full --out report
+      airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
+
+    Without names: all papers. Finished runs are kept, so that the same command goes on where one
+    was broken off, and only what a changed input or program concerns is run again.
+    docs/reproduction.md says what the verdicts mean.
+    """
+    chosen = choose(names)
+    if only_list:
+        command_tables.show_items(stdout(), chosen)
+        return
+    if json_path not in (None, "-"):
+        check_writable(str(json_path))
+    began = time.monotonic()
+    store = Store(_kept_at(out_path))
+    simulated = [each for each in chosen if not each.item.real]
+    reproduced = _run(simulated, Budget(budget), store, Local(workers))
+    reproduced += _run_real(chosen, Budget(budget), store, measure=real)
+    reproduced.sort(key=lambda each: chosen.index(each.chosen))
+    page = None
+    if out_path is not None:
+        took_s = time.monotonic() - began
+        page = _report(out_path, reproduced, Budget(budget), took_s, Local(workers))
+    _emit(reproduced, Budget(budget), page, json_path)
+
+
+def _run_real(
+    chosen: Sequence[Chosen], budget: Budget, store: Store, *, measure: bool
+) -> list[Reproduced]:
+    """Carry out what needs a real kernel, one run after the other: they would disturb each other.
+
+    Unless ``measure``, only what is kept is shown; it says when and where it was measured.
+    """
+    items = [each for each in chosen if each.item.real]
+    if not measure:
+        items = [each for each in items if not missing([each], budget, store)]
+    seconds = sum(work.weight for work in missing(items, budget, store))
+    if seconds:
+        preflight.ensure_privileges()
+        click.echo(f"The real part takes about {text.seconds(seconds)}.", err=True)
+    return _run(items, budget, store, Local(1))
+
+
+def _run(chosen: Sequence[Chosen], budget: Budget, store: Store, crew: Local) -> list[Reproduced]:
+    """Carry out the runs, with progress on a terminal."""
+    with on_terminal() as show:
+        return reproduce(chosen, budget, store, crew, lambda progress: show(_event(progress)))
+
+
+def _kept_at(out_path: str | None) -> Path:
+    """Return where runs are kept: below the report, or where the XDG specification puts caches."""
+    if out_path is not None:
+        return Path(out_path) / "runs"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "airqueue" / "runs"
+
+
+def _event(progress: Progress) -> Event:
+    before = f", {progress.kept} from before" if progress.kept else ""
+    return Event(
+        phase="reproduction",
+        message=f"{progress.finished} of {progress.pieces} runs{before}",
+        fraction=progress.fraction,
+        time_left_s=progress.time_left_s,
+    )
+
+
+def _report(
+    out_path: str,
+    reproduced: Sequence[Reproduced],
+    budget: Budget,
+    took_s: float,
+    crew: Local,
+) -> Path:
+    """Write the report and return its first page."""
+    from airqueue_papers.site import Origin, write_site  # noqa: PLC0415 - matplotlib is slow
+
+    here = provenance.session()
+    origin = Origin(
+        budget=budget,
+        version=airqueue.__version__,
+        date=here["date"],
+        machine=here["platform"],
+        revision=provenance.git_revision(),
+        took_s=took_s,
+    )
+    return write_site(out_path, reproduced, origin, Store(_kept_at(out_path)), crew)
+
+
+def _emit(
+    reproduced: Sequence[Reproduced], budget: Budget, page: Path | None, json_path: str | None
+) -> None:
+    content = to_text(reproduced, budget)
+    if json_path == "-":
+        click.echo(content, nl=False)
+        return
+    if json_path is not None:
+        write_atomically(json_path, content)
+    command_tables.show(stdout(), reproduced)
+    if page is not None:
+        click.echo(f"The report is {page}.")

@@ -1,0 +1,106 @@
+"""What `airqueue reproduce` prints: a table for each item, and how many claims have each verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue import text
+from airqueue_papers.claim import SORTS, Claim, load
+from airqueue_papers.finding import Value
+from airqueue_papers.reproduction import Chosen, Reproduced
+from airqueue_papers.verdict import Record, Verdict, counts, shares
+
+_STYLES: Final = {
+    Verdict.REPRODUCED: "green",
+    Verdict.OTHER_NUMBER: "yellow",
+    Verdict.NOT_REPRODUCED: "red",
+    Verdict.NOT_TESTABLE: "dim",
+}
+_COMPARED: Final = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> ", "=": "", "range": ""}
+
+
+def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
+    """List items with the number of their claims."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("item", "claims", ""):
+        table.add_column(heading, justify="right" if heading == "claims" else "left")
+    for each in chosen:
+        real = " (with --real)" if each.item.real else ""
+        table.add_row(each.name, str(len(each.claims)), each.item.title + real)
+    console.print(table)
+
+
+def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
+    """Print claims and verdicts item by item, then the counts."""
+    paper = ""
+    for each in reproduced:
+        if each.chosen.paper != paper:
+            paper = each.chosen.paper
+            console.print()
+            console.print(f"{paper.upper()}: {load(paper).title}", style="bold")
+        if each.records:
+            console.print()
+            console.print(f"{each.chosen.name}: {each.chosen.item.title}")
+            console.print(_table(each.records))
+    console.print()
+    records = [record for each in reproduced for record in each.records]
+    console.print(_summary(records))
+
+
+def _table(records: Sequence[Record]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("claim", overflow="fold")
+    table.add_column("printed", justify="right")
+    table.add_column("ours", justify="right")
+    table.add_column("unit")
+    table.add_column("verdict")
+    for record in records:
+        table.add_row(
+            record.claim.quantity,
+            printed(record.claim),
+            ours(record),
+            record.claim.unit,
+            record.counted_as,
+            style=_STYLES[record.verdict],
+        )
+        if record.verdict in (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED):
+            table.add_row(f"  {record.reason}", style="dim")
+    return table
+
+
+def printed(claim: Claim) -> str:
+    """Return what the paper prints, as people read it; nothing for a statement in words."""
+    if claim.numbers is None:
+        return ""
+    joined = " to " if claim.comparator == "range" else ", "
+    return _COMPARED[claim.comparator] + joined.join(f"{each:g}" for each in claim.numbers)
+
+
+def ours(record: Record) -> str:
+    """Return our values with half their intervals; for a statement whether it holds."""
+    if record.ours:
+        return ", ".join(_value(value) for value in record.ours)
+    if record.claim.sort == "statement" and record.verdict is not Verdict.NOT_TESTABLE:
+        return "yes" if record.verdict is Verdict.REPRODUCED else "no"
+    return ""
+
+
+def _value(value: Value) -> str:
+    if value.low is None or value.high is None:
+        return f"{value.mean:.4g}"
+    return f"{value.mean:.4g} ± {(value.high - value.low) / 2:.2g}"
+
+
+def _summary(records: Sequence[Record]) -> str:
+    said = ", ".join(f"{number} {verdict}" for verdict, number in counts(records).items())
+    met = [
+        f"{met} of {text.plural(of, SORTS[sort])}"
+        for sort, (met, of) in shares(records).items()
+        if of
+    ]
+    within = f"\nMet, of what counts: {text.listed(met)}." if met else ""
+    return f"{text.plural(len(records), 'claim')}: {said}.{within}"

@@ -1,0 +1,265 @@
+"""The EDCA paper's test bed as scenarios: saturated stations by UDP, uploads and downloads by TCP.
+
+802.11b at 11 Mb/s without RTS. Preamble and rate of acknowledgements are not printed: the short
+one and 11 Mb/s are what the printed 1270 us of a packet (Fig. 3) take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airqueue_papers.item import Simulation
+
+AP: Final = "ap"
+UDP_BYTES: Final = 1400
+"""Of a packet's payload."""
+IP_BYTES: Final = UDP_BYTES + 28
+WINDOW: Final = 32
+"""Values of the default window: the paper's CWmin, one more than the standard's."""
+LARGEST_WINDOW: Final = 1024
+"""Likewise of the largest."""
+DIFS_AIFSN: Final = 2
+"""DIFS is SIFS and two slots: what the paper calls an AIFS of 0 slots."""
+TCP_BUFFERS: Final = {"default": 64 * 1024, "used": 1024 * 1024}
+"""Bytes; Table 1."""
+QUEUES: Final = {"default": (199, 200), "used": (10, 10)}
+"""Packets in front of the driver, and in the driver; Table 1."""
+MSS: Final = 1448
+
+PHY: Final[Mapping[str, Any]] = {
+    "standard": "802.11b",
+    "preamble": "short",
+    "rate": "11 Mb/s",
+    "control_rate": "11 Mb/s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Parameters of a queue as the paper gives them."""
+
+    aifs_slots: int = 0
+    """Above DIFS."""
+    window: int = WINDOW
+    """Values of the first backoff, 0..window-1: the paper's CWmin."""
+    txop: str = "0 us"
+    """A time; ``1 packet``; ``flows``: a packet for each download that has any."""
+
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of ``mac.edca``."""
+        return {
+            "aifsn": DIFS_AIFSN + self.aifs_slots,
+            "cw_min": self.window - 1,
+            "cw_max": LARGEST_WINDOW - 1,
+            "txop": self.txop,
+        }
+
+
+TABLE2: Final[Mapping[str, tuple[str, str, Access]]] = {
+    # Row of the table -> (station, category, parameters).
+    "ap_upload_acks": (AP, "vo", Access(0, 4, "1 packet")),
+    "ap_download_data": (AP, "be", Access(4, WINDOW, "flows")),
+    "sta_download_acks": ("sta", "vo", Access(0, WINDOW, "1 packet")),
+    "sta_upload_data": ("sta", "be", Access(4, WINDOW, "1 packet")),
+}
+
+
+def network(duration_s: float, warm_up_s: float = 5.0) -> dict[str, Any]:
+    """Return what all scenarios share, without stations and flows."""
+    return {
+        "duration": f"{duration_s:g} s",
+        "warm_up": f"{warm_up_s:g} s",
+        "phy": dict(PHY),
+        "mac": {"access": "dcf"},
+        "stations": [{"name": AP}],
+        "flows": [],
+    }
+
+
+UNENDING: Final[Mapping[str, Any]] = {"source": "tcp", "start_spread": "1 s"}
+"""A flow of TCP that always has data."""
+
+
+def tcp(
+    queues: tuple[int, int] = QUEUES["used"],
+    buffer: int = TCP_BUFFERS["used"],
+    ack_every: int = 1,
+) -> dict[str, Any]:
+    """Return the tables of stations' queues and of TCP: AIMD, with the timers of Linux."""
+    limit, ring = queues
+    return {
+        "queue": {"limit": f"{limit} packets", "ring": f"{ring} packets"},
+        "tcp": {
+            "like": "linux",
+            "congestion": "newreno",
+            "mss": f"{MSS} B",
+            "window": f"{buffer // MSS} packets",
+            "ack_every": ack_every,
+        },
+    }
+
+
+def saturated(name: str, sender: str, receiver: str) -> dict[str, Any]:
+    """Return a flow of UDP that always has a packet."""
+    return {"name": name, "from": sender, "to": receiver, "size": f"{IP_BYTES} B"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two saturated stations, the first with default parameters; Figs 3 to 5."""
+
+    second: Access
+    rule: str = "edca"
+    """When counters move: ``edca``, ``freeze``."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        access = self.second
+        txop = access.txop.replace(" ", "")
+        return f"pair-aifs{access.aifs_slots}-cw{access.window}-txop{txop}-{self.rule}"
+
+    def scenario(self, duration_s: float) -> dict[str, Any]:
+        """Return the description."""
+        described = network(duration_s, 1.0)
+        described["mac"] = {"access": "edca", "experimental": True}
+        for name, access in (("first", Access()), ("second", self.second)):
+            keys = {**access.keys(), "countdown": self.rule}
+            described["stations"].append({"name": name, "mac": {"edca": {"be": keys}}})
+            described["flows"].append(saturated(name, name, AP))
+        return described
+
+    def simulation(self, duration_s: float, replications: int) -> Simulation:
+        """Return its replications."""
+        weight = 1e-3 * duration_s
+        return Simulation(self.scenario(duration_s), replications, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Saturated uploads and downloads with default parameters; Sec. 5.1."""
+
+    uploads: int
+    downloads: int
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return f"saturated-{self.uploads}-{self.downloads}"
+
+    def scenario(self, duration_s: float) -> dict[str, Any]:
+        """Return the description."""
+        described = network(duration_s, 1.0)
+        for name, count, ends in (
+            ("up", self.uploads, ("up", AP)),
+            ("down", self.downloads, (AP, "down")),
+        ):
+            described["stations"].append({"name": name, "count": count})
+            described["flows"].append(saturated(name, *ends))
+        return described
+
+    def simulation(self, duration_s: float, replications: int) -> Simulation:
+        """Return its replications."""
+        weight = 2e-3 * duration_s
+        return Simulation(self.scenario(duration_s), replications, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """TCP uploads to the access point and downloads from it, one to a station; Figs 2, 6 to 9."""
+
+    uploads: int
+    downloads: int = 0
+    scheme: str = "default"
+    """``default``: 802.11b; ``table2``."""
+    queues: tuple[int, int] = QUEUES["used"]
+    buffer: int = TCP_BUFFERS["used"]
+    background_mbps: float = 0.0
+    """Of UDP from one more station."""
+    ack_every: int = 1
+    """Segments that an acknowledgement answers."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        words = [f"tcp-{self.uploads}-{self.downloads}-{self.scheme}"]
+        words += [f"queues{self.queues[0]}-{self.queues[1]}"] * (self.queues != QUEUES["used"])
+        words += [f"buffer{self.buffer}"] * (self.buffer != TCP_BUFFERS["used"])
+        words += [f"background{self.background_mbps:g}"] * (self.background_mbps > 0)
+        words += [f"d{self.ack_every}"] * (self.ack_every > 1)
+        return "-".join(words)
+
+    def scenario(self, duration_s: float) -> dict[str, Any]:
+        """Return the description."""
+        described = network(duration_s, 10.0)
+        described |= tcp(self.queues, self.buffer, self.ack_every)
+        groups = (("up", self.uploads), ("down", self.downloads))
+        for name, count in groups:
+            if count:
+                described["stations"].append({"name": name, "count": count})
+                ends = {"from": name, "to": AP} if name == "up" else {"from": AP, "to": name}
+                described["flows"].append({"name": name, **ends, **UNENDING})
+        if self.background_mbps:
+            described["stations"].append({"name": "other"})
+            flow = saturated("background", "other", AP)
+            rate = {"source": "cbr", "rate": f"{self.background_mbps:g} Mb/s"}
+            described["flows"].append({**flow, **rate})
+        if self.scheme == "table2":
+            self._prioritise(described)
+        return described
+
+    def _prioritise(self, described: dict[str, Any]) -> None:
+        """Table 2: acknowledgements have a category of their own."""
+        rows = {(who, category): access.keys() for who, category, access in TABLE2.values()}
+        described["mac"] = {
+            "access": "edca",
+            "edca": {category: rows["sta", category] for category in ("be", "vo")},
+        }
+        described["stations"][0]["mac"] = {
+            "edca": {category: rows[AP, category] for category in ("be", "vo")}
+        }
+        for flow in described["flows"]:
+            flow["category"] = "be"
+            if flow["source"] == "tcp":
+                flow["ack_category"] = "vo"
+
+    def simulation(self, duration_s: float, replications: int) -> Simulation:
+        """Return its replications."""
+        weight = 2.3e-3 * (duration_s + 10)
+        return Simulation(self.scenario(duration_s), replications, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class LikeNs2:
+    """TCP uploads as in ns-2's references: its MAC and TCP, and a server 5 ms behind the AP."""
+
+    uploads: int
+    queue_frames: int = 50
+    """Of every station, as ns-2 counts: with the one in the MAC."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return f"ns2-{self.uploads}-queue{self.queue_frames}"
+
+    def scenario(self, duration_s: float) -> dict[str, Any]:
+        """Return the description."""
+        cable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
+        return {
+            "behaviour": "ns2",
+            "duration": f"{duration_s:g} s",
+            "warm_up": "30 s",
+            "phy": {"standard": "802.11b", "rate": "11 Mb/s", "control_rate": "1 Mb/s"},
+            "queue": {"limit": f"{self.queue_frames - 1} packets"},
+            "tcp": {"mss": "1460 B", "window": "10000 packets"},
+            "stations": [{"name": AP}, {"name": "up", "count": self.uploads}],
+            "hosts": [cable],
+            "flows": [{"name": "up", "from": "up", "to": "server", **UNENDING}],
+        }
+
+    def simulation(self, duration_s: float, replications: int) -> Simulation:
+        """Return its replications."""
+        weight = 3e-3 * duration_s
+        return Simulation(self.scenario(duration_s), replications, weight=weight)

@@ -1,0 +1,112 @@
+"""An item of a reproduction: the runs behind a table or figure, and what they say of its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from airqueue.runs import Work
+from airqueue.simulate import Results
+from airqueue_papers.finding import Finding
+from airqueue_papers.picture import Picture
+
+_Chosen = TypeVar("_Chosen")
+
+
+class Budget(StrEnum):
+    """How much time a reproduction may take: minutes, or three quarters of an hour."""
+
+    QUICK = "quick"
+    FULL = "full"
+
+    def pick(self, quick: _Chosen, full: _Chosen) -> _Chosen:
+        """Return what belongs to the budget."""
+        return quick if self is Budget.QUICK else full
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Replications of a scenario; what they give is `airqueue.simulate.Results`."""
+
+    scenario: Mapping[str, Any]
+    """The description, as `airqueue.simulate.Scenario.description` has it."""
+    replications: int
+    seed: int = 1
+    weight: float = 1.0
+    """What a replication costs, beside others: about seconds of CPU."""
+
+    def works(self) -> list[Work]:
+        """Return one piece of work for each replication."""
+        return [
+            Work(
+                "simulation",
+                {"scenario": self.scenario, "seed": self.seed, "replication": replication},
+                self.weight,
+            )
+            for replication in range(self.replications)
+        ]
+
+    def outcome(self, figures: list[Any]) -> Results:
+        """Return what the replications found together."""
+        return Results(self.scenario, self.seed, self.replications, dict(enumerate(figures)))
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """Anything else that takes a while: one piece of work, whose result is plain data."""
+
+    work: Work
+
+    def works(self) -> list[Work]:
+        """Return the one piece of work."""
+        return [self.work]
+
+    def outcome(self, figures: list[Any]) -> Any:
+        """Return its result."""
+        return figures[0]
+
+
+Run = Simulation | Calculation
+Outcomes = Mapping[str, Any]
+"""Name of a run -> its outcome."""
+
+
+def _no_runs(_: Budget) -> Mapping[str, Run]:
+    return {}
+
+
+def _no_pictures(_: Outcomes) -> Iterable[Picture]:
+    return ()
+
+
+def _no_sentences(_: Outcomes) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A table, a figure, or a passage of a paper."""
+
+    name: str
+    """As the claims' ``item``."""
+    title: str
+    compare: Callable[[Outcomes], Iterable[Finding]]
+    """What the outcomes say of the item's claims; cheap models are computed here."""
+    runs: Callable[[Budget], Mapping[str, Run]] = _no_runs
+    pictures: Callable[[Outcomes], Iterable[Picture]] = _no_pictures
+    notes: tuple[str, ...] = ()
+    """Paragraphs for the report: what was assumed where the paper is silent, what it means."""
+    real: bool = False
+    """Whether it needs real time and a real kernel: it runs alone, and with ``--real`` only."""
+    says: Callable[[Outcomes], Iterable[str]] = _no_sentences
+    """What the outcomes show beyond the claims, in sentences with their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The items of a paper, in its order."""
+
+    name: str
+    items: tuple[Item, ...]

@@ -1,0 +1,163 @@
+"""From results to findings of the mesh paper: means over flows, ratios, what a miss comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from airqueue.simulate import Results
+from airqueue_papers import claim, measured
+from airqueue_papers.finding import Finding, Value
+from airqueue_papers.item import Outcomes
+from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.verdict import Verdict, judge
+
+CALL = "call"
+
+
+def found(
+    name: str,
+    sentence: str,
+    ours: tuple[Value, ...] = (),
+    holds: bool | None = None,
+    ns2: float | None = None,
+) -> Finding:
+    """Return a finding whose reason is the sentence, with a capital letter and a full stop."""
+    return Finding(name, f"{sentence[0].upper()}{sentence[1:]}.", ours, holds, ns2)
+
+
+def per_run(results: Results, kind: str, figure: str, scale: float = 1.0) -> list[float]:
+    """Return the mean over connections, flows, queues or stations in each replication."""
+    samples = []
+    for _, run in sorted(results.runs.items()):
+        numbers = [each[figure] for each in run[kind].values() if each[figure] is not None]
+        samples.append(scale * sum(numbers) / len(numbers) if numbers else 0.0)
+    return samples
+
+
+def goodput_kbps(results: Results) -> Value:
+    """Return the mean goodput of the transfers."""
+    return value(per_run(results, "connections", "goodput_bps", 1e-3))
+
+
+def rtt_ms(results: Results) -> Value:
+    """Return the mean round-trip time of the transfers."""
+    return value(per_run(results, "connections", "rtt_mean_s", 1e3))
+
+
+def of_calls(results: Results, figure: str, scale: float) -> Value:
+    """Return the mean of a figure over the calls."""
+    samples = []
+    for _, run in sorted(results.runs.items()):
+        numbers = [of[figure] for name, of in run["flows"].items() if name.startswith(CALL)]
+        heard = [each for each in numbers if each is not None]
+        samples.append(scale * sum(heard) / len(heard) if heard else 0.0)
+    return value(samples)
+
+
+def value(samples: Iterable[float]) -> Value:
+    """Return mean and interval of what every replication has."""
+    mean = Value.of(samples)
+    assert mean is not None  # there is no simulation without replications
+    return mean
+
+
+def shorter(usual: Results, other: Results) -> Value:
+    """Return by what factor round-trip times are shorter in the other network."""
+    pairs = zip(
+        per_run(usual, "connections", "rtt_mean_s"),
+        per_run(other, "connections", "rtt_mean_s"),
+        strict=True,
+    )
+    return value(a / b for a, b in pairs)
+
+
+def lost_percent(usual: Results, other: Results) -> Value:
+    """Return how much less goodput there is in the other network, in percent."""
+    pairs = zip(
+        per_run(usual, "connections", "goodput_bps"),
+        per_run(other, "connections", "goodput_bps"),
+        strict=True,
+    )
+    return value(100 * (1 - b / a) for a, b in pairs)
+
+
+def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
+    """Return packets a replication that each queue dropped, and that each MAC gave up."""
+    queues, stations = results.summary["queues"], results.summary["stations"]
+    dropped = {name: float(of["dropped_packets"]["mean"]) for name, of in queues.items()}
+    given_up = {name: float(of["given_up_packets"]["mean"]) for name, of in stations.items()}
+    return dropped, given_up
+
+
+def share(part: float, of: float) -> float:
+    """Return a share in percent; 0 of nothing."""
+    return 100 * part / of if of else 0.0
+
+
+def misses(name: str, ours: Value) -> bool:
+    """Whether a number is outside of its claim's tolerance."""
+    record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,), holds=False))
+    return record.verdict is Verdict.NOT_REPRODUCED
+
+
+def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], unit: str) -> str:
+    """Return a sentence about a number; for a miss also which setting comes nearest to the print.
+
+    tried: what is not printed -> what it makes of the number.
+    """
+    if not tried or not misses(name, ours):
+        return sentence
+    hits = {label: each for label, each in tried.items() if not misses(name, each)}
+    printed = (claim.load("mesh").claims[name].numbers or [0])[0]
+    away = {label: abs(each.mean - printed) for label, each in (hits or tried).items()}
+    nearest = min(away, key=lambda label: away[label])
+    if not hits and away[nearest] >= abs(ours.mean - printed):
+        return f"{sentence}; nothing of what was tried comes nearer: {_listed(tried, unit)}"
+    near = "is within the tolerance" if hits else "comes nearest"
+    return f"{sentence}; of what is not printed, {_listed({nearest: tried[nearest]}, unit)} {near}"
+
+
+def _listed(tried: Mapping[str, Value], unit: str) -> str:
+    return ", ".join(f"{number(of.mean)} {unit} {label}" for label, of in tried.items())
+
+
+def number(mean: float) -> str:
+    """Return three digits, or all of a larger number."""
+    return f"{mean:.0f}" if abs(mean) >= 100 else f"{mean:.3g}"
+
+
+def bars(
+    name: str,
+    title: str,
+    outcomes: Outcomes,
+    labels: Mapping[str, str],
+    panels: Sequence[tuple[str, str, Any, str]],
+) -> Picture:
+    """Return bars of runs beside the printed numbers.
+
+    labels: run -> what it is called. panels: title, axis, figure of results, and the claim of each
+    run with ``{}`` for it.
+    """
+    claims = claim.load("mesh").claims
+    drawn = []
+    for heading, axis, figure, pattern in panels:
+        ours = [figure(outcomes[run]) for run in labels]
+        names = [claims.get(pattern.format(run)) for run in labels]
+        printed = [None if of is None or not of.numbers else float(of.numbers[0]) for of in names]
+        drawn.append(_bar_panel(heading, axis, tuple(labels.values()), ours, printed))
+    return Picture(name, title, tuple(drawn))
+
+
+def _bar_panel(
+    title: str,
+    axis: str,
+    labels: tuple[str, ...],
+    ours: Sequence[Value],
+    printed: Sequence[float | None],
+) -> Panel:
+    here = measured.series("here", dict(zip(labels, ours, strict=True)), style="bars")
+    known = Series("printed", labels, tuple(printed), style="bars", printed=True)
+    # Times are so far apart that on a linear axis all but the longest would be too small to see.
+    times = axis == "ms"
+    return Panel(title, "", axis, (here, known), log_y=times, zero=not times)

@@ -1,0 +1,55 @@
+"""What ns-2.35 gives for the paper's networks, with the settings of `networks`.
+
+Of sized buffers those in which limits are the paper's and each node has one queue. Nothing of TCP-AP,
+which ns-2.35 has not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airqueue_papers import ns2
+
+_QUANTITIES: Final = {
+    "goodput": ("goodput of flow ", 1e-3),
+    "rtt": ("mean round-trip time of flow ", 1e3),
+    "call": ("mean delay of call ", 1e3),
+}
+"""How the quantities of a network's flows begin, and what makes kb/s and ms of them."""
+_USUAL: Final = "50"
+
+
+def of(network: str, scheme: str, quantity: str) -> float | None:
+    """Return the mean over flows, in kb/s or ms, or None where there is none.
+
+    network: ``parking-lot``, ``cross`` or ``chain``, for which its hops and metres follow, as in
+    ``chain-4-130``; ``-calls`` at the end where there are calls.
+    """
+    begins, scale = _QUANTITIES[quantity]
+    found = [
+        scale * float(row["value"])
+        for row in ns2.rows("mesh")
+        if row["quantity"].startswith(begins)
+        and _network(row) == network
+        and scheme == ("fifo50" if row["queues"] == _USUAL else "sized")
+    ]
+    return sum(found) / len(found) if found else None
+
+
+def _network(row: dict[str, str]) -> str:
+    words = [row["kind"]]
+    if row["kind"] == "chain":
+        words += [row["hops"], row["spacing_m"]]
+    return "-".join([*words, "calls"] if row["calls"] == "yes" else words)
+
+
+def shorter(network: str, scheme: str) -> float | None:
+    """Return by what factor ns-2's round-trip time is shorter than with 50 packets."""
+    usual, other = of(network, "fifo50", "rtt"), of(network, scheme, "rtt")
+    return None if usual is None or other is None else usual / other
+
+
+def lost_percent(network: str, scheme: str) -> float | None:
+    """Return how much less goodput ns-2 has than with 50 packets, in percent."""
+    usual, other = of(network, "fifo50", "goodput"), of(network, scheme, "goodput")
+    return None if usual is None or other is None else 100 * (1 - other / usual)

@@ -1,0 +1,102 @@
+"""The files of the site, and writing them: pages last, so that what they link to is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airqueue import text
+from airqueue.files import write_atomically
+from airqueue.runs import Store
+from airqueue.runs.crew import Crew
+from airqueue_papers.document import to_text
+from airqueue_papers.item import Budget
+from airqueue_papers.reproduction import Reproduced
+from airqueue_papers.site import figures
+from airqueue_papers.site.index import index_page
+from airqueue_papers.site.paper import page_of, paper_page
+from airqueue_papers.site.runs import scenario_files
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where results come from."""
+
+    budget: Budget
+    version: str
+    date: str
+    """When it was carried out, as people read it."""
+    machine: str
+    """Operating system, processor; also of what was measured in real time."""
+    revision: str | None = None
+    """Of the source, where that is known."""
+    took_s: float | None = None
+    command: str = ""
+    """What makes all of it anew; without it ``airqueue reproduce`` of what is shown."""
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what a reader is told."""
+        facts = {
+            "date": self.date,
+            "budget": self.budget.value,
+            "airqueue": self.version,
+            "revision": self.revision or "",
+            "machine": self.machine,
+            "time it took": "" if self.took_s is None else text.seconds(self.took_s),
+        }
+        return {name: value for name, value in facts.items() if value}
+
+
+def write_site(
+    out: str | os.PathLike[str],
+    reproduced: Sequence[Reproduced],
+    origin: Origin,
+    store: Store | None = None,
+    crew: Crew | None = None,
+) -> Path:
+    """Write the site into a directory, made if need be, and return its first page.
+
+    ``crew`` draws the figures, and not again those that ``store`` has; without one they are drawn
+    here, one after the other.
+
+    Each file is replaced as a whole, so that whoever is killed leaves every page as it was or as it
+    will be. What else lies in the directory stays. Raises OSError naming the file.
+    """
+    directory = Path(out)
+    for path, content in site_files(reproduced, origin, store, crew):
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, content)
+    return directory / "index.html"
+
+
+def site_files(
+    reproduced: Sequence[Reproduced],
+    origin: Origin,
+    store: Store | None = None,
+    crew: Crew | None = None,
+) -> Iterator[tuple[str, str | bytes]]:
+    """Yield path and content of each file: what pages link to, then the pages, then the first."""
+    by_paper: dict[str, list[Reproduced]] = {}
+    for each in reproduced:
+        by_paper.setdefault(each.chosen.paper, []).append(each)
+        for file in scenario_files(each):
+            yield file.path, file.content
+    yield "claims.json", to_text(reproduced, origin.budget)
+    drawn = figures.draw(reproduced, store, crew)
+    for pictures in drawn.values():
+        for picture in pictures:
+            yield from picture.files.items()
+    for paper, items in by_paper.items():
+        yield page_of(paper), paper_page(paper, items, drawn, list(by_paper), origin.budget)
+    yield (
+        "index.html",
+        index_page(by_paper, origin.facts(), origin.command or _command(origin, reproduced)),
+    )
+
+
+def _command(origin: Origin, reproduced: Sequence[Reproduced]) -> str:
+    names = " ".join(dict.fromkeys(each.chosen.paper for each in reproduced))
+    return f"airqueue reproduce {names} --budget {origin.budget.value} --out report"
