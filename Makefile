@@ -36,15 +36,15 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*  ## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue in it, and the small binary
+setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the small binary
 
-# The virtual environment with every Python dependency, and airqueue itself (editable: edits of
-# Python files need no rebuild). pip's build backend is maturin, which builds in release mode.
-$(VENV)/.dependencies: pyproject.toml | system-build
+# The virtual environment with every Python dependency, airqueue itself, and the papers above airqueue
+# (editable: edits of Python files need no rebuild). Maturin builds airqueue, in release mode.
+$(VENV)/.dependencies: pyproject.toml papers/pyproject.toml | system-build
 	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
 	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
-	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]'
+	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]' --editable papers
 	rm -f $(VENV)/.installed
 	touch $@
 
@@ -128,7 +128,7 @@ deny: system-build  ## licences and origins of the Rust dependencies (needs carg
 clean:  ## remove what was built
 	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/airqueue/_native*.so
-	find python tests benches peers validation -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find python papers tests benches peers validation -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf $(TARGET) fuzz/target
 
 system-build:

@@ -1,9 +1,10 @@
-"""Prints what building the package needs, one requirement a line, from pyproject.toml."""
+"""Prints what building our distributions needs, one requirement a line, from their pyproject.toml."""
 
 import tomllib
 from pathlib import Path
 
-PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
+ROOT = Path(__file__).parent.parent
 
-with PYPROJECT.open("rb") as file:
-    print(*tomllib.load(file)["build-system"]["requires"], sep="\n")
+for folder in (ROOT, ROOT / "papers"):
+    with (folder / "pyproject.toml").open("rb") as file:
+        print(*tomllib.load(file)["build-system"]["requires"], sep="\n")

@@ -116,12 +116,15 @@ MAY_IMPORT = {
     "simulate": {"simulate", "runs", "sizing", "models"},
     "sweep": {"sweep", "runs", "simulate"},
     "runs": {"runs", "models", "measure"},
-    "papers": {"papers", "runs", "simulate", "sizing", "models", "measure", "linux"},
-    "plots": {"plots", "papers", "runs", "sweep", "simulate", "models"},
+    "plots": {"plots", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
-    "report": {"report", "measure", "papers", "plots", "runs", "simulate"},
+    "report": {"report", "measure"},
 }
 PACKAGE = ROOT / "python" / "airqueue"
+PAPERS = ROOT / "papers" / "airqueue_papers"
+"""A distribution of its own, above the library."""
+SHOWING = ("site", "drawing", "figure_work", "command", "command_tables")
+"""Modules of the papers that show what the others found."""
 
 
 def imports(path: Path) -> set[str]:
@@ -141,6 +144,17 @@ def imported(path: Path) -> set[str]:
     return {name.removeprefix("airqueue.") for name in found if name.startswith("airqueue.")}
 
 
+def strings(path: Path) -> list[str]:
+    """All strings of a file but docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    ]
+
+
 NAMED = re.compile(r"\bairqueue((?:\.[a-z_]\w*)+)")
 """The name of a module, as importlib, resources, other processes and kinds of work get one."""
 
@@ -150,14 +164,8 @@ def named(path: Path) -> set[str]:
 
     Of an f-string what stands before a field; what a docstring names is no dependency.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    strings = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
-    ]
-    return {match[1].removeprefix(".") for each in strings for match in NAMED.finditer(each)}
+    found = (match[1] for each in strings(path) for match in NAMED.finditer(each))
+    return {name.removeprefix(".") for name in found}
 
 
 def used_packages(path: Path) -> set[str]:
@@ -168,12 +176,12 @@ def used_packages(path: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("from airqueue_papers.apq import path", {"papers.apq.path"}),
+        ("from airqueue.sizing.settings import acks", {"sizing.settings.acks"}),
         ("import airqueue.plots.parts as parts", {"plots.parts"}),
-        ('KINDS = {"figure": "airqueue_papers.figure_work:figure"}', {"plots.figure_work"}),
-        ('importlib.import_module(f"airqueue_papers.{name}")', {"papers"}),
+        ('KINDS = {"model": "airqueue.runs.model:model"}', {"runs.model"}),
+        ('importlib.import_module(f"airqueue.models.{name}")', {"models"}),
         ('run([python, "-c", "from airqueue.report import page"])', {"report"}),
-        ('"""About airqueue_papers, in words."""', set()),
+        ('"""About airqueue.models, in words."""', set()),
     ],
 )
 def test_imports_and_strings_are_seen(tmp_path: Path, line: str, names: set[str]) -> None:
@@ -213,9 +221,32 @@ def test_the_test_bed_knows_no_estimator() -> None:
         assert not any(name.startswith("measure.estimators") for name in names), path
 
 
-@pytest.mark.parametrize("directory", ["python", "peers"])
+def of_papers(path: Path) -> set[str]:
+    """Modules of the papers' distribution that a file names, in imports and in strings."""
+    text = "\n".join([*imports(path), *strings(path)])
+    return set(re.findall(r"\bairqueue_papers\b(?:\.(\w+))?", text))
+
+
+def test_the_library_does_not_know_the_papers() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert not of_papers(path), f"{path.relative_to(ROOT)} may not use the papers"
+
+
+def test_the_papers_find_and_others_show() -> None:
+    assert {path.stem for path in PAPERS.iterdir()} >= {*SHOWING}
+    for path in PAPERS.rglob("*.py"):
+        part = path.relative_to(PAPERS).parts[0].removesuffix(".py")
+        if part not in SHOWING:
+            used = of_papers(path) & {*SHOWING}
+            assert not used, f"{path.relative_to(ROOT)} may not use {used}"
+        if not part.startswith("command"):
+            names = used_packages(path) & {"cli"}
+            assert not names, f"{path.relative_to(ROOT)} may not use the command"
+
+
+@pytest.mark.parametrize("directory", ["python", "papers", "peers"])
 def test_what_holds_the_project_against_others_is_above_it(directory: str) -> None:
-    above = {"validation", "benches"} | ({"peers"} if directory == "python" else set())
+    above = {"validation", "benches"} | (set() if directory == "peers" else {"peers"})
     for path in (ROOT / directory).rglob("*.py"):
         used = {name.split(".")[0] for name in imports(path)}
         assert not used & above, f"{path.relative_to(ROOT)} may not import {used & above}"

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import airqueue
+from airqueue import provenance, text
+from airqueue.runs import Local, Progress, Store
 from airqueue_papers.claim import SORTS, load
 from airqueue_papers.drawing import draw
 from airqueue_papers.item import Budget
@@ -16,10 +19,6 @@ from airqueue_papers.reproduction import Reproduced, choose, missing, reproduce
 from airqueue_papers.site import Origin, write_site
 from airqueue_papers.site.verdicts import LOOKS
 from airqueue_papers.verdict import Record, counts, shares
-
-import airqueue
-from airqueue import provenance, text
-from airqueue.runs import Local, Progress, Store
 
 SHOWN: Final = (
     "apq-fig4", "apq-capacities", "rdqm-fig2", "rdqm-fig3", "mesh-fig8", "mesh-table8",

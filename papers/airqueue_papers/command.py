@@ -12,6 +12,7 @@ import click
 import airqueue
 from airqueue import provenance, text
 from airqueue.cli.common import json_option, stdout
+from airqueue.cli.errors import sentence
 from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import preflight
@@ -20,7 +21,14 @@ from airqueue.runs import Local, Progress, Store
 from airqueue_papers import command_tables
 from airqueue_papers.document import to_text
 from airqueue_papers.item import Budget
-from airqueue_papers.reproduction import Chosen, Reproduced, choose, missing, reproduce
+from airqueue_papers.reproduction import (
+    Chosen,
+    Reproduced,
+    UnknownItemError,
+    choose,
+    missing,
+    reproduce,
+)
 
 
 @click.command("reproduce", short_help="Rebuild the tables and figures of five papers.")
@@ -74,7 +82,10 @@ def reproduce_command(
     was broken off, and only what a changed input or program concerns is run again.
     docs/reproduction.md says what the verdicts mean.
     """
-    chosen = choose(names)
+    try:
+        chosen = choose(names)
+    except UnknownItemError as error:
+        raise click.ClickException(sentence(error)) from error
     if only_list:
         command_tables.show_items(stdout(), chosen)
         return

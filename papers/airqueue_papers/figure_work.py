@@ -47,7 +47,17 @@ def figure(described: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-kinds.register("figure", figure, ("airqueue.plots", "airqueue_papers.picture", "airqueue.text"))
+kinds.register(
+    "figure",
+    figure,
+    (
+        "airqueue_papers.drawing",
+        "airqueue_papers.picture",
+        "airqueue.plots.parts",
+        "airqueue.plots.style",
+        "airqueue.text",
+    ),
+)
 
 
 def _plain_series(series: Series) -> dict[str, Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from airqueue import simulate
 from airqueue_papers.claim import load
 from airqueue_papers.item import Budget, Item, Outcomes, Simulation
 from airqueue_papers.reproduction import paper
 from airqueue_papers.verdict import Record, judge
-
-from airqueue import simulate
 
 Scenario = dict[str, Any]
 Figures = dict[str, Any]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from judged import check_scenarios, items, verdicts
+
 from airqueue_papers.apq import PAPER
 from airqueue_papers.apq.devices import DEVICES, capacity
 from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, session
 from airqueue_papers.apq.validation import SETTINGS
 from airqueue_papers.verdict import Verdict
-from judged import check_scenarios, items, verdicts
 
 
 def measurement(packets: float, size: int = 1500) -> dict[str, Any]:

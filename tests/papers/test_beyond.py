@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from airqueue_papers.beyond import PAPER, QUEUES
 from judged import check_scenarios, items, made_up
+
+from airqueue_papers.beyond import PAPER, QUEUES
 
 
 def behind(mbps: float, mos: float) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+
 from airqueue_papers import claim
 from airqueue_papers.claim import PAPERS, Claim
 from airqueue_papers.reproduction import paper

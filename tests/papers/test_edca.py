@@ -3,16 +3,16 @@
 import math
 
 import pytest
+from judged import items, judged, outcomes
+
+from airqueue.models.battiti_li import battiti_li
+from airqueue.simulate import Scenario
 from airqueue_papers.claim import load
 from airqueue_papers.edca.parameters import measured_step_us
 from airqueue_papers.edca.scenarios import Access, Pair, Shared, Transfers
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget
 from airqueue_papers.verdict import Verdict
-from judged import items, judged, outcomes
-
-from airqueue.models.battiti_li import battiti_li
-from airqueue.simulate import Scenario
 
 ITEMS = items("edca")
 CLAIMS = [claim for claim in load("edca").claims.values() if claim.judged]

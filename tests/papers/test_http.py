@@ -5,11 +5,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from airqueue_papers import ns2
-from airqueue_papers.claim import load
-from airqueue_papers.http.scenarios import Downloads, Sessions
-from airqueue_papers.item import Budget
-from airqueue_papers.verdict import Verdict
 from judged import items, judged, outcomes
 
 from airqueue.models.file_sizes import mean_segments
@@ -18,6 +13,11 @@ from airqueue.models.http_timing import DOT11A, DOT11B
 from airqueue.models.tcp_capacity import collision, collision_free, single_station_bps
 from airqueue.models.web_session import affine_delay_s, session_delay
 from airqueue.simulate import Scenario
+from airqueue_papers import ns2
+from airqueue_papers.claim import load
+from airqueue_papers.http.scenarios import Downloads, Sessions
+from airqueue_papers.item import Budget
+from airqueue_papers.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 ITEMS = items("http")
@@ -252,7 +252,7 @@ def test_scenarios_are_those_of_the_references():
 
 def test_rows_of_ns2_are_those_of_the_validation():
     files = (
-        ROOT / "python/airqueue/papers/ns2_tcp.csv",
+        ROOT / "papers/airqueue_papers/ns2_tcp.csv",
         ROOT / "validation/references_tcp.csv",
     )
     own, all_rows = (file.read_text("utf-8").splitlines() for file in files)

@@ -1,10 +1,10 @@
-"""The kinds of work of papers and plots: each is registered by its own module, for any process."""
+"""The kinds of work of the papers: each is registered by its own module, for any process."""
 
 import pytest
-from airqueue_papers import figure_work
-from airqueue_papers.apq import host_ap, path
 
 from airqueue.runs import Local, Work, carry_out, kinds
+from airqueue_papers import figure_work
+from airqueue_papers.apq import host_ap, path
 from test_layers import PACKAGE, imported
 
 CHANGES_NO_NUMBER = {"files", "provenance", "toml_text"}

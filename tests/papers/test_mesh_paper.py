@@ -6,13 +6,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from judged import items, judged, outcomes
+
+from airqueue.simulate import Scenario
 from airqueue_papers.claim import load
 from airqueue_papers.item import Budget, Simulation
 from airqueue_papers.mesh import ns2
 from airqueue_papers.verdict import Verdict
-from judged import items, judged, outcomes
-
-from airqueue.simulate import Scenario
 
 ROOT = Path(__file__).parents[2]
 ITEMS = items("mesh")
@@ -280,7 +280,7 @@ def test_pictures_have_points_on_every_line(name):
 
 def test_rows_of_ns2_are_those_of_the_validation():
     files = (
-        ROOT / "python/airqueue/papers/ns2_mesh.csv",
+        ROOT / "papers/airqueue_papers/ns2_mesh.csv",
         ROOT / "validation/references_mesh.csv",
     )
     own, all_rows = (file.read_text("utf-8").splitlines() for file in files)

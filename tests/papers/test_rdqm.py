@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from judged import check_scenarios, items, made_up, verdicts
+
 from airqueue_papers.rdqm import LEGACY, MIXES, PAPER
 from airqueue_papers.verdict import Verdict
-from judged import check_scenarios, items, made_up, verdicts
 
 BY_RATE = {11.0: 700.0, 5.5: 500.0, 1.0: 100.0}
 FAR_LAST = (1200.0, 900.0, 700.0, 600.0, 500.0, 400.0)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
+
+from airqueue.runs import Local, Store
 from airqueue_papers.claim import PAPERS
 from airqueue_papers.command import reproduce_command
 from airqueue_papers.document import to_text
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import UnknownItemError, choose, missing, reproduce
 from airqueue_papers.verdict import Verdict
-from click.testing import CliRunner
-
-from airqueue.runs import Local, Store
 
 QUICK = ["apq.fig6", "apq.fig7", "apq.fig9"]
 """Two sessions of a measurement, which both items share, and nothing to run."""

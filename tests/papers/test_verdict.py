@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from airqueue_papers.claim import Claim
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.verdict import Verdict, counts, judge, shares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import reproduced
+
 from airqueue_papers.site import write_site
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airqueue.runs import Work
 from airqueue_papers.claim import Claim
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Calculation, Item, Simulation
@@ -9,8 +10,6 @@ from airqueue_papers.picture import Panel, Picture, Series
 from airqueue_papers.reproduction import Chosen, Reproduced
 from airqueue_papers.site import Origin
 from airqueue_papers.verdict import judge
-
-from airqueue.runs import Work
 
 ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)
 HOSTILE = "<b>\"bold\"</b> & 'sharp' $x$"

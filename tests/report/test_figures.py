@@ -8,11 +8,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import reproduced as made_up
+
+from airqueue.plots.parts import FORMATS
 from airqueue_papers.drawing import draw
 from airqueue_papers.figure_work import figure, inputs
 from airqueue_papers.picture import Panel, Picture, Series
-
-from airqueue.plots.parts import FORMATS
 
 BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import reproduced as made_up
-from airqueue_papers.item import Budget
 
+from airqueue_papers.item import Budget
 from validation import gallery
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,6 +7,11 @@ from html import escape
 
 import pytest
 import reproduced as made_up
+from pages import parsed
+
+from airqueue import toml_text
+from airqueue.runs import Local, Store
+from airqueue.simulate import Scenario
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Simulation
 from airqueue_papers.reproduction import Chosen, Reproduced
@@ -15,11 +20,6 @@ from airqueue_papers.site.claims import claim_table, printed, usual_tolerance
 from airqueue_papers.site.runs import scenario_files
 from airqueue_papers.site.verdicts import LOOKS
 from airqueue_papers.verdict import Verdict, counts, judge
-from pages import parsed
-
-from airqueue import toml_text
-from airqueue.runs import Local, Store
-from airqueue.simulate import Scenario
 
 PAGES = ("index.html", "mesh.html", "http.html")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import resources
 
 from airqueue.report.html import document, prose
 from airqueue_papers.claim import SORTS, Claim, load
@@ -15,7 +16,7 @@ from airqueue_papers.site.runs import again
 from airqueue_papers.site.verdicts import bar, cards, meanings_section
 from airqueue_papers.verdict import Record
 
-STYLES = ("reproduction/site.css",)
+STYLES = (resources.files("airqueue_papers.site").joinpath("site.css").read_text("utf-8"),)
 
 
 def page_of(paper: str) -> str:

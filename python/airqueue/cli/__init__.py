@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import airqueue
+from airqueue.cli import elsewhere
 from airqueue.cli.errors import one_sentence
 
 # Loaded when used: the test bed and the native module are slow to import, or absent on a machine
@@ -31,11 +32,6 @@ _COMMANDS = {
         "sweep",
         "Simulate a scenario at many points of its parameters.",
     ),
-    "reproduce": (
-        "airqueue_papers.command",
-        "reproduce_command",
-        "Rebuild the tables and figures of five papers.",
-    ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
 }
 
@@ -44,21 +40,27 @@ class LazyGroup(click.Group):
     """A group that imports its commands when they are called, and reports errors as sentences."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of a user's path through them."""
-        return list(_COMMANDS)
+        """Return the names in the order of a user's path through them, then those from elsewhere."""
+        return [*_COMMANDS, *(name for name in elsewhere.names() if name not in _COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
         if cmd_name not in _COMMANDS:
-            return None
+            return elsewhere.command(cmd_name)
         module, attribute, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
+        """List the commands without importing ours."""
+        lines = {name: line for name, (_, _, line) in _COMMANDS.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in _COMMANDS.items()])
+            formatter.write_dl(
+                [
+                    (name, lines.get(name) or elsewhere.line(name))
+                    for name in self.list_commands(ctx)
+                ]
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what the user can mend becomes one sentence and exit code 1."""

@@ -32,7 +32,6 @@ _MENDABLE = (
     ("airqueue.simulate.errors", "ResultsError"),
     ("airqueue.runs.errors", "RunError"),
     ("airqueue.sweep.errors", "SweepError"),
-    ("airqueue_papers.reproduction", "UnknownItemError"),
 )
 
 

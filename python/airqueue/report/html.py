@@ -18,11 +18,11 @@ def document(
 ) -> str:
     """Return a page: parts that are HTML already, empty ones left out, with its style sheets inside.
 
-    ``styles`` are files of `airqueue.report` beside ``style.css``; ``pictures`` lets the page show
-    files that lie beside it.
+    ``styles`` are style sheets after the common one; ``pictures`` lets the page show files that lie
+    beside it.
     """
-    sheets = [resources.files("airqueue.report").joinpath(f) for f in ("style.css", *styles)]
-    style = "".join(sheet.read_text("utf-8") for sheet in sheets)
+    common = resources.files("airqueue.report").joinpath("style.css").read_text("utf-8")
+    style = "".join((common, *styles))
     policy = _POLICY + ("; img-src 'self'" if pictures else "")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
