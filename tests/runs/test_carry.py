@@ -48,6 +48,16 @@ def test_what_is_kept_is_not_done_again(tmp_path):
     assert (last.finished, last.pieces, last.kept, last.fraction) == (1, 1, 1, 1.0)
 
 
+def test_what_is_asked_for_again_is_done_again_and_only_that(tmp_path):
+    diary = tmp_path / "diary"
+    store, works, told = Store(tmp_path / "kept"), squares([1, 2], diary=str(diary)), []
+    carry_out(works, store, Local(1))
+    results = carry_out(works, store, Local(1), told.append, again={works[0].key})
+    assert [each["square"] for each in results.values()] == [1, 4]
+    assert len(diary.read_text().splitlines()) == 3
+    assert told[-1].kept == 1
+
+
 def test_progress_is_by_weight_and_never_goes_back():
     works = [Work("square", {"number": n, "takes_s": 0.2}, weight=n) for n in (1, 2, 5)]
     told = []

@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 
 import airqueue
+from airqueue.runs import Store
 from airqueue.runs import store as store_module
 from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cell
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import Directory
+from airqueue.sweep import Sweep
 
 TABLES = ("flows", "connections", "calls", "stations", "queues", "limits", "medium")
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
@@ -113,6 +115,15 @@ def test_more_replications_are_added_to_those_there(tmp_path):
     small().simulate(replications=5, out=tmp_path / "fresh")
     assert set(kept) == {2}
     assert contents(tmp_path / "out") == contents(tmp_path / "fresh")
+
+
+def test_a_sweep_keeps_the_same_replication_under_the_same_name(tmp_path):
+    scenario = small()
+    scenario.simulate(seed=4, replications=2, out=tmp_path)
+    described = {"scenario": scenario, "seed": 4, "parameters": {"duration": ["100 ms"]}}
+    (point,) = (sweep := Sweep(described)).points
+    works = [sweep.work(point, sweep.scenario(point), number) for number in range(3)]
+    assert [work in Store(tmp_path / "runs") for work in works] == [True, True, False]
 
 
 def test_nothing_is_simulated_where_all_is_there(tmp_path, monkeypatch):
