@@ -5,7 +5,7 @@ use crate::radio_facts::{PyAccessCategory, PyMode};
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::phy::{
     AmpduLimits, Band, Capability, Conventions, DsssTxTime, EdcaEdition, EdcaRole, Format,
-    GuardInterval, HeFormat, Mcs, Phy, Preamble, RateIndex, Slot, Width, dsss, edca_defaults, erp,
+    GuardInterval, FrameChoices, Mcs, Phy, Preamble, RateIndex, Slot, Width, dsss, edca_defaults, erp,
     frames, he_with, ht, ofdm, vht,
 };
 use numpy::ndarray::{ArrayViewD, Zip};
@@ -382,7 +382,7 @@ impl Recipe {
             Format::Vht if band == Band::Ghz5 => vht(most, conventions),
             Format::Vht => return Err(error("802.11ac is at 5 GHz alone")),
             Format::He => {
-                let frame = HeFormat {
+                let frame = FrameChoices {
                     ltf: self.ltf_ns.map(Span::from_nanos),
                     packet_extension: Span::from_nanos(self.packet_extension_ns),
                 };

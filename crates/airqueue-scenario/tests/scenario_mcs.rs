@@ -120,7 +120,7 @@ fn an_old_station_in_a_new_cell() {
 #[test]
 fn losses_by_snr() {
     let (format, guard) = (Format::He, GuardInterval::Ns800);
-    let mcs = Mcs { format, index: 11, streams: 2, width: Width::Mhz80, guard };
+    let mcs = Mcs { format, index: 11, streams: 2, width: Width::MHZ_80, guard };
     let noise_w = 1e-12;
     // 38 dB over 80 MHz, 35 dB for a stream.
     let power_w = 4.0 * noise_w * 10f64.powf(3.8);
