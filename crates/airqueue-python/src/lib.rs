@@ -49,7 +49,7 @@ mod _native {
     #[pymodule_export]
     use super::radio_facts::{
         PyAccessCategory, PyIeee80211, PyMode, PyRadioChoices, ampdu_bytes, block_ack_bytes,
-        radio_choices,
+        radio_choices, radio_standards,
     };
     #[pymodule_export]
     use super::scenario::{PyRun, PyScenario, PyWatch, scenario_schema};

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 const MOST: Capability = Capability { width: Width::MHZ_160, streams: 8 };
 
-/// All modes of 802.11b, a, g, n, ac and ax.
+/// All modes of all layers.
 static ALL: LazyLock<Vec<Phy>> = LazyLock::new(|| {
     let narrow = Capability { width: Width::MHZ_40, ..MOST };
     vec![

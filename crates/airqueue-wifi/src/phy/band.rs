@@ -21,7 +21,7 @@ pub enum BandName {
 }
 
 /// Slot time of 802.11g (table 18-5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// 20 µs: 802.11b stations are present.
     Long,

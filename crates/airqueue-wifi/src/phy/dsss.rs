@@ -21,7 +21,7 @@ pub(super) static GENERATION: Generation = Generation {
 };
 
 /// PHY preamble and header of DSSS (16.2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preamble {
     /// 144 + 48 bits at 1 Mb/s: 192 µs.
     Long,

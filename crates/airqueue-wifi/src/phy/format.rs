@@ -5,7 +5,7 @@ use super::error::PhyError;
 use super::generation::Setup;
 use super::mcs::{Capability, GuardInterval, Mcs, Width};
 use super::mode::{Coding, Mode};
-use super::radiotap::RadiotapField;
+use super::radiotap::Radiotap;
 use super::{Format, rate};
 use crate::medium::{CodeRate, Mapping};
 use airqueue_core::Span;
@@ -42,8 +42,8 @@ pub(super) struct FormatFacts {
     pub(super) single_has_delimiter: bool,
     /// What surrounds a frame's data, and how bytes fill its symbols.
     pub(super) frame: fn(Mcs, &Setup) -> Frame,
-    /// How a capture shows a scheme (radiotap.org).
-    pub(super) radiotap: fn(Mcs) -> RadiotapField,
+    /// How a capture shows a scheme.
+    pub(super) radiotap: Radiotap,
 }
 
 /// Modulation and coding of a stream.
@@ -67,7 +67,7 @@ pub(super) struct Frame {
 
 /// What a sender chooses for its frames besides the scheme, where the format leaves a choice. The default is
 /// what the standard makes mandatory, and no packet extension.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FrameChoices {
     /// One of [`Format::ltfs`]; `None` for the one that is mandatory with the guard interval.
     pub ltf: Option<Span>,

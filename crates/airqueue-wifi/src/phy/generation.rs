@@ -9,6 +9,7 @@ use super::layer::Layer;
 use super::mcs::{Capability, GuardInterval, Shape, Width};
 use super::{Format, GENERATIONS, Phy};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A generation of 802.11: an amendment that brought a physical layer. All are in [`GENERATIONS`].
 pub struct Generation {
@@ -28,7 +29,7 @@ pub struct Generation {
 
 /// What a network asks of a layer. For what is `None` the generation has a default; what it does not have, it
 /// ignores: [`Generation::refusal`] tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Where the layer is.
     pub band: Option<BandName>,
@@ -186,6 +187,12 @@ impl PartialEq for Generation {
 }
 
 impl Eq for Generation {}
+
+impl Hash for Generation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
 
 impl fmt::Display for OptionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

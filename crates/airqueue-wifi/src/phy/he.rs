@@ -13,7 +13,7 @@ use super::generation::{Generation, Setup};
 use super::mcs::{Capability, GuardInterval, Mcs, Width};
 use super::mode::Coding;
 use super::ofdm::{SERVICE_BITS, TAIL_BITS};
-use super::radiotap::RadiotapField;
+use super::radiotap::Radiotap;
 use super::{Format, Phy, PhyError};
 use airqueue_core::Span;
 
@@ -42,7 +42,7 @@ pub(super) static FORMAT: FormatFacts = FormatFacts {
     max_mpdu_bytes: VHT_MAX_MPDU_BYTES,
     single_has_delimiter: true,
     frame,
-    radiotap,
+    radiotap: Radiotap { number: 23, align: 2, bytes: 12, field: radiotap },
 };
 
 const CARRIERS: [u32; 4] = [234, 468, 980, 1_960];
@@ -131,7 +131,7 @@ fn coding(mcs: Mcs, txtime: HtTxTime) -> Coding {
 }
 
 /// Six words: what is known, twice; the MCS; nothing; width and guard interval; streams.
-fn radiotap(mcs: Mcs) -> RadiotapField {
+fn radiotap(mcs: Mcs) -> Vec<u8> {
     const SINGLE_USER_MCS_AND_WIDTH: u16 = 0x4020;
     const GUARD: u16 = 0x0002;
     let guard = match mcs.guard {
@@ -147,6 +147,5 @@ fn radiotap(mcs: Mcs) -> RadiotapField {
         mcs.width.doublings() | guard << 4,
         u16::from(mcs.streams),
     ];
-    let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    RadiotapField { number: 23, align: 2, bytes }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -8,7 +8,7 @@ use super::generation::{Generation, Setup};
 use super::mcs::{Capability, GuardInterval, Mcs, Width};
 use super::mode::Coding;
 use super::ofdm::{SERVICE_BITS, TAIL_BITS};
-use super::radiotap::RadiotapField;
+use super::radiotap::Radiotap;
 use super::{Format, Phy, PhyError};
 use airqueue_core::Span;
 
@@ -37,7 +37,7 @@ pub(super) static FORMAT: FormatFacts = FormatFacts {
     max_mpdu_bytes: HT_MAX_MPDU_BYTES,
     single_has_delimiter: false,
     frame,
-    radiotap,
+    radiotap: Radiotap { number: 19, align: 1, bytes: 3, field: radiotap },
 };
 
 const CARRIERS: [u32; 2] = [52, 108];
@@ -95,11 +95,10 @@ pub(super) fn coding(mcs: Mcs, encoders: u32, txtime: HtTxTime) -> Coding {
 }
 
 /// What is known, flags, MCS.
-fn radiotap(mcs: Mcs) -> RadiotapField {
+fn radiotap(mcs: Mcs) -> Vec<u8> {
     const WIDTH_MCS_GUARD_AND_FORMAT: u8 = 0x0f;
     let wide = u8::from(mcs.width == Width::MHZ_40);
-    let bytes = vec![WIDTH_MCS_GUARD_AND_FORMAT, wide | short_guard(mcs), mcs.number() as u8];
-    RadiotapField { number: 19, align: 1, bytes }
+    vec![WIDTH_MCS_GUARD_AND_FORMAT, wide | short_guard(mcs), mcs.number() as u8]
 }
 
 /// The flag of the short guard interval in radiotap's fields of HT and of VHT.

@@ -6,6 +6,13 @@ macro_rules! generations {
         /// All generations, older ones first.
         pub const GENERATIONS: &[&Generation] = &[$(&$file::GENERATION),+];
 
+        $($(
+            const _: () = assert!(
+                Format::$format.window() <= frames::LONGEST_WINDOW,
+                "block acks, recipients and captures know no larger window"
+            );
+        )?)+
+
         /// Format of a PPDU: HT or a later one, each of which came with a [`Generation`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format {

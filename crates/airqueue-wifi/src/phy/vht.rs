@@ -6,7 +6,7 @@ use super::format::{FormatFacts, Frame, FrameChoices, SCHEMES};
 use super::frames::VHT_MAX_MPDU_BYTES;
 use super::generation::{Generation, Setup};
 use super::mcs::{Capability, Mcs, Width};
-use super::radiotap::RadiotapField;
+use super::radiotap::Radiotap;
 use super::{Format, Phy, PhyError, ht};
 use airqueue_core::Span;
 
@@ -35,7 +35,7 @@ pub(super) static FORMAT: FormatFacts = FormatFacts {
     max_mpdu_bytes: VHT_MAX_MPDU_BYTES,
     single_has_delimiter: true,
     frame,
-    radiotap,
+    radiotap: Radiotap { number: 21, align: 2, bytes: 12, field: radiotap },
 };
 
 const CARRIERS: [u32; 4] = [52, 108, 234, 468];
@@ -96,7 +96,7 @@ fn encoders(mcs: Mcs) -> u32 {
 }
 
 /// What is known, flags, bandwidth, MCS and streams of four users, coding, group, partial AID.
-fn radiotap(mcs: Mcs) -> RadiotapField {
+fn radiotap(mcs: Mcs) -> Vec<u8> {
     const GUARD_AND_WIDTH: u16 = 0x0044;
     let width = match mcs.width.mhz() {
         20 => 0,
@@ -106,5 +106,5 @@ fn radiotap(mcs: Mcs) -> RadiotapField {
     };
     let mut bytes = GUARD_AND_WIDTH.to_le_bytes().to_vec();
     bytes.extend([ht::short_guard(mcs), width, mcs.index << 4 | mcs.streams, 0, 0, 0, 0, 0, 0, 0]);
-    RadiotapField { number: 21, align: 2, bytes }
+    bytes
 }

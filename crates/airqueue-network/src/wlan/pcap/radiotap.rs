@@ -6,6 +6,8 @@ use airqueue_wifi::phy::{Mcs, ModulationClass, Phy, Preamble, RadiotapField};
 /// Of a frame at a rate of 802.11b, a or g, the shortest: version and padding, length, which fields follow;
 /// TSFT, flags, rate, channel.
 pub(super) const LEAST_BYTES: u32 = 22;
+/// Of an MPDU of an A-MPDU, the longest: the same without rate, padding, A-MPDU status, a scheme.
+pub(super) const MOST_BYTES: u32 = 24 + 8 + RadiotapField::LONGEST;
 const FIELDS: u32 = 0b1011;
 const RATE: u32 = 1 << 2;
 const AMPDU_STATUS: u32 = 20;
