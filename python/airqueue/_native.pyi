@@ -361,6 +361,13 @@ class Contention:
     ) -> None: ...
     def run(self, transmissions: int) -> ContentionDict: ...
 
+CAPTURE_LEAST_BYTES: Final[int]
+"""The fewest of a frame that a capture keeps: control frames are whole."""
+CAPTURE_HEADERS_BYTES: Final[int]
+"""Enough for all headers of a packet."""
+CAPTURE_WHOLE_BYTES: Final[int]
+"""Cuts no frame."""
+
 class Scenario:
     """A network of 802.11 stations from the JSON of a scenario file.
 

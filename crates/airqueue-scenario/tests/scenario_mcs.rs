@@ -155,7 +155,7 @@ fn what_a_layer_has_not() {
         phy[key] = value;
         cell(phy)
     };
-    refused(&n("width", json!("30 MHz")), "phy.width: ", "20, 40, 80 or 160 MHz");
+    refused(&n("width", json!("30 MHz")), "phy.width: ", "expected 20, 40, 80");
     refused(&n("width", json!("80 MHz")), "phy.width: ", "at most 40 MHz");
     refused(&n("streams", json!(5)), "phy.streams: ", "1 to 4");
     refused(&n("streams", json!(0)), "phy.streams: ", "1 to 4");

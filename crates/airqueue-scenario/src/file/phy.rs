@@ -2,7 +2,7 @@
 
 use crate::quantity::{Duration, FrameRate, Frequency, Quantity, Rate};
 use airqueue_network::wlan::Algorithm;
-use airqueue_wifi::phy::{self, GENERATIONS, Generation, OptionWords, Preamble, Slot};
+use airqueue_wifi::phy::{self, GENERATIONS, Generation, Preamble, Slot, words};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -15,16 +15,16 @@ use std::sync::LazyLock;
 pub(crate) struct PhyTable {
     /// Which layer.
     pub(crate) standard: Standard,
-    #[schemars(extend("description" = OptionWords::band()))]
+    #[schemars(extend("description" = words::band()))]
     pub(crate) band: Option<BandName>,
-    #[schemars(extend("description" = OptionWords::width()))]
+    #[schemars(extend("description" = words::width()))]
     pub(crate) width: Option<Quantity<Frequency>>,
     #[schemars(
         range(min = 1),
-        extend("description" = OptionWords::streams(), "maximum" = OptionWords::most_streams())
+        extend("description" = words::streams(), "maximum" = words::most_streams())
     )]
     pub(crate) streams: Option<u32>,
-    #[schemars(extend("description" = OptionWords::guard_interval()))]
+    #[schemars(extend("description" = words::guard_interval()))]
     pub(crate) guard_interval: Option<Quantity<Duration>>,
     /// Preamble of DSSS frames; 802.11b, 802.11g, and what is at 2.4 GHz. The default is long.
     pub(crate) preamble: Option<PreambleName>,

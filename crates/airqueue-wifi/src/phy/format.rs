@@ -4,7 +4,7 @@ use super::band::Band;
 use super::error::PhyError;
 use super::generation::Setup;
 use super::mcs::{Capability, GuardInterval, Mcs, Width};
-use super::mode::{Coding, Mode};
+use super::mode::{Coding, Mode, ModulationClass, OfScheme};
 use super::radiotap::Radiotap;
 use super::{Format, rate};
 use crate::medium::{CodeRate, Mapping};
@@ -164,13 +164,13 @@ impl Format {
             (self.facts().frame)(mcs, setup);
         Mode {
             rate: mcs.rate(),
-            class: super::ModulationClass::Format(self),
+            class: ModulationClass::Format(self),
             reference: rate(mcs.scheme().reference_mbps * 1_000),
             control: false,
             mandatory: false,
             preamble,
             extension,
-            scheme: Some(super::mode::OfScheme::new(mcs, max_ampdu_bytes)),
+            scheme: Some(OfScheme::new(mcs, max_ampdu_bytes)),
             coding,
         }
     }

@@ -57,7 +57,7 @@ mod registry;
 mod scheme_name;
 mod sensitivity;
 mod vht;
-mod words;
+pub mod words;
 
 pub use ampdu::{Ampdu, AmpduLimits, Filling, MAX_PPDU, equal_mpdus_bytes};
 pub use band::{Band, BandName, Slot};
@@ -79,7 +79,7 @@ pub use ofdm::ofdm;
 pub use radiotap::RadiotapField;
 pub use scheme_name::SchemeName;
 pub use vht::vht;
-pub use words::{OptionWords, alternatives};
+pub use words::alternatives;
 
 use crate::medium::Modulation;
 use airqueue_core::{DataRate, Span};

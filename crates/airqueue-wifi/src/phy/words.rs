@@ -59,74 +59,66 @@ fn groups<T: PartialEq>(value: impl Fn(Format) -> T) -> Vec<(Vec<&'static str>, 
     groups
 }
 
-/// The options of a layer as an editor of scenarios explains them, where that depends on the generations there are.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionWords;
+/// Of [`OptionName::Band`](super::OptionName::Band), for an editor of scenarios.
+pub fn band() -> String {
+    let later = GENERATIONS.iter().filter(|generation| generation.format.is_some());
+    let (one, more): (Vec<_>, Vec<_>) = later.partition(|later| later.bands.len() == 1);
+    let names = |of: Vec<&&super::Generation>| {
+        let is = if of.len() == 1 { "is" } else { "are" };
+        format!("{} {is}", joined(of.iter().map(|generation| generation.name), "and"))
+    };
+    let usual = BandName::Ghz5;
+    format!("Where {}. The default is {usual}, where {}.", names(more), names(one))
+}
 
-impl OptionWords {
-    /// Of [`OptionName::Band`](super::OptionName::Band).
-    pub fn band() -> String {
-        let later = GENERATIONS.iter().filter(|generation| generation.format.is_some());
-        let (one, more): (Vec<_>, Vec<_>) = later.partition(|later| later.bands.len() == 1);
-        let names = |of: Vec<&&super::Generation>| {
-            let is = if of.len() == 1 { "is" } else { "are" };
-            format!("{} {is}", joined(of.iter().map(|generation| generation.name), "and"))
-        };
-        let usual = BandName::Ghz5;
-        format!("Where {}. The default is {usual}, where {}.", names(more), names(one))
-    }
-
-    /// Of [`OptionName::Width`](super::OptionName::Width).
-    pub fn width() -> String {
-        let mut text = "The widest channel of frames of 802.11n and later: ".to_owned();
-        let mut known = 0;
-        for (names, widest) in groups(Format::widest) {
-            let count = usize::from(widest.doublings()) + 1;
-            let widths = alternatives(Width::ALL[known..count].iter().map(|width| width.mhz()));
-            match known {
-                0 => text += &format!("{widths} MHz"),
-                _ => text += &format!("; from {} on, at 5 GHz, {widths} MHz too", names[0]),
-            }
-            known = count;
+/// Of [`OptionName::Width`](super::OptionName::Width), for an editor of scenarios.
+pub fn width() -> String {
+    let mut text = "The widest channel of frames of 802.11n and later: ".to_owned();
+    let mut known = 0;
+    for (names, widest) in groups(Format::widest) {
+        let count = usize::from(widest.doublings()) + 1;
+        let widths = alternatives(Width::ALL[known..count].iter().map(|width| width.mhz()));
+        match known {
+            0 => text += &format!("{widths} MHz"),
+            _ => text += &format!("; from {} on, at 5 GHz, {widths} MHz too", names[0]),
         }
-        let newest = Format::ALL[Format::ALL.len() - 1];
-        let usual = newest.usual_width().mhz();
-        text + &format!(". The default is {usual} MHz where that is possible, otherwise 20 MHz.")
+        known = count;
     }
+    let newest = Format::ALL[Format::ALL.len() - 1];
+    let usual = newest.usual_width().mhz();
+    text + &format!(". The default is {usual} MHz where that is possible, otherwise 20 MHz.")
+}
 
-    /// Of [`OptionName::Streams`](super::OptionName::Streams).
-    pub fn streams() -> String {
-        let groups = groups(Format::most_streams);
-        let last = groups.len() - 1;
-        let most = groups.iter().enumerate().map(|(at, (names, most))| match at {
-            0 => format!("1 to {most} of {}", joined(names, "and")),
-            at if at == last => format!("to {most} of its successors"),
-            _ => format!("to {most} of {}", joined(names, "and")),
-        });
-        let most = most.collect::<Vec<_>>().join(", ");
-        format!(
-            "The most spatial streams of frames of 802.11n and later: {most}. The default is 1."
-        )
-    }
+/// Of [`OptionName::Streams`](super::OptionName::Streams), for an editor of scenarios.
+pub fn streams() -> String {
+    let groups = groups(Format::most_streams);
+    let last = groups.len() - 1;
+    let most = groups.iter().enumerate().map(|(at, (names, most))| match at {
+        0 => format!("1 to {most} of {}", joined(names, "and")),
+        at if at == last => format!("to {most} of its successors"),
+        _ => format!("to {most} of {}", joined(names, "and")),
+    });
+    let most = most.collect::<Vec<_>>().join(", ");
+    format!("The most spatial streams of frames of 802.11n and later: {most}. The default is 1.")
+}
 
-    /// The most streams of any format.
-    pub fn most_streams() -> u8 {
-        Format::ALL.iter().map(|format| format.most_streams()).max().unwrap_or(1)
-    }
+/// The most streams of any format.
+pub fn most_streams() -> u8 {
+    Format::ALL.iter().map(|format| format.most_streams()).max().unwrap_or(1)
+}
 
-    /// Of [`OptionName::GuardInterval`](super::OptionName::GuardInterval).
-    pub fn guard_interval() -> String {
-        let guards = groups(Format::guards_us).into_iter().enumerate();
-        let guards = guards.map(|(at, (names, guards))| match at {
-            0 => format!("{guards} µs"),
-            _ => format!("of {} {guards} µs", joined(names, "and")),
-        });
-        let guards = guards.collect::<Vec<_>>().join(", ");
-        format!(
-            "Guard interval of schemes that do not name one: {guards}. The default is 0.8 µs, also of older \
-             formats which have not the given one."
-        )
-    }
+/// Of [`OptionName::GuardInterval`](super::OptionName::GuardInterval), for an editor of scenarios.
+pub fn guard_interval() -> String {
+    let guards = groups(Format::guards_us).into_iter().enumerate();
+    let guards = guards.map(|(at, (names, guards))| match at {
+        0 => format!("{guards} µs"),
+        _ => format!("of {} {guards} µs", joined(names, "and")),
+    });
+    let guards = guards.collect::<Vec<_>>().join(", ");
+    format!(
+        "Guard interval of schemes that do not name one: {guards}. The default is 0.8 µs, also of older \
+         formats which have not the given one."
+    )
 }
 
 #[cfg(test)]
