@@ -248,24 +248,29 @@ class AccessCategory:
     txop_s: Final[float]
 
 class RadioChoices:
-    """What a `Radio` can be; HE-LTFs and packet extensions are of 802.11ax, else there are none."""
+    """What a `Radio` can be; before 802.11ax there are no LTFs and packet extensions to choose."""
 
     most_streams: Final[int]
     widths_mhz: Final[list[int]]
+    usual_width_mhz: Final[int]
+    """Of a network that says nothing of it."""
     guard_intervals_ns: Final[list[int]]
     ltfs_ns: Final[list[int]]
     packet_extensions_ns: Final[list[int]]
 
 def radio_choices(standard: str, band: str = "5") -> RadioChoices:
-    """Those of a standard in a band ("2.4" or "5" GHz)."""
+    """Those of 802.11n or a later standard in a band ("2.4" or "5" GHz); else `NativeError`."""
+
+def radio_standards() -> list[tuple[str, list[str], bool]]:
+    """All, older ones first: name, bands in GHz with the usual one first, whether it has choices."""
 
 class Radio:
     """A physical layer of the engine with one number of streams, one width and one guard interval.
 
-    standard: "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax". preamble: of
-    DSSS frames, "long" or "short". short_slot: of 802.11g, or at 2.4 GHz. exact_dsss: as `unrounded`.
-    band to guard_interval_ns: of 802.11n and later. ltf_ns, packet_extension_ns: of 802.11ax. access:
-    slot and SIFS in nanoseconds, CWmin and CWmax, instead of the standard's.
+    standard: one of `radio_standards`. preamble: of DSSS frames, "long" or "short". short_slot: of
+    802.11g, or at 2.4 GHz. exact_dsss: as `unrounded`. band to guard_interval_ns: of 802.11n and
+    later. ltf_ns, packet_extension_ns: from 802.11ax on. `radio_choices` says which values there are.
+    access: slot and SIFS in nanoseconds, CWmin and CWmax, instead of the standard's.
     basic_rates_bps: BSSBasicRateSet, likewise. Options of other standards are ignored.
 
     Equal to a radio that was made of the same; it can be copied and pickled.
@@ -313,13 +318,13 @@ class Radio:
     """Of data frames."""
     response_rates_bps: Final[list[float]]
     """Rate of the response to a frame of each of `modes`."""
-    def frame_s(self, modes: Places, psdu_bytes: Floats) -> Floats:
-        """Durations of data frames.
+    def frame_s(self, modes: Places, psdu_bytes: Floats, *, control: bool = False) -> Floats:
+        """Durations of data frames, or of control frames.
 
-        modes: places in `modes`. psdu_bytes: from 0 to 2^32, need not be whole: a bit that is begun
-        counts. The arrays of this and the next two have equal shapes; `NativeError` otherwise.
+        modes: places in `modes`, or in `control_modes`. psdu_bytes: from 0 to 2^32, need not be
+        whole: a bit that is begun counts. The arrays of this and the next have equal shapes;
+        `NativeError` otherwise.
         """
-    def control_frame_s(self, control_modes: Places, frame_bytes: Floats) -> Floats: ...
     def most_mpdus(
         self,
         modes: Places,
@@ -355,6 +360,13 @@ class Contention:
         self, contenders: list[Contender], rule: Literal["edca", "freeze"], seed: int
     ) -> None: ...
     def run(self, transmissions: int) -> ContentionDict: ...
+
+CAPTURE_LEAST_BYTES: Final[int]
+"""The fewest of a frame that a capture keeps: control frames are whole."""
+CAPTURE_HEADERS_BYTES: Final[int]
+"""Enough for all headers of a packet."""
+CAPTURE_WHOLE_BYTES: Final[int]
+"""Cuts no frame."""
 
 class Scenario:
     """A network of 802.11 stations from the JSON of a scenario file.

@@ -171,7 +171,7 @@ _BASIC = (Fraction(6), Fraction(12), Fraction(24))
 
 @dataclass(frozen=True)
 class Shape:
-    """What the modes of a layer of 802.11n, ac or ax ("n", "ac", "ax") have in common."""
+    """What the modes of a layer of 802.11n or later ("n", "ac", "ax") have in common."""
 
     standard: str
     streams: int = 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from slow_radio import Shape
 from tables import rows
 
+from airqueue._native import radio_choices, radio_standards
 from airqueue.models.airtime import control_frame_s, control_rate_bps, eifs_s, frame_s
 from airqueue.models.ampdu import largest_aggregate
 from airqueue.models.errors import ParameterError
@@ -56,18 +57,34 @@ def test_the_combinations_that_802_11ac_has_not() -> None:
     assert max(gone.values()) == 1
 
 
-GUARDS_US = {"n": ("0.8", "0.4"), "ac": ("0.8", "0.4"), "ax": ("0.8", "1.6", "3.2")}
-
-
 def shapes() -> Iterator[Shape]:
-    """Every layer of 802.11n, ac and ax."""
-    for standard, guards in GUARDS_US.items():
-        for band, mhz in product(("5", "2.4"), (20, 40, 80, 160)):
-            narrow = standard == "n" or band == "2.4"
-            if (narrow and mhz > 40) or (standard == "ac" and band == "2.4"):
-                continue
-            for streams, guard in product(range(1, 5 if standard == "n" else 9), guards):
-                yield Shape(standard, streams, mhz, Fraction(guard), band)
+    """Every layer of 802.11n and later that the engine has."""
+    for standard, bands, has_choices in radio_standards():
+        for band in bands if has_choices else ():
+            choices = radio_choices(standard, band)
+            for mhz, streams, guard_ns in product(
+                choices.widths_mhz, range(1, choices.most_streams + 1), choices.guard_intervals_ns
+            ):
+                guard_us = Fraction(guard_ns, 1_000)
+                yield Shape(standard.removeprefix("802.11"), streams, mhz, guard_us, band)
+
+
+@pytest.mark.parametrize(
+    ("standard", "band", "widths_mhz", "streams", "guards_ns"),
+    [
+        ("802.11n", "5", [20, 40], 4, [800, 400]),
+        ("802.11n", "2.4", [20, 40], 4, [800, 400]),
+        ("802.11ac", "5", [20, 40, 80, 160], 8, [800, 400]),
+        ("802.11ax", "5", [20, 40, 80, 160], 8, [800, 1_600, 3_200]),
+        ("802.11ax", "2.4", [20, 40], 8, [800, 1_600, 3_200]),
+    ],
+)
+def test_what_can_be_chosen(
+    standard: str, band: str, widths_mhz: list[int], streams: int, guards_ns: list[int]
+) -> None:
+    choices = radio_choices(standard, band)
+    assert choices.widths_mhz == widths_mhz
+    assert (choices.most_streams, choices.guard_intervals_ns) == (streams, guards_ns)
 
 
 def named(shape: Shape) -> Phy:

@@ -119,9 +119,9 @@ MODES, SIZES = np.array([0, 1]), np.array([100.0, 200.0])
 )
 def test_arrays_that_do_not_fit(modes: np.ndarray, sizes: np.ndarray, sentence: str) -> None:
     radio = Radio("802.11n")
-    for measure in (radio.frame_s, radio.control_frame_s):
+    for control in (False, True):
         with pytest.raises(NativeError, match=sentence):
-            measure(modes, sizes)
+            radio.frame_s(modes, sizes, control=control)
     with pytest.raises(NativeError, match=sentence):
         radio.most_mpdus(modes, sizes, 64, 65_535, 5_484_000)
 

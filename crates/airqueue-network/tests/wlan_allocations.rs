@@ -91,7 +91,7 @@ fn four_categories() {
 #[test]
 fn aggregates() {
     let rules = Behaviour::Ns3.rules();
-    let most = Capability { width: Width::Mhz80, streams: 2 };
+    let most = Capability { width: Width::MHZ_80, streams: 2 };
     let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     let fast = radio.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation::STANDARD);

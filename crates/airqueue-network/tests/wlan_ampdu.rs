@@ -23,7 +23,7 @@ const MPDU_BYTES: u32 = 1000 + cells::EDCA_OVERHEAD;
 
 fn radio(behaviour: Behaviour, layer: &str) -> Radio {
     let rules = behaviour.rules();
-    let wide = Capability { width: Width::Mhz40, streams: 2 };
+    let wide = Capability { width: Width::MHZ_40, streams: 2 };
     let phy = match layer {
         "n" => ht(Band::Ghz5, wide, rules.conventions),
         "ac" => vht(wide, rules.conventions),

@@ -96,20 +96,20 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
 fn schemes_have_fields_of_their_own() {
     let scheme = |format, index, width, guard| Mcs { format, index, streams: 2, width, guard };
     let cases = [
-        (scheme(Format::Ht, 5, Width::Mhz40, GuardInterval::Ns400), 1 << 19, vec![0x0f, 0x05, 13]),
+        (scheme(Format::Ht, 5, Width::MHZ_40, GuardInterval::Ns400), 1 << 19, vec![0x0f, 0x05, 13]),
         (
-            scheme(Format::Vht, 9, Width::Mhz80, GuardInterval::Ns400),
+            scheme(Format::Vht, 9, Width::MHZ_80, GuardInterval::Ns400),
             1 << 21,
             vec![0x44, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0],
         ),
         (
-            scheme(Format::He, 11, Width::Mhz160, GuardInterval::Ns1600),
+            scheme(Format::He, 11, Width::MHZ_160, GuardInterval::Ns1600),
             1 << 23,
             vec![0x20, 0x40, 0x02, 0, 0, 0x0b, 0, 0, 0x13, 0, 0x02, 0],
         ),
     ];
     let rules = Behaviour::Standard.rules();
-    let most = Capability { width: Width::Mhz160, streams: 2 };
+    let most = Capability { width: Width::MHZ_160, streams: 2 };
     let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     for (mcs, field, says) in cases {
         let rate = radio.phy.mcs_index(mcs).unwrap();
@@ -303,7 +303,7 @@ fn a_full_disk_is_an_error_at_the_end_and_stops_no_run() {
 fn an_a_mpdu_is_a_record_for_each_packet() {
     const AMPDU_STATUS: u32 = 1 << 20;
     let rules = Behaviour::Standard.rules();
-    let most = Capability { width: Width::Mhz80, streams: 1 };
+    let most = Capability { width: Width::MHZ_80, streams: 1 };
     let radio = Radio::new(he(Band::Ghz5, most, rules.conventions).unwrap(), rules);
     let fast = radio.phy.rates().max_by_key(|&(_, rate)| rate).unwrap().0;
     let aggregation = Some(Aggregation { window: 20, ..Aggregation::STANDARD });

@@ -22,7 +22,7 @@ fn a() -> Radio {
 
 fn n() -> Radio {
     let rules = Behaviour::Standard.rules();
-    let most = Capability { width: Width::Mhz20, streams: 2 };
+    let most = Capability { width: Width::MHZ_20, streams: 2 };
     Radio::new(ht(Band::Ghz5, most, rules.conventions).unwrap(), rules)
 }
 

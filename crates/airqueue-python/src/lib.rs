@@ -49,10 +49,16 @@ mod _native {
     #[pymodule_export]
     use super::radio_facts::{
         PyAccessCategory, PyIeee80211, PyMode, PyRadioChoices, ampdu_bytes, block_ack_bytes,
-        radio_choices,
+        radio_choices, radio_standards,
     };
     #[pymodule_export]
     use super::scenario::{PyRun, PyScenario, PyWatch, scenario_schema};
+    #[pymodule_export]
+    const CAPTURE_LEAST_BYTES: u32 = airqueue_network::wlan::pcap::LEAST_SNAP_BYTES;
+    #[pymodule_export]
+    const CAPTURE_HEADERS_BYTES: u32 = airqueue_network::wlan::pcap::HEADERS_SNAP_BYTES;
+    #[pymodule_export]
+    const CAPTURE_WHOLE_BYTES: u32 = airqueue_network::wlan::pcap::WHOLE_FRAMES;
     #[pymodule_export]
     use super::server::PyServer;
     #[pymodule_export]

@@ -4,9 +4,9 @@ use crate::error;
 use crate::radio_facts::{PyAccessCategory, PyMode};
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::phy::{
-    AmpduLimits, Band, Capability, Conventions, DsssTxTime, EdcaEdition, EdcaRole, Format,
-    GuardInterval, HeFormat, Mcs, Phy, Preamble, RateIndex, Slot, Width, dsss, edca_defaults, erp,
-    frames, he_with, ht, ofdm, vht,
+    AmpduLimits, BandName, Conventions, DsssTxTime, EdcaEdition, EdcaRole, Format, FrameChoices,
+    GENERATIONS, Generation, GuardInterval, Mcs, Options, Phy, Preamble, RateIndex, Slot, Width,
+    alternatives, edca_defaults, frames,
 };
 use numpy::ndarray::{ArrayViewD, Zip};
 use numpy::{IntoPyArray, PyArrayDyn, PyReadonlyArrayDyn};
@@ -24,16 +24,9 @@ type Access = (i64, i64, u32, u32);
 /// What a radio was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recipe {
-    standard: String,
-    preamble: String,
-    short_slot: bool,
+    generation: &'static Generation,
+    options: Options,
     exact_dsss: bool,
-    band: String,
-    streams: u8,
-    width_mhz: u32,
-    guard_interval_ns: i64,
-    ltf_ns: Option<i64>,
-    packet_extension_ns: i64,
     access: Option<Access>,
     /// In bits per second.
     basic_rates: Option<Vec<u64>>,
@@ -85,43 +78,51 @@ impl PyRadio {
         access: Option<Access>,
         basic_rates_bps: Option<Vec<f64>>,
     ) -> PyResult<PyRadio> {
-        let recipe = Recipe {
-            standard: standard.to_owned(),
-            preamble: preamble.to_owned(),
-            short_slot,
-            exact_dsss,
-            band: band.to_owned(),
-            streams,
-            width_mhz,
-            guard_interval_ns,
-            ltf_ns,
-            packet_extension_ns,
-            access,
-            basic_rates: basic_rates_bps.map(whole),
+        let generation = generation(standard)?;
+        let mut options = Options {
+            preamble: Some(self::preamble(preamble)?),
+            slot: Some(if short_slot { Slot::Short } else { Slot::Long }),
+            ..Options::default()
         };
-        PyRadio::made(py, recipe)
+        if let Some(format) = generation.format {
+            options = Options {
+                band: Some(self::band(band)?),
+                width: Some(width(width_mhz)?),
+                streams: Some(streams),
+                guard: Some(guard(format, guard_interval_ns)?),
+                frames: FrameChoices {
+                    ltf: ltf_ns.map(Span::from_nanos),
+                    packet_extension: Span::from_nanos(packet_extension_ns),
+                },
+                ..options
+            };
+        }
+        let basic_rates = basic_rates_bps.map(whole);
+        PyRadio::made(py, Recipe { generation, options, exact_dsss, access, basic_rates })
     }
 
     /// For copies and pickles.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
-        let r = &self.recipe;
+        let Recipe { generation, options, exact_dsss, access, basic_rates } = &self.recipe;
+        let (shape, frames) = (generation.shape(options), options.frames);
+        let short_preamble = options.preamble == Some(Preamble::Short);
         let keywords = PyDict::new(py);
-        keywords.set_item("preamble", &r.preamble)?;
-        keywords.set_item("short_slot", r.short_slot)?;
-        keywords.set_item("exact_dsss", r.exact_dsss)?;
-        keywords.set_item("band", &r.band)?;
-        keywords.set_item("streams", r.streams)?;
-        keywords.set_item("width_mhz", r.width_mhz)?;
-        keywords.set_item("guard_interval_ns", r.guard_interval_ns)?;
-        keywords.set_item("ltf_ns", r.ltf_ns)?;
-        keywords.set_item("packet_extension_ns", r.packet_extension_ns)?;
-        keywords.set_item("access", r.access)?;
-        keywords.set_item("basic_rates_bps", r.basic_rates.clone())?;
-        Ok(((r.standard.clone(),), keywords))
+        keywords.set_item("preamble", if short_preamble { "short" } else { "long" })?;
+        keywords.set_item("short_slot", options.slot != Some(Slot::Long))?;
+        keywords.set_item("exact_dsss", exact_dsss)?;
+        keywords.set_item("band", self.band())?;
+        keywords.set_item("streams", shape.streams)?;
+        keywords.set_item("width_mhz", shape.width.mhz())?;
+        keywords.set_item("guard_interval_ns", shape.guard.duration().as_nanos())?;
+        keywords.set_item("ltf_ns", frames.ltf.map(Span::as_nanos))?;
+        keywords.set_item("packet_extension_ns", frames.packet_extension.as_nanos())?;
+        keywords.set_item("access", access)?;
+        keywords.set_item("basic_rates_bps", basic_rates.clone())?;
+        Ok(((generation.name.to_owned(),), keywords))
     }
 
     fn __repr__(&self) -> String {
-        format!("<Radio {:?}, {} modes>", self.recipe.standard, self.data.len())
+        format!("<Radio {:?}, {} modes>", self.recipe.generation.name, self.data.len())
     }
 
     /// The same with other channel access timing and basic rates; itself where both are as they were.
@@ -149,12 +150,8 @@ impl PyRadio {
 
     /// In GHz.
     #[getter]
-    fn band(&self) -> &str {
-        match self.recipe.standard.as_str() {
-            "802.11b" | "802.11g" => "2.4",
-            "802.11a" => "5",
-            _ => &self.recipe.band,
-        }
+    fn band(&self) -> &'static str {
+        self.recipe.generation.band(&self.recipe.options).ghz()
     }
 
     #[getter]
@@ -223,24 +220,22 @@ impl PyRadio {
         self.data.iter().map(answer).collect()
     }
 
-    /// Durations of data frames.
+    /// Durations of data frames, or of control frames.
+    #[pyo3(signature = (modes, psdu_bytes, *, control=false))]
     fn frame_s<'py>(
         &self,
         py: Python<'py>,
         modes: Places<'py>,
         psdu_bytes: Numbers<'py>,
+        control: bool,
     ) -> PyResult<Answer<'py>> {
-        self.durations(py, &self.data, modes.as_array(), psdu_bytes.as_array())
-    }
-
-    /// Durations of control frames.
-    fn control_frame_s<'py>(
-        &self,
-        py: Python<'py>,
-        control_modes: Places<'py>,
-        frame_bytes: Numbers<'py>,
-    ) -> PyResult<Answer<'py>> {
-        self.durations(py, &self.control, control_modes.as_array(), frame_bytes.as_array())
+        let places = if control { &self.control } else { &self.data };
+        let (modes, bytes) = (modes.as_array(), psdu_bytes.as_array());
+        check(places, &modes, &bytes)?;
+        let duration = |&at: &i64, &bytes: &f64| {
+            self.phy.airtime_of_fraction(places[at as usize], bytes).as_secs_f64()
+        };
+        Ok(Zip::from(modes).and(bytes).map_collect(duration).into_pyarray(py))
     }
 
     /// The most MPDUs of one size that an A-MPDU holds.
@@ -332,20 +327,6 @@ impl PyRadio {
     fn fastest(&self) -> RateIndex {
         *self.data.last().expect("a layer has modes")
     }
-
-    fn durations<'py>(
-        &self,
-        py: Python<'py>,
-        places: &[RateIndex],
-        modes: ArrayViewD<'_, i64>,
-        bytes: ArrayViewD<'_, f64>,
-    ) -> PyResult<Answer<'py>> {
-        check(places, &modes, &bytes)?;
-        let duration = |&at: &i64, &bytes: &f64| {
-            self.phy.airtime_of_fraction(places[at as usize], bytes).as_secs_f64()
-        };
-        Ok(Zip::from(modes).and(bytes).map_collect(duration).into_pyarray(py))
-    }
 }
 
 impl Recipe {
@@ -358,72 +339,42 @@ impl Recipe {
             },
             ..Conventions::STANDARD
         };
-        let preamble = match self.preamble.as_str() {
-            "long" => Preamble::Long,
-            "short" => Preamble::Short,
-            other => {
-                return Err(error(format!(
-                    "preamble is {other:?}, expected \"long\" or \"short\""
-                )));
-            }
-        };
-        let slot = if self.short_slot { Slot::Short } else { Slot::Long };
-        let format = match self.standard.as_str() {
-            "802.11b" => return Ok((dsss(preamble, conventions), None)),
-            "802.11a" => return Ok((ofdm(conventions), None)),
-            "802.11g" => return Ok((erp(slot, preamble, conventions), None)),
-            later => format(later)?,
-        };
-        let band = band(&self.band, slot, preamble)?;
-        let shape = self.shape(format)?;
-        let most = Capability { width: shape.width, streams: shape.streams };
-        let phy = match format {
-            Format::Ht => ht(band, most, conventions),
-            Format::Vht if band == Band::Ghz5 => vht(most, conventions),
-            Format::Vht => return Err(error("802.11ac is at 5 GHz alone")),
-            Format::He => {
-                let frame = HeFormat {
-                    ltf: self.ltf_ns.map(Span::from_nanos),
-                    packet_extension: Span::from_nanos(self.packet_extension_ns),
-                };
-                he_with(frame, band, most, conventions)
-            }
-        };
-        Ok((phy.map_err(error)?, Some(shape)))
-    }
-
-    fn shape(&self, format: Format) -> PyResult<Mcs> {
-        let width = Width::ALL.into_iter().find(|width| width.mhz() == self.width_mhz);
-        let width = width.ok_or_else(|| {
-            error(format!("width_mhz is {}, expected 20, 40, 80 or 160", self.width_mhz))
-        })?;
-        let mut guards = format.guards().iter().copied();
-        let is_it = |guard: &GuardInterval| guard.duration().as_nanos() == self.guard_interval_ns;
-        let guard = guards.find(is_it).ok_or_else(|| {
-            error(format!("{format} has no guard interval of {} ns", self.guard_interval_ns))
-        })?;
-        Ok(Mcs { format, index: 0, streams: self.streams, width, guard })
+        let phy = self.generation.phy(&self.options, conventions).map_err(error)?;
+        let shape = self.generation.shape(&self.options);
+        Ok((phy, self.generation.format.map(|format| shape.mcs(format, 0))))
     }
 }
 
-/// The format of a standard's data frames.
-pub(crate) fn format(standard: &str) -> PyResult<Format> {
-    match standard {
-        "802.11n" => Ok(Format::Ht),
-        "802.11ac" => Ok(Format::Vht),
-        "802.11ax" => Ok(Format::He),
-        other => Err(error(format!(
-            "standard is {other:?}, expected 802.11b, 802.11a, 802.11g, 802.11n, 802.11ac or 802.11ax"
-        ))),
-    }
+pub(crate) fn generation(name: &str) -> PyResult<&'static Generation> {
+    let known = || alternatives(GENERATIONS.iter().map(|generation| generation.name));
+    Generation::named(name)
+        .ok_or_else(|| error(format!("standard is {name:?}, expected {}", known())))
 }
 
-pub(crate) fn band(name: &str, slot: Slot, preamble: Preamble) -> PyResult<Band> {
+pub(crate) fn band(name: &str) -> PyResult<BandName> {
+    let mut bands = [BandName::Ghz2_4, BandName::Ghz5].into_iter();
+    bands
+        .find(|band| band.ghz() == name)
+        .ok_or_else(|| error(format!("band is {name:?}, expected \"2.4\" or \"5\"")))
+}
+
+fn preamble(name: &str) -> PyResult<Preamble> {
     match name {
-        "2.4" => Ok(Band::Ghz2_4 { slot, preamble }),
-        "5" => Ok(Band::Ghz5),
-        other => Err(error(format!("band is {other:?}, expected \"2.4\" or \"5\""))),
+        "long" => Ok(Preamble::Long),
+        "short" => Ok(Preamble::Short),
+        _ => Err(error(format!("preamble is {name:?}, expected \"long\" or \"short\""))),
     }
+}
+
+fn width(mhz: u32) -> PyResult<Width> {
+    let known = || alternatives(Width::ALL.iter().map(|width| width.mhz()));
+    Width::of_mhz(mhz.into())
+        .ok_or_else(|| error(format!("width_mhz is {mhz}, expected {}", known())))
+}
+
+fn guard(format: Format, nanoseconds: i64) -> PyResult<GuardInterval> {
+    GuardInterval::of(format, Span::from_nanos(nanoseconds))
+        .ok_or_else(|| error(format!("{format} has no guard interval of {nanoseconds} ns")))
 }
 
 /// A time of up to a second, from which no sum can overflow.

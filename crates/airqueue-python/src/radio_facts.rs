@@ -1,12 +1,11 @@
 //! What IEEE 802.11 fixes once for all layers, and the small objects that a `Radio` hands out.
 
 use crate::error;
-use crate::radio::{Answer, Numbers, band, format};
+use crate::radio::{Answer, Numbers, band, generation};
 use airqueue_core::Span;
 use airqueue_wifi::phy::{
-    AccessCategory, EdcaParameters, Format, GuardInterval, HE_LTFS, MAX_DURATION, MAX_PPDU,
-    ModulationClass, PACKET_EXTENSIONS, Phy, Preamble, RateIndex, Response, Slot, Width,
-    equal_mpdus_bytes, frames,
+    AccessCategory, EdcaParameters, GENERATIONS, Generation, GuardInterval, MAX_DURATION, MAX_PPDU,
+    ModulationClass, Options, Phy, RateIndex, Response, Width, equal_mpdus_bytes, frames,
 };
 use numpy::IntoPyArray;
 use numpy::ndarray::Zip;
@@ -84,11 +83,12 @@ impl PyAccessCategory {
     }
 }
 
-/// Streams, widths and durations among which a `Radio` of 802.11n or later is chosen.
+/// What a `Radio` of 802.11n or later may be made of.
 #[pyclass(name = "RadioChoices", frozen, get_all, module = "airqueue._native")]
 pub(crate) struct PyRadioChoices {
     most_streams: u8,
     widths_mhz: Vec<u32>,
+    usual_width_mhz: u32,
     guard_intervals_ns: Vec<i64>,
     ltfs_ns: Vec<i64>,
     packet_extensions_ns: Vec<i64>,
@@ -98,22 +98,35 @@ pub(crate) struct PyRadioChoices {
 #[pyfunction]
 #[pyo3(signature = (standard, band="5"))]
 pub(crate) fn radio_choices(standard: &str, band: &str) -> PyResult<PyRadioChoices> {
-    let format = format(standard)?;
-    let widest = self::band(band, Slot::Short, Preamble::Short)?.widest(format);
+    let generation = generation(standard)?;
+    let format = generation.format.ok_or_else(|| {
+        error(format!("standard is {standard:?}, expected 802.11n or one of its successors"))
+    })?;
+    let name = self::band(band)?;
+    let widest = name.widest(format);
     let widest = widest.ok_or_else(|| error(format!("{standard} is not at {band} GHz")))?;
+    let usual = generation.shape(&Options { band: Some(name), ..Options::default() });
     let nanoseconds = |spans: &[Span]| spans.iter().map(|span| span.as_nanos()).collect();
-    let of_he = |spans: &[Span]| match format {
-        Format::He => nanoseconds(spans),
-        _ => Vec::new(),
-    };
     let guards: Vec<_> = format.guards().iter().copied().map(GuardInterval::duration).collect();
     Ok(PyRadioChoices {
         most_streams: format.most_streams(),
-        widths_mhz: Width::ALL.into_iter().filter(|w| *w <= widest).map(Width::mhz).collect(),
+        widths_mhz: Width::ALL.iter().filter(|w| **w <= widest).map(|w| w.mhz()).collect(),
+        usual_width_mhz: usual.width.mhz(),
         guard_intervals_ns: nanoseconds(&guards),
-        ltfs_ns: of_he(&HE_LTFS),
-        packet_extensions_ns: of_he(&PACKET_EXTENSIONS),
+        ltfs_ns: nanoseconds(format.ltfs()),
+        packet_extensions_ns: nanoseconds(format.packet_extensions()),
     })
+}
+
+/// Which standards there are, older ones first: name, bands in GHz with the usual one first, and whether a
+/// `Radio` of the standard has `RadioChoices`.
+#[pyfunction]
+pub(crate) fn radio_standards() -> Vec<(&'static str, Vec<&'static str>, bool)> {
+    let described = |generation: &&Generation| {
+        let bands = generation.bands.iter().map(|band| band.ghz()).collect();
+        (generation.name, bands, generation.format.is_some())
+    };
+    GENERATIONS.iter().map(described).collect()
 }
 
 /// Sizes of frames and limits.

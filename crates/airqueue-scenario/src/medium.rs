@@ -2,7 +2,7 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    CaptureName, ErrorsName, File, LinkTable, MediumTable, PathLossName, RangesTable, Standard,
+    CaptureName, ErrorsName, File, LinkTable, MediumTable, PathLossName, RangesTable,
     ThresholdsTable,
 };
 use super::placement::{no_places, places};
@@ -37,7 +37,7 @@ impl Medium {
     pub(super) fn new(file: &File, stations: &Stations, usual: Capture) -> Result<Medium> {
         let table = &file.medium;
         let (reach, places) = reach(file, stations)?;
-        let noise_w = noise_w(table, file.phy.standard)?;
+        let noise_w = noise_w(table, file.phy.standard.0.dsss_alone)?;
         let capture = capture(table, usual, reach.powers_known(), noise_w)?;
         let errors = errors(&table.errors, reach.powers_known())?;
         Ok(Medium { reach, capture, errors, noise_w, places })
@@ -128,14 +128,14 @@ fn propagation(loss: &PathLossName, thresholds: Option<&ThresholdsTable>) -> Res
     Ok(Propagation::Loss { path_loss, thresholds })
 }
 
-fn noise_w(table: &MediumTable, standard: Standard) -> Result<f64> {
+fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
     match (&table.noise, &table.noise_figure) {
         (Some(_), Some(_)) => {
             wrong("medium.noise_figure", "medium.noise is given too; leave one of them out")
         }
         (Some(noise), None) => Ok(noise.value),
         (None, figure) => {
-            let bandwidth_hz = if standard == Standard::B { 22e6 } else { 20e6 };
+            let bandwidth_hz = if dsss_alone { 22e6 } else { 20e6 };
             let figure_db = figure.as_ref().map_or(NOISE_FIGURE_DB, |figure| figure.value);
             thermal_noise_w(bandwidth_hz, figure_db)
                 .map_err(|problem| error("medium.noise_figure", problem))

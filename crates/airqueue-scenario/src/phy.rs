@@ -1,13 +1,12 @@
 //! The physical layer of a scenario.
 
 use super::error::{Result, error, wrong};
-use super::file::{BandName, PhyTable, Standard};
+use super::file::PhyTable;
 use super::profile::Profile;
-use super::quantity::{FrameRate, SchemeName};
+use super::quantity::FrameRate;
 use airqueue_wifi::mac::Radio;
 use airqueue_wifi::phy::{
-    Band, Capability, Conventions, Format, GuardInterval, Mcs, Phy, Preamble, Slot, Width, dsss,
-    erp, he, ht, ofdm, vht,
+    Conventions, GuardInterval, OptionName, Options, Phy, Preamble, Shape, Width,
 };
 use airqueue_wifi::{PhyError, RateIndex};
 use std::fmt::Display;
@@ -39,7 +38,7 @@ pub(super) fn rate_index(
 ) -> Result<RateIndex> {
     let found = match rate {
         FrameRate::Legacy(rate) => phy.rate_index(rate.value),
-        FrameRate::Scheme(name) => phy.mcs_index(Shape::of(table)?.scheme(name)),
+        FrameRate::Scheme(name) => phy.mcs_index(shape(table)?.named(name)),
     };
     found.map_err(|problem| match (rate, phy.newest_format()) {
         (FrameRate::Legacy(_), Some(format)) => {
@@ -52,8 +51,8 @@ pub(super) fn rate_index(
 /// The rates among which rate control looks: to or from a station that is older than 802.11n those without a scheme,
 /// otherwise the schemes of the file's standard with its guard interval.
 pub(super) fn rates(table: &PhyTable, phy: &Phy, old: bool) -> Result<Vec<RateIndex>> {
-    let format = table.standard.format().filter(|_| !old);
-    let guard = guard(table)?;
+    let format = table.standard.0.format.filter(|_| !old);
+    let guard = shape(table)?.guard;
     let fits = |rate: &RateIndex| match phy.mcs(*rate) {
         Some(mcs) => Some(mcs.format) == format && mcs.guard == guard,
         None => format.is_none(),
@@ -63,149 +62,82 @@ pub(super) fn rates(table: &PhyTable, phy: &Phy, old: bool) -> Result<Vec<RateIn
 
 /// The highest rate, from 802.11n on the highest scheme of the file's shape.
 fn highest(table: &PhyTable, phy: &Phy) -> Result<RateIndex> {
-    let Some(format) = table.standard.format() else {
-        return Ok(phy.rates().max_by_key(|&(_, rate)| rate).expect("a layer has rates").0);
-    };
-    let shape = Shape::of(table)?;
-    let schemes = (0..=format.highest_index()).rev();
-    let mut known = schemes.filter_map(|index| phy.mcs_index(shape.mcs(format, index)).ok());
-    Ok(known.next().expect("every shape has an MCS 0"))
+    Ok(match table.standard.0.format {
+        None => phy.rates().max_by_key(|&(_, rate)| rate).expect("a layer has rates").0,
+        Some(format) => shape(table)?.highest(phy, format).expect("every shape has an MCS 0"),
+    })
 }
 
 /// What the names of schemes leave out.
-struct Shape {
-    width: Width,
-    streams: u8,
-    guard: GuardInterval,
+fn shape(table: &PhyTable) -> Result<Shape> {
+    Ok(table.standard.0.shape(&options(table)?))
 }
 
-impl Shape {
-    fn of(table: &PhyTable) -> Result<Shape> {
-        let Capability { width, streams } = capability(table)?;
-        Ok(Shape { width, streams, guard: guard(table)? })
-    }
-
-    /// A format that has not so wide channels has its widest, and one without the guard interval 0.8 µs.
-    fn mcs(&self, format: Format, index: u8) -> Mcs {
-        let guard = match format.guards().contains(&self.guard) {
-            true => self.guard,
-            false => GuardInterval::Ns800,
-        };
-        let width = self.width.min(format.widest());
-        Mcs { format, index, streams: self.streams, width, guard }
-    }
-
-    fn scheme(&self, name: &SchemeName) -> Mcs {
-        let (index, streams) = match name.format {
-            Format::Ht => (name.number % 8, name.number / 8 + 1),
-            Format::Vht | Format::He => (name.number, name.streams.unwrap_or(self.streams)),
-        };
-        let usual = self.mcs(name.format, index);
-        let (width, guard) = (name.width.unwrap_or(usual.width), name.guard.unwrap_or(usual.guard));
-        Mcs { streams, width, guard, ..usual }
-    }
+/// What the keys say of the layer, which has all that are given.
+fn options(table: &PhyTable) -> Result<Options> {
+    Ok(Options {
+        band: table.band.map(Into::into),
+        width: width(table)?,
+        // More than any layer has, if it is more than fits.
+        streams: table.streams.map(|streams| streams.try_into().unwrap_or(u8::MAX)),
+        guard: guard(table)?,
+        preamble: table.preamble.map(Preamble::from),
+        slot: table.slot.map(Into::into),
+        ..Options::default()
+    })
 }
 
-fn capability(table: &PhyTable) -> Result<Capability> {
-    let usual = match (table.standard, table.band) {
-        (Standard::N, _) | (_, Some(BandName::Ghz2_4)) => Width::Mhz20,
-        _ => Width::Mhz80,
-    };
-    let width = match &table.width {
-        None => usual,
-        Some(width) => {
-            let known = |known: &Width| f64::from(known.mhz()) * 1e6 == width.value;
-            Width::ALL.into_iter().find(known).ok_or_else(|| {
-                let found = &width.text;
-                error("phy.width", format_args!("found {found:?}, expected 20, 40, 80 or 160 MHz"))
-            })?
-        }
-    };
-    // More than any layer has, if it is more than fits.
-    let streams = table.streams.map_or(1, |streams| streams.try_into().unwrap_or(u8::MAX));
-    Ok(Capability { width, streams })
+fn width(table: &PhyTable) -> Result<Option<Width>> {
+    let Some(given) = &table.width else { return Ok(None) };
+    let known = |width: &&Width| f64::from(width.mhz()) * 1e6 == given.value;
+    Width::ALL.iter().find(known).copied().map(Some).ok_or_else(|| {
+        let (found, some) = (&given.text, Width::alternatives());
+        error("phy.width", format_args!("found {found:?}, expected {some}"))
+    })
 }
 
-fn guard(table: &PhyTable) -> Result<GuardInterval> {
-    let (Some(given), Some(format)) = (&table.guard_interval, table.standard.format()) else {
-        return Ok(GuardInterval::Ns800);
+fn guard(table: &PhyTable) -> Result<Option<GuardInterval>> {
+    let (Some(given), Some(format)) = (&table.guard_interval, table.standard.0.format) else {
+        return Ok(None);
     };
-    let mut guards = format.guards().iter();
-    guards.find(|guard| guard.duration() == given.value).copied().ok_or_else(|| {
-        let some = if format == Format::He { "0.8, 1.6 or 3.2" } else { "0.4 or 0.8" };
-        let found = &given.text;
+    GuardInterval::of(format, given.value).map(Some).ok_or_else(|| {
+        let (found, some) = (&given.text, format.guards_us());
         error("phy.guard_interval", format_args!("found {found:?}, expected {some} us"))
     })
 }
 
 fn layer(table: &PhyTable, conventions: Conventions) -> Result<Phy> {
-    check_old(table)?;
-    check_at_5_ghz(table)?;
-    let preamble = table.preamble.map_or(Preamble::Long, Preamble::from);
-    let slot = table.slot.map_or(Slot::Short, Slot::from);
-    let band = match table.band {
-        Some(BandName::Ghz2_4) => Band::Ghz2_4 { slot, preamble },
-        Some(BandName::Ghz5) | None => Band::Ghz5,
-    };
-    let made = match table.standard {
-        Standard::A => Ok(ofdm(conventions)),
-        Standard::B => Ok(dsss(preamble, conventions)),
-        Standard::G => Ok(erp(slot, preamble, conventions)),
-        Standard::N => ht(band, capability(table)?, conventions),
-        Standard::Ac => vht(capability(table)?, conventions),
-        Standard::Ax => he(band, capability(table)?, conventions),
-    };
+    check_given(table)?;
+    let made = table.standard.0.phy(&options(table)?, conventions);
     made.map_err(|problem| match problem {
         PhyError::Streams { .. } => error("phy.streams", problem),
         _ => error("phy.width", problem),
     })
 }
 
-/// What came with 802.11n.
-fn check_old(table: &PhyTable) -> Result<()> {
+/// That the layer has what is given.
+fn check_given(table: &PhyTable) -> Result<()> {
+    let generation = table.standard.0;
+    let band = table.band.map_or(generation.bands[0], Into::into);
     let given = [
-        ("band", table.band.is_some()),
-        ("width", table.width.is_some()),
-        ("streams", table.streams.is_some()),
-        ("guard_interval", table.guard_interval.is_some()),
+        (OptionName::Band, table.band.is_some()),
+        (OptionName::Width, table.width.is_some()),
+        (OptionName::Streams, table.streams.is_some()),
+        (OptionName::GuardInterval, table.guard_interval.is_some()),
+        (OptionName::Preamble, table.preamble.is_some()),
+        (OptionName::Slot, table.slot.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((key, _)) if table.standard.format().is_none() => {
-            let problem = "802.11n and its successors have it; leave the key out";
-            wrong(format_args!("phy.{key}"), problem)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// DSSS and its slot are at 2.4 GHz.
-fn check_at_5_ghz(table: &PhyTable) -> Result<()> {
-    let at_2_4 = match table.standard {
-        Standard::A => false,
-        Standard::B | Standard::G => true,
-        Standard::Ac if table.band == Some(BandName::Ghz2_4) => {
-            return wrong("phy.band", "802.11ac is at 5 GHz alone; leave the key out");
-        }
-        Standard::N | Standard::Ac | Standard::Ax => table.band == Some(BandName::Ghz2_4),
-    };
-    if !at_2_4 && table.preamble.is_some() {
-        let problem = match table.standard {
-            Standard::A => "802.11a has one preamble; leave the key out",
-            _ => "only frames of 802.11b have two, at 2.4 GHz; leave the key out",
-        };
-        return wrong("phy.preamble", problem);
-    }
-    if (!at_2_4 || table.standard == Standard::B) && table.slot.is_some() {
-        let problem =
-            "only 802.11g, and what is with it at 2.4 GHz, has two slot times; leave the key out";
-        return wrong("phy.slot", problem);
-    }
-    Ok(())
+    let given = given.iter().filter(|(_, given)| *given);
+    let mut refused = given.filter_map(|(option, _)| {
+        let reason = generation.refusal(*option, band)?;
+        Some(error(format_args!("phy.{option}"), format_args!("{reason}; leave the key out")))
+    });
+    refused.next().map_or(Ok(()), Err)
 }
 
 /// Such a MAC, `Mac/802_11` of ns-2, has DSSS's preamble of 192 µs before every frame, and one rate for all control frames.
 fn check_dsss(table: &PhyTable, name: &str) -> Result<()> {
-    if table.standard != Standard::B {
+    if !table.standard.0.dsss_alone {
         let problem = format_args!("{name}'s behaviour is that of 802.11b, the layer of its MAC");
         return wrong("phy.standard", problem);
     }

@@ -36,7 +36,7 @@ fn layer(name: &str) -> Phy {
 }
 
 fn ax() -> Phy {
-    let most = Capability { width: Width::Mhz80, streams: 2 };
+    let most = Capability { width: Width::MHZ_80, streams: 2 };
     he(Band::Ghz5, most, Conventions::STANDARD).expect("a layer")
 }
 

@@ -21,7 +21,7 @@ fn at(bps: u64) -> Modulation {
 /// One stream of HE, of which HT and VHT have the first 8 and 10.
 fn schemes() -> [Modulation; 12] {
     std::array::from_fn(|index| {
-        let (format, width, guard) = (Format::He, Width::Mhz20, GuardInterval::Ns800);
+        let (format, width, guard) = (Format::He, Width::MHZ_20, GuardInterval::Ns800);
         Mcs { format, index: index as u8, streams: 1, width, guard }.modulation()
     })
 }
@@ -52,8 +52,8 @@ fn the_snr_of_a_loss_has_that_loss() {
 
 #[test]
 fn rates_are_those_of_b_a_and_g() {
-    assert_eq!(at(54_000_000), Modulation::Ofdm(Mapping::Qam64, CodeRate::ThreeQuarters));
-    assert_eq!(at(48_000_000), Modulation::Ofdm(Mapping::Qam64, CodeRate::TwoThirds));
+    assert_eq!(at(54_000_000), Modulation::Ofdm(Mapping::Qam(6), CodeRate::ThreeQuarters));
+    assert_eq!(at(48_000_000), Modulation::Ofdm(Mapping::Qam(6), CodeRate::TwoThirds));
     for bps in [1, 7_000_000, 22_000_000, 65_000_000] {
         assert_eq!(Modulation::at(DataRate::from_bps(bps).expect("positive")), None);
     }
@@ -63,8 +63,8 @@ fn rates_are_those_of_b_a_and_g() {
         let bits = match mapping {
             Mapping::Bpsk => 1.0,
             Mapping::Qpsk => 2.0,
-            Mapping::Qam16 => 4.0,
-            Mapping::Qam64 => 6.0,
+            Mapping::Qam(4) => 4.0,
+            Mapping::Qam(6) => 6.0,
             later => panic!("{later:?} in 802.11a"),
         };
         let share = match code {
@@ -284,11 +284,11 @@ fn mappings() {
     for (x, q) in [(1.0f64, 0.158_655_25), (2.0, 0.022_750_13), (3.0, 0.001_349_898)] {
         close(Mapping::Bpsk.bit_error(x * x / 2.0), q);
         close(Mapping::Qpsk.bit_error(x * x), q);
-        close(Mapping::Qam16.bit_error(5.0 * x * x), 0.75 * q);
-        close(Mapping::Qam64.bit_error(21.0 * x * x), 7.0 / 12.0 * q);
+        close(Mapping::Qam(4).bit_error(5.0 * x * x), 0.75 * q);
+        close(Mapping::Qam(6).bit_error(21.0 * x * x), 7.0 / 12.0 * q);
         // Nearest neighbours of square QAM (Proakis, 5.2.9): 4/b (1 - 1/√M) Q(√(3γ / (M - 1))).
-        close(Mapping::Qam256.bit_error(85.0 * x * x), 4.0 / 8.0 * (15.0 / 16.0) * q);
-        close(Mapping::Qam1024.bit_error(341.0 * x * x), 4.0 / 10.0 * (31.0 / 32.0) * q);
+        close(Mapping::Qam(8).bit_error(85.0 * x * x), 4.0 / 8.0 * (15.0 / 16.0) * q);
+        close(Mapping::Qam(10).bit_error(341.0 * x * x), 4.0 / 10.0 * (31.0 / 32.0) * q);
     }
 }
 

@@ -33,10 +33,10 @@ fn written(mpdus: &[u32], apart_bytes: usize) -> usize {
 }
 
 fn ac() -> (Phy, RateIndex) {
-    let most = Capability { width: Width::Mhz80, streams: 2 };
+    let most = Capability { width: Width::MHZ_80, streams: 2 };
     let phy = vht(most, Conventions::STANDARD).unwrap();
     let guard = GuardInterval::Ns400;
-    let mcs = Mcs { format: Format::Vht, index: 9, streams: 2, width: Width::Mhz80, guard };
+    let mcs = Mcs { format: Format::Vht, index: 9, streams: 2, width: Width::MHZ_80, guard };
     let index = phy.mcs_index(mcs).unwrap();
     (phy, index)
 }
@@ -95,7 +95,7 @@ fn limits_of_the_standard() {
         format: Format::Ht,
         index: 7,
         streams: 1,
-        width: Width::Mhz20,
+        width: Width::MHZ_20,
         guard: GuardInterval::Ns800,
     };
     let n = phy.ampdu_limits(phy.mcs_index(ht20).unwrap()).unwrap();
@@ -103,7 +103,7 @@ fn limits_of_the_standard() {
     let ac = phy.ampdu_limits(index).unwrap();
     assert_eq!((ac.mpdus, ac.bytes, ac.duration), (64, 1_048_575, us(5_484)));
     assert_eq!(ac.start_spacing, Span::ZERO);
-    let most = Capability { width: Width::Mhz40, streams: 1 };
+    let most = Capability { width: Width::MHZ_40, streams: 1 };
     let he20 = Mcs { format: Format::He, ..ht20 };
     for (band, bytes) in [(Band::Ghz5, 6_500_631), (ghz_2_4(Slot::Short), 524_287)] {
         let ax = he(band, most, Conventions::STANDARD).unwrap();

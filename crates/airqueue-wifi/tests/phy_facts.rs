@@ -4,18 +4,18 @@ mod layers;
 
 use airqueue_core::Span;
 use airqueue_wifi::phy::{
-    Ampdu, Band, Capability, Conventions, Format, HE_LTFS, HeFormat, PACKET_EXTENSIONS, Phy,
-    PhyError, Preamble, RateIndex, Slot, Width, dsss, equal_mpdus_bytes, he, he_with,
+    Ampdu, Band, Capability, Conventions, Format, FrameChoices, Phy, PhyError, Preamble, RateIndex,
+    Slot, Width, dsss, equal_mpdus_bytes, he, he_with,
 };
 use layers::{ghz_2_4, mbps, standard, us};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
-const MOST: Capability = Capability { width: Width::Mhz160, streams: 8 };
+const MOST: Capability = Capability { width: Width::MHZ_160, streams: 8 };
 
-/// All modes of 802.11b, a, g, n, ac and ax.
+/// All modes of all layers.
 static ALL: LazyLock<Vec<Phy>> = LazyLock::new(|| {
-    let narrow = Capability { width: Width::Mhz40, ..MOST };
+    let narrow = Capability { width: Width::MHZ_40, ..MOST };
     vec![
         dsss(Preamble::Short, Conventions::STANDARD),
         dsss(Preamble::Long, Conventions::NS2),
@@ -111,10 +111,10 @@ fn other_access_timing() {
 #[test]
 fn training_and_extensions_of_he() {
     let of = |format| he_with(format, Band::Ghz5, MOST, Conventions::STANDARD);
-    let plain = of(HeFormat::default()).unwrap();
-    let [_, quadruple] = HE_LTFS;
-    for extension in PACKET_EXTENSIONS {
-        let format = HeFormat { ltf: Some(quadruple), packet_extension: extension };
+    let plain = of(FrameChoices::default()).unwrap();
+    let quadruple = Format::He.ltfs()[1];
+    for &extension in Format::He.packet_extensions() {
+        let format = FrameChoices { ltf: Some(quadruple), packet_extension: extension };
         let longer = of(format).unwrap();
         for (index, _) in plain.rates() {
             let Some(mcs) = plain.mcs(index).filter(|mcs| mcs.format == Format::He) else {
@@ -129,12 +129,12 @@ fn training_and_extensions_of_he() {
         }
     }
     let ltf = us(3);
-    let refused = of(HeFormat { ltf: Some(ltf), ..HeFormat::default() });
-    assert_eq!(refused.unwrap_err(), PhyError::HeLtf { ltf });
+    let refused = of(FrameChoices { ltf: Some(ltf), ..FrameChoices::default() });
+    assert_eq!(refused.unwrap_err(), PhyError::Ltf { format: Format::He, ltf });
     let extension = us(5);
-    let refused = of(HeFormat { packet_extension: extension, ..HeFormat::default() });
+    let refused = of(FrameChoices { packet_extension: extension, ..FrameChoices::default() });
     let refused = refused.unwrap_err();
-    assert_eq!(refused, PhyError::PacketExtension { extension });
+    assert_eq!(refused, PhyError::PacketExtension { format: Format::He, extension });
     assert_eq!(refused.to_string(), "a packet extension lasts 0, 4, 8, 12 or 16 us; found 5 us");
 }
 
@@ -142,9 +142,9 @@ fn training_and_extensions_of_he() {
 fn the_widest_channels_of_a_band() {
     let at_2_4 = ghz_2_4(Slot::Short);
     let both = |format| (Band::Ghz5.widest(format), at_2_4.widest(format));
-    assert_eq!(both(Format::Ht), (Some(Width::Mhz40), Some(Width::Mhz40)));
-    assert_eq!(both(Format::Vht), (Some(Width::Mhz160), None));
-    assert_eq!(both(Format::He), (Some(Width::Mhz160), Some(Width::Mhz40)));
+    assert_eq!(both(Format::Ht), (Some(Width::MHZ_40), Some(Width::MHZ_40)));
+    assert_eq!(both(Format::Vht), (Some(Width::MHZ_160), None));
+    assert_eq!(both(Format::He), (Some(Width::MHZ_160), Some(Width::MHZ_40)));
 }
 
 #[test]

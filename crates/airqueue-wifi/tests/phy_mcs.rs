@@ -9,7 +9,7 @@ use airqueue_wifi::phy::{
     AccessCategory, Band, Capability, Conventions, EdcaEdition, EdcaRole, Format, GuardInterval,
     Mcs, ModulationClass, Phy, RateIndex, Response, Slot, Width, edca_defaults, he, ht, ofdm, vht,
 };
-use layers::{Later, at, ghz_2_4, made, mbps, mhz, print, standard, us};
+use layers::{Later, NAMES, at, ghz_2_4, made, mbps, mhz, print, standard, us};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const RATES: &str = include_str!("../../../tests/models/data/rates.csv");
 const EDCA: &str = include_str!("../../../tests/models/data/edca_defaults.csv");
 const NS3: &str = include_str!("data/ns3_durations.csv");
 
-const ALL: Capability = Capability { width: Width::Mhz160, streams: 8 };
+const ALL: Capability = Capability { width: Width::MHZ_160, streams: 8 };
 
 fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = table.lines().filter(|line| !line.starts_with('#')).skip(1);
@@ -36,7 +36,7 @@ fn published_rates() {
         assert_eq!(rates.collect::<Vec<_>>().join(" "), row[1], "{}", row[0]);
         seen += 1;
     }
-    assert_eq!(seen, 17);
+    assert_eq!(seen, rows(RATES).filter(|row| !NAMES.contains(&row[0])).count());
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn durations() {
         assert_eq!(layer.phy.airtime(index, bytes), us(row[4].parse().unwrap()), "{row:?}");
         seen += 1;
     }
-    assert_eq!(seen, 5);
+    assert_eq!(seen, rows(AIRTIME).filter(|row| !NAMES.contains(&row[0])).count());
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn constants() {
         assert_eq!(around, Span::from_nanos(expected), "{row:?}");
         seen += 1;
     }
-    assert_eq!(seen, 6);
+    assert_eq!(seen, rows(CONSTANTS).filter(|row| !NAMES.contains(&row[0])).count());
 }
 
 #[test]
@@ -92,12 +92,8 @@ fn edca() {
 
 /// A row of ns-3's table: its scheme and where it is.
 fn ns3_scheme(row: &[&str]) -> (Mcs, Band) {
-    let format = match row[0] {
-        "HT" => Format::Ht,
-        "VHT" => Format::Vht,
-        "HE" => Format::He,
-        other => panic!("{other}"),
-    };
+    let mut formats = Format::ALL.iter().copied();
+    let format = formats.find(|format| format.to_string() == row[0]).unwrap();
     let mut guards = GuardInterval::ALL.into_iter();
     let guard_ns = row[5].parse().unwrap();
     let mcs = Mcs {
@@ -120,7 +116,7 @@ fn durations_of_ns3() {
         let (mcs, band) = ns3_scheme(&row);
         let phy = layers.entry((mcs.format, band == Band::Ghz5)).or_insert_with(|| {
             let (width, streams) = (mcs.format.widest(), mcs.format.most_streams());
-            let width = if band == Band::Ghz5 { width } else { Width::Mhz40 };
+            let width = if band == Band::Ghz5 { width } else { Width::MHZ_40 };
             made(Mcs { width, streams, ..mcs }, band, Conventions::NS3)
         });
         let index = phy.mcs_index(mcs).unwrap();
@@ -179,9 +175,9 @@ fn the_standard_beside_ns3() {
 fn carriers(mcs: Mcs) -> u64 {
     let all = match mcs.format {
         Format::He => [234, 468, 980, 1960],
-        Format::Ht | Format::Vht => [52, 108, 234, 468],
+        _ => [52, 108, 234, 468],
     };
-    all[mcs.width as usize]
+    all[usize::from(mcs.width.doublings())]
 }
 
 /// Bits of a symbol before and behind the code.
@@ -213,7 +209,7 @@ fn by_hand(mcs: Mcs, extension: i64, bytes: u64) -> i64 {
     let encoders = match mcs.format {
         Format::Ht => 1 + u64::from(capacity * 10 > 3_000 * 4),
         Format::Vht => capacity.div_ceil(540 * 4),
-        Format::He => 1,
+        _ => 1,
     };
     let mut left = 16 + 8 * bytes + 6 * encoders;
     let mut symbols = 0;
@@ -229,7 +225,7 @@ fn by_hand(mcs: Mcs, extension: i64, bytes: u64) -> i64 {
         Format::Vht => {
             (legacy + 8_000 + 4_000 + 4_000 * training + 4_000, symbols * (3_200 + guard))
         }
-        Format::He => {
+        _ => {
             let field = if guard == 3_200 { 12_800 } else { 6_400 } + guard;
             (legacy + 4_000 + 8_000 + 4_000 + field * training, symbols * (12_800 + guard))
         }
@@ -258,7 +254,7 @@ proptest! {
     fn durations_by_hand(mcs in any_mcs(), at_2_4: bool, bytes in 1u32..70_000) {
         prop_assume!(mcs.check().is_ok());
         prop_assume!(mcs.format != Format::Vht || (mcs.streams <= 2 && !at_2_4));
-        prop_assume!(!at_2_4 || mcs.width <= Width::Mhz40);
+        prop_assume!(!at_2_4 || mcs.width <= Width::MHZ_40);
         let band = if at_2_4 { ghz_2_4(Slot::Short) } else { Band::Ghz5 };
         let phy = made(mcs, band, Conventions::STANDARD);
         let index = phy.mcs_index(mcs).unwrap();
@@ -289,7 +285,7 @@ proptest! {
 #[test]
 fn what_vht_leaves_out() {
     let mut left_out = Vec::new();
-    for width in Width::ALL {
+    for &width in Width::ALL.iter().filter(|width| **width <= Format::Vht.widest()) {
         for streams in 1..=8 {
             for index in 0..10 {
                 let guard = GuardInterval::Ns800;
@@ -312,7 +308,7 @@ fn responses() {
     let phy = vht(ALL, Conventions::STANDARD).unwrap();
     let scheme = |format, index| {
         let guard = GuardInterval::Ns800;
-        phy.mcs_index(Mcs { format, index, streams: 1, width: Width::Mhz40, guard }).unwrap()
+        phy.mcs_index(Mcs { format, index, streams: 1, width: Width::MHZ_40, guard }).unwrap()
     };
     // Non-HT reference rates, table 10-8, with the basic rates 6, 12 and 24 Mb/s.
     for (index, mbps) in [(0, 6), (1, 12), (2, 12), (3, 24), (4, 24), (5, 24), (6, 24), (7, 24)] {
@@ -345,7 +341,7 @@ fn responses() {
 /// At 2.4 GHz a response has the signal extension, and DSSS is answered in DSSS.
 #[test]
 fn responses_at_2_4_ghz() {
-    let most = Capability { width: Width::Mhz40, streams: 2 };
+    let most = Capability { width: Width::MHZ_40, streams: 2 };
     let phy = he(ghz_2_4(Slot::Short), most, Conventions::STANDARD).unwrap();
     let g = standard("g");
     for (index, rate) in g.rates() {
@@ -354,11 +350,11 @@ fn responses_at_2_4_ghz() {
         assert_eq!(phy.rate(phy.response_rate(here)), g.rate(g.response_rate(index)));
     }
     let guard = GuardInterval::Ns800;
-    let mcs = Mcs { format: Format::He, index: 4, streams: 2, width: Width::Mhz40, guard };
+    let mcs = Mcs { format: Format::He, index: 4, streams: 2, width: Width::MHZ_40, guard };
     let index = phy.mcs_index(mcs).unwrap();
     assert_eq!(phy.response(index, Response::BlockAck), us(32 + 6));
     assert_eq!(phy.response_nav(index, Response::BlockAck), us(10 + 32 + 6));
-    assert!(phy.rates().all(|(index, _)| phy.class(index) != ModulationClass::Vht));
+    assert!(phy.rates().all(|(index, _)| phy.class(index) != ModulationClass::Format(Format::Vht)));
 }
 
 /// Old stations find in a new layer what they know, in the same place, and the access timing.
@@ -366,7 +362,7 @@ fn responses_at_2_4_ghz() {
 fn old_rates_are_unchanged() {
     let old = ofdm(Conventions::STANDARD);
     for phy in [
-        ht(Band::Ghz5, Capability { width: Width::Mhz40, streams: 4 }, Conventions::STANDARD),
+        ht(Band::Ghz5, Capability { width: Width::MHZ_40, streams: 4 }, Conventions::STANDARD),
         vht(ALL, Conventions::STANDARD),
         he(Band::Ghz5, ALL, Conventions::STANDARD),
     ] {
@@ -393,7 +389,7 @@ fn old_rates_are_unchanged() {
 #[test]
 fn what_there_is_not() {
     let say = |result: Result<Phy, airqueue_wifi::PhyError>| result.unwrap_err().to_string();
-    let width = Width::Mhz80;
+    let width = Width::MHZ_80;
     assert_eq!(
         say(ht(Band::Ghz5, Capability { width, streams: 1 }, Conventions::STANDARD)),
         "the channels of 802.11n are at most 40 MHz wide here; found 80 MHz"
@@ -423,6 +419,6 @@ fn what_there_is_not() {
     ] {
         assert!(phy.mcs_index(wrong).is_err(), "{wrong:?}");
     }
-    let ht15 = Mcs { format: Format::Ht, index: 7, streams: 2, width: Width::Mhz40, guard };
+    let ht15 = Mcs { format: Format::Ht, index: 7, streams: 2, width: Width::MHZ_40, guard };
     assert_eq!((ht15.to_string().as_str(), ht15.number()), ("HT-MCS15-40MHz-0.4us", 15));
 }

@@ -22,7 +22,7 @@ fn minstrel(phy: &Phy, seed: u64) -> RateControl {
 }
 
 fn n(streams: u8) -> Phy {
-    ht(Band::Ghz5, Capability { width: Width::Mhz20, streams }, STANDARD).unwrap()
+    ht(Band::Ghz5, Capability { width: Width::MHZ_20, streams }, STANDARD).unwrap()
 }
 
 fn send(control: &mut RateControl, results: &[bool]) {
@@ -132,7 +132,7 @@ fn each_step_of_a_ladder_is_faster_and_needs_more_signal() {
         ofdm(STANDARD),
         erp(long, Preamble::Long, STANDARD),
         n(4),
-        he(Band::Ghz5, Capability { width: Width::Mhz80, streams: 4 }, STANDARD).unwrap(),
+        he(Band::Ghz5, Capability { width: Width::MHZ_80, streams: 4 }, STANDARD).unwrap(),
     ];
     for phy in phys {
         let all = rates(&phy);
@@ -236,7 +236,7 @@ fn minstrel_ignores_rates_that_it_has_not() {
 
 /// A layer with the most MPDUs of an A-MPDU.
 fn layers() -> impl Strategy<Value = (Phy, u32)> {
-    let ax = he(Band::Ghz5, Capability { width: Width::Mhz40, streams: 2 }, STANDARD).unwrap();
+    let ax = he(Band::Ghz5, Capability { width: Width::MHZ_40, streams: 2 }, STANDARD).unwrap();
     prop::sample::select(vec![
         (dsss(Preamble::Long, STANDARD), 1),
         (ofdm(STANDARD), 1),

@@ -21,7 +21,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Phy, rates_text
-from airqueue.models.phys_ht import MAX_HE_BYTES
+from airqueue.models.phys_ht import MAX_PSDU_BYTES
 
 HEADER_BYTES: Final = Ieee80211.HEADER_BYTES
 """MAC header of a data frame with three addresses."""
@@ -35,7 +35,7 @@ NS2_OVERHEAD_BYTES: Final = Ieee80211.NS2_OVERHEAD_BYTES
 RTS_BYTES: Final = Ieee80211.RTS_BYTES
 CTS_BYTES: Final = Ieee80211.CTS_BYTES
 ACK_BYTES: Final = Ieee80211.ACK_BYTES
-MAX_FRAME_BYTES: Final = MAX_HE_BYTES
+MAX_FRAME_BYTES: Final = MAX_PSDU_BYTES
 """The largest frame of any layer."""
 
 MAX_PPDU_S: Final = Ieee80211.MAX_PPDU_S
@@ -69,7 +69,7 @@ def control_frame_s(phy: Phy, frame_bytes: Numbers, control_rate_bps: Numbers) -
     index, size = mode_places(
         phy.control_modes, phy.name, size, "control_rate_bps", control_rate_bps
     )
-    return finished("duration", phy.radio.control_frame_s(index, size))
+    return finished("duration", phy.radio.frame_s(index, size, control=True))
 
 
 def checked_rate(phy: Phy, name: str, rate_bps: Numbers) -> FloatArray:

@@ -76,7 +76,7 @@ def largest_aggregate(
 
 def _limit(name: str, given: float | None, layer: float, phy: Phy) -> float:
     if phy.max_mpdus == 1:
-        raise ParameterError("phy", f"{phy.name} has no aggregation; use n, ac or ax")
+        raise ParameterError("phy", f"{phy.name} has no aggregation; use n or a later one")
     return layer if given is None else float(numbers(name, given, at_least=1, at_most=layer))
 
 

@@ -167,7 +167,7 @@ def timing_for(
     which come 40 bytes of TCP and IP and those of `airtime.mac_overhead_bytes`. access: "rts-cts" or
     "basic". cw_min, cw_max: the standard's CWmin and CWmax, the layer's if None. attempts: m.
 
-    Valid for one frame per access: n, ac and ax aggregate in practice and carry more. Raises
+    Valid for one frame per access: n and later aggregate in practice and carry more. Raises
     ParameterError, also for a rate that the layer has not.
 
     >>> timing = timing_for(layer_named("g"), segment_bytes=1460, access="basic")
@@ -268,7 +268,7 @@ CAUTION: Final = Output("caution", "what is known to be wrong with the answer, o
 """The output of every model on this timing: `HttpTiming.caution`, and the model's own."""
 
 ONE_FRAME: Final = (
-    "One frame per access: with aggregation (802.11n, ac, ax) the real goodput is higher."
+    "One frame per access: with aggregation (802.11n and later) the real goodput is higher."
 )
 """Where every such model holds."""
 

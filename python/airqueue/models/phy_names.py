@@ -9,9 +9,11 @@ from typing import Final
 
 from airqueue.models.errors import ParameterError
 from airqueue.models.phys import Phy, dsss, erp, ofdm
-from airqueue.models.phys_ht import he, ht, vht
+from airqueue.models.phys_ht import BANDS, later
 
-_NAME = re.compile(r"(ax|ac|[abgn])((?:-[a-z0-9.]+)*)")
+_LATER: Final = {standard.removeprefix("802.11"): standard for standard in BANDS}
+"""What the names of layers with aggregation begin with -> standard."""
+_NAME = re.compile(rf"({'|'.join(sorted(_LATER, reverse=True))}|[abg])((?:-[a-z0-9.]+)*)")
 _OPTION = re.compile(
     r"-(?:(?P<long_slot>long-slot)|(?P<preamble>long|short)(?:-preamble)?|(?P<band>2\.4|5)"
     r"|(?P<width>\d+)mhz|(?P<streams>\d)ss|(?P<guard>sgi|gi\d(?:\.\d)?))(?=-|$)"
@@ -20,13 +22,15 @@ _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "a": frozenset(),
     "b": frozenset({"preamble"}),
     "g": frozenset({"preamble", "long_slot"}),
-    "n": frozenset({"band", "width", "streams", "guard", "long_slot"}),
-    "ac": frozenset({"width", "streams", "guard"}),
-    "ax": frozenset({"band", "width", "streams", "guard", "long_slot"}),
+    **{
+        begin: frozenset({"width", "streams", "guard"})
+        | (frozenset({"band", "long_slot"}) if "2.4" in BANDS[standard] else frozenset())
+        for begin, standard in _LATER.items()
+    },
 }
 PHY_HELP: Final = (
-    "b-long, b-short, g, g-long-slot, a, n, ac or ax; with options as in n-2.4-40mhz-2ss-sgi, "
-    "ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble"
+    f"{', '.join(['b-long, b-short, g, g-long-slot, a', *_LATER][:-1])} or {[*_LATER][-1]}; "
+    "with options as in n-2.4-40mhz-2ss-sgi, ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble"
 )
 
 
@@ -34,18 +38,18 @@ def phy(name: str) -> Phy:
     """Return the physical layer of a name: a standard and its options, joined by hyphens.
 
     ``b-long``, ``b-short`` (preamble); ``g`` (short slots and preambles), options
-    ``long-slot``, ``long-preamble``; ``a``; ``n``, ``ac``, ``ax``, options ``2.4`` (GHz; 5 without),
-    ``40mhz`` (without: 80 for ac and ax at 5 GHz, else 20), ``2ss`` (spatial streams; 1 without),
-    ``sgi`` (0.4 µs) or ``gi0.8`` (guard interval in µs; 0.8 without); at 2.4 GHz also ``long-slot``.
+    ``long-slot``, ``long-preamble``; ``a``; ``n``, ``ac``, ``ax`` and later, options ``2.4`` (GHz; 5
+    without), ``40mhz`` (without: 80 from ac on at 5 GHz, else 20), ``2ss`` (spatial streams; 1
+    without), ``sgi`` (0.4 µs) or ``gi0.8`` (guard interval in µs; 0.8 without); at 2.4 GHz also
+    ``long-slot``.
 
     Raises ParameterError for anything else.
 
     >>> phy("ac-80mhz-2ss-sgi").rates_bps[-1]
     866666666.6666666
-    >>> phy("d")
+    >>> phy("d")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    airqueue.models.errors.ParameterError: phy is 'd'; it must be b-long, b-short, g, g-long-slot, \
-a, n, ac or ax; with options as in n-2.4-40mhz-2ss-sgi, ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble
+    airqueue.models.errors.ParameterError: phy is 'd'; it must be b-long, b-short, g, g-long-slot, ...
     """
     found = _NAME.fullmatch(str(name))
     if found is None:
@@ -77,13 +81,10 @@ def _built(standard: str, options: Mapping[str, str]) -> Phy:
         return ofdm()
     streams = int(options.get("streams", 1))
     band = options.get("band", "5")
-    width_mhz = int(options.get("width", 20 if standard == "n" or band == "2.4" else 80))
+    width_mhz = int(options["width"]) if "width" in options else None
     guard = options.get("guard", "gi0.8").replace("sgi", "gi0.4")
     guard_s = float(guard.removeprefix("gi")) * 1e-6
-    if standard == "ac":
-        return vht(streams, width_mhz, guard_s)
-    build = ht if standard == "n" else he
-    built = build(streams, width_mhz, guard_s, band)
+    built = later(_LATER[standard], streams, width_mhz, guard_s, band)
     if "long_slot" not in options:
         return built
     if band == "5":
@@ -93,6 +94,13 @@ def _built(standard: str, options: Mapping[str, str]) -> Phy:
 
 PHYS: Final[Mapping[str, Phy]] = {
     name: phy(name)
-    for name in ("b-long", "b-short", "g", "g-long-slot", "a", "n", "n-2.4", "ac", "ax", "ax-2.4")
+    for name in (
+        *("b-long", "b-short", "g", "g-long-slot", "a"),
+        *(
+            begin if band == "5" else f"{begin}-{band}"
+            for begin, standard in _LATER.items()
+            for band in BANDS[standard]
+        ),
+    )
 }
 """The usual physical layers by name; `phy` builds all others."""

@@ -205,7 +205,7 @@ MODEL = Model(
     example="rates_bps=11mbit,5.5mbit,1mbit stations=3,2,1",
     valid=(
         "Every station always has a packet and collisions are rare, as where most packets come from "
-        "the access point. Every frame goes by itself: for 802.11n, ac and ax with aggregation the "
+        "the access point. Every frame goes by itself: for 802.11n and later with aggregation the "
         "rates are far too low and the differences too small."
     ),
 )

@@ -7,13 +7,14 @@ import os
 from dataclasses import dataclass
 from typing import Any, Final
 
+from airqueue import _native
 from airqueue.simulate.errors import ScenarioError, check_whole
 
-LEAST_BYTES: Final = 78
+LEAST_BYTES: Final = _native.CAPTURE_LEAST_BYTES
 """Of a captured frame with its radiotap header: control frames are always whole."""
-HEADERS_BYTES: Final = 164
+HEADERS_BYTES: Final = _native.CAPTURE_HEADERS_BYTES
 """Enough for all headers of a packet."""
-WHOLE_BYTES: Final = 65_535
+WHOLE_BYTES: Final = _native.CAPTURE_WHOLE_BYTES
 """Cuts no frame."""
 
 

@@ -53,19 +53,18 @@ fn radio() -> impl Strategy<Value = Radio> {
     (0..8, select(behaviours), any::<bool>()).prop_map(|(layer, behaviour, one_rate)| {
         let rules = behaviour.rules();
         let conventions = rules.conventions;
-        let phy =
-            match layer {
-                0 => dsss(Preamble::Long, conventions),
-                1 => dsss(Preamble::Short, conventions),
-                2 => ofdm(conventions),
-                3 => erp(Slot::Short, Preamble::Long, conventions),
-                4 => erp(Slot::Long, Preamble::Short, conventions),
-                5 => ht(Band::Ghz5, Capability { width: Width::Mhz40, streams: 2 }, conventions)
-                    .unwrap(),
-                6 => vht(Capability { width: Width::Mhz80, streams: 2 }, conventions).unwrap(),
-                _ => he(Band::Ghz5, Capability { width: Width::Mhz20, streams: 1 }, conventions)
-                    .unwrap(),
-            };
+        let phy = match layer {
+            0 => dsss(Preamble::Long, conventions),
+            1 => dsss(Preamble::Short, conventions),
+            2 => ofdm(conventions),
+            3 => erp(Slot::Short, Preamble::Long, conventions),
+            4 => erp(Slot::Long, Preamble::Short, conventions),
+            5 => ht(Band::Ghz5, Capability { width: Width::MHZ_40, streams: 2 }, conventions)
+                .unwrap(),
+            6 => vht(Capability { width: Width::MHZ_80, streams: 2 }, conventions).unwrap(),
+            _ => he(Band::Ghz5, Capability { width: Width::MHZ_20, streams: 1 }, conventions)
+                .unwrap(),
+        };
         let old = phy.rates().filter(|&(index, _)| phy.mcs(index).is_none());
         let slowest = old.map(|(_, rate)| rate).min().unwrap();
         let phy = if one_rate { phy.with_control_rate(slowest).unwrap() } else { phy };

@@ -2,9 +2,12 @@
 
 use crate::quantity::{Duration, FrameRate, Frequency, Quantity, Rate};
 use airqueue_network::wlan::Algorithm;
-use airqueue_wifi::phy::{Format, Preamble, Slot};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use airqueue_wifi::phy::{self, GENERATIONS, Generation, Preamble, Slot, words};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// A physical layer.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -12,17 +15,16 @@ use serde::Deserialize;
 pub(crate) struct PhyTable {
     /// Which layer.
     pub(crate) standard: Standard,
-    /// Where 802.11n and 802.11ax are. The default is 5 GHz, where 802.11ac is.
+    #[schemars(extend("description" = words::band()))]
     pub(crate) band: Option<BandName>,
-    /// The widest channel of frames of 802.11n and later: 20 or 40 MHz; from 802.11ac on, at 5 GHz, 80 or
-    /// 160 MHz too. The default is 80 MHz where that is possible, otherwise 20 MHz.
+    #[schemars(extend("description" = words::width()))]
     pub(crate) width: Option<Quantity<Frequency>>,
-    /// The most spatial streams of frames of 802.11n and later: 1 to 4 of 802.11n, to 8 of its successors.
-    /// The default is 1.
-    #[schemars(range(min = 1, max = 8))]
+    #[schemars(
+        range(min = 1),
+        extend("description" = words::streams(), "maximum" = words::most_streams())
+    )]
     pub(crate) streams: Option<u32>,
-    /// Guard interval of schemes that do not name one: 0.4 or 0.8 µs, of 802.11ax 0.8, 1.6 or 3.2 µs. The
-    /// default is 0.8 µs, also of older formats which have not the given one.
+    #[schemars(extend("description" = words::guard_interval()))]
     pub(crate) guard_interval: Option<Quantity<Duration>>,
     /// Preamble of DSSS frames; 802.11b, 802.11g, and what is at 2.4 GHz. The default is long.
     pub(crate) preamble: Option<PreambleName>,
@@ -72,37 +74,38 @@ impl RateControlName {
 }
 
 /// A physical layer's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) enum Standard {
-    /// OFDM at 5 GHz: 6 to 54 Mb/s, slot 9 µs, SIFS 16 µs.
-    #[serde(rename = "802.11a")]
-    A,
-    /// DSSS and CCK: 1 to 11 Mb/s, slot 20 µs, SIFS 10 µs.
-    #[serde(rename = "802.11b")]
-    B,
-    /// ERP-OFDM at 2.4 GHz: 6 to 54 Mb/s and the rates of 802.11b, SIFS 10 µs.
-    #[serde(rename = "802.11g")]
-    G,
-    /// HT at 2.4 or 5 GHz, and the rates of 802.11g or 802.11a.
-    #[serde(rename = "802.11n")]
-    N,
-    /// VHT at 5 GHz, HT, and the rates of 802.11a.
-    #[serde(rename = "802.11ac")]
-    Ac,
-    /// HE at 2.4 or 5 GHz, VHT at 5 GHz, HT, and the rates of 802.11g or 802.11a.
-    #[serde(rename = "802.11ax")]
-    Ax,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standard(pub(crate) &'static Generation);
+
+/// Their names, the shorter first.
+fn standards() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let mut names: Vec<_> = GENERATIONS.iter().map(|generation| generation.name).collect();
+        names.sort_by_key(|name| (name.len(), *name));
+        names
+    });
+    &NAMES
 }
 
-impl Standard {
-    /// The format that it brought; `None` before 802.11n.
-    pub(crate) fn format(self) -> Option<Format> {
-        match self {
-            Standard::A | Standard::B | Standard::G => None,
-            Standard::N => Some(Format::Ht),
-            Standard::Ac => Some(Format::Vht),
-            Standard::Ax => Some(Format::He),
-        }
+impl<'de> Deserialize<'de> for Standard {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Standard, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Generation::named(&name);
+        found.map(Standard).ok_or_else(|| D::Error::unknown_variant(&name, standards()))
+    }
+}
+
+impl JsonSchema for Standard {
+    fn schema_name() -> Cow<'static, str> {
+        "Standard".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let described = |name: &&str| {
+            let about = Generation::named(name).map(|generation| generation.about);
+            json_schema!({"description": about, "type": "string", "const": name})
+        };
+        let names: Vec<_> = standards().iter().map(described).collect();
+        json_schema!({"description": "A physical layer's name.", "oneOf": names})
     }
 }
 
@@ -135,6 +138,15 @@ pub(crate) enum SlotName {
     Short,
     /// 20 µs.
     Long,
+}
+
+impl From<BandName> for phy::BandName {
+    fn from(name: BandName) -> phy::BandName {
+        match name {
+            BandName::Ghz2_4 => phy::BandName::Ghz2_4,
+            BandName::Ghz5 => phy::BandName::Ghz5,
+        }
+    }
 }
 
 impl From<PreambleName> for Preamble {

@@ -8,7 +8,7 @@ pub(super) use airqueue_core::quantity::{
     Bytes, Decibels, Dimension, Duration, Frequency, Length, PacketRate, Packets, Power,
     QueueLimit, Rate, Size,
 };
-pub(super) use frame_rate::{FrameRate, SchemeName};
+pub(super) use frame_rate::FrameRate;
 pub(super) use glue::Quantity;
 pub(super) use txop::TxopLimit;
 

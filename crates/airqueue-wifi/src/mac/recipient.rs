@@ -1,10 +1,11 @@
 //! The receiving end of what an access category of another station sends to a station: the recipient of IEEE 802.11-2016, 10.24.
 
+use crate::phy::frames;
 use airqueue_core::Packet;
 use std::collections::VecDeque;
 
-/// A block ack agreement has no larger window (802.11ax).
-const LONGEST_WINDOW: usize = 256;
+/// A block ack agreement has no larger window.
+const LONGEST_WINDOW: usize = frames::LONGEST_WINDOW as usize;
 
 /// What a recipient has received: its scoreboard, or its duplicate detection (10.3.2.11), and its reorder buffer (10.24.7.6).
 ///

@@ -103,14 +103,8 @@ pub enum Mapping {
     Bpsk,
     /// 2 bits.
     Qpsk,
-    /// 4 bits.
-    Qam16,
-    /// 6 bits.
-    Qam64,
-    /// 8 bits: 802.11ac.
-    Qam256,
-    /// 10 bits: 802.11ax.
-    Qam1024,
+    /// Square QAM, with an even number of bits: 4 and 6 of 802.11a, 8 of 802.11ac, 10 of 802.11ax.
+    Qam(u8),
 }
 
 /// Share of the coded bits that are data: the convolutional code (133, 171) of constraint length 7,
@@ -141,10 +135,10 @@ impl Modulation {
             9_000_000 => Modulation::Ofdm(Bpsk, ThreeQuarters),
             12_000_000 => Modulation::Ofdm(Qpsk, Half),
             18_000_000 => Modulation::Ofdm(Qpsk, ThreeQuarters),
-            24_000_000 => Modulation::Ofdm(Qam16, Half),
-            36_000_000 => Modulation::Ofdm(Qam16, ThreeQuarters),
-            48_000_000 => Modulation::Ofdm(Qam64, TwoThirds),
-            54_000_000 => Modulation::Ofdm(Qam64, ThreeQuarters),
+            24_000_000 => Modulation::Ofdm(Qam(4), Half),
+            36_000_000 => Modulation::Ofdm(Qam(4), ThreeQuarters),
+            48_000_000 => Modulation::Ofdm(Qam(6), TwoThirds),
+            54_000_000 => Modulation::Ofdm(Qam(6), ThreeQuarters),
             _ => return None,
         })
     }
@@ -187,10 +181,7 @@ impl Mapping {
         match self {
             Mapping::Bpsk => 1,
             Mapping::Qpsk => 2,
-            Mapping::Qam16 => 4,
-            Mapping::Qam64 => 6,
-            Mapping::Qam256 => 8,
-            Mapping::Qam1024 => 10,
+            Mapping::Qam(bits) => bits as u32,
         }
     }
 
@@ -200,10 +191,13 @@ impl Mapping {
         match self {
             Mapping::Bpsk => 0.5 * libm::erfc(snr.sqrt()),
             Mapping::Qpsk => 0.5 * libm::erfc((snr / 2.0).sqrt()),
-            Mapping::Qam16 => 3.0 / 8.0 * libm::erfc((snr / 10.0).sqrt()),
-            Mapping::Qam64 => 7.0 / 24.0 * libm::erfc((snr / 42.0).sqrt()),
-            Mapping::Qam256 => 15.0 / 64.0 * libm::erfc((snr / 170.0).sqrt()),
-            Mapping::Qam1024 => 31.0 / 160.0 * libm::erfc((snr / 682.0).sqrt()),
+            Mapping::Qam(bits) => {
+                // Levels of an axis.
+                let levels = f64::from(1_u32 << (bits / 2));
+                let share = 2.0 * (levels - 1.0) / (levels * f64::from(bits));
+                let spread = 2.0 * (levels * levels - 1.0) / 3.0;
+                share * libm::erfc((snr / spread).sqrt())
+            }
         }
     }
 }

@@ -10,9 +10,6 @@ use airqueue_core::Span;
 
 /// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
 pub const MAX_PPDU: Span = Span::from_micros(5_484);
-/// MPDUs that a block ack can tell of before 802.11ax, and since.
-const WINDOW: u32 = 64;
-const HE_WINDOW: u32 = 256;
 
 /// What an A-MPDU may be. The standard's limits come from [`Phy::ampdu_limits`]; receivers, agreements
 /// and TXOPs allow less.
@@ -132,9 +129,9 @@ impl Phy {
     /// 256 and 6 500 631 for HE (at 2.4 GHz 524 287), 5.484 ms for all. `None` before 802.11n.
     pub fn ampdu_limits(&self, index: RateIndex) -> Option<AmpduLimits> {
         let mode = self.mode(index);
-        mode.mcs.map(|mcs| AmpduLimits {
-            mpdus: if mcs.format == super::Format::He { HE_WINDOW } else { WINDOW },
-            bytes: mode.max_ampdu_bytes,
+        mode.scheme.map(|scheme| AmpduLimits {
+            mpdus: scheme.window,
+            bytes: scheme.max_ampdu_bytes,
             duration: MAX_PPDU,
             start_spacing: Span::ZERO,
         })
@@ -163,12 +160,10 @@ impl Phy {
         filling.ampdu
     }
 
-    /// Bytes of the PSDU that is one MPDU: VHT and HE put that into an A-MPDU too (10.13.7).
+    /// Bytes of the PSDU that is one MPDU: from VHT on that is an A-MPDU, too (10.13.7).
     pub fn single_psdu_bytes(&self, index: RateIndex, mpdu_bytes: u32) -> u32 {
-        match self.mcs(index).map(|mcs| mcs.format) {
-            Some(super::Format::Vht | super::Format::He) => mpdu_bytes + DELIMITER_BYTES,
-            _ => mpdu_bytes,
-        }
+        let delimiter = self.mode(index).scheme.map_or(0, |scheme| scheme.single_delimiter_bytes);
+        mpdu_bytes + delimiter
     }
 
     /// The largest PSDU that lasts no longer than `duration`; `None` if not even an empty one is so short.

@@ -1,13 +1,27 @@
 //! 802.11b: DSSS at 1 and 2 Mb/s, HR/DSSS (CCK) at 5.5 and 11 (IEEE 802.11-2016, clauses 15 and 16).
 
+use super::band::{Band, BandName};
 use super::conventions::{Conventions, DsssTxTime};
+use super::generation::Generation;
 use super::layer::Layer;
 use super::mode::{Coding, Mode, ModulationClass};
 use super::{Phy, rate};
 use airqueue_core::Span;
 
+pub(super) static GENERATION: Generation = Generation {
+    name: "802.11b",
+    about: "DSSS and CCK: 1 to 11 Mb/s, slot 20 µs, SIFS 10 µs.",
+    bands: &[BandName::Ghz2_4],
+    dsss_alone: true,
+    format: None,
+    old_layer: |band, conventions| match band {
+        Band::Ghz2_4 { preamble, .. } => layer(preamble, conventions),
+        Band::Ghz5 => layer(Preamble::Long, conventions),
+    },
+};
+
 /// PHY preamble and header of DSSS (16.2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preamble {
     /// 144 + 48 bits at 1 Mb/s: 192 µs.
     Long,
@@ -30,8 +44,12 @@ impl Preamble {
 /// Where all stations of an 802.11g network use these rates alone, this is its layer too: ERP then
 /// starts from the window of 802.11b (table 18-5).
 pub fn dsss(preamble: Preamble, conventions: Conventions) -> Phy {
-    Phy::new(Layer {
-        name: "802.11b",
+    Phy::new(layer(preamble, conventions))
+}
+
+fn layer(preamble: Preamble, conventions: Conventions) -> Layer {
+    Layer {
+        name: GENERATION.name,
         slot: Span::from_micros(20),
         sifs: Span::from_micros(10),
         cw_min: 32,
@@ -39,7 +57,7 @@ pub fn dsss(preamble: Preamble, conventions: Conventions) -> Phy {
         modes: modes(preamble, conventions.dsss_txtime).collect(),
         basic_rates: [1_000, 2_000].map(rate).to_vec(),
         conventions,
-    })
+    }
 }
 
 /// 1, 2, 5.5 and 11 Mb/s, all of them mandatory.
@@ -55,8 +73,7 @@ pub(super) fn modes(preamble: Preamble, txtime: DsssTxTime) -> impl Iterator<Ite
             mandatory: true,
             preamble: if half_bits == 2 { Preamble::Long } else { preamble }.duration(),
             extension: Span::ZERO,
-            max_ampdu_bytes: 0,
-            mcs: None,
+            scheme: None,
             coding: coding(half_bits, txtime),
         }
     })

@@ -1,6 +1,8 @@
 //! What a layer refuses, and in which words.
 
+use super::band::BandName;
 use super::mcs::Mcs;
+use super::{Format, alternatives};
 use airqueue_core::{DataRate, Span};
 use thiserror::Error;
 
@@ -14,25 +16,31 @@ pub enum PhyError {
     ControlRate { layer: &'static str, rate: DataRate, rates: String },
     #[error("there is no basic rate; name at least one of the rates of {layer}: {rates} Mb/s")]
     NoBasicRate { layer: &'static str, rates: String },
+    #[error("{layer} is at {alone} alone")]
+    Band { layer: &'static str, alone: BandName },
     #[error("{layer} has from 1 to {most} spatial streams; found {streams}")]
     Streams { layer: &'static str, streams: u8, most: u8 },
     #[error("the channels of {layer} are at most {most} MHz wide here; found {mhz} MHz")]
     Width { layer: &'static str, mhz: u32, most: u32 },
-    #[error(
-        "there is no {mcs}: HT has MCS 0 to 31 (8 for each of 1 to 4 streams) at 20 and 40 MHz, VHT MCS 0 \
-         to 9 and HE MCS 0 to 11 of 1 to 8 streams up to 160 MHz; guard intervals are 0.4 and 0.8 us, in \
-         HE 0.8, 1.6 and 3.2 us"
-    )]
+    #[error("there is no {mcs}; there are {}", mcs.format.schemes_text())]
     NoMcs { mcs: Mcs },
     #[error(
         "the standard leaves out {mcs}, whose bits its encoders cannot share out; take the MCS below it, or \
          another number of streams"
     )]
     LeftOut { mcs: Mcs },
-    #[error("an HE-LTF lasts 6.4 or 12.8 us without its guard interval; found {} us", us(*ltf))]
-    HeLtf { ltf: Span },
-    #[error("a packet extension lasts 0, 4, 8, 12 or 16 us; found {} us", us(*extension))]
-    PacketExtension { extension: Span },
+    #[error(
+        "an {format}-LTF lasts {} us without its guard interval; found {} us",
+        any_us(format.ltfs()),
+        us(*ltf)
+    )]
+    Ltf { format: Format, ltf: Span },
+    #[error(
+        "a packet extension lasts {} us; found {} us",
+        any_us(format.packet_extensions()),
+        us(*extension)
+    )]
+    PacketExtension { format: Format, extension: Span },
     #[error("{layer} as it is set up here has no {mcs}; its fastest mode is {fastest}")]
     UnknownMcs { layer: &'static str, mcs: Mcs, fastest: String },
 }
@@ -42,6 +50,10 @@ pub(super) fn rates_text(rates: impl Iterator<Item = DataRate>) -> String {
     let mut rates: Vec<DataRate> = rates.collect();
     rates.sort_unstable();
     rates.iter().map(|rate| mbps(*rate).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn any_us(spans: &[Span]) -> String {
+    alternatives(spans.iter().copied().map(us))
 }
 
 fn us(span: Span) -> f64 {

@@ -15,6 +15,8 @@ pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;
 pub const BLOCK_ACK_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 8;
 /// The same for 256 MPDUs, from 802.11ax on.
 pub const BLOCK_ACK_256_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 32;
+/// No block ack here tells of more MPDUs.
+pub const LONGEST_WINDOW: u32 = 256;
 
 /// What a receiver says of what it got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,50 @@
 //! 802.11n: high throughput, mixed format (IEEE 802.11-2016, clause 19).
 
+use super::band::{Band, BandName};
 use super::conventions::{Conventions, HtTxTime};
-use super::mcs::{Capability, Format, GuardInterval, Mcs};
-use super::mode::{Coding, Mode};
-use super::ofdm::{Band, SERVICE_BITS, TAIL_BITS};
-use super::{Phy, PhyError};
+use super::format::{FormatFacts, Frame, FrameChoices, SCHEMES};
+use super::frames::HT_MAX_MPDU_BYTES;
+use super::generation::{Generation, Setup};
+use super::mcs::{Capability, GuardInterval, Mcs, Width};
+use super::mode::Coding;
+use super::ofdm::{SERVICE_BITS, TAIL_BITS};
+use super::radiotap::Radiotap;
+use super::{Format, Phy, PhyError};
 use airqueue_core::Span;
 
+pub(super) static GENERATION: Generation = Generation {
+    name: "802.11n",
+    about: "HT at 2.4 or 5 GHz, and the rates of 802.11g or 802.11a.",
+    bands: &[BandName::Ghz5, BandName::Ghz2_4],
+    dsss_alone: false,
+    format: Some(Format::Ht),
+    old_layer: Band::old_layer,
+};
+
+pub(super) static FORMAT: FormatFacts = FormatFacts {
+    name: "HT",
+    schemes: SCHEMES.split_at(8).0,
+    most_streams: 4,
+    numbers_count_streams: true,
+    leaves_out: |_| false,
+    carriers: &CARRIERS,
+    usual_width: Width::MHZ_20,
+    guards: &GUARDS,
+    symbol: SYMBOL,
+    ltfs: &[],
+    packet_extensions: &[],
+    window: 64,
+    max_mpdu_bytes: HT_MAX_MPDU_BYTES,
+    single_has_delimiter: false,
+    frame,
+    radiotap: Radiotap { number: 19, align: 1, bytes: 3, field: radiotap },
+};
+
+const CARRIERS: [u32; 2] = [52, 108];
+/// Those of VHT, too.
+pub(super) const GUARDS: [GuardInterval; 2] = [GuardInterval::Ns800, GuardInterval::Ns400];
+/// That of VHT, too.
+pub(super) const SYMBOL: Span = Span::from_nanos(3_200);
 /// L-STF, L-LTF, L-SIG, HT-SIG and HT-STF (19.3.2); 4 µs follow for each HT-LTF.
 const BEFORE_TRAINING: Span = Span::from_micros(8 + 8 + 4 + 8 + 4);
 const TRAINING: Span = Span::from_micros(4);
@@ -21,17 +59,17 @@ const MAX_AMPDU_BYTES: u32 = 65_535;
 ///
 /// Fails for no streams, more than 4, or more than 40 MHz.
 pub fn ht(band: Band, most: Capability, conventions: Conventions) -> Result<Phy, PhyError> {
-    const NAME: &str = "802.11n";
-    let most = most.checked(NAME, Format::Ht, Format::Ht.widest())?;
-    Ok(Phy::new(band.layer(NAME, conventions, modes(band, most, conventions.ht_txtime))))
+    GENERATION.layer(Setup { band, most, frames: FrameChoices::default(), conventions })
 }
 
-pub(super) fn modes(band: Band, most: Capability, txtime: HtTxTime) -> impl Iterator<Item = Mode> {
-    Mcs::all(Format::Ht, most).map(move |mcs| {
-        let preamble = BEFORE_TRAINING + training(mcs);
-        let encoders = if mcs.data_bits() > BITS_OF_ONE_ENCODER { 2 } else { 1 };
-        mcs.mode(preamble, band.extension(), MAX_AMPDU_BYTES, coding(mcs, encoders, txtime))
-    })
+fn frame(mcs: Mcs, setup: &Setup) -> Frame {
+    let encoders = if mcs.data_bits() > BITS_OF_ONE_ENCODER { 2 } else { 1 };
+    Frame {
+        preamble: BEFORE_TRAINING + training(mcs),
+        extension: setup.band.extension(),
+        max_ampdu_bytes: MAX_AMPDU_BYTES,
+        coding: coding(mcs, encoders, setup.conventions.ht_txtime),
+    }
 }
 
 /// All long training fields of HT and of VHT.
@@ -54,4 +92,16 @@ pub(super) fn coding(mcs: Mcs, encoders: u32, txtime: HtTxTime) -> Coding {
         symbol,
         boundary,
     }
+}
+
+/// What is known, flags, MCS.
+fn radiotap(mcs: Mcs) -> Vec<u8> {
+    const WIDTH_MCS_GUARD_AND_FORMAT: u8 = 0x0f;
+    let wide = u8::from(mcs.width == Width::MHZ_40);
+    vec![WIDTH_MCS_GUARD_AND_FORMAT, wide | short_guard(mcs), mcs.number() as u8]
+}
+
+/// The flag of the short guard interval in radiotap's fields of HT and of VHT.
+pub(super) fn short_guard(mcs: Mcs) -> u8 {
+    if mcs.guard == GuardInterval::Ns400 { 0x04 } else { 0 }
 }

@@ -1,34 +1,15 @@
 //! Modulation and coding schemes of 802.11n and later: which there are, and what they carry.
 
-use super::PhyError;
-use super::mode::{Coding, Mode, ModulationClass};
-use crate::medium::{CodeRate, Mapping, Modulation};
+use super::error::PhyError;
+use super::format::Scheme;
+use super::{Format, Phy, RateIndex};
+use crate::medium::{CodeRate, Modulation};
 use airqueue_core::{DataRate, Span};
 use std::fmt;
 
-/// Format of a PPDU.
+/// Width of the channel that a frame occupies: 20 MHz, doubled some times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// 802.11n, mixed format (IEEE 802.11-2016, clause 19).
-    Ht,
-    /// 802.11ac, single user (clause 21).
-    Vht,
-    /// 802.11ax, single user (IEEE 802.11ax-2021, clause 27).
-    He,
-}
-
-/// Width of the channel that a frame occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Width {
-    /// 20 MHz.
-    Mhz20,
-    /// 40 MHz.
-    Mhz40,
-    /// 80 MHz.
-    Mhz80,
-    /// 160 MHz.
-    Mhz160,
-}
+pub struct Width(u8);
 
 /// Guard interval in front of each symbol of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,9 +18,9 @@ pub enum GuardInterval {
     Ns400,
     /// 0.8 µs.
     Ns800,
-    /// 1.6 µs: HE.
+    /// 1.6 µs: from HE on.
     Ns1600,
-    /// 3.2 µs: HE.
+    /// 3.2 µs: from HE on.
     Ns3200,
 }
 
@@ -51,10 +32,10 @@ pub enum GuardInterval {
 pub struct Mcs {
     /// Of the PPDU.
     pub format: Format,
-    /// Modulation and coding of each stream: 0 to 7 of HT, to 9 of VHT, to 11 of HE. The standard's
-    /// number of an HT scheme is 8 · (`streams` - 1) more.
+    /// Modulation and coding of each stream, to [`Format::highest_index`]. The standard's number of an HT
+    /// scheme is 8 · (`streams` - 1) more.
     pub index: u8,
-    /// Spatial streams: 1 to 4 of HT, to 8 of VHT and HE.
+    /// Spatial streams, to [`Format::most_streams`].
     pub streams: u8,
     /// Of the channel.
     pub width: Width,
@@ -71,96 +52,72 @@ pub struct Capability {
     pub streams: u8,
 }
 
-/// Mapping and code of a stream by index, and the non-HT reference rate in Mb/s (tables 19-27, 21-30
-/// and 10-8; IEEE 802.11ax-2021, 27.5).
-const SCHEMES: [(Mapping, CodeRate, u32); 12] = {
-    use CodeRate::{FiveSixths, Half, ThreeQuarters, TwoThirds};
-    use Mapping::{Bpsk, Qam16, Qam64, Qam256, Qam1024, Qpsk};
-    [
-        (Bpsk, Half, 6),
-        (Qpsk, Half, 12),
-        (Qpsk, ThreeQuarters, 18),
-        (Qam16, Half, 24),
-        (Qam16, ThreeQuarters, 36),
-        (Qam64, TwoThirds, 48),
-        (Qam64, ThreeQuarters, 54),
-        (Qam64, FiveSixths, 54),
-        (Qam256, ThreeQuarters, 54),
-        (Qam256, FiveSixths, 54),
-        (Qam1024, ThreeQuarters, 54),
-        (Qam1024, FiveSixths, 54),
-    ]
-};
+/// The shape of a network's frames: what the names of schemes leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Of the channel.
+    pub width: Width,
+    /// Spatial streams.
+    pub streams: u8,
+    /// In front of each symbol.
+    pub guard: GuardInterval,
+}
+
 /// Long training fields of 1 to 8 streams (19.3.9.4.6, table 21-13).
 const TRAINING_FIELDS: [i64; 8] = [1, 2, 4, 4, 6, 6, 8, 8];
 
-impl Format {
-    /// Index of the highest scheme of a stream.
-    pub const fn highest_index(self) -> u8 {
-        match self {
-            Format::Ht => 7,
-            Format::Vht => 9,
-            Format::He => 11,
-        }
-    }
-
-    /// The most spatial streams.
-    pub const fn most_streams(self) -> u8 {
-        match self {
-            Format::Ht => 4,
-            Format::Vht | Format::He => 8,
-        }
-    }
-
-    /// The widest channel.
-    pub const fn widest(self) -> Width {
-        match self {
-            Format::Ht => Width::Mhz40,
-            Format::Vht | Format::He => Width::Mhz160,
-        }
-    }
-
-    /// Its guard intervals.
-    pub const fn guards(self) -> &'static [GuardInterval] {
-        match self {
-            Format::Ht | Format::Vht => &[GuardInterval::Ns800, GuardInterval::Ns400],
-            Format::He => &[GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200],
-        }
-    }
-
-    fn class(self) -> ModulationClass {
-        match self {
-            Format::Ht => ModulationClass::Ht,
-            Format::Vht => ModulationClass::Vht,
-            Format::He => ModulationClass::He,
-        }
-    }
-
-    /// The symbol without its guard interval.
-    fn symbol(self) -> Span {
-        Span::from_nanos(if self == Format::He { 12_800 } else { 3_200 })
-    }
-
-    fn carriers(self, width: Width) -> u32 {
-        let by_width = match self {
-            Format::Ht | Format::Vht => [52, 108, 234, 468],
-            Format::He => [234, 468, 980, 1_960],
-        };
-        by_width[width as usize]
-    }
-}
-
 impl Width {
-    /// All, rising.
-    pub const ALL: [Width; 4] = [Width::Mhz20, Width::Mhz40, Width::Mhz80, Width::Mhz160];
+    /// 20 MHz.
+    pub const MHZ_20: Width = Width(0);
+    /// 40 MHz.
+    pub const MHZ_40: Width = Width(1);
+    /// 80 MHz.
+    pub const MHZ_80: Width = Width(2);
+    /// 160 MHz.
+    pub const MHZ_160: Width = Width(3);
+
+    /// All that a format has, rising.
+    pub const ALL: &'static [Width] = {
+        const TABLE: [Width; 8] = {
+            let mut table = [Width(0); 8];
+            let mut at = 0;
+            while at < table.len() {
+                table[at] = Width(at as u8);
+                at += 1;
+            }
+            table
+        };
+        let (mut at, mut count) = (0, 0);
+        while at < Format::ALL.len() {
+            let here = Format::ALL[at].widest().0 as usize + 1;
+            count = if here > count { here } else { count };
+            at += 1;
+        }
+        TABLE.split_at(count).0
+    };
+
+    /// The one that is 20 MHz doubled so many times.
+    pub(super) const fn nth(doublings: usize) -> Width {
+        Width(doublings as u8)
+    }
+
+    /// The one of so many MHz, if a format has it.
+    pub fn of_mhz(mhz: f64) -> Option<Width> {
+        Width::ALL.iter().copied().find(|width| f64::from(width.mhz()) == mhz)
+    }
+
+    /// How often 20 MHz are doubled.
+    pub const fn doublings(self) -> u16 {
+        self.0 as u16
+    }
 
     /// In MHz.
     pub const fn mhz(self) -> u32 {
-        20 << self as u32
+        20 << self.0
     }
 
     fn up_to(self) -> impl Iterator<Item = Width> {
-        Width::ALL.into_iter().filter(move |width| *width <= self)
+        (0..=self.0).map(Width)
     }
 }
 
@@ -169,37 +126,36 @@ impl GuardInterval {
     pub const ALL: [GuardInterval; 4] =
         [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
 
+    /// The one of a duration, if it is a format's.
+    pub fn of(format: Format, duration: Span) -> Option<GuardInterval> {
+        format.guards().iter().copied().find(|guard| guard.duration() == duration)
+    }
+
+    pub(super) fn us(self) -> f64 {
+        self.duration().as_nanos() as f64 / 1e3
+    }
+
     /// Its duration.
     pub const fn duration(self) -> Span {
         Span::from_nanos(400 << self as i64)
     }
 }
 
-impl Capability {
-    /// As far as a format goes.
-    pub(super) fn limited(self, format: Format) -> Capability {
-        Capability {
-            width: self.width.min(format.widest()),
-            streams: self.streams.min(format.most_streams()),
-        }
+impl Shape {
+    /// A scheme of a format: if it has not so wide channels of its widest, and without the guard interval of 0.8 µs.
+    pub fn mcs(&self, format: Format, index: u8) -> Mcs {
+        let guard = match format.guards().contains(&self.guard) {
+            true => self.guard,
+            false => GuardInterval::Ns800,
+        };
+        let width = self.width.min(format.widest());
+        Mcs { format, index, streams: self.streams, width, guard }
     }
 
-    /// Itself, if a layer whose newest format this is can have it.
-    pub(super) fn checked(
-        self,
-        layer: &'static str,
-        format: Format,
-        widest: Width,
-    ) -> Result<Capability, PhyError> {
-        let (streams, most) = (self.streams, format.most_streams());
-        if !(1..=most).contains(&streams) {
-            return Err(PhyError::Streams { layer, streams, most });
-        }
-        let width = self.width;
-        if width > widest {
-            return Err(PhyError::Width { layer, mhz: width.mhz(), most: widest.mhz() });
-        }
-        Ok(self)
+    /// The place in a layer of the highest scheme of a format; `None` if it has none of this shape.
+    pub fn highest(&self, phy: &Phy, format: Format) -> Option<RateIndex> {
+        let mut falling = (0..=format.highest_index()).rev();
+        falling.find_map(|index| phy.mcs_index(self.mcs(format, index)).ok())
     }
 }
 
@@ -207,7 +163,7 @@ impl Mcs {
     /// All of a format up to a width and a number of streams that the standard has, those that differ
     /// in index alone together and rising.
     pub(super) fn all(format: Format, most: Capability) -> impl Iterator<Item = Mcs> {
-        let Capability { width, streams } = most.limited(format);
+        let Capability { width, streams } = format.limited(most);
         let shapes = width.up_to().flat_map(move |width| {
             let guards = format.guards().iter();
             guards.flat_map(move |&guard| (1..=streams).map(move |count| (width, guard, count)))
@@ -229,7 +185,7 @@ impl Mcs {
         if !fits {
             return Err(PhyError::NoMcs { mcs: self });
         }
-        if format == Format::Vht && super::vht::is_left_out(width, streams, index) {
+        if (format.facts().leaves_out)(&self) {
             return Err(PhyError::LeftOut { mcs: self });
         }
         Ok(())
@@ -237,16 +193,17 @@ impl Mcs {
 
     /// The standard's number of the scheme.
     pub fn number(self) -> u32 {
-        let before = match self.format {
-            Format::Ht => 8 * u32::from(self.streams).saturating_sub(1),
-            Format::Vht | Format::He => 0,
+        let of_stream = self.format.facts().schemes.len() as u32;
+        let before = match self.format.numbers_count_streams() {
+            true => of_stream * u32::from(self.streams).saturating_sub(1),
+            false => 0,
         };
         before + u32::from(self.index)
     }
 
     /// How each stream puts bits on the air. Panics if there is no such index.
     pub fn modulation(self) -> Modulation {
-        let (mapping, code, _) = self.scheme();
+        let Scheme { mapping, code, .. } = self.scheme();
         Modulation::Ofdm(mapping, code)
     }
 
@@ -258,18 +215,18 @@ impl Mcs {
         power_w / (f64::from(self.streams) * (noise_w + interference_w))
     }
 
-    fn scheme(self) -> (Mapping, CodeRate, u32) {
-        SCHEMES[usize::from(self.index)]
+    pub(super) fn scheme(self) -> Scheme {
+        self.format.facts().schemes[usize::from(self.index)]
     }
 
     /// N_CBPS: coded bits in a symbol.
     pub(super) fn coded_bits(self) -> u32 {
-        let (mapping, ..) = self.scheme();
-        self.format.carriers(self.width) * mapping.bits() * u32::from(self.streams)
+        let carriers = self.format.facts().carriers[usize::from(self.width.0)];
+        carriers * self.scheme().mapping.bits() * u32::from(self.streams)
     }
 
     pub(super) fn code(self) -> CodeRate {
-        self.scheme().1
+        self.scheme().code
     }
 
     /// N_DBPS: data bits in a symbol, rounded down.
@@ -280,7 +237,7 @@ impl Mcs {
 
     /// Symbol with guard interval.
     pub(super) fn symbol(self) -> Span {
-        self.format.symbol() + self.guard.duration()
+        self.format.facts().symbol + self.guard.duration()
     }
 
     pub(super) fn training_fields(self) -> i64 {
@@ -308,38 +265,6 @@ impl Mcs {
         let bits = u64::from(self.coded_bits() * up);
         (bits * 1_000_000_000, u64::from(down) * self.symbol().as_nanos() as u64)
     }
-
-    /// The mode of a layer: what surrounds the data symbols, and how bytes fill those.
-    pub(super) fn mode(
-        self,
-        preamble: Span,
-        extension: Span,
-        max_ampdu_bytes: u32,
-        coding: Coding,
-    ) -> Mode {
-        Mode {
-            rate: self.rate(),
-            class: self.format.class(),
-            reference: super::rate(self.scheme().2 * 1_000),
-            control: false,
-            mandatory: false,
-            preamble,
-            extension,
-            max_ampdu_bytes,
-            mcs: Some(self),
-            coding,
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Ht => "HT",
-            Format::Vht => "VHT",
-            Format::He => "HE",
-        })
-    }
 }
 
 impl fmt::Display for Width {
@@ -350,16 +275,16 @@ impl fmt::Display for Width {
 
 impl fmt::Display for GuardInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}us", self.duration().as_nanos() as f64 / 1e3)
+        write!(f, "{}us", self.us())
     }
 }
 
 impl fmt::Display for Mcs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-MCS", self.format)?;
-        match self.format {
-            Format::Ht => write!(f, "{}", self.number())?,
-            Format::Vht | Format::He => write!(f, "{}-{}SS", self.index, self.streams)?,
+        match self.format.numbers_count_streams() {
+            true => write!(f, "{}", self.number())?,
+            false => write!(f, "{}-{}SS", self.index, self.streams)?,
         }
         write!(f, "-{}-{}", self.width, self.guard)
     }

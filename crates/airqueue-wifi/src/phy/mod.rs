@@ -1,11 +1,12 @@
 //! Physical layers: how long everything takes that 802.11 sends, and waits.
 //!
-//! A [`Phy`] is made once, by [`dsss`], [`ofdm()`], [`erp`], [`ht()`], [`vht()`] or [`he()`], with the
-//! network's control rates. Whatever does not depend on a frame's size is then a field; the duration of a
+//! A [`Phy`] is made once, by its [`Generation`] or by [`dsss()`], [`ofdm()`], [`erp()`], [`ht()`], [`vht()`] or
+//! [`he()`], with the network's control rates. Whatever does not depend on a frame's size is then a field; the duration of a
 //! frame is a closed formula in integers. Nothing is allocated after that, and nothing is rounded but
 //! where [`Conventions`] says so.
 //!
-//! A layer is a list of modes with channel access timing. Another one is another file like `ofdm`. Layers
+//! A layer is a list of modes with channel access timing. A generation of 802.11 is a file that says what is its own,
+//! and a line in [`GENERATIONS`]; whatever asks which generations there are, and what each has, asks here. Layers
 //! of 802.11n and later have the modes of those before them too, so that a cell of old and new stations
 //! is one layer; control frames have the oldest modes, which all stations know.
 //!
@@ -23,7 +24,7 @@
 //! ```
 //! use airqueue_wifi::phy::{Band, Capability, Conventions, Format, GuardInterval, Mcs, Response, Width, ht};
 //!
-//! let width = Width::Mhz20;
+//! let width = Width::MHZ_20;
 //! let phy = ht(Band::Ghz5, Capability { width, streams: 1 }, Conventions::STANDARD)?;
 //! let fast = Mcs { format: Format::Ht, index: 7, streams: 1, width, guard: GuardInterval::Ns800 };
 //! let fast = phy.mcs_index(fast)?;
@@ -35,42 +36,66 @@
 //! ```
 
 mod ampdu;
+mod band;
 mod conventions;
 mod dsss;
 mod edca;
+mod erp;
 mod error;
 mod facts;
+mod format;
 pub mod frames;
+mod generation;
 mod he;
 mod ht;
 mod layer;
 mod mcs;
 mod mode;
 mod ofdm;
+mod radiotap;
+mod registry;
+mod scheme_name;
 mod sensitivity;
 mod vht;
+pub mod words;
 
 pub use ampdu::{Ampdu, AmpduLimits, Filling, MAX_PPDU, equal_mpdus_bytes};
+pub use band::{Band, BandName, Slot};
 pub use conventions::{Conventions, DsssTxTime, DurationField, EifsAck, HtTxTime, ResponseTimeout};
 pub use dsss::{Preamble, dsss};
 pub use edca::{AccessCategory, EdcaEdition, EdcaParameters, EdcaRole, edca_defaults};
+pub use erp::erp;
 pub use error::PhyError;
 pub use facts::Symbols;
+pub use format::FrameChoices;
 pub use frames::Response;
-pub use he::{HE_LTFS, HeFormat, PACKET_EXTENSIONS, he, he_with};
+pub use generation::{Generation, OptionName, Options};
+pub use he::{he, he_with};
 pub use ht::ht;
 pub use layer::MAX_DURATION;
-pub use mcs::{Capability, Format, GuardInterval, Mcs, Width};
+pub use mcs::{Capability, GuardInterval, Mcs, Shape, Width};
 pub use mode::ModulationClass;
-pub use ofdm::{Band, Slot, erp, ofdm};
+pub use ofdm::ofdm;
+pub use radiotap::RadiotapField;
+pub use scheme_name::SchemeName;
 pub use vht::vht;
+pub use words::alternatives;
 
 use crate::medium::Modulation;
 use airqueue_core::{DataRate, Span};
 use error::rates_text;
-use frames::{HT_MAX_MPDU_BYTES, MAX_NON_HT_PSDU_BYTES, VHT_MAX_MPDU_BYTES};
+use frames::MAX_NON_HT_PSDU_BYTES;
 use layer::{Control, Layer, Timing};
-use mode::Mode;
+use mode::{Mode, OfScheme};
+
+registry::generations! {
+    dsss,
+    ofdm,
+    erp,
+    ht => Ht,
+    vht => Vht,
+    he => He,
+}
 
 /// Place of a rate in its layer's table. It means nothing to another layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,24 +208,23 @@ impl Phy {
 
     /// The largest PSDU at any rate. Durations of larger ones are computed all the same: check before.
     pub fn max_psdu_bytes(&self) -> u32 {
-        let ampdus = self.layer.modes.iter().map(|mode| mode.max_ampdu_bytes);
-        ampdus.max().unwrap_or(0).max(MAX_NON_HT_PSDU_BYTES)
+        let schemes = self.layer.modes.iter().filter_map(|mode| mode.scheme);
+        schemes.map(|scheme| scheme.max_ampdu_bytes).max().unwrap_or(0).max(MAX_NON_HT_PSDU_BYTES)
     }
 
     /// The largest MPDU at a rate: 4095 bytes, as much as OFDM's LENGTH field and the delimiter of HT's
     /// A-MPDUs can say; 11 454 of VHT and HE (IEEE 802.11-2016, table 9-19).
     pub fn max_mpdu_bytes(&self, index: RateIndex) -> u32 {
-        let longest = match self.class(index) {
-            ModulationClass::Dsss | ModulationClass::Ofdm => return MAX_NON_HT_PSDU_BYTES,
-            ModulationClass::Ht => HT_MAX_MPDU_BYTES,
-            ModulationClass::Vht | ModulationClass::He => VHT_MAX_MPDU_BYTES,
+        let Some(OfScheme { mcs, .. }) = self.mode(index).scheme else {
+            return MAX_NON_HT_PSDU_BYTES;
         };
+        let longest = mcs.format.facts().max_mpdu_bytes;
         // No frame of these lasts longer than aPPDUMaxTime.
         let alone = self.single_psdu_bytes(index, 0);
         longest.min(self.most_bytes(index, MAX_PPDU).unwrap_or(0).saturating_sub(alone))
     }
 
-    /// All rates in the order of the table: DSSS, OFDM, HT, VHT, HE. They rise within DSSS, OFDM, and
+    /// All rates in the order of the table: DSSS, OFDM, and the formats as they came. They rise within DSSS, OFDM, and
     /// schemes that differ in their index alone.
     pub fn rates(&self) -> impl ExactSizeIterator<Item = (RateIndex, DataRate)> {
         self.layer.modes.iter().enumerate().map(|(at, mode)| (RateIndex(at as u16), mode.rate))
@@ -218,7 +242,7 @@ impl Phy {
     /// The place of a scheme of 802.11n or later.
     pub fn mcs_index(&self, mcs: Mcs) -> Result<RateIndex, PhyError> {
         mcs.check()?;
-        let at = self.layer.modes.iter().position(|mode| mode.mcs == Some(mcs));
+        let at = self.layer.modes.iter().position(|mode| mode.mcs() == Some(mcs));
         at.map(|at| RateIndex(at as u16)).ok_or_else(|| {
             let fastest = self.layer.modes.iter().max_by_key(|mode| mode.rate).expect("modes");
             let fastest = fastest.name();
@@ -228,12 +252,12 @@ impl Phy {
 
     /// The newest format of the layer's frames; `None` before 802.11n.
     pub fn newest_format(&self) -> Option<Format> {
-        self.layer.modes.last().and_then(|mode| mode.mcs).map(|mcs| mcs.format)
+        self.layer.modes.last().and_then(Mode::mcs).map(|mcs| mcs.format)
     }
 
     /// The scheme at a place; `None` before 802.11n.
     pub fn mcs(&self, index: RateIndex) -> Option<Mcs> {
-        self.mode(index).mcs
+        self.mode(index).mcs()
     }
 
     /// The rate at a place.

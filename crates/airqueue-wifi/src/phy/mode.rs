@@ -1,6 +1,8 @@
 //! One rate of a layer, and the closed formula for the duration of a frame at it.
 
+use super::Format;
 use super::error::mbps;
+use super::frames::DELIMITER_BYTES;
 use super::mcs::Mcs;
 use airqueue_core::{DataRate, Span};
 
@@ -11,12 +13,8 @@ pub enum ModulationClass {
     Dsss,
     /// OFDM and ERP-OFDM: 6 to 54 Mb/s.
     Ofdm,
-    /// 802.11n.
-    Ht,
-    /// 802.11ac.
-    Vht,
-    /// 802.11ax.
-    He,
+    /// That of a format of 802.11n or later.
+    Format(Format),
 }
 
 impl ModulationClass {
@@ -51,11 +49,21 @@ pub(super) struct Mode {
     pub(super) preamble: Span,
     /// Silence behind the last symbol that belongs to the frame.
     pub(super) extension: Span,
-    /// The longest A-MPDU; 0 before 802.11n.
-    pub(super) max_ampdu_bytes: u32,
-    /// The scheme, from 802.11n on.
-    pub(super) mcs: Option<Mcs>,
+    /// What it has from 802.11n on.
+    pub(super) scheme: Option<OfScheme>,
     pub(super) coding: Coding,
+}
+
+/// What the mode of a scheme has besides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfScheme {
+    pub(super) mcs: Mcs,
+    /// The most MPDUs of an A-MPDU.
+    pub(super) window: u32,
+    /// The longest A-MPDU.
+    pub(super) max_ampdu_bytes: u32,
+    /// In front of an MPDU that is alone.
+    pub(super) single_delimiter_bytes: u32,
 }
 
 /// How bytes become time:
@@ -90,11 +98,27 @@ pub(super) struct Airtime {
     boundary: u64,
 }
 
+impl OfScheme {
+    pub(super) fn new(mcs: Mcs, max_ampdu_bytes: u32) -> OfScheme {
+        let facts = mcs.format.facts();
+        OfScheme {
+            mcs,
+            window: facts.window,
+            max_ampdu_bytes,
+            single_delimiter_bytes: if facts.single_has_delimiter { DELIMITER_BYTES } else { 0 },
+        }
+    }
+}
+
 impl Mode {
+    pub(super) fn mcs(&self) -> Option<Mcs> {
+        self.scheme.map(|scheme| scheme.mcs)
+    }
+
     /// For a message.
     pub(super) fn name(&self) -> String {
         let rate = || format!("{} Mb/s", mbps(self.rate));
-        self.mcs.map_or_else(rate, |mcs| mcs.to_string())
+        self.mcs().map_or_else(rate, |mcs| mcs.to_string())
     }
 
     /// The largest PSDU that lasts no longer than `limit`; `None` if none is so short.
@@ -104,7 +128,7 @@ impl Mode {
 
     /// The data rate, which from 802.11n on is no whole number of bits per second.
     pub(super) fn bits_per_second(&self) -> f64 {
-        self.mcs.map_or(self.rate.as_bps() as f64, Mcs::bits_per_second)
+        self.mcs().map_or(self.rate.as_bps() as f64, Mcs::bits_per_second)
     }
 
     pub(super) fn airtime(&self) -> Airtime {
@@ -167,9 +191,9 @@ const fn reciprocal(divisor: u32) -> u64 {
 }
 
 /// `n / divisor`, rounded down. The reciprocal is less than 1 too large, the product hence less than
-/// n: too little to reach the next whole number as long as n · divisor < 2^64. It is: n has at most 46
-/// bits (2^32 bytes of 16 000 units), a divisor at most 18 (802.11ax's largest symbol), or 19 where
-/// ns-3 counts its thirds of bits, of which a byte has 24.
+/// n: too little to reach the next whole number as long as n · divisor < 2^64. It is: of DSSS n has at most
+/// 46 bits (2^32 bytes of 16 000 units) and a divisor 5. Of all others n has at most 37 bits (where ns-3
+/// counts thirds of bits, a byte has 24), which leaves 27 for a symbol; one of 802.11ax has 18.
 #[inline]
 const fn quotient(n: u64, reciprocal: u64) -> u64 {
     ((n as u128 * reciprocal as u128) >> 64) as u64

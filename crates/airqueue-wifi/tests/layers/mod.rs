@@ -5,8 +5,8 @@
 
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::phy::{
-    Band, Capability, Conventions, Format, GuardInterval, Mcs, Phy, Preamble, RateIndex, Slot,
-    Width, dsss, erp, he, ht, ofdm, vht,
+    Band, Conventions, Generation, GuardInterval, Mcs, Options, Phy, Preamble, RateIndex, Slot,
+    Width, dsss, erp, ofdm,
 };
 
 pub const NAMES: [&str; 6] = ["b-long", "b-short", "a", "g", "g-long-slot", "g-long-preamble"];
@@ -20,8 +20,10 @@ pub fn layer(name: &str, conventions: Conventions) -> Option<Phy> {
         "g" => erp(Slot::Short, Preamble::Short, conventions),
         "g-long-slot" => erp(Slot::Long, Preamble::Short, conventions),
         "g-long-preamble" => erp(Slot::Short, Preamble::Long, conventions),
-        later if later.starts_with(['n', 'a']) => return None,
-        unknown => panic!("the table names {unknown}"),
+        later => {
+            assert!(Later::named(later, conventions).is_some(), "the table names {later}");
+            return None;
+        }
     })
 }
 
@@ -52,12 +54,8 @@ impl Later {
     /// By names such as `n-2.4-40mhz-2ss-sgi` and `ax-80mhz-gi1.6`; `None` for older layers.
     pub fn named(name: &str, conventions: Conventions) -> Option<Later> {
         let mut parts = name.split('-');
-        let format = match parts.next().unwrap() {
-            "n" => Format::Ht,
-            "ac" => Format::Vht,
-            "ax" => Format::He,
-            _ => return None,
-        };
+        let generation = Generation::named(&format!("802.11{}", parts.next().unwrap()))?;
+        let format = generation.format?;
         let (mut width, mut streams, mut guard) = (None, 1, GuardInterval::Ns800);
         let (mut at_2_4, mut slot) = (false, Slot::Short);
         for part in parts {
@@ -72,9 +70,9 @@ impl Later {
                 part => streams = part.strip_suffix("ss").unwrap().parse().unwrap(),
             }
         }
-        let usual = if format == Format::Ht || at_2_4 { "20" } else { "80" };
-        let width = mhz(width.unwrap_or(usual));
         let band = if at_2_4 { ghz_2_4(slot) } else { Band::Ghz5 };
+        let usual = generation.shape(&options(band)).width;
+        let width = width.map_or(usual, mhz);
         let shape = Mcs { format, index: 0, streams, width, guard };
         Some(Later { phy: made(shape, band, conventions), shape })
     }
@@ -97,13 +95,18 @@ impl Later {
 
 /// The layer whose newest format and most are the shape's.
 pub fn made(shape: Mcs, band: Band, conventions: Conventions) -> Phy {
-    let most = Capability { width: shape.width, streams: shape.streams };
-    match shape.format {
-        Format::Ht => ht(band, most, conventions),
-        Format::Vht => vht(most, conventions),
-        Format::He => he(band, most, conventions),
-    }
-    .unwrap()
+    let (width, streams) = (Some(shape.width), Some(shape.streams));
+    let options = Options { width, streams, ..options(band) };
+    shape.format.generation().phy(&options, conventions).unwrap()
+}
+
+/// Those that ask for a band alone.
+fn options(band: Band) -> Options {
+    let (slot, preamble) = match band {
+        Band::Ghz2_4 { slot, preamble } => (Some(slot), Some(preamble)),
+        Band::Ghz5 => (None, None),
+    };
+    Options { band: Some(band.name()), slot, preamble, ..Options::default() }
 }
 
 pub fn ghz_2_4(slot: Slot) -> Band {
@@ -111,7 +114,7 @@ pub fn ghz_2_4(slot: Slot) -> Band {
 }
 
 pub fn mhz(text: &str) -> Width {
-    Width::ALL.into_iter().find(|width| width.mhz().to_string() == text).unwrap()
+    Width::of_mhz(text.parse().unwrap()).unwrap()
 }
 
 /// As the standard prints it: in Mb/s with one digit, halves up.

@@ -21,7 +21,7 @@ use crate::{FlowId, HopId};
 use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::frames::BLOCK_ACK_256_BYTES;
+use airqueue_wifi::phy::frames::{self, BLOCK_ACK_256_BYTES};
 use airqueue_wifi::phy::{AccessCategory, Phy};
 use bytes::{Data, Layout, Score};
 use radiotap::{InAmpdu, RateFields, rate_fields};
@@ -41,14 +41,14 @@ const PRIORITIES: [u8; 4] = [1, 0, 5, 6];
 
 /// Seconds, nanoseconds, bytes kept and bytes of the frame.
 const RECORD_HEADER_BYTES: usize = 16;
-/// A block ack of 802.11ax tells of so many MPDUs.
-const LONGEST_WINDOW: usize = 256;
+/// No block ack tells of more MPDUs.
+const LONGEST_WINDOW: usize = frames::LONGEST_WINDOW as usize;
 
 /// The fewest bytes that records can be cut to: control frames are always whole.
 pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + BLOCK_ACK_256_BYTES;
-/// Enough for all headers of a packet: radiotap of an A-MPDU with VHT or HE, QoS with four addresses, LLC/SNAP, IPv4, TCP
-/// with all the options that there can be.
-pub const HEADERS_SNAP_BYTES: u32 = 44 + 32 + 8 + 20 + 60;
+/// Enough for all headers of a packet: radiotap of an A-MPDU, QoS with four addresses, LLC/SNAP, IPv4, TCP with all the
+/// options that there can be.
+pub const HEADERS_SNAP_BYTES: u32 = radiotap::MOST_BYTES + 32 + 8 + 20 + 60;
 /// Cuts no record.
 pub const WHOLE_FRAMES: u32 = 65_535;
 

@@ -1,17 +1,16 @@
 //! Radiotap headers (radiotap.org): when a frame's first bit came, at which rate, on which channel.
 
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::phy::{Format, GuardInterval, Mcs, ModulationClass, Phy, Preamble, Width};
+use airqueue_wifi::phy::{Mcs, ModulationClass, Phy, Preamble, RadiotapField};
 
 /// Of a frame at a rate of 802.11b, a or g, the shortest: version and padding, length, which fields follow;
 /// TSFT, flags, rate, channel.
 pub(super) const LEAST_BYTES: u32 = 22;
+/// Of an MPDU of an A-MPDU, the longest: the same without rate, padding, A-MPDU status, a scheme.
+pub(super) const MOST_BYTES: u32 = 24 + 8 + RadiotapField::LONGEST;
 const FIELDS: u32 = 0b1011;
 const RATE: u32 = 1 << 2;
-const MCS: u32 = 1 << 19;
-const AMPDU: u32 = 1 << 20;
-const VHT: u32 = 1 << 21;
-const HE: u32 = 1 << 23;
+const AMPDU_STATUS: u32 = 20;
 
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -34,7 +33,7 @@ pub(super) struct RateFields {
     channel_mhz: u16,
     channel_flags: u16,
     /// The field of a scheme of 802.11n and later.
-    scheme: Vec<u8>,
+    scheme: Option<RadiotapField>,
 }
 
 /// Those of all rates, as Linux fills them in: the channel's flags are those of the frame's modulation.
@@ -45,7 +44,8 @@ pub(super) fn rate_fields(phy: &Phy) -> Vec<RateFields> {
     let fields = |index: RateIndex| {
         let cck = dsss(phy.class(index));
         let short = cck && phy.preamble(index) == Preamble::Short.duration();
-        let (field, scheme) = phy.mcs(index).map_or((RATE, Vec::new()), scheme);
+        let scheme = phy.mcs(index).map(Mcs::radiotap);
+        let field = scheme.as_ref().map_or(RATE, |scheme| 1 << scheme.number);
         let half_mbps = phy.rate(index).as_bps() / 500_000;
         RateFields {
             fields: FIELDS | field,
@@ -79,29 +79,40 @@ impl RateFields {
     ) -> u32 {
         let begins = record.len();
         let flags = self.flags | if good { 0 } else { BAD_FCS };
-        let fields = self.fields | if within.is_some() { AMPDU } else { 0 };
+        let fields = self.fields | if within.is_some() { 1 << AMPDU_STATUS } else { 0 };
         record.extend([0; 4]);
         record.extend(fields.to_le_bytes());
         record.extend(tsft_us.to_le_bytes());
         record.extend([flags, self.half_mbps]);
         record.extend(self.channel_mhz.to_le_bytes());
         record.extend(self.channel_flags.to_le_bytes());
-        // In the order of their numbers: MCS, A-MPDU status, VHT or HE.
-        let before = fields & MCS != 0;
-        if before {
-            record.extend(&self.scheme);
+        // In the order of their numbers: A-MPDU status is behind HT's field and before those of later formats.
+        let in_front = |scheme: &&RadiotapField| scheme.number < AMPDU_STATUS;
+        let scheme = self.scheme.as_ref();
+        if let Some(scheme) = scheme.filter(in_front) {
+            write_aligned(scheme, begins, record);
         }
         if let Some(within) = within {
-            record.resize(begins + (record.len() - begins).next_multiple_of(4), 0);
+            align(4, begins, record);
             within.write(record);
         }
-        if !before {
-            record.extend(&self.scheme);
+        if let Some(scheme) = scheme.filter(|scheme| !in_front(scheme)) {
+            write_aligned(scheme, begins, record);
         }
         let length = record.len() - begins;
         record[begins + 2..begins + 4].copy_from_slice(&(length as u16).to_le_bytes());
         length as u32
     }
+}
+
+fn write_aligned(scheme: &RadiotapField, begins: usize, record: &mut Vec<u8>) {
+    align(scheme.align, begins, record);
+    record.extend(&scheme.bytes);
+}
+
+/// Pads a header to a multiple of so many bytes.
+fn align(bytes: usize, begins: usize, record: &mut Vec<u8>) {
+    record.resize(begins + (record.len() - begins).next_multiple_of(bytes), 0);
 }
 
 impl InAmpdu {
@@ -114,59 +125,4 @@ impl InAmpdu {
         record.extend(flags.to_le_bytes());
         record.extend([0, 0]);
     }
-}
-
-/// A scheme's field: its place among all fields, and what it says.
-fn scheme(mcs: Mcs) -> (u32, Vec<u8>) {
-    match mcs.format {
-        Format::Ht => (MCS, ht(mcs)),
-        Format::Vht => (VHT, vht(mcs)),
-        Format::He => (HE, he(mcs)),
-    }
-}
-
-/// What is known, flags, MCS.
-fn ht(mcs: Mcs) -> Vec<u8> {
-    const WIDTH_MCS_GUARD_AND_FORMAT: u8 = 0x0f;
-    let wide = u8::from(mcs.width == Width::Mhz40);
-    vec![WIDTH_MCS_GUARD_AND_FORMAT, wide | short_guard(mcs), mcs.number() as u8]
-}
-
-/// What is known, flags, bandwidth, MCS and streams of four users, coding, group, partial AID.
-fn vht(mcs: Mcs) -> Vec<u8> {
-    const GUARD_AND_WIDTH: u16 = 0x0044;
-    let width = match mcs.width {
-        Width::Mhz20 => 0,
-        Width::Mhz40 => 1,
-        Width::Mhz80 => 4,
-        Width::Mhz160 => 11,
-    };
-    let mut field = GUARD_AND_WIDTH.to_le_bytes().to_vec();
-    field.extend([short_guard(mcs), width, mcs.index << 4 | mcs.streams, 0, 0, 0, 0, 0, 0, 0]);
-    field
-}
-
-/// The same flag in HT and VHT.
-fn short_guard(mcs: Mcs) -> u8 {
-    if mcs.guard == GuardInterval::Ns400 { 0x04 } else { 0 }
-}
-
-/// Six words: what is known, twice; the MCS; nothing; width and guard interval; streams.
-fn he(mcs: Mcs) -> Vec<u8> {
-    const SINGLE_USER_MCS_AND_WIDTH: u16 = 0x4020;
-    const GUARD: u16 = 0x0002;
-    let guard = match mcs.guard {
-        GuardInterval::Ns400 | GuardInterval::Ns800 => 0,
-        GuardInterval::Ns1600 => 1,
-        GuardInterval::Ns3200 => 2,
-    };
-    let words = [
-        SINGLE_USER_MCS_AND_WIDTH,
-        GUARD,
-        u16::from(mcs.index) << 8,
-        0,
-        mcs.width as u16 | guard << 4,
-        u16::from(mcs.streams),
-    ];
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -1,0 +1,45 @@
+//! What the list of generations in `phy/mod.rs` becomes.
+
+/// For each file its `GENERATION`, and of those that brought a format its `FORMAT`.
+macro_rules! generations {
+    ($($file:ident $(=> $format:ident)?),+ $(,)?) => {
+        /// All generations, older ones first.
+        pub const GENERATIONS: &[&Generation] = &[$(&$file::GENERATION),+];
+
+        $($(
+            const _: () = assert!(
+                Format::$format.window() <= frames::LONGEST_WINDOW,
+                "block acks, recipients and captures know no larger window"
+            );
+        )?)+
+
+        /// Format of a PPDU: HT or a later one, each of which came with a [`Generation`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Format {
+            $($(
+                #[doc = concat!("As in `phy/", stringify!($file), ".rs`.")]
+                $format,
+            )?)+
+        }
+
+        impl Format {
+            /// All, older ones first.
+            pub const ALL: &[Format] = &[$($(Format::$format,)?)+];
+
+            /// The generation that brought it.
+            pub const fn generation(self) -> &'static Generation {
+                match self {
+                    $($(Format::$format => &$file::GENERATION,)?)+
+                }
+            }
+
+            const fn facts(self) -> &'static format::FormatFacts {
+                match self {
+                    $($(Format::$format => &$file::FORMAT,)?)+
+                }
+            }
+        }
+    };
+}
+
+pub(super) use generations;
