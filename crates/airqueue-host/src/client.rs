@@ -13,7 +13,7 @@ use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
 use nix::libc;
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
@@ -468,8 +468,7 @@ fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<Socket
 /// Fresh random bytes.
 pub(crate) fn random() -> Result<[u8; 32], HostError> {
     let mut bytes = [0; 32];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(HostError::system("give random bytes"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| HostError::system("give random bytes")(error.into()))?;
     Ok(bytes)
 }

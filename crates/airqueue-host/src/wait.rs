@@ -130,11 +130,8 @@ impl Waiter {
         self.armed = deadline;
         let Some(at) = deadline else { return self.timer.unset() };
         let ns = at.as_nanos().max(1);
-        let at = libc::timespec {
-            tv_sec: ns / 1_000_000_000,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        };
-        let expiration = Expiration::OneShot(TimeSpec::from(at));
+        let at = TimeSpec::new(ns / 1_000_000_000, ns % 1_000_000_000);
+        let expiration = Expiration::OneShot(at);
         self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
     }
 
@@ -169,6 +166,7 @@ impl Waiter {
 /// threads it is woken up to milliseconds late when the other processors are busy; with this it is
 /// not. The kernel's own limit (`sched_rt_runtime_us`) leaves the machine usable in a flood.
 pub fn prefer_this_thread() -> bool {
+    // nix does not wrap this call.
     // SAFETY: one plain structure, alive for the call; 0 is the calling thread.
     unsafe {
         let lowest = libc::sched_param { sched_priority: 1 };
