@@ -29,14 +29,14 @@ const SCM_TS_OPT_ID: libc::c_int = 81;
 /// `ee_info` of a stamp that was taken as the packet went to the device (`linux/errqueue.h`).
 const SCM_TSTAMP_SND: u32 = 0;
 
-/// What the kernel says beside a datagram.
+/// What the kernel reports about a datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Annotations {
     /// Software receive (or transmit) timestamp, nanoseconds of `CLOCK_REALTIME`.
     pub stamp_ns: Option<i64>,
     /// Datagrams that this socket's buffer refused since it was opened, modulo 2^32.
     pub overflow: Option<u32>,
-    /// The local address that it was sent to.
+    /// The local address that the datagram was sent to.
     pub local: Option<IpAddr>,
     /// An entry of the error queue.
     pub error: Option<QueuedError>,
@@ -58,7 +58,7 @@ pub struct Datagram<'a> {
     pub from: SocketAddr,
     /// UDP payload.
     pub payload: &'a [u8],
-    /// What the kernel said about it.
+    /// What the kernel reported about the datagram.
     pub notes: Annotations,
 }
 
@@ -99,7 +99,7 @@ impl ReceiveBatch {
         ReceiveBatch { headers, _parts: parts, names, control, data, size, filled: 0 }
     }
 
-    /// Reads what is there without waiting; from the error queue if asked. Returns the number read.
+    /// Reads without waiting what has arrived, or the error queue. Returns the number of datagrams.
     pub fn receive(&mut self, socket: BorrowedFd<'_>, error_queue: bool) -> io::Result<usize> {
         self.filled = 0;
         for header in &mut self.headers {
@@ -127,7 +127,7 @@ impl ReceiveBatch {
         Ok(self.filled)
     }
 
-    /// How many fit.
+    /// The most datagrams that a batch holds.
     pub fn capacity(&self) -> usize {
         self.headers.len()
     }
@@ -225,14 +225,14 @@ fn queued_error(e: libc::sock_extended_err) -> Option<QueuedError> {
     (e.ee_info == SCM_TSTAMP_SND).then_some(QueuedError::Stamp(e.ee_data))
 }
 
-/// What a datagram to be sent carries beside its bytes.
+/// A datagram to be sent, without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// Where to.
     pub to: SocketAddr,
-    /// The measured packet that it is, if any.
+    /// The measured packet, if the datagram is one.
     pub ticket: Option<Ticket>,
-    /// When it was given its send time.
+    /// When the datagram was given its send time.
     pub at: Time,
     /// Local address to send from.
     pub source: Option<IpAddr>,
@@ -298,7 +298,7 @@ impl SendBatch {
         &self.entries
     }
 
-    /// Whether another one fits.
+    /// Whether the batch is full.
     pub fn is_full(&self) -> bool {
         self.entries.len() == SEND_BATCH
     }
@@ -309,7 +309,7 @@ impl SendBatch {
         self.ipv6 = ipv6;
     }
 
-    /// Makes the bytes that were written as datagram `written` of the last batch the next one's.
+    /// Moves the bytes of datagram `written` of the last batch to the datagram that is pushed next.
     pub fn carry_over(&mut self, written: usize) {
         let next = self.entries.len();
         self.buffers.swap(next, written);
@@ -340,7 +340,7 @@ impl SendBatch {
         self.entries.push(out);
     }
 
-    /// Takes a datagram's requests to the kernel away; true if it had any.
+    /// Removes a datagram's requests to the kernel; true if there were any.
     pub fn strip(&mut self, i: usize) -> bool {
         let out = &mut self.entries[i];
         let had = out.source.is_some() || out.stamp != StampRequest::None;
@@ -352,7 +352,7 @@ impl SendBatch {
         had
     }
 
-    /// Hands datagrams from `first` on to the kernel; returns how many it took.
+    /// Passes datagrams from `first` on to the kernel; returns how many the kernel took.
     pub fn send(&mut self, socket: BorrowedFd<'_>, first: usize) -> io::Result<usize> {
         let pending = &mut self.headers[first..self.entries.len()];
         // SAFETY: `push` made every pending header point to live buffers of the stated lengths,

@@ -50,7 +50,7 @@ pub struct Waker(EventFd);
 impl Waker {
     /// Ends the present wait, or the next one.
     pub fn wake(&self) {
-        // The only failure is a counter that is full: then it is awake already.
+        // The only failure is a full counter: then the waiter is awake already.
         let _ = self.0.write(1);
     }
 }
@@ -84,7 +84,7 @@ impl Waiter {
         for (i, port) in ports.iter().enumerate() {
             epoll.add(port, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
-        // Edge-triggered: arming it again clears it, so that it need not be read.
+        // Edge-triggered: arming the timer again clears it, so nobody has to read it.
         let edge = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll.add(&timer, EpollEvent::new(edge, TIMER))?;
         epoll.add(&waker.0, EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
@@ -141,7 +141,7 @@ impl Waiter {
             match event.data() {
                 TIMER => self.armed = None,
                 WAKE => {
-                    // Takes the counter back to zero; nothing else reads it.
+                    // Resets the counter; nothing else reads it.
                     let _ = self.waker.0.read();
                 }
                 i => {
