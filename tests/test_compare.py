@@ -142,7 +142,7 @@ def test_numbers_that_json_lacks_become_null():
         (b"\xff\xfe\x00", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[NaN]", "not JSON"),
-        (b"[]", "no airqueue measurement"),
+        (b"[]", "not an airqueue measurement"),
         (b'{"format": "airqueue-measurement", "version": 2}', "version 2"),
         (b'{"format": "airqueue-measurement", "version": 1}', "damaged or was edited"),
     ],

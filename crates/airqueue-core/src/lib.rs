@@ -1,4 +1,4 @@
-//! Words that every other crate of airqueue speaks: time, data rates, packets, random streams, the
+//! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the
 //! queue discipline traits, and how people write quantities. Nothing here reads a clock or touches the operating system.
 
 mod ids;

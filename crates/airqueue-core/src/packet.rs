@@ -1,4 +1,4 @@
-//! What queues hold.
+//! Packets, as queues hold them.
 
 use crate::Time;
 
@@ -7,22 +7,22 @@ use crate::Time;
 pub struct Packet {
     /// Unique within one simulation.
     pub id: u64,
-    /// Which flow it belongs to; disciplines that keep flows apart look at nothing else.
+    /// The packet's flow; disciplines with a queue per flow look at nothing else.
     pub flow: u32,
     /// IP packet size in bytes.
     pub size: u32,
-    /// When its source made it.
+    /// When the source made the packet.
     pub created: Time,
-    /// When the discipline that holds it took it in: what sojourn times are counted from.
+    /// When the discipline that holds the packet accepted it: the start of its sojourn time.
     pub enqueued: Time,
-    /// Where its bytes are.
+    /// Where the packet's bytes are.
     pub payload: Payload,
-    /// The neighbour that it goes to, as numbered by whoever owns the queue; disciplines that keep
-    /// neighbours apart look at nothing else.
+    /// The neighbour that the packet goes to, as the owner of the queue numbers neighbours; disciplines
+    /// with a queue per neighbour look at nothing else.
     pub hop: u16,
-    /// What its IP header says about congestion.
+    /// The ECN field of the IP header.
     pub ecn: Ecn,
-    /// The differentiated services codepoint of its IP header, 0 to 63 (RFC 2474).
+    /// The differentiated services codepoint of the IP header, 0 to 63 (RFC 2474).
     pub dscp: u8,
 }
 
@@ -42,20 +42,20 @@ pub enum Ecn {
     Ce,
 }
 
-/// Names the bytes of a packet in whatever store the owner of the simulation keeps; queues carry it
-/// along and never look inside.
+/// A handle for the bytes of a packet in the store of whoever runs the simulation; queues never look
+/// at the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Payload(pub u32);
 
-/// The ends of a flow. Packets do not carry them: a discipline that is fair among hosts learns them once for each flow
+/// The ends of a flow. Packets do not carry their ends: a discipline that is fair among hosts gets them once per flow
 /// ([`LinkFeedback::know_flow`]).
 ///
 /// [`LinkFeedback::know_flow`]: crate::LinkFeedback::know_flow
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
-    /// Where its packets come from, by whatever numbers the owner of the queues gives hosts.
+    /// The source host, as the owner of the queues numbers hosts.
     pub source: u32,
-    /// Where they go.
+    /// The destination host.
     pub destination: u32,
 }
 
@@ -76,13 +76,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one packet more.
+    /// Counts a packet.
     pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds another count.
     pub fn merge(&mut self, other: &Tally) {
         self.packets += other.packets;
         self.bytes += other.bytes;

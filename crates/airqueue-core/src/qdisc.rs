@@ -1,8 +1,8 @@
-//! The queue discipline traits: what is behind every queue of the project.
+//! The queue discipline traits.
 //!
-//! A discipline is a [`QueueDisc`]. Two more traits are for links that have more to ask or to tell: [`ByNeighbour`] for a link
+//! A discipline is a [`QueueDisc`]. Two more traits are for links that ask or report more: [`ByNeighbour`] for a link
 //! that sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports what became of packets. Every
-//! discipline says that it implements them, mostly with nothing but the defaults; all three together are a [`LinkQueue`].
+//! discipline implements both, most of them with the defaults; all three together are a [`LinkQueue`].
 
 use crate::{DataRate, Ecn, Hosts, Packet, Span, Time};
 use auto_impl::auto_impl;
@@ -13,30 +13,30 @@ use auto_impl::auto_impl;
 /// nothing. The interface has room for all the usual kinds:
 ///
 /// * *Dropping at arrival* (drop-tail, RED, PIE): `enqueue` puts the arriving packet, or one that
-///   was waiting (drop from the head, FQ-CoDel's fattest flow), into `drops`.
-/// * *Dropping at departure* (CoDel): `dequeue` puts what it discards on the way to the packet it
-///   returns into `drops`.
-/// * *Reordering* (DRR, airtime fairness): `dequeue` picks; [`Packet::flow`] says who is who.
+///   was waiting (drop from the head, FQ-CoDel's largest flow), into `drops`.
+/// * *Dropping at departure* (CoDel): `dequeue` puts the packets that it drops before the
+///   packet it returns into `drops`.
+/// * *Reordering* (DRR, airtime fairness): `dequeue` chooses among flows ([`Packet::flow`]).
 /// * *Shaping*: `dequeue` returns `None` although packets wait, and [`next_wakeup`] says when to
 ///   ask again.
 ///
-/// Every discipline accounts for every packet: what was offered is in it, was returned by
-/// `dequeue`, or was named in `drops`, exactly once. It changes nothing of a packet but the stamp,
-/// and its ECN field by way of [`Drops::mark`].
+/// Every discipline accounts for every packet: an offered packet waits in the discipline, was returned by
+/// `dequeue`, or was named in `drops`, exactly once. A discipline changes nothing of a packet but the stamp,
+/// and the ECN field through [`Drops::mark`].
 ///
 /// [`next_wakeup`]: QueueDisc::next_wakeup
 #[auto_impl(Box)]
 pub trait QueueDisc {
-    /// Offers a packet at `now`. What this costs, the packet itself or others, is added to `drops`.
+    /// Offers a packet at `now`. Packets dropped because of it, itself or others, are added to `drops`.
     /// An accepted packet is stamped: `enqueued` becomes `now`.
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops);
 
-    /// Takes out the packet that is to leave at `now`.
+    /// Removes and returns the packet that leaves at `now`.
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet>;
 
-    /// The packet that `dequeue(now)` would return, which stays. A discipline that decides when a
-    /// packet leaves decides here, and the next `dequeue` keeps to it: a shaper in front must know
-    /// the size of what it waits for.
+    /// The packet that `dequeue(now)` would return, which stays in the queue. A discipline that decides when a
+    /// packet leaves decides here, and the next `dequeue` returns this packet: a shaper in front must know
+    /// the size of the packet that it waits for.
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet>;
 
     /// Number of packets waiting.
@@ -51,8 +51,8 @@ pub trait QueueDisc {
         self.len_packets() == 0
     }
 
-    /// When `dequeue` may next return a packet although it now returns `None`. `None`: not before
-    /// the next `enqueue`, which is right for every work-conserving discipline.
+    /// When `dequeue` may next return a packet if it now returns `None`. `None`: not before
+    /// the next `enqueue`, which holds for every work-conserving discipline.
     fn next_wakeup(&self, _now: Time) -> Option<Time> {
         None
     }
@@ -68,20 +68,20 @@ pub trait QueueDisc {
 /// By default only the packet whose turn it is counts.
 #[auto_impl(Box)]
 pub trait ByNeighbour: QueueDisc {
-    /// The packet that `dequeue_along(hop, now)` would return, which stays.
+    /// The packet that `dequeue_along(hop, now)` would return, which stays in the queue.
     fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
         self.peek(now, drops).filter(|packet| packet.hop == hop)
     }
 
-    /// Takes out a packet for a neighbour that is to share a frame (an A-MPDU) with the one for the same neighbour
-    /// that `dequeue` returned at this instant. A discipline that knows which packets wait for whom may return one out of
+    /// Removes and returns a packet for a neighbour that is to share a frame (an A-MPDU) with the packet for this neighbour
+    /// that `dequeue` returned at this instant. A discipline that knows which packets wait for which neighbour may return one out of
     /// turn.
     fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
         self.peek_along(hop, now, drops)?;
         self.dequeue(now, drops)
     }
 
-    /// The neighbour of a packet that waits and is for none of these, for whom packets are under way already.
+    /// A neighbour with waiting packets that is not among those to whom packets are already being sent.
     fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
         self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
     }
@@ -89,24 +89,24 @@ pub trait ByNeighbour: QueueDisc {
 
 /// For a link that reports what became of packets, and an operator who sets limits of single flows and names their hosts.
 ///
-/// By default nothing is learnt, and no flow has a limit of its own.
+/// By default reports are ignored, and no flow has a limit of its own.
 #[auto_impl(Box)]
 pub trait LinkFeedback {
-    /// A packet that `dequeue` has returned is done with. Where the link below reports at all, it reports
-    /// each one once, and asks `dequeue` again afterwards: this may release packets that were held back.
+    /// The link is done with a packet that `dequeue` returned. A link that reports at all reports each packet
+    /// once, and calls `dequeue` again afterwards: the report may release packets that were held back.
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
-    /// Tells the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts forgets it.
+    /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn know_flow(&mut self, _flow: u32, _hosts: Hosts) {}
 
     /// Changes the limit of one queue only, by the rule of [`QueueDisc::set_limit`]: that in which packets of this flow
-    /// for this neighbour wait, now or later. False, and nothing changes: packets have no queues with limits of their own here.
+    /// for this neighbour wait, now or later. False: nothing changed, since this discipline has no limit per queue.
     fn set_limit_of(&mut self, _flow: u32, _hop: u16, _limit: Limit) -> bool {
         false
     }
 }
 
-/// All that a queue discipline is to any link.
+/// A queue discipline with everything that a link may ask of it.
 pub trait LinkQueue: ByNeighbour + LinkFeedback {}
 
 impl<Q: ByNeighbour + LinkFeedback + ?Sized> LinkQueue for Q {}
@@ -116,16 +116,16 @@ impl<Q: ByNeighbour + LinkFeedback + ?Sized> LinkQueue for Q {}
 pub struct Sent {
     /// The packet, as `dequeue` returned it.
     pub packet: Packet,
-    /// Whether the next station has acknowledged it; otherwise it was given up.
+    /// Whether the next station acknowledged the packet; otherwise the MAC gave the packet up.
     pub acknowledged: bool,
     /// The time that all its transmissions took, with their responses and the gaps before these; of
     /// transmissions together with others its share by bytes.
     pub airtime: Span,
-    /// What its acknowledgement said, if there was one that says such things.
+    /// What the receiver reported in the acknowledgement, if anything.
     pub feedback: Option<Feedback>,
 }
 
-/// What a receiver tells in a link-layer acknowledgement about the flow that it acknowledges.
+/// What a receiver reports about a flow in a link-layer acknowledgement (RDQM).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
     /// The flow's round-trip time.
@@ -139,7 +139,7 @@ pub struct Feedback {
 pub enum Limit {
     /// At most this many packets wait.
     Packets(u32),
-    /// At most this many bytes wait: a packet is taken in if it fits into what is left, so that the
+    /// At most this many bytes wait: a packet is accepted if it fits into what is left, so that the
     /// backlog never exceeds the limit (the rule of Linux's bfifo).
     Bytes(u64),
 }
@@ -147,15 +147,15 @@ pub enum Limit {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The queue was full and the arriving packet had to go.
+    /// The queue was full: the arriving packet was dropped.
     Tail,
-    /// The queue was full and a waiting packet made room.
+    /// The queue was full: a waiting packet was dropped to make room.
     Head,
-    /// Larger than anything that could ever pass.
+    /// Larger than any packet that could ever pass.
     Oversize,
     /// Above the rate of a policer.
     Policed,
-    /// Active queue management wants its sender to slow down, although there was room.
+    /// Active queue management signals congestion, although there was room.
     Aqm,
 }
 
@@ -187,9 +187,9 @@ impl Drops {
         self.dropped.push(Dropped { packet, reason });
     }
 
-    /// Marks a packet, which a discipline may do in place of dropping it, and says whether it now
-    /// carries a mark: one that is not ECN-capable cannot (RFC 3168, section 5). One that had a mark
-    /// keeps it and is not counted again.
+    /// Marks a packet in place of dropping it, and returns whether the packet now carries a mark: a
+    /// packet that is not ECN-capable cannot (RFC 3168, section 5). A packet that had a mark keeps
+    /// the mark and is not counted again.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         if packet.ecn == Ecn::Ect {
             packet.ecn = Ecn::Ce;
@@ -198,12 +198,12 @@ impl Drops {
         packet.ecn.is_capable()
     }
 
-    /// Packets marked, from the beginning: emptying the collection of drops leaves it as it is.
+    /// Packets marked since the beginning; `clear` and `drain` do not reset this count.
     pub fn marks(&self) -> u64 {
         self.marks
     }
 
-    /// What has been dropped since the last `clear` or `drain`, oldest first.
+    /// Packets dropped since the last `clear` or `drain`, oldest first.
     pub fn as_slice(&self) -> &[Dropped] {
         &self.dropped
     }

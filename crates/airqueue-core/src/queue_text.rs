@@ -1,8 +1,8 @@
 //! Queues in a few letters: `pfifo:100`, `bfifo:150kB`, `fq_codel`, `codel:1000p`.
 //!
-//! This is the one short form of queues: the test bed's `--queue` and the `queue` of scenarios are read here. A
-//! discipline's name, and after a colon the most that waits. Where the name says what is counted, as `pfifo` and
-//! `bfifo` do like in tc, the number may stand alone; behind other names it has its unit.
+//! The test bed's `--queue` and the `queue` of scenarios share this short form: a discipline's name, and after
+//! a colon the limit. Where the name implies the unit, as `pfifo` and `bfifo` do in tc, the number may stand
+//! alone; after other names the number needs a unit.
 
 use crate::quantity::{Kind, shown};
 
@@ -11,9 +11,9 @@ use crate::quantity::{Kind, shown};
 pub enum QueueName {
     /// First come, first served, counted in packets.
     Pfifo,
-    /// The same, counted in bytes.
+    /// First come, first served, counted in bytes.
     Bfifo,
-    /// Counted in packets; the oldest ones make room.
+    /// Counted in packets; a full queue drops the oldest packet.
     PfifoHeadDrop,
     /// First come, first served, counted as the limit says.
     DropTail,
@@ -88,7 +88,7 @@ impl QueueName {
         }
     }
 
-    /// What its limit counts, if the name says that.
+    /// What the limit counts, if the name implies that.
     fn counted(self) -> Option<Counted> {
         match self {
             QueueName::Pfifo | QueueName::PfifoHeadDrop => Some(Counted::Packets),
@@ -123,7 +123,7 @@ impl Counted {
     }
 }
 
-/// What a limit says, where it counts one or the other; the error is one sentence.
+/// Reads a limit in packets or bytes; the error is one sentence.
 pub fn limit(text: &str) -> Result<(u64, Counted), String> {
     let of = |counted: Counted| counted.kind().parse(text).map(|count| (count as u64, counted));
     of(Counted::Packets).or_else(|_| of(Counted::Bytes)).map_err(|_| {
@@ -135,13 +135,13 @@ pub fn limit(text: &str) -> Result<(u64, Counted), String> {
 }
 
 impl QueueText {
-    /// The form of what is read, as a regular expression.
+    /// The accepted form, as a regular expression.
     pub fn pattern() -> String {
         let names = QueueName::ALL.map(QueueName::word).join("|");
         format!("^({names})(:.+)?$")
     }
 
-    /// What `text` says; the error is one sentence.
+    /// Reads `text`; the error is one sentence.
     pub fn parse(text: &str) -> Result<QueueText, String> {
         let text = text.trim();
         let (word, after) = match text.split_once(':') {

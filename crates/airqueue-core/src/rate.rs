@@ -10,7 +10,7 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 pub struct DataRate(u64);
 
 impl DataRate {
-    /// The rate of `bps` bits per second; `None` for zero, at which nothing would ever end.
+    /// The rate of `bps` bits per second; `None` for zero, at which no transmission would ever end.
     pub const fn from_bps(bps: u64) -> Option<DataRate> {
         if bps == 0 { None } else { Some(DataRate(bps)) }
     }
@@ -40,7 +40,7 @@ impl DataRate {
         u128::from(self.0) * u128::try_from(span.as_nanos()).unwrap_or(0)
     }
 
-    /// The least whole number of nanoseconds in which `work` (units of 10⁻⁹ bit) is done.
+    /// The least whole number of nanoseconds that `work` (units of 10⁻⁹ bit) takes.
     pub fn time_for_work(self, work: u128) -> Span {
         let (ns, rest) = divide(work, self.0);
         Span::from_nanos(ns.saturating_add(i64::from(rest > 0)))

@@ -1,8 +1,8 @@
 //! Named random streams.
 //!
-//! Every source of chance has a stream of its own, named after what it decides. A new source, or one
-//! that draws more often, then leaves the draws of all others as they were, and two runs that differ
-//! in one setting differ in nothing else ("common random numbers").
+//! Every random decision has a stream of its own, named after the decision. A new decision, or one
+//! that draws more often, leaves the draws of all other streams unchanged: two runs that differ in
+//! one setting differ in nothing else ("common random numbers").
 
 use crate::Span;
 use rand_core::{Rng as _, SeedableRng};
@@ -17,7 +17,7 @@ pub struct Seed(pub u64);
 ///
 /// The generator is PCG64-DXSM. State and sequence come from the first 32 bytes of
 /// SHA-256(seed as 8 little-endian bytes, then the name), so that streams of related names or of
-/// neighbouring seeds have nothing in common. Only integer arithmetic, IEEE basic operations and
+/// neighbouring seeds are independent. Only integer arithmetic, IEEE basic operations and
 /// the portable `libm` stand between the generator and a value.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Dxsm);
@@ -29,7 +29,7 @@ impl Seed {
         Stream(Pcg64Dxsm::from_seed(digest.into()))
     }
 
-    /// 32 bytes that belong to `name`, for whoever wants entropy and not a stream.
+    /// 32 bytes derived from `name`, for callers that need a key and not a stream.
     pub fn bytes(self, name: &str) -> [u8; 32] {
         let mut bytes = [0; 32];
         self.stream(name).0.fill_bytes(&mut bytes);

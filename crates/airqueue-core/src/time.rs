@@ -1,4 +1,4 @@
-//! Integer-nanosecond time. The virtual clock and the wall clock both speak it.
+//! Integer-nanosecond time. The virtual clock and the wall clock both use these types.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

@@ -1,4 +1,4 @@
-//! Captures on disk. The bytes are `airqueue_probe::capture`'s; here they meet the file system.
+//! Captures on disk. `airqueue_probe::capture` makes the bytes; this module writes files.
 //!
 //! A capture appears under its name with its header complete, grows by whole runs, and is cut back
 //! to the last whole run when a write fails. A process killed in the middle of an append leaves a
@@ -16,12 +16,12 @@ use thiserror::Error;
 /// Why a capture file could not be read or written.
 #[derive(Debug, Error)]
 pub enum CaptureFileError {
-    /// The bytes are no capture.
+    /// The bytes are not a capture.
     #[error("cannot read {}: {source}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         source: CaptureError,
     },
     /// Reading failed.
@@ -29,7 +29,7 @@ pub enum CaptureFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
     },
     /// Writing failed.
@@ -37,7 +37,7 @@ pub enum CaptureFileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
     },
     /// Making the file failed.
@@ -45,12 +45,12 @@ pub enum CaptureFileError {
     Create {
         /// The file.
         path: PathBuf,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
     },
 }
 
-/// The kernel's word for a failed write, in the user's terms.
+/// The kernel's message about a failed write, in the user's terms.
 fn full_or(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull => "the disk is full".into(),
@@ -99,7 +99,7 @@ impl CaptureWriter {
         Ok(CaptureWriter { path: path.to_owned(), file, length })
     }
 
-    /// Writes `bytes` beside `path` and renames: nobody ever sees a part of them under that name.
+    /// Writes `bytes` beside `path` and renames: nobody ever sees a partial file under that name.
     fn put_in_place(path: &Path, bytes: &[u8]) -> Result<CaptureWriter, CaptureFileError> {
         let target = replaceable(path)
             .map_err(|reason| CaptureFileError::Create { path: path.to_owned(), reason })?;
@@ -113,14 +113,14 @@ impl CaptureWriter {
             Ok(file)
         };
         let file = write().map_err(|e| {
-            // The half-written file is of no use; that it cannot be removed changes nothing.
+            // Removing the half-written file is best effort.
             let _ = fs::remove_file(&beside);
             CaptureFileError::Create { path: path.to_owned(), reason: full_or(&e) }
         })?;
         Ok(CaptureWriter { path: path.to_owned(), file, length: bytes.len() as u64 })
     }
 
-    /// Adds one run and sees it to the disk. After an error the file holds what it held before.
+    /// Adds one run and syncs the file. After an error the file holds the earlier runs.
     pub fn append_run(&mut self, meta_json: &str, run: &Run) -> Result<(), CaptureFileError> {
         let bytes = capture::encode_run(meta_json, run);
         let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());

@@ -13,7 +13,7 @@ use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
 use nix::libc;
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Most addresses of a name that are tried.
 const ADDRESSES: usize = 4;
-/// How often the handle's view of a run is renewed.
+/// How often the handle's view of a run is updated.
 const VIEW_EVERY: Span = Span::from_millis(20);
 
 /// What a client needs to know.
@@ -41,7 +41,7 @@ pub struct ClientOptions {
     pub local_ports: Vec<u16>,
     /// Network namespace to open the sockets in.
     pub namespace: Option<PathBuf>,
-    /// How long to wait for the server's first answer.
+    /// How long to wait for the server's first reply.
     pub timeout: Duration,
 }
 
@@ -66,7 +66,7 @@ struct View {
     run: Option<Run>,
     transport: DriverStats,
     limits: Option<Limits>,
-    /// Why the thread ended, if it did.
+    /// Why the thread ended, if it has ended.
     ended: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl ClientHandle {
         &self.limits
     }
 
-    /// What the event loop has seen.
+    /// The event loop's counters.
     pub fn transport(&self) -> DriverStats {
         self.shared.lock().transport
     }
@@ -194,13 +194,13 @@ impl ClientHandle {
         Ok(answer.recv().map_err(|_| self.end())??)
     }
 
-    /// Where the run stands and how it is doing.
+    /// The state and the progress of the run.
     pub fn poll(&self) -> (RunState, Progress) {
         let view = self.shared.lock();
         (view.run_state(), view.progress)
     }
 
-    /// Stops the run at both ends; what there is can then be collected with `finish`.
+    /// Stops the run at both ends; `finish` then collects the records so far.
     pub fn cancel(&self) -> Result<(), HostError> {
         self.command(Command::Cancel)
     }
@@ -240,7 +240,7 @@ impl ClientHandle {
 
     /// Leaves the session and ends the thread.
     pub fn close(&self) {
-        // If the thread is gone already there is nobody to tell.
+        // If the thread has ended already, nobody reads commands.
         let _ = self.command(Command::Close);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -250,7 +250,7 @@ impl ClientHandle {
 
     fn command(&self, command: Command) -> Result<(), HostError> {
         if let Command::Start(..) = command {
-            // Until the thread takes the order, the view must not show an earlier run's end.
+            // Until the thread takes the command, the view must not show an earlier run's end.
             let mut view = self.shared.lock();
             view.run = None;
         }
@@ -307,7 +307,7 @@ impl View {
         }
     }
 
-    /// What ICMP or the local routing table said about the server.
+    /// What ICMP or the local routing table reported about the server.
     fn unreachable(&self, server: SocketAddr) -> Option<HostError> {
         let told = self.transport.unreachable.filter(|(address, _)| *address == server);
         let errno = told.map(|(_, errno)| errno).or(self.transport.send_error)?;
@@ -319,7 +319,7 @@ impl View {
     }
 }
 
-/// A run of which every packet was refused by the sender's own host is no run.
+/// A run of which the sender's own host refused every packet is an error.
 fn check_sent(run: Run, transport: &DriverStats) -> Result<Run, HostError> {
     let attempted = run.records.sent_ns.len() as u64;
     if attempted == 0 || run.host.send_blocked < attempted {
@@ -362,7 +362,7 @@ impl Session {
                 }
                 Ok(command) => {
                     self.obey(command);
-                    // What it caused is due now, and there may be another one.
+                    // The command's effects are due now, and another command may wait.
                     self.driver.waker().wake();
                 }
                 Err(TryRecvError::Empty) => {}
@@ -379,7 +379,7 @@ impl Session {
             Command::Start(plan, direction, reply) => {
                 let result = self.driver.endpoint().start(now, &plan, direction);
                 self.show();
-                // If the handle no longer waits, it knows why.
+                // A handle that no longer waits was dropped.
                 let _ = reply.send(result);
             }
             Command::Cancel => self.driver.endpoint().cancel(now),
@@ -387,7 +387,7 @@ impl Session {
         }
     }
 
-    /// Says goodbye; one turn sends it, if it is ever sent.
+    /// Closes the session; one turn of the loop sends the CLOSE.
     fn leave(&mut self) {
         self.driver.endpoint().close(clock::monotonic());
         self.driver.waker().wake();
@@ -395,7 +395,7 @@ impl Session {
         self.shared.lock().state = ClientState::Closed;
     }
 
-    /// Renews the handle's view when the state changed, or from time to time.
+    /// Updates the handle's view when the state changed, or from time to time.
     fn show(&mut self) {
         let now = clock::monotonic();
         let transport = self.driver.stats();
@@ -468,8 +468,7 @@ fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<Socket
 /// Fresh random bytes.
 pub(crate) fn random() -> Result<[u8; 32], HostError> {
     let mut bytes = [0; 32];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .map_err(HostError::system("give random bytes"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| HostError::system("give random bytes")(error.into()))?;
     Ok(bytes)
 }

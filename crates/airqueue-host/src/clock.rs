@@ -11,8 +11,8 @@ use nix::time::{ClockId, clock_gettime};
 const STEP_NS: i64 = 1_000_000;
 /// How far in the future a stamp may seem to lie: the reading error of the offset.
 const AHEAD: Span = Span::from_micros(200);
-/// How long before it became readable a packet may have been stamped: a busy kernel stamps it,
-/// then lets it wait for its soft interrupt.
+/// How long before a packet became readable the kernel may have stamped it: on a busy host the packet
+/// then waits for the soft interrupt.
 const BEHIND: Span = Span::from_millis(20);
 /// A reading of both clocks that took longer than this was interrupted and is repeated.
 const CLEAN_READING_NS: i64 = 5_000;
@@ -73,7 +73,7 @@ impl ClockSample {
 #[derive(Debug)]
 pub struct StampMapper {
     latest: ClockSample,
-    /// The offset before a step, while stamps from before it may still turn up.
+    /// The offset before a step, while stamps from before the step may still arrive.
     before_step: Option<i64>,
 }
 
@@ -97,13 +97,13 @@ impl StampMapper {
         stepped
     }
 
-    /// All stamps from before the latest sample have been read: later ones need no second offset.
+    /// All stamps from before the latest sample have been read: later stamps need no second offset.
     pub fn settle(&mut self) {
         self.before_step = None;
     }
 
     /// The endpoint's time of a kernel stamp (nanoseconds of `CLOCK_REALTIME`) on something that
-    /// became readable between `earliest` and the latest sample; `None` if it cannot be told.
+    /// became readable between `earliest` and the latest sample; `None` if the time is ambiguous.
     pub fn map(&self, stamp_ns: i64, earliest: Time) -> Option<Time> {
         let now = self.latest.at;
         let with = |offset_ns: i64| {
@@ -114,7 +114,7 @@ impl StampMapper {
         let recent = |at: &Time| *at + BEHIND >= earliest;
         match (with(self.latest.offset_ns).filter(recent), with(old).filter(recent)) {
             (Some(at), None) | (None, Some(at)) => Some(at),
-            // Both sides of the step are believable, or neither: the program's time is honest.
+            // Both sides of the step are plausible, or neither: the caller takes the program's time.
             (Some(_), Some(_)) | (None, None) => None,
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     fn a_stamp_from_the_future_is_not_believed() {
         let m = StampMapper::new(sample(1_000, OFFSET));
         assert_eq!(m.map(OFFSET + 1_500_000_000, at(0)), None);
-        // A reading error may put a stamp a little into the future: it is clamped to the present.
+        // A reading error may put a stamp a little into the future: such a stamp is clamped to the present.
         assert_eq!(m.map(OFFSET + 1_000_050_000, at(0)), Some(at(1_000)));
     }
 

@@ -18,13 +18,13 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Batches read from one socket before it is others' turn.
+/// Batches read from one socket before the next socket is read.
 const RECEIVE_BATCHES: usize = 8;
-/// Datagrams sent before it is time to look at what arrived.
+/// Datagrams sent before arrivals are read again.
 const TRANSMIT_BUDGET: usize = 128;
 /// Control messages kept for another attempt while the socket is full.
 const DEFERRED: usize = 64;
-/// How soon a deferred control message is tried again, and how often.
+/// After what time a deferred control message is sent again, and how often.
 const RETRY: Span = Span::from_millis(1);
 const RETRIES: u32 = 100;
 /// Attempts for a datagram at which pending ICMP errors about earlier ones surface.
@@ -32,23 +32,23 @@ const ATTEMPTS: u32 = 4;
 /// The kernel needs a moment after the first socket asked for stamps until all packets have them
 /// (a static key, switched by a work queue).
 const STAMPING_STARTS: Span = Span::from_millis(100);
-/// When an endpoint has nothing to do although it asked to be called: its next turn.
+/// The next call of an endpoint that asked to be called and then had nothing to do.
 const IDLE_TURN: Span = Span::from_millis(1);
 
-/// What a driver has seen.
+/// A driver's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DriverStats {
     /// Datagrams received.
     pub received: u64,
     /// Datagrams that the kernel took.
     pub sent: u64,
-    /// Datagrams that it refused.
+    /// Datagrams that the kernel refused.
     pub refused: u64,
-    /// Transmit stamps that found their packet.
+    /// Transmit stamps that were matched to their packet.
     pub transmit_stamps: u64,
     /// Times the loop woke up.
     pub turns: u64,
-    /// Whom an ICMP message called unreachable last, and its errno.
+    /// The last peer that ICMP reported as unreachable, with the errno.
     pub unreachable: Option<(SocketAddr, i32)>,
     /// Errno of the last packet that could not be sent for a reason other than a full buffer.
     pub send_error: Option<i32>,
@@ -74,13 +74,13 @@ pub struct Driver<E> {
     deferred: VecDeque<Deferred>,
     retry_at: Option<Time>,
     stats: DriverStats,
-    /// The loop need not turn again before, unless something arrives.
+    /// The loop need not run again before this time, unless something arrives.
     not_before: Time,
     polling: Polling,
 }
 
 impl<E: Endpoint> Driver<E> {
-    /// Takes the sockets over; index `i` in the endpoint's words is `ports[i]`.
+    /// Takes the sockets; the endpoint's socket `i` is `ports[i]`.
     pub fn new(endpoint: E, ports: Vec<UdpPort>) -> Result<Driver<E>, HostError> {
         let waiter = Waiter::new(&ports)?;
         Ok(Driver {
@@ -120,7 +120,7 @@ impl<E: Endpoint> Driver<E> {
         &self.ports
     }
 
-    /// Waits until something arrives, something is due or somebody wakes it; then receives, then
+    /// Waits until something arrives, is due, or wakes the driver; then receives, then
     /// sends what is due.
     pub fn turn(&mut self) -> Result<(), HostError> {
         let ready = self.wait()?;
@@ -163,7 +163,7 @@ impl<E: Endpoint> Driver<E> {
         }
     }
 
-    /// Reads one socket; true if it was read empty.
+    /// Reads one socket; true if the socket was read empty.
     fn read_port(&mut self, i: usize) -> bool {
         for _ in 0..RECEIVE_BATCHES {
             let asked = clock::monotonic();
@@ -173,7 +173,7 @@ impl<E: Endpoint> Driver<E> {
                     self.ports[i].drained = asked;
                     return true;
                 }
-                // An ICMP error that was pending; reading it cleared it.
+                // A pending ICMP error; the read cleared it.
                 Err(_) => continue,
             };
             self.refresh_clock();
@@ -192,7 +192,7 @@ impl<E: Endpoint> Driver<E> {
         }
     }
 
-    /// Gives the batch just read to the endpoint.
+    /// Passes the batch just read to the endpoint.
     fn hand_over(&mut self, i: usize) {
         let port = &mut self.ports[i];
         let now = clock::monotonic();
@@ -327,7 +327,7 @@ impl<E: Endpoint> Driver<E> {
     fn mend(&mut self, i: usize, which: usize, error: &io::Error) -> bool {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM | libc::EMSGSIZE) => false,
-            // A kernel that does not know numbered stamps, or a source address that is gone.
+            // The kernel does not know numbered stamps, or the source address is gone.
             Some(libc::EINVAL) => {
                 let out = self.departures.entries()[which];
                 if matches!(out.stamp, StampRequest::Named(_)) {
@@ -338,7 +338,7 @@ impl<E: Endpoint> Driver<E> {
                 }
                 self.departures.strip(which)
             }
-            // An ICMP error about an earlier packet; being told cleared it.
+            // An ICMP error about an earlier packet; reporting it cleared it.
             _ => true,
         }
     }
@@ -359,12 +359,12 @@ impl<E: Endpoint> Driver<E> {
                 self.deferred.push_back(Deferred { transmit, bytes, attempts: 0 });
                 self.retry_at.get_or_insert(out.at + RETRY);
             }
-            // A lost control message: the session repeats what matters.
+            // The session sends important control messages again.
             None => {}
         }
     }
 
-    /// Tries control messages again that found the socket full.
+    /// Sends control messages again that found the socket full.
     fn retry_deferred(&mut self) {
         let now = clock::monotonic();
         if self.retry_at.is_none_or(|at| now < at) {

@@ -24,7 +24,7 @@ pub enum HostError {
     NoAnswer {
         /// The server's address.
         server: SocketAddr,
-        /// How long it was waited for.
+        /// How long the client waited.
         seconds: f64,
     },
     /// The server's host answered, but nobody listens.
@@ -38,10 +38,10 @@ pub enum HostError {
     Unreachable {
         /// The server's address.
         server: SocketAddr,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
     },
-    /// Someone else has the port.
+    /// The port is in use.
     #[error("UDP port {} of {} is taken: stop the other program or choose another port", address.port(), address.ip())]
     PortInUse {
         /// The address that was asked for.
@@ -54,7 +54,7 @@ pub enum HostError {
     Bind {
         /// The address that was asked for.
         address: SocketAddr,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
     },
     /// The namespace cannot be opened or entered.
@@ -62,18 +62,18 @@ pub enum HostError {
     Namespace {
         /// Path as given.
         path: PathBuf,
-        /// The kernel's word for it.
+        /// The kernel's message.
         reason: String,
         /// Whether permission was the reason.
         denied: bool,
     },
-    /// A request that makes no sense.
+    /// A request that is not valid.
     #[error("{0}")]
     Request(String),
     /// The endpoint's state machine gave up.
     #[error(transparent)]
     Session(#[from] airqueue_probe::ClientError),
-    /// The kernel refused something that it never refuses.
+    /// The kernel refused a call that normally succeeds.
     #[error("the operating system refused to {action}: {source}")]
     System {
         /// What was attempted.

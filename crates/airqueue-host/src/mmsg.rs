@@ -1,15 +1,17 @@
 //! Batches of datagrams through one system call, in buffers that are allocated once.
 //!
-//! This is the crate's unsafe corner: `recvmmsg`, `sendmmsg` and their control messages.
+//! This is the crate's unsafe corner: `recvmmsg`, `sendmmsg` and their control messages. nix wraps both calls,
+//! but its `recvmmsg` (0.31) does not restore the lengths of the control buffers between calls, and its
+//! `sendmmsg` knows no control message that asks for a transmit stamp.
 
 use airqueue_core::Time;
 use airqueue_probe::endpoint::Ticket;
 use nix::libc;
+use nix::sys::socket::{SockaddrLike, SockaddrStorage};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr::addr_of;
 
 /// Datagrams read by one system call.
 pub const RECEIVE_BATCH: usize = 64;
@@ -27,14 +29,14 @@ const SCM_TS_OPT_ID: libc::c_int = 81;
 /// `ee_info` of a stamp that was taken as the packet went to the device (`linux/errqueue.h`).
 const SCM_TSTAMP_SND: u32 = 0;
 
-/// What the kernel says beside a datagram.
+/// What the kernel reports about a datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Annotations {
     /// Software receive (or transmit) timestamp, nanoseconds of `CLOCK_REALTIME`.
     pub stamp_ns: Option<i64>,
     /// Datagrams that this socket's buffer refused since it was opened, modulo 2^32.
     pub overflow: Option<u32>,
-    /// The local address that it was sent to.
+    /// The local address that the datagram was sent to.
     pub local: Option<IpAddr>,
     /// An entry of the error queue.
     pub error: Option<QueuedError>,
@@ -56,7 +58,7 @@ pub struct Datagram<'a> {
     pub from: SocketAddr,
     /// UDP payload.
     pub payload: &'a [u8],
-    /// What the kernel said about it.
+    /// What the kernel reported about the datagram.
     pub notes: Annotations,
 }
 
@@ -97,7 +99,7 @@ impl ReceiveBatch {
         ReceiveBatch { headers, _parts: parts, names, control, data, size, filled: 0 }
     }
 
-    /// Reads what is there without waiting; from the error queue if asked. Returns the number read.
+    /// Reads without waiting what has arrived, or the error queue. Returns the number of datagrams.
     pub fn receive(&mut self, socket: BorrowedFd<'_>, error_queue: bool) -> io::Result<usize> {
         self.filled = 0;
         for header in &mut self.headers {
@@ -125,7 +127,7 @@ impl ReceiveBatch {
         Ok(self.filled)
     }
 
-    /// How many fit.
+    /// The most datagrams that a batch holds.
     pub fn capacity(&self) -> usize {
         self.headers.len()
     }
@@ -142,10 +144,19 @@ impl ReceiveBatch {
             let start = i * self.size;
             let length = (header.msg_len as usize).min(self.size);
             // The error queue names no address beside a transmit stamp.
-            let from = address(&self.names[i])
+            let from = self
+                .name(i)
                 .or_else(|| notes.error.map(|_| SocketAddr::from(([0, 0, 0, 0], 0))))?;
             Some(Datagram { from, payload: &self.data[start..start + length], notes })
         })
+    }
+
+    fn name(&self, i: usize) -> Option<SocketAddr> {
+        let length = self.headers[i].msg_hdr.msg_namelen;
+        // SAFETY: the storage is live and no shorter than the kernel's length.
+        let name =
+            unsafe { SockaddrStorage::from_raw((&raw const self.names[i]).cast(), Some(length)) };
+        address(&name?)
     }
 
     fn annotations(&self, i: usize) -> Annotations {
@@ -214,14 +225,14 @@ fn queued_error(e: libc::sock_extended_err) -> Option<QueuedError> {
     (e.ee_info == SCM_TSTAMP_SND).then_some(QueuedError::Stamp(e.ee_data))
 }
 
-/// What a datagram to be sent carries beside its bytes.
+/// A datagram to be sent, without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// Where to.
     pub to: SocketAddr,
-    /// The measured packet that it is, if any.
+    /// The measured packet, if the datagram is one.
     pub ticket: Option<Ticket>,
-    /// When it was given its send time.
+    /// When the datagram was given its send time.
     pub at: Time,
     /// Local address to send from.
     pub source: Option<IpAddr>,
@@ -254,7 +265,7 @@ impl StampRequest {
 pub struct SendBatch {
     headers: Vec<libc::mmsghdr>,
     parts: Vec<libc::iovec>,
-    names: Vec<libc::sockaddr_storage>,
+    names: Vec<SockaddrStorage>,
     control: Vec<[u64; CONTROL_WORDS]>,
     buffers: Vec<Vec<u8>>,
     entries: Vec<Outgoing>,
@@ -267,12 +278,12 @@ unsafe impl Send for SendBatch {}
 impl Default for SendBatch {
     fn default() -> Self {
         // SAFETY: plain C structures for which zero bytes are valid.
-        let (header, name, part): (libc::mmsghdr, libc::sockaddr_storage, libc::iovec) =
-            unsafe { zeroed() };
+        let (header, part): (libc::mmsghdr, libc::iovec) = unsafe { zeroed() };
+        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
         SendBatch {
             headers: vec![header; SEND_BATCH],
             parts: vec![part; SEND_BATCH],
-            names: vec![name; SEND_BATCH],
+            names: vec![nowhere.into(); SEND_BATCH],
             control: vec![[0; CONTROL_WORDS]; SEND_BATCH],
             buffers: (0..SEND_BATCH).map(|_| Vec::with_capacity(MAX_PAYLOAD)).collect(),
             entries: Vec::with_capacity(SEND_BATCH),
@@ -287,7 +298,7 @@ impl SendBatch {
         &self.entries
     }
 
-    /// Whether another one fits.
+    /// Whether the batch is full.
     pub fn is_full(&self) -> bool {
         self.entries.len() == SEND_BATCH
     }
@@ -298,7 +309,7 @@ impl SendBatch {
         self.ipv6 = ipv6;
     }
 
-    /// Makes the bytes that were written as datagram `written` of the last batch the next one's.
+    /// Moves the bytes of datagram `written` of the last batch to the datagram that is pushed next.
     pub fn carry_over(&mut self, written: usize) {
         let next = self.entries.len();
         self.buffers.swap(next, written);
@@ -319,16 +330,17 @@ impl SendBatch {
         let i = self.entries.len();
         let buffer = &mut self.buffers[i];
         self.parts[i] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        self.names[i] = native_address(out.to, self.ipv6);
         let header = &mut self.headers[i].msg_hdr;
         header.msg_name = (&raw mut self.names[i]).cast();
-        header.msg_namelen = write_address(&mut self.names[i], out.to, self.ipv6);
+        header.msg_namelen = self.names[i].len();
         header.msg_iov = &raw mut self.parts[i];
         header.msg_iovlen = 1;
         write_control(header, &mut self.control[i], &out, self.ipv6);
         self.entries.push(out);
     }
 
-    /// Takes a datagram's requests to the kernel away; true if it had any.
+    /// Removes a datagram's requests to the kernel; true if there were any.
     pub fn strip(&mut self, i: usize) -> bool {
         let out = &mut self.entries[i];
         let had = out.source.is_some() || out.stamp != StampRequest::None;
@@ -340,7 +352,7 @@ impl SendBatch {
         had
     }
 
-    /// Hands datagrams from `first` on to the kernel; returns how many it took.
+    /// Passes datagrams from `first` on to the kernel; returns how many the kernel took.
     pub fn send(&mut self, socket: BorrowedFd<'_>, first: usize) -> io::Result<usize> {
         let pending = &mut self.headers[first..self.entries.len()];
         // SAFETY: `push` made every pending header point to live buffers of the stated lengths,
@@ -422,55 +434,26 @@ fn put<T: Copy>(
     *used += space as usize;
 }
 
-/// Reads an address as the kernel writes it; IPv4-mapped addresses become IPv4.
-pub(crate) fn address(storage: &libc::sockaddr_storage) -> Option<SocketAddr> {
-    match i32::from(storage.ss_family) {
-        libc::AF_INET => {
-            // SAFETY: the family says that it is a sockaddr_in, which is shorter than the storage.
-            let a = unsafe { &*addr_of!(*storage).cast::<libc::sockaddr_in>() };
-            let ip = Ipv4Addr::from(u32::from_be(a.sin_addr.s_addr));
-            Some(SocketAddrV4::new(ip, u16::from_be(a.sin_port)).into())
-        }
-        libc::AF_INET6 => {
-            // SAFETY: as above, for sockaddr_in6.
-            let a = unsafe { &*addr_of!(*storage).cast::<libc::sockaddr_in6>() };
-            let ip = Ipv6Addr::from(a.sin6_addr.s6_addr);
-            let port = u16::from_be(a.sin6_port);
-            Some(match ip.to_ipv4_mapped() {
-                Some(v4) => SocketAddrV4::new(v4, port).into(),
-                None => SocketAddrV6::new(ip, port, 0, a.sin6_scope_id).into(),
-            })
-        }
-        _ => None,
+/// An address from the kernel; IPv4-mapped addresses become IPv4. `None`: not an IP address.
+pub(crate) fn address(name: &SockaddrStorage) -> Option<SocketAddr> {
+    if let Some(v4) = name.as_sockaddr_in() {
+        return Some(SocketAddrV4::from(*v4).into());
     }
+    let v6 = SocketAddrV6::from(*name.as_sockaddr_in6()?);
+    Some(match v6.ip().to_ipv4_mapped() {
+        Some(v4) => SocketAddrV4::new(v4, v6.port()).into(),
+        None => v6.into(),
+    })
 }
 
-/// Writes an address as a socket of the given family wants it; returns its length.
-pub(crate) fn write_address(
-    storage: &mut libc::sockaddr_storage,
-    to: SocketAddr,
-    ipv6: bool,
-) -> libc::socklen_t {
-    let v6 = match to {
-        SocketAddr::V4(a) if !ipv6 => {
-            // SAFETY: a sockaddr_in fits into the storage and is valid with any bytes.
-            let out = unsafe { &mut *(&raw mut *storage).cast::<libc::sockaddr_in>() };
-            out.sin_family = libc::AF_INET as _;
-            out.sin_port = a.port().to_be();
-            out.sin_addr.s_addr = u32::from(*a.ip()).to_be();
-            return size_of::<libc::sockaddr_in>() as libc::socklen_t;
+/// An address as a socket of the given family wants it.
+fn native_address(to: SocketAddr, ipv6: bool) -> SockaddrStorage {
+    match to {
+        SocketAddr::V4(a) if ipv6 => {
+            SocketAddrV6::new(a.ip().to_ipv6_mapped(), a.port(), 0, 0).into()
         }
-        SocketAddr::V4(a) => SocketAddrV6::new(a.ip().to_ipv6_mapped(), a.port(), 0, 0),
-        SocketAddr::V6(a) => a,
-    };
-    // SAFETY: as above, for sockaddr_in6.
-    let out = unsafe { &mut *(&raw mut *storage).cast::<libc::sockaddr_in6>() };
-    out.sin6_family = libc::AF_INET6 as _;
-    out.sin6_port = v6.port().to_be();
-    out.sin6_flowinfo = 0;
-    out.sin6_addr.s6_addr = v6.ip().octets();
-    out.sin6_scope_id = v6.scope_id();
-    size_of::<libc::sockaddr_in6>() as libc::socklen_t
+        to => to.into(),
+    }
 }
 
 #[cfg(test)]
@@ -478,7 +461,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_survive_the_way_to_the_kernel_and_back() {
+    fn addresses_survive_the_kernels_form() {
         let cases = [
             ("127.0.0.1:5860", false),
             ("127.0.0.1:5860", true),
@@ -486,11 +469,8 @@ mod tests {
             ("[fe80::1%3]:9", true),
         ];
         for (text, ipv6) in cases {
-            let address_in: SocketAddr = text.parse().unwrap();
-            // SAFETY: a plain C structure.
-            let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
-            write_address(&mut storage, address_in, ipv6);
-            assert_eq!(address(&storage), Some(address_in), "{text}");
+            let to: SocketAddr = text.parse().unwrap();
+            assert_eq!(address(&native_address(to, ipv6)), Some(to), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Doing one thing inside another network namespace.
+//! Running a function inside another network namespace.
 
 use crate::error::{HostError, words};
 use nix::sched::{CloneFlags, setns};
@@ -9,8 +9,8 @@ use std::path::Path;
 /// Runs `work` inside the network namespace at `path` (for example `/run/netns/x` or
 /// `/proc/self/fd/7`), or right here if there is none.
 ///
-/// A scratch thread enters the namespace and ends with the work, so the process stays where it is;
-/// a socket that the work made stays in the namespace.
+/// A scratch thread enters the namespace and ends with the work, so the process stays in its own;
+/// a socket that the work opened stays in the namespace.
 pub fn within<T: Send>(
     path: Option<&Path>,
     work: impl FnOnce() -> Result<T, HostError> + Send,

@@ -1,11 +1,11 @@
-//! Where captures of simulated networks go. What is in them is the simulator's.
+//! Files for captures of simulated networks; the simulator writes the content.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// A capture's file or pipe. A buffer passes on what it was given in whole pieces, and each record is one: a
-/// reader finds whole records at any time, also where the run was killed.
+/// A capture's file or pipe. The buffer never splits a record: a reader finds whole records at any
+/// time, also after the run was killed.
 pub type PcapFile = BufWriter<File>;
 
 /// Bytes that are written at once.

@@ -1,18 +1,18 @@
 //! When to read sockets by the clock instead of at every arrival.
 //!
-//! Waking a sleeping thread for every packet costs more than the packet, on a virtual machine many
-//! times more, and the processor that pays is the one that delivers it: with both ends of a path on
-//! one machine that slows the sender. Receive times are the kernel's and do not depend on when a
-//! program wakes up, so in a flood the driver looks once a millisecond, as network cards do (NAPI).
+//! Waking a sleeping thread for every packet costs more than the packet itself, on a virtual machine many
+//! times more, and costs the processor that delivers the packet: with both ends of a path on one
+//! machine the wakeups slow the sender. Receive times are the kernel's and do not depend on when a
+//! program wakes up, so in a flood the driver polls once a millisecond, as network drivers do (NAPI).
 
 use airqueue_core::{Span, Time};
 
-/// How often sockets are read in a flood. At 100 000 packets/s a hundred wait meanwhile: less than
-/// the smallest receive buffer holds.
+/// How often sockets are read in a flood. At 100 000 packets/s a hundred packets wait meanwhile: fewer
+/// than the smallest receive buffer holds.
 const EVERY: Span = Span::from_millis(1);
 /// Arrivals in [`EVERY`] that make a flood.
 const FLOOD: u64 = 4;
-/// Fewer arrivals in [`EVERY`] end it.
+/// Fewer arrivals in [`EVERY`] end a flood.
 const CALM: u64 = 2;
 
 /// Counts arrivals and decides.
@@ -29,7 +29,7 @@ impl Polling {
         self.on
     }
 
-    /// When they are to be read next; `None`: when something arrives.
+    /// When the sockets are to be read next; `None`: when something arrives.
     pub fn next(&self) -> Option<Time> {
         self.on.then_some(self.since + EVERY)
     }
@@ -39,7 +39,7 @@ impl Polling {
         self.on && now >= self.since + EVERY
     }
 
-    /// Notes what a turn received, `polled` or not; true if the way of reading changes now.
+    /// Counts what a turn received, `polled` or not; true if the mode changes now.
     pub fn note(&mut self, now: Time, polled: bool, received: u64) -> bool {
         self.arrivals += received;
         if self.on && !polled || !self.on && now - self.since < EVERY {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// How often the handle's counters are renewed.
+/// How often the handle's counters are updated.
 const SHOW_EVERY: Span = Span::from_millis(50);
 
 /// What a server needs to know.
@@ -92,7 +92,7 @@ impl ServerHandle {
         self.shown().transport
     }
 
-    /// Why it stopped serving by itself, if it did.
+    /// Why the server stopped by itself, if it has.
     pub fn failure(&self) -> Option<String> {
         self.shown().failed
     }
@@ -101,7 +101,7 @@ impl ServerHandle {
         self.shared.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends it; its sessions' clients notice by its silence.
+    /// Ends the server; clients notice the silence.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Release);
         self.waker.wake();

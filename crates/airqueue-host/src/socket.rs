@@ -1,4 +1,4 @@
-//! A UDP socket as a measurement wants it.
+//! A UDP socket with the options that a measurement needs.
 
 use crate::clock;
 use crate::error::{HostError, words};
@@ -6,40 +6,44 @@ use crate::mmsg::{self, StampRequest};
 use crate::netns;
 use crate::stamps::TransmitStamps;
 use airqueue_core::Time;
-use nix::libc;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, TimestampingFlag, bind, getsockname,
+    setsockopt, socket, sockopt,
+};
+use nix::{libc, setsockopt_impl, sockopt_impl};
 use std::io;
-use std::mem::{size_of, zeroed};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Receive buffer in bytes: over 100 ms of 300 Mb/s in small packets, as the kernel accounts for
-/// them. What still overflows is counted (`SO_RXQ_OVFL`).
-const RECEIVE_BUFFER: i32 = 16 << 20;
+/// them. Datagrams that overflow the buffer are counted (`SO_RXQ_OVFL`).
+const RECEIVE_BUFFER: usize = 16 << 20;
 /// Send buffer in bytes: a burst fits, a standing queue does not. A sender whose own interface is
-/// the bottleneck is then told so (`SendOutcome::Blocked`) rather than silently delayed.
-const SEND_BUFFER: i32 = 256 << 10;
+/// the bottleneck then sees `SendOutcome::Blocked` and not a silent delay.
+const SEND_BUFFER: usize = 256 << 10;
 
-/// An open UDP socket and what its driver must remember about it.
+/// An open UDP socket, and what its driver keeps about the socket.
 #[derive(Debug)]
 pub struct UdpPort {
     fd: OwnedFd,
     local: SocketAddr,
     ipv6: bool,
     overflow: u32,
-    /// When it was opened.
+    /// When the socket was opened.
     pub(crate) opened: Time,
-    /// When it was last read empty.
+    /// When the socket was last read empty.
     pub(crate) drained: Time,
     /// Transmit stamps.
     pub(crate) stamps: TransmitStamps,
 }
 
 impl UdpPort {
-    /// Opens a socket bound to `bind`, inside a network namespace if one is given. `[::]` takes
+    /// Opens a socket bound to `address`, inside a network namespace if one is given. `[::]` takes
     /// IPv4 as well; port 0 is any free one.
-    pub fn open(bind: SocketAddr, namespace: Option<&Path>) -> Result<UdpPort, HostError> {
-        netns::within(namespace, || Self::open_here(bind))
+    pub fn open(address: SocketAddr, namespace: Option<&Path>) -> Result<UdpPort, HostError> {
+        netns::within(namespace, || Self::open_here(address))
     }
 
     /// Opens a socket for both families, or for IPv4 alone where the kernel has no IPv6.
@@ -52,25 +56,21 @@ impl UdpPort {
         }
     }
 
-    fn open_here(bind: SocketAddr) -> Result<UdpPort, HostError> {
-        let family = if bind.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
-        let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers; the descriptor is checked and owned at once.
-        let fd = unsafe {
-            let fd = libc::socket(family, kind, 0);
-            if fd < 0 {
-                return Err(HostError::system("open a UDP socket")(io::Error::last_os_error()));
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        configure(&fd, bind.is_ipv6()).map_err(HostError::system("configure a UDP socket"))?;
-        bind_to(&fd, bind)?;
+    fn open_here(address: SocketAddr) -> Result<UdpPort, HostError> {
+        let ipv6 = address.is_ipv6();
+        let family = if ipv6 { AddressFamily::Inet6 } else { AddressFamily::Inet };
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(family, SockType::Datagram, flags, None)
+            .map_err(|errno| HostError::system("open a UDP socket")(errno.into()))?;
+        configure(&fd, ipv6)
+            .map_err(|errno| HostError::system("configure a UDP socket")(errno.into()))?;
+        bind_to(&fd, address)?;
         let local = local_address(&fd).map_err(HostError::system("name a UDP socket"))?;
         let now = clock::monotonic();
         Ok(UdpPort {
             fd,
             local,
-            ipv6: bind.is_ipv6(),
+            ipv6,
             overflow: 0,
             opened: now,
             drained: now,
@@ -78,22 +78,19 @@ impl UdpPort {
         })
     }
 
-    /// The address that it is bound to.
+    /// The address that the socket is bound to.
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }
 
-    /// Whether it is an IPv6 socket (which may carry IPv4 too).
+    /// Whether the socket is an IPv6 socket, which may carry IPv4 too.
     pub fn is_ipv6(&self) -> bool {
         self.ipv6
     }
 
-    /// Whether it takes datagrams for any local address.
+    /// Whether the socket takes datagrams for any local address.
     pub fn is_wildcard(&self) -> bool {
-        match self.local.ip() {
-            IpAddr::V4(a) => a.is_unspecified(),
-            IpAddr::V6(a) => a.is_unspecified(),
-        }
+        self.local.ip().is_unspecified()
     }
 
     /// Datagrams that the receive buffer refused since the last call, given the kernel's counter.
@@ -109,12 +106,12 @@ impl UdpPort {
     }
 }
 
-/// Makes the kernel number transmit stamps from 0 again; false if it would not.
+/// Makes the kernel number transmit stamps from 0 again; false if the kernel refuses.
 fn restart_stamp_counter(fd: BorrowedFd<'_>) -> bool {
     // The counter starts again whenever OPT_ID is switched on (sock_set_timestamping).
-    let without = STAMPING & !libc::SOF_TIMESTAMPING_OPT_ID;
-    set(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, without as i32).is_ok()
-        && set(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMPING as i32).is_ok()
+    let without = stamping() - TimestampingFlag::SOF_TIMESTAMPING_OPT_ID;
+    setsockopt(&fd, sockopt::Timestamping, &without).is_ok()
+        && setsockopt(&fd, sockopt::Timestamping, &stamping()).is_ok()
 }
 
 impl AsFd for UdpPort {
@@ -123,79 +120,65 @@ impl AsFd for UdpPort {
     }
 }
 
-/// Software stamps for everything received; transmit stamps only for packets that ask for one,
+/// Software stamps for all datagrams received; transmit stamps only for packets that ask for one,
 /// numbered, and without a copy of the packet.
-const STAMPING: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
-    | libc::SOF_TIMESTAMPING_RX_SOFTWARE
-    | libc::SOF_TIMESTAMPING_OPT_ID
-    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+fn stamping() -> TimestampingFlag {
+    TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
+        | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY
+}
 
-fn configure(fd: &OwnedFd, ipv6: bool) -> io::Result<()> {
-    let fd = fd.as_fd();
-    // Set the don't-fragment bit, and send what is too large for a learnt path MTU all the same:
-    // a 1500-byte packet crosses as one packet or not at all.
-    set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
-    // Without this a packet that the local queue dropped looks sent (ip(7), IP_RECVERR).
-    set(fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1)?;
+sockopt_impl!(
+    /// Path MTU discovery of IPv4 (ip(7)).
+    MtuDiscover,
+    SetOnly,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    libc::c_int
+);
+sockopt_impl!(
+    /// Path MTU discovery of IPv6 (ipv6(7)).
+    Ipv6MtuDiscover,
+    SetOnly,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_MTU_DISCOVER,
+    libc::c_int
+);
+
+fn configure(fd: &OwnedFd, ipv6: bool) -> Result<(), Errno> {
+    // PROBE sets the don't-fragment bit and ignores a learnt path MTU: a 1500-byte packet arrives
+    // whole or not at all.
+    setsockopt(fd, MtuDiscover, &libc::IP_PMTUDISC_PROBE)?;
+    // Without this option a packet that the local queue dropped looks sent (ip(7), IP_RECVERR).
+    setsockopt(fd, sockopt::Ipv4RecvErr, &true)?;
     if ipv6 {
-        set(fd, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 0)?;
-        set(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
-        set(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1)?;
-        set(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?;
+        setsockopt(fd, sockopt::Ipv6V6Only, &false)?;
+        setsockopt(fd, Ipv6MtuDiscover, &libc::IPV6_PMTUDISC_PROBE)?;
+        setsockopt(fd, sockopt::Ipv6RecvErr, &true)?;
+        setsockopt(fd, sockopt::Ipv6RecvPacketInfo, &true)?;
     }
-    set(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?;
-    // The forced size needs CAP_NET_ADMIN; otherwise net.core.rmem_max is the most there is.
-    set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER)
-        .or_else(|_| set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER))?;
-    set(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BUFFER)?;
+    setsockopt(fd, sockopt::Ipv4PacketInfo, &true)?;
+    // The forced size needs CAP_NET_ADMIN; without that net.core.rmem_max is the limit.
+    setsockopt(fd, sockopt::RcvBufForce, &RECEIVE_BUFFER)
+        .or_else(|_| setsockopt(fd, sockopt::RcvBuf, &RECEIVE_BUFFER))?;
+    setsockopt(fd, sockopt::SndBuf, &SEND_BUFFER)?;
     // Both only add information; without them the records say "program timestamps" and 0.
-    let _ = set(fd, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
-    let _ = set(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMPING as i32);
+    let _ = setsockopt(fd, sockopt::RxqOvfl, &1);
+    let _ = setsockopt(fd, sockopt::Timestamping, &stamping());
     Ok(())
 }
 
-fn set(fd: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
-    // SAFETY: points to one live i32 and says so.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            (&raw const value).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
 fn bind_to(fd: &OwnedFd, address: SocketAddr) -> Result<(), HostError> {
-    // SAFETY: a plain C structure, filled by `write_address`, whose length is passed on.
-    let result = unsafe {
-        let mut storage: libc::sockaddr_storage = zeroed();
-        let length = mmsg::write_address(&mut storage, address, address.is_ipv6());
-        libc::bind(fd.as_raw_fd(), (&raw const storage).cast(), length)
-    };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    Err(match error.kind() {
-        io::ErrorKind::AddrInUse => HostError::PortInUse { address },
-        _ => HostError::Bind { address, reason: words(&error) },
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address)).map_err(|errno| match errno {
+        Errno::EADDRINUSE => HostError::PortInUse { address },
+        _ => HostError::Bind { address, reason: words(&errno.into()) },
     })
 }
 
 fn local_address(fd: &OwnedFd) -> io::Result<SocketAddr> {
-    // SAFETY: the storage is large enough for any address, and its length is passed.
-    let storage = unsafe {
-        let mut storage: libc::sockaddr_storage = zeroed();
-        let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-        if libc::getsockname(fd.as_raw_fd(), (&raw mut storage).cast(), &raw mut length) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        storage
-    };
-    mmsg::address(&storage).ok_or_else(|| io::Error::other("it is not an IP socket"))
+    let name: SockaddrStorage = getsockname(fd.as_raw_fd())?;
+    mmsg::address(&name).ok_or_else(|| io::Error::other("the socket is not an IP socket"))
 }
 
 #[cfg(test)]

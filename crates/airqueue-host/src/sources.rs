@@ -2,8 +2,8 @@
 //!
 //! A socket bound to the wildcard address sends from whatever address the route suggests. On a
 //! host with several addresses that may not be the one that the peer, its NAT or its firewall
-//! knows. So the local address of the last datagram from each peer is remembered, in a table of
-//! fixed size: strangers can push an entry out, which costs no more than not having the table.
+//! knows. So a table of fixed size keeps the local address of the last datagram from each peer. A
+//! stranger can evict an entry; the route then chooses the address, as it would without the table.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
@@ -45,7 +45,7 @@ impl Sources {
         self.slot(socket, peer).filter(|(s, p, _)| (*s, *p) == (socket, peer)).map(|(_, _, l)| l)
     }
 
-    /// The address cannot be sent from.
+    /// The host cannot send from the address to `peer`.
     pub fn forget(&mut self, socket: usize, peer: SocketAddr) {
         *self.slot(socket, peer) = None;
     }

@@ -2,19 +2,19 @@
 //!
 //! A stamp comes back through the error queue with a number. Since Linux 6.13 the number can be
 //! given with the packet. Older kernels count the stamped packets of a socket themselves, but
-//! disagree on whether a packet that was refused counts: there, a refusal silences stamping until
-//! every earlier stamp has come or is lost, and the counter starts again.
+//! disagree on whether a packet that was refused counts: there, a refusal stops stamping until
+//! every earlier stamp has arrived or is lost, and the counter starts again.
 
 use crate::mmsg::StampRequest;
 use airqueue_core::{Span, Time};
 use airqueue_probe::endpoint::Ticket;
 use std::collections::VecDeque;
 
-/// A stamp later than this after its packet was sent is not waited for.
+/// How long after its packet was sent a stamp is waited for.
 const PATIENCE: Span = Span::from_secs(2);
-/// Stamps waited for at a time; more are not asked for.
+/// The most stamps that are waited for at a time.
 const OUTSTANDING: usize = 1024;
-/// How far before the program's send time a stamp may lie and still be believed.
+/// How far before the program's send time a stamp may lie and still be accepted.
 const EARLY: Span = Span::from_micros(50);
 
 /// A stamp that is waited for.
@@ -31,7 +31,7 @@ enum Naming {
     Named,
     /// The kernel counts.
     Counted,
-    /// The kernel counted, but the count is uncertain until then.
+    /// The kernel counts, but the count is uncertain until this time.
     Uncertain(Time),
 }
 
@@ -105,7 +105,7 @@ impl TransmitStamps {
         self.awaited.clear();
     }
 
-    /// The packet of a stamp, if it is waited for and `at` is a believable time for it.
+    /// The packet of a stamp, if the stamp is waited for and `at` is plausible.
     pub fn claim(&mut self, id: u32, at: Time) -> Option<Ticket> {
         let i = self.awaited.iter().position(|a| a.id == id)?;
         let a = self.awaited.remove(i)?;

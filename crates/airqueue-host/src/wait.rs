@@ -50,7 +50,7 @@ pub struct Waker(EventFd);
 impl Waker {
     /// Ends the present wait, or the next one.
     pub fn wake(&self) {
-        // The only failure is a counter that is full: then it is awake already.
+        // The only failure is a full counter: then the waiter is awake already.
         let _ = self.0.write(1);
     }
 }
@@ -84,7 +84,7 @@ impl Waiter {
         for (i, port) in ports.iter().enumerate() {
             epoll.add(port, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
-        // Edge-triggered: arming it again clears it, so that it need not be read.
+        // Edge-triggered: arming the timer again clears it, so nobody has to read it.
         let edge = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll.add(&timer, EpollEvent::new(edge, TIMER))?;
         epoll.add(&waker.0, EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
@@ -130,11 +130,8 @@ impl Waiter {
         self.armed = deadline;
         let Some(at) = deadline else { return self.timer.unset() };
         let ns = at.as_nanos().max(1);
-        let at = libc::timespec {
-            tv_sec: ns / 1_000_000_000,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        };
-        let expiration = Expiration::OneShot(TimeSpec::from(at));
+        let at = TimeSpec::new(ns / 1_000_000_000, ns % 1_000_000_000);
+        let expiration = Expiration::OneShot(at);
         self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
     }
 
@@ -144,7 +141,7 @@ impl Waiter {
             match event.data() {
                 TIMER => self.armed = None,
                 WAKE => {
-                    // Takes the counter back to zero; nothing else reads it.
+                    // Resets the counter; nothing else reads it.
                     let _ = self.waker.0.read();
                 }
                 i => {
@@ -169,6 +166,7 @@ impl Waiter {
 /// threads it is woken up to milliseconds late when the other processors are busy; with this it is
 /// not. The kernel's own limit (`sched_rt_runtime_us`) leaves the machine usable in a flood.
 pub fn prefer_this_thread() -> bool {
+    // nix does not wrap this call.
     // SAFETY: one plain structure, alive for the call; 0 is the calling thread.
     unsafe {
         let lowest = libc::sched_param { sched_priority: 1 };

@@ -29,7 +29,7 @@ fn cut<const N: usize>(full: [u8; 32]) -> [u8; N] {
     std::array::from_fn(|i| full[i])
 }
 
-/// Compares without telling by the time taken where the first difference is.
+/// Compares in constant time.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |acc, (x, y)| acc | (x ^ y)) == 0
 }
@@ -50,7 +50,7 @@ impl TagKey {
         TagKey(hmac(shared.unwrap_or_default(), &[b"airqueue open"]))
     }
 
-    /// The key of one session. Without a shared key it rests on the nonce and the session id, which
+    /// The key of one session. Without a shared key this key derives from the nonce and the session id, which
     /// only those on the path have seen.
     pub fn session(shared: Option<&[u8]>, nonce: u64, session: u64) -> Self {
         let (n, s) = (nonce.to_be_bytes(), session.to_be_bytes());
@@ -74,7 +74,7 @@ impl TagKey {
     }
 }
 
-/// The challenge that proves an address: only who receives at `address` learns it. `stamp` is the
+/// The challenge that proves an address: only the receiver at `address` learns it. `stamp` is the
 /// server's clock in seconds.
 pub fn cookie(secret: &[u8; 32], address: SocketAddr, nonce: u64, stamp: u32) -> [u8; TAG_LEN] {
     let ip = match address.ip().to_canonical() {
@@ -96,7 +96,7 @@ pub fn cookie_fits(
     same(&cookie(secret, address, nonce, stamp), given)
 }
 
-/// A number that nobody without `secret` can guess; the same for the same `counter`.
+/// A number that nobody without `secret` can guess; a function of `counter`.
 pub fn unguessable(secret: &[u8; 32], what: &str, counter: u64) -> u64 {
     let id = cut(hmac(secret, &[what.as_bytes(), &counter.to_be_bytes()]));
     u64::from_be_bytes(id).max(1)

@@ -34,7 +34,7 @@ pub struct Capture {
     pub torn: bool,
 }
 
-/// Why bytes are no capture.
+/// Why bytes are not a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CaptureError {
     /// Some other file.
@@ -121,7 +121,7 @@ fn put_records(out: &mut Vec<u8>, r: &Records) {
     }
 }
 
-/// Reads a capture. A torn or damaged tail is dropped and said so; what stands before it is whole.
+/// Reads a capture. A torn or damaged tail is dropped and reported; all frames before it are whole.
 pub fn decode(bytes: &[u8]) -> Result<Capture, CaptureError> {
     let mut r = Reader::new(bytes);
     if r.array() != Ok(MAGIC) {

@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 pub const MAX_SEGMENTS: usize = 1024;
 /// Largest IP packet in bytes.
 pub const MAX_SIZE: u16 = 9000;
-/// Smallest IP packet in bytes where the data header leaves the choice: the least that every IPv4
-/// link carries whole (RFC 791, section 3.2).
+/// Smallest IP packet in bytes, unless the data header needs more: every IPv4 link carries this
+/// size whole (RFC 791, section 3.2).
 pub const MIN_SIZE: u16 = 68;
 /// Rates are judged over this time: a shorter segment counts as if it were spread over it.
 pub const RATE_WINDOW: Span = Span::from_millis(100);
@@ -150,7 +150,7 @@ pub fn min_size(peer: SocketAddr) -> u16 {
     MIN_SIZE.max(overhead(peer) + DATA_HEADER_LEN as u16)
 }
 
-/// What a plan takes of a server.
+/// The load that a plan puts on a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Peak bit rate, IP headers included.
@@ -165,7 +165,7 @@ fn within(fault: PlanFault, asked: u64, limit: u64) -> Result<(), PlanError> {
     if asked > limit { Err(PlanError { fault, asked, limit }) } else { Ok(()) }
 }
 
-/// Checks a plan from anywhere; the result is what it takes. `flows` is the number of flows of the
+/// Checks a plan from anywhere and returns its load. `flows` is the number of flows of the
 /// session, `min_size` the smallest IP packet in bytes of the session's address family.
 pub fn check(plan: &Plan, limits: &Limits, flows: u8, min_size: u16) -> Result<Load, PlanError> {
     within(PlanFault::Segments, plan.segments.len() as u64, MAX_SEGMENTS as u64)?;

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
-    /// Index of the local socket it arrived on (a client has one per flow, a server one).
+    /// Index of the local socket that received the datagram (a client has one per flow, a server one).
     pub socket: usize,
     /// Who sent it.
     pub from: SocketAddr,
-    /// When it arrived: the kernel's receive timestamp, mapped onto the endpoint's own clock.
+    /// When the datagram arrived: the kernel's receive timestamp, mapped onto the endpoint's own clock.
     pub at: Time,
     /// UDP payload.
     pub payload: &'a [u8],
@@ -64,7 +64,7 @@ pub trait Endpoint {
     /// When this endpoint next wants to be polled; `None`: only when something arrives.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// The fate of a measured packet, if the driver learns it. A packet without a report was sent.
+    /// The outcome of a measured packet, if the driver learns it. A packet without a report was sent.
     fn on_send_outcome(&mut self, ticket: Ticket, outcome: SendOutcome);
 
     /// The kernel dropped `count` further datagrams because this endpoint's receive buffer was full.
@@ -73,8 +73,8 @@ pub trait Endpoint {
     /// The host's wall clock was stepped while timestamps were being mapped.
     fn on_clock_step(&mut self);
 
-    /// A host on the way says that nobody listens at the peer's port (ICMP, RFC 792 and RFC 4443).
-    /// Anybody can say that: it hastens giving up where no answer comes, and does nothing else.
+    /// A host on the path reports that nobody listens at the peer's port (ICMP, RFC 792 and RFC 4443).
+    /// Anybody can forge this report: it only shortens the wait for a server that does not reply.
     fn on_unreachable(&mut self) {}
 
     /// Receive times are (from now on, also) the program's own, not the kernel's: the driver could

@@ -66,7 +66,7 @@ pub enum ClientError {
         /// Most flows.
         limit: u64,
     },
-    /// One flow cannot reach the server or cannot be reached by it.
+    /// One flow cannot reach the server, or the server cannot reach the flow.
     #[error(
         "the server's reply to flow {flow} never came although flow 0 works: something on the \
          path blocks that UDP port, check firewalls and address translators"
@@ -87,16 +87,16 @@ pub enum ClientError {
     /// The plan is over a limit.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A run was to be started while none can be.
+    /// The client is not ready to start a run.
     #[error("a run can only start in an open session with no other run under way")]
     NotReady,
-    /// The server's records make no sense.
+    /// The server's records are not valid.
     #[error("the server's records of the run are damaged: check that both ends run one release")]
     BadLog,
 }
 
 impl ClientError {
-    /// The error behind a refusal; `None` for those that a client gets over.
+    /// The error behind a refusal; `None` for a refusal after which the client retries.
     pub(crate) fn from_refusal(reason: Reason, detail: u64, flows: u8) -> Option<Self> {
         Some(match reason {
             Reason::CookieExpired => return None,

@@ -64,7 +64,7 @@ impl SenderLog {
         self.blocked.len() as u64
     }
 
-    /// The log in the form in which it travels.
+    /// The log as sent.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.lateness.len() + 64);
         put_varint(&mut out, u64::from(self.attempted));
@@ -189,7 +189,7 @@ impl ArrivalLog {
         self.rows[..self.len as usize].iter().map(|r| r ^ MISSING)
     }
 
-    /// The log in the form in which it travels.
+    /// The log as sent.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_varint(&mut out, u64::from(self.len));

@@ -1,4 +1,4 @@
-//! A traffic plan: everything one run sends, agreed before the first packet leaves.
+//! A traffic plan: all packets of one run, agreed before the first packet leaves.
 
 use crate::schedule::Packets;
 use airqueue_core::{Span, Time};

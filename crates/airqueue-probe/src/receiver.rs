@@ -8,14 +8,14 @@ use crate::sender::SILENCE;
 use crate::wire::{DataHeader, Glimpse};
 use airqueue_core::{Span, Time};
 
-/// A receiver says that it is there this often.
+/// Interval of a receiver's keepalives.
 pub const KEEP_ALIVE_EVERY: Span = Span::from_millis(200);
 /// How much later than agreed the first packet may come.
 const FIRST_PACKET: Span = Span::from_secs(2);
 /// Silence after the planned end that ends a run with packets missing: the queue is empty then.
 const QUIET: Span = Span::from_secs(1);
-/// The same once the last packet of every flow has come: what is still missing could only have been
-/// overtaken. Longer than a receiver's block acknowledgement timeout of 100 ms.
+/// The silence that ends a run once the last packet of every flow has arrived: packets still missing
+/// could only have been overtaken. Longer than the 100 ms for which a receiver's reorder buffer may hold packets.
 const QUIET_AFTER_LAST: Span = Span::from_millis(250);
 /// However slowly packets trickle in, a run ends this long after its planned end.
 const LONGEST_DRAIN: Span = Span::from_secs(60);
@@ -91,8 +91,8 @@ impl Receiver {
         }
     }
 
-    /// How the run ended, once it has. Packets are recorded all the same until the log is taken:
-    /// what a stalled device still holds was not lost.
+    /// How the run ended, once it has. Packets are still recorded until the log is taken:
+    /// packets that a stalled device holds are not lost.
     pub fn end(&self) -> Option<RunEnd> {
         self.end
     }
@@ -139,7 +139,7 @@ impl Receiver {
             Some(true) => {}
         }
         self.last_arrival = self.last_arrival.max(now);
-        // A hostile sender may claim any send time; one that does not fit the run tells nothing.
+        // A hostile sender may claim any send time; a time outside the run is ignored.
         let fits = 0..=self.plan_end.as_nanos().saturating_add(LONGEST_DRAIN.as_nanos());
         if fits.contains(&header.sent_ns) {
             let start = at - Span::from_nanos(header.sent_ns);
@@ -162,7 +162,7 @@ impl Receiver {
         }
     }
 
-    /// When this half wants to be looked at.
+    /// When `on_time` is due.
     pub fn next_deadline(&self) -> Time {
         match self.end {
             None => self.ends_at.min(self.next_keep_alive),
@@ -178,7 +178,7 @@ impl Receiver {
     }
 
     /// Whether a keepalive is due; the next one is then due an interval later. A receiver that
-    /// gave its sender up says nothing more, which stops a sender that is alive after all.
+    /// gave its sender up sends no more keepalives, which stops a sender that is alive after all.
     pub fn keep_alive_due(&mut self, now: Time) -> bool {
         if self.end == Some(RunEnd::SenderSilent) {
             self.next_keep_alive = Time::MAX;
@@ -214,7 +214,7 @@ impl Receiver {
         self.clock_steps = self.clock_steps.saturating_add(1);
     }
 
-    /// Receive times are the program's own.
+    /// Receive times are the program's.
     pub fn on_program_timestamps(&mut self) {
         self.program_timestamps = true;
     }

@@ -1,4 +1,4 @@
-//! What a run leaves behind: one row per packet that the plan wanted sent.
+//! The records of a run: one row per planned packet.
 
 /// Marks a time that does not exist: not sent, not stamped, lost.
 pub const MISSING: i64 = i64::MIN;
@@ -23,12 +23,12 @@ pub struct Records {
     pub size_bytes: Vec<u16>,
 }
 
-/// What the two ends say about themselves.
+/// What the two hosts report about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostReport {
     /// Packets that the sending host's own buffer refused.
     pub send_blocked: u64,
-    /// Packets that the receiving host's socket buffer overflowed with, as its kernel counted them.
+    /// Packets that overflowed the receiving host's socket buffer, as its kernel counted them.
     pub receive_overflow: u64,
     /// Second and later copies of a packet.
     pub duplicates: u64,
@@ -45,9 +45,9 @@ pub enum RunEnd {
     Complete,
     /// The user stopped it.
     Cancelled,
-    /// The sender heard nothing from the receiver for too long and stopped.
+    /// The sender received nothing from the receiver for too long and stopped.
     ReceiverSilent,
-    /// The receiver got nothing for too long although packets were due.
+    /// The receiver received nothing for too long although packets were due.
     SenderSilent,
 }
 

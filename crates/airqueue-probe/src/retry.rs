@@ -1,4 +1,4 @@
-//! When to say something again.
+//! When to send a message again.
 
 use airqueue_core::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! A plan spread out in time: its packets one by one, its last packets, and when silence is odd.
+//! A plan over time: its packets one by one, its last packets, and when silence is suspicious.
 
 use crate::plan::{Plan, PlannedPacket, Segment};
 use airqueue_core::Span;

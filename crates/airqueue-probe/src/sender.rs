@@ -8,9 +8,9 @@ use crate::schedule::Packets;
 use crate::wire::{DATA_HEADER_LEN, DataHeader, data_header};
 use airqueue_core::{Span, Time};
 
-/// A sender stops when it has heard nothing from the receiver for so long, and a receiver ends when
-/// it has got nothing that was due: within the two seconds that the other may be dead, and longer
-/// than the second and a half for which access points are known to stall.
+/// A sender stops after so long a silence of the receiver, and a receiver ends after so long without a due
+/// packet: at most two seconds after the peer died, and longer than the second and a half for which
+/// access points are known to stall.
 pub const SILENCE: Span = Span::from_millis(1800);
 /// Kernel transmit timestamps are asked for no more often than this.
 const STAMP_EVERY: Span = Span::from_millis(5);
@@ -26,7 +26,7 @@ pub struct Sender {
     /// IP and UDP header bytes of each flow.
     overhead: Vec<u16>,
     log: SenderLog,
-    last_heard: Time,
+    last_received: Time,
     next_stamp: Time,
     clock_steps: u32,
     end: Option<RunEnd>,
@@ -47,7 +47,7 @@ impl Sender {
             next,
             overhead,
             log,
-            last_heard: epoch,
+            last_received: epoch,
             next_stamp: epoch,
             clock_steps: 0,
             end: None,
@@ -82,14 +82,14 @@ impl Sender {
         self.next.map(|p| self.epoch + p.at)
     }
 
-    /// When this half wants to be looked at.
+    /// When `on_time` is due.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.next_due().map(|due| due.min(self.last_heard + SILENCE))
+        self.next_due().map(|due| due.min(self.last_received + SILENCE))
     }
 
     /// Stops if the receiver has been silent for too long.
     pub fn on_time(&mut self, now: Time) {
-        if self.end.is_none() && now >= self.last_heard + SILENCE {
+        if self.end.is_none() && now >= self.last_received + SILENCE {
             self.end = Some(RunEnd::ReceiverSilent);
         }
     }
@@ -133,8 +133,8 @@ impl Sender {
     }
 
     /// The receiver is alive.
-    pub fn heard(&mut self, now: Time) {
-        self.last_heard = self.last_heard.max(now);
+    pub fn on_received(&mut self, now: Time) {
+        self.last_received = self.last_received.max(now);
     }
 
     /// Sends no more; `end` is why, unless the run had ended before.
@@ -142,7 +142,7 @@ impl Sender {
         self.end.get_or_insert(end);
     }
 
-    /// What became of a packet.
+    /// The outcome of a packet.
     pub fn on_outcome(&mut self, seq: u32, outcome: SendOutcome) {
         match outcome {
             SendOutcome::Blocked => self.log.blocked(seq),

@@ -93,7 +93,7 @@ class QueueStats:
 
 
 def planned_steps(config: BedConfig) -> list[Step]:
-    """Return everything a Host AP does to three empty namespaces, in order."""
+    """Return all steps that turn three empty namespaces into a Host AP, in order."""
     return topology_steps(config.ipv6) + [Step(AP, argv) for argv in build_commands(config)]
 
 
@@ -277,7 +277,7 @@ class HostAp:
         """Serve nothing for ``seconds`` (but one packet at the start); return when it is over.
 
         Changes of rate and limit made meanwhile apply afterwards. When ``stop`` is set this returns
-        at once; an htb then still sleeps as long as it was told to.
+        at once; an htb then still sleeps until the planned end of the stall.
         """
         self._refuse_for_policer("stall")
         if self.config.isolate:
@@ -322,7 +322,7 @@ class HostAp:
         return self._do(Step(AP, argv), record="show" not in argv)
 
     def _do(self, step: Step, record: bool = True) -> str:
-        """Carry one step out and return what it printed."""
+        """Execute one step and return its output."""
         namespace = self.namespace(step.namespace)
         if record:
             self.commands.append(str(step))

@@ -1,4 +1,4 @@
-"""What a Host AP is to be: its queue, its rate, and what goes wrong with it."""
+"""The configuration of a Host AP: its queue, its rate, and its disturbances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airqueue.linux.disturbance import Disturbance
 from airqueue.text import rate as rate_text
 
 ETHERNET_BYTES = 14
-"""What Linux adds to the IP length of a packet when a queue or a shaper counts its bytes."""
+"""Bytes that Linux adds to the IP length of a packet in queues and shapers."""
 MTU_BYTES = 1500
 """Largest IP packet in the test bed."""
 FRAME_BYTES = MTU_BYTES + ETHERNET_BYTES
@@ -20,7 +20,7 @@ MIN_BURST_BYTES = 1540
 the rounding of the rate tables."""
 MIN_RATE_BPS = 8_000
 MAX_RATE_BPS = 1_000_000_000
-"""Above this the shaper is no bottleneck on small machines."""
+"""Above this rate the shaper is not the bottleneck on small machines."""
 
 QueueKind = Literal["pfifo", "bfifo", "pfifo_head_drop"]
 Shaper = Literal["tbf", "htb"]
@@ -142,7 +142,7 @@ class BedConfig:
         return default_burst_bytes(self.rate_bps) + (0 if self.policer == "none" else _POLICED)
 
     def describe(self) -> str:
-        """Return the bed in a few words, for titles."""
+        """Return a short description, for titles."""
         if self.policer != "none":
             return f"{self.policer} policer at {rate_text(self.rate_bps)}"
         alone = " for each flow" if self.isolate else ""

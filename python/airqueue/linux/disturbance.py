@@ -1,4 +1,4 @@
-"""What goes wrong with a Host AP while it is measured: stalls, rate swings, limit swings.
+"""Disturbances of a Host AP during a measurement: stalls, rate swings, limit swings.
 
 They stand for what the APQ paper saw in real devices (section IV-B): access points that stop for
 seconds, or whose rate adaptation halves and doubles the rate. A packets-per-second ceiling is no
@@ -55,7 +55,7 @@ class Disturbance:
             factor = float(value)
         except ValueError as error:
             raise UnitError(
-                f"{text!r} is not a {kind}: {value!r} is no factor; write for example {example}"
+                f"{text!r} is not a {kind}: {value!r} is not a factor; write for example {example}"
             ) from error
         return cls(kind, parse_duration(every), factor)
 
@@ -78,7 +78,7 @@ class Disturbed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that was done: seconds since the disturbances began, and to what value."""
+    """One disturbance: seconds since the disturbances began, and the new value."""
 
     at_s: float
     kind: Kind
@@ -111,7 +111,7 @@ class Disturber:
             self._thread.start()
 
     def stop(self) -> None:
-        """End, undo what was done, and raise what went wrong."""
+        """Stop, restore the configured state, and raise an error of the thread."""
         if self._thread is None:
             return
         self._stop.set()

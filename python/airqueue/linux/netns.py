@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class BedError(Exception):
-    """The test bed could not do something; the message is one sentence that says what to do."""
+    """A failure of the test bed; the message is one sentence that says what to do."""
 
 
 class Namespace:
@@ -79,7 +79,7 @@ class Namespace:
                 timeout=30,
                 check=False,
                 pass_fds=pass_fds,
-                # A Ctrl-C at the terminal is for the measurement, not for a tc halfway through.
+                # A Ctrl-C at the terminal ends the measurement, but must not interrupt a tc halfway.
                 start_new_session=True,
             )
 

@@ -33,16 +33,16 @@ _SBIN = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; ``problem`` is a sentence, empty when all is well."""
+    """The result of one check; ``problem`` is a sentence, empty if there is none."""
 
     name: str
     problem: str = ""
     needed_for: str = ""
-    """Empty: nothing works without it. Otherwise the option that needs it."""
+    """The option that needs the feature; empty: all of the test bed does."""
 
     @property
     def ok(self) -> bool:
-        """Whether it is there."""
+        """Whether the check passed."""
         return not self.problem
 
 
@@ -99,7 +99,7 @@ def choose_mode() -> Mode:
 
 
 def _why_no_user_namespaces() -> str:
-    """Return what forbids them: the end of a sentence, with the remedy."""
+    """Return what forbids user namespaces: the end of a sentence, with the remedy."""
     for setting, forbidding in (
         ("kernel.unprivileged_userns_clone", "0"),
         ("user.max_user_namespaces", "0"),

@@ -1,4 +1,4 @@
-"""The tc and nft commands of the bottleneck, as pure functions of what it should be.
+"""The tc and nft commands of the bottleneck, as pure functions of its configuration.
 
 How the kernel behaves, each found by experiment and kept true by ``tests/test_bed.py``:
 
@@ -31,7 +31,7 @@ _LEAVES = (("1:10", "10:"), ("1:11", "11:"), ("1:12", "12:"))
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What the token bucket is set to just now. ``rate_bps`` in bits per second."""
+    """The present setting of the token bucket. ``rate_bps`` in bits per second."""
 
     rate_bps: int
     burst_bytes: int

@@ -18,7 +18,7 @@ NAMES = (SENDER, AP, RECEIVER)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do in one namespace: a program to run, or a setting (``sysctl``) to write.
+    """One step in one namespace: a program to run, or a setting (``sysctl``) to write.
 
     The word ``netns`` is followed by the name of a namespace, as with ``ip netns``.
     """

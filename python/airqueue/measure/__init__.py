@@ -1,1 +1,1 @@
-"""APQ: measuring an access point's queue from outside, from plans to verdicts."""
+"""APQ: the queue of an access point measured from outside, from plans to verdicts."""

@@ -1,4 +1,4 @@
-"""From runs to a `Measurement`: a pure function, the same live and on a stored capture."""
+"""From runs to a `Measurement`: a pure function, for live runs and stored captures alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from airqueue.stats import Interval, t_interval
 RESOLUTION_PACKETS = 0.5
 """Counting whole packets against an estimated instant cannot do better than half a packet."""
 AGREEMENT = (1.5, 0.03)
-"""Packets or share by which estimators may differ before it is worth a warning."""
+"""Packets or share by which estimators may differ without a warning."""
 MIN_GAPS = 3
 """Sessions with both sizes on the quiet path that are needed to tell a link from a shaper."""
 HEADLINE = {"tail": "counting", "head": "fill_drain", None: "counting"}

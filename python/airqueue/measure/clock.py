@@ -1,4 +1,4 @@
-"""The delay of the empty path, and what the two clocks do meanwhile.
+"""The delay of the empty path, and the drift and steps of the two clocks.
 
 One-way delay is measured between two clocks, so it contains their unknown offset. The offset cancels
 when the quiet delay is subtracted; a linear drift cancels when the quiet delay is known before *and*

@@ -1,4 +1,4 @@
-"""What a measurement says while it runs."""
+"""Events of a running measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airqueue.measure.prober import Progress
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of the measurement, or a glimpse of the run under way.
+    """A step of the measurement, or the progress of the present run.
 
     ``phase`` is a short stable name (``search``, ``session``, ...), ``message`` a phrase for the
     user. ``fraction`` (0 to 1) and ``time_left_s`` are for the whole measurement, None while

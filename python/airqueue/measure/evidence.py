@@ -1,4 +1,4 @@
-"""What one session shows about the kind of queue, beside its size."""
+"""Observations of one session about the kind of queue, besides the queue's size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.session import Session
 
 MIN_FOR_SPREAD = 5
-"""Fewer drops than this in a phase say nothing about their spread."""
+"""Fewer drops than this in a phase give no spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
     sent = np.flatnonzero(session.flood & session.run.sent)
     if not len(known):
         return 0, 0
-    # A burst under way blurs the filling; what it may hide is not called early.
+    # A burst in service blurs the queue length; losses that it may explain are not called early.
     half = (float(np.median(known)) - session.burst_under_way) / 2
     late = np.flatnonzero(waiting >= half)
     before = int(late[0]) if len(late) else len(drops)

@@ -1,4 +1,4 @@
-"""Gates: which sessions may speak, and why the others may not.
+"""Gates: which sessions are accepted, and why the others are discarded.
 
 A session that fails a gate is discarded and counted; its reason is shown. Instability of the rate is
 no reason to discard a session (counting does not mind); it silences only the estimators that assume
@@ -42,7 +42,7 @@ SAYS = {
     "not_quiet": "the delay never settled while only baseline packets were sent",
     "not_saturated": "too few packets were refused to show a full queue",
 }
-"""One clause for every reason, to be put behind 'discarded because'."""
+"""One clause for every reason, to follow 'discarded because'."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Judged:
             return False
         for times in (run.scheduled_ns[arrived], run.received_ns[arrived]):
             counts, _ = np.histogram(times, bins=10)
-            # What rounding moves in a bin of so few packets is not instability.
+            # Rounding in a bin of so few packets is not instability.
             if np.ptp(counts) > UNSTEADY_SHARE * float(counts.mean()) + 3:
                 return False
         lost = run.scheduled_ns[hold & run.lost]

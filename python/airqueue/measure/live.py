@@ -17,9 +17,9 @@ from airqueue.measure.records import Run
 DEFAULT_PORT = 5860
 PROGRESS_EVERY_S = 0.2
 POLL_EVERY_S = 0.01
-"""How late the end of a run is noticed; also how late Ctrl-C is."""
+"""The longest delay until the end of a run, or Ctrl-C, is noticed."""
 PARTIAL_WITHIN_S = 10.0
-"""How long the records of a run that Ctrl-C stopped are waited for."""
+"""How long to wait for the records of a run that Ctrl-C stopped."""
 
 
 class LiveProber:
@@ -92,7 +92,7 @@ class LiveProber:
     def _watch(
         self, on_progress: Callable[[Progress], None] | None, within_s: float | None = None
     ) -> bool:
-        """Wait until the records are here; False if they were not within the time given."""
+        """Wait for the records; False if they did not arrive in time."""
         began = time.monotonic()
         shown = began
         while (seen := self._client.poll())["state"] in ("running", "collecting"):
@@ -117,7 +117,7 @@ class LiveProber:
         try:
             self._client.cancel()
         except NativeError:
-            return  # the session is over: nothing is sent any more
+            return  # the session is over: no more packets are sent
 
     def _partial(self, meta: Mapping[str, Any]) -> Run | None:
         self._stop()
@@ -125,7 +125,7 @@ class LiveProber:
             if self._watch(None, PARTIAL_WITHIN_S):
                 return run_from_native(self._client.finish(0.0), meta)
         except NativeError:
-            pass  # whoever pressed Ctrl-C wants an end, not the reason why nothing can be kept
+            pass  # after Ctrl-C the reason why no records are left is of no interest
         return None
 
     def elapsed_s(self) -> float:

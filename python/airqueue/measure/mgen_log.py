@@ -180,7 +180,7 @@ class MgenLog:
 
 
 def read_log(path: Path, endpoints: Endpoints) -> MgenLog:
-    """Read a text or binary log, told apart by its beginning. Raises MgenError."""
+    """Read a text or binary log, recognised by its beginning. Raises MgenError."""
     log = MgenLog(path, endpoints)
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Packet records: the only thing that estimators look at."""
+"""Packet records: the only input of estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RunEnd = Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What the two endpoints say about themselves in one run.
+    """What the two endpoints report about themselves in one run.
 
     ``send_blocked``: packets that the sending host's own buffer refused. ``receive_overflow``:
     packets that the receiver's socket buffer had no room for, as its kernel counted them.

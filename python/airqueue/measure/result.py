@@ -1,4 +1,4 @@
-"""What a measurement says: the dataclass behind the JSON that `schema.json` describes."""
+"""The result of a measurement: the dataclass behind the JSON that `schema.json` describes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SessionResult:
 
 @dataclass(slots=True)
 class Measurement:
-    """The whole answer. Field by field explained in ``docs/output.md``; units are in the names."""
+    """The whole result. Its fields are explained in ``docs/output.md``; units are in the names."""
 
     airqueue: str
     created: str
@@ -108,7 +108,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         if isinstance(value, tuple) and any(_unbounded(v) for v in value):
-            return None  # an interval without a bound, as a single sample has, is no interval
+            return None  # a single sample gives an unbounded interval, which is not shown
         return [_plain(v) for v in value]
     if isinstance(value, float):
         return None if _unbounded(value) else value

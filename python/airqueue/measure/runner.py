@@ -1,4 +1,4 @@
-"""Carrying out runs in order, with progress, a record of each, and resumption from stored ones."""
+"""Runs in order, with progress, a record of each run, and resumption from stored runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from airqueue.measure.prober import Prober, Progress
 from airqueue.measure.records import Run
 
 SAME_RUN = ("kind", "profile", "size_bytes", "index")
-"""Meta values that make a stored run the one that is being asked for."""
+"""Meta values that identify a stored run."""
 
 
 class Runner:
-    """Hands plans to a prober; what an earlier, interrupted measurement already did is not redone.
+    """Passes plans to a prober; runs of an earlier, interrupted measurement are not repeated.
 
     A profile decides what to run next from the runs so far alone, so replaying stored runs leads it
     to where it was interrupted.
@@ -49,7 +49,7 @@ class Runner:
     def say(
         self, phase: str, message: str, fraction: float | None = None, left_s: float | None = None
     ) -> None:
-        """Tell the user what comes next."""
+        """Report the next step to the user."""
         self._on_event(Event(phase, message, fraction, left_s))
 
     def run(
@@ -79,7 +79,7 @@ class Runner:
         return self.keep(run)
 
     def keep(self, run: Run) -> Run:
-        """Remember a run and hand it to whoever stores the capture."""
+        """Keep a run and pass it to the capture."""
         self.runs.append(run)
         self._on_run(run)
         return run

@@ -48,7 +48,8 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ResultError(f"{path} is not JSON: {_shortened(str(error))}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != "airqueue-measurement":
         raise ResultError(
-            f"{path} is no airqueue measurement; give a file written by `airqueue measure --json`."
+            f"{path} is not an airqueue measurement; give a file written by "
+            "`airqueue measure --json`."
         )
     if loaded.get("version") != 1:
         raise ResultError(
@@ -64,7 +65,7 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _no_number(name: str) -> None:
     """Refuse the NaN and Infinity that Python's parser takes beyond the JSON standard."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the pictures show, computed from the records of a session. All times in seconds."""
+"""Series for figures, computed from the records of a session. All times in seconds."""
 
 from __future__ import annotations
 

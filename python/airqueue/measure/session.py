@@ -1,4 +1,4 @@
-"""One session (Algorithm 2 of the APQ paper) as the estimators see it.
+"""One session (Algorithm 2 of the APQ paper), the input of estimators.
 
 A session is a run with named phases, by the sender's clock and in seconds from the start of the run:
 
@@ -41,7 +41,7 @@ def rate_of(times_ns: Ints) -> float:
 
 @dataclass
 class Session:
-    """A run of kind ``session`` with what the estimators share computed once, on demand.
+    """A run of kind ``session``; quantities that several estimators use are computed once, on demand.
 
     ``link_overhead_bytes`` is added to every IP packet where bytes are counted.
     """

@@ -26,9 +26,9 @@ FLAT_SHARE = 0.02
 TENTHS = 2.56
 """Standard deviations from the 10th to the 90th percentile of a normal distribution."""
 EARLY_CHANCE = 0.001
-"""Losses in the filling queue that chance alone explains less often than this are its own."""
+"""Significance level: below it, losses in the filling queue are attributed to the queue."""
 MIN_SESSIONS = 2
-"""Fewer accepted sessions than this decide nothing, unless one long session is all there is."""
+"""Fewer accepted sessions than this give no verdict, except for a single long session."""
 LONG_SESSION_DROPS = 500
 """A session with this many refused packets shows the queue as often as several short ones."""
 PACKETS_BAND = 1.15
@@ -126,7 +126,7 @@ def _without_sessions(
 
 
 def _without_limit(search: Sequence[Mapping[str, Any]], search_ended: bool) -> Finding:
-    """The search met no limit of the path: the sender's own, or none at all."""
+    """The search found no limit of the path: the sender was the limit, or there was none."""
     offered = max(point["offered_pps"] or 0.0 for point in search)
     short = [p for p in search if (p["offered_pps"] or 0.0) < 0.9 * (p.get("planned_pps") or 0.0)]
     if short:
@@ -159,7 +159,7 @@ def _policer(
 
 
 def _isolated(seen: Sequence[SessionEvidence], held: Sequence[float]) -> Evidence | None:
-    """Probes that pass the flood. With no value: some sessions say so, others do not."""
+    """Probes that overtake the flood. Without a value: sessions disagree."""
     passed = [
         e.overtaken > max(3.0, 0.25 * h)
         for e, h in zip(seen, held, strict=True)

@@ -1,4 +1,4 @@
-"""What a sizing answers, whatever it sizes: figures with their reasons, tables, settings to print.
+"""The result of any sizing: figures with their reasons, tables, settings to print.
 
 An `Advice` is finished when it is built: text and JSON show the same content, and neither computes
 anything. Machine names carry their unit (``_s``, ``_bps``, ``_packets``, ``_bytes``,
@@ -23,7 +23,7 @@ Value: TypeAlias = float | int | str | None
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of the answer and why it is what it is."""
+    """One number of the result, and the reason for it."""
 
     name: str
     """Machine name with the unit."""
@@ -56,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Something else to configure, and when it is the better answer."""
+    """An alternative configuration, and when it is better."""
 
     name: str
     why: str
@@ -77,7 +77,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer of `airqueue size`."""
+    """The result of `airqueue size`."""
 
     what: str
     """ap, mesh or edca."""
@@ -88,7 +88,7 @@ class Advice:
     tables: tuple[Table, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     cautions: tuple[str, ...] = ()
-    """What is not known, not modelled, or cannot be had from real hardware."""
+    """What is unknown, not modelled, or impossible with real hardware."""
     settings: tuple[Settings, ...] = field(default=())
 
     def figure(self, name: str) -> Value:

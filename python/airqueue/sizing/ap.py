@@ -23,7 +23,7 @@ DELAY_TARGET_S: Final = 0.020
 FIRST_WINDOW: Final = 10
 """RFC 6928: packets that a new connection sends in one burst."""
 MUCH: Final = 0.05
-"""Utilisation that a delay target may cost before a FIFO is the wrong thing to have."""
+"""Loss of utilisation by a delay target from which on a FIFO is not recommended."""
 RECOVERED_PACKETS: Final = RECOVERY_WINDOW["fast-retransmit"]
 """Of a flow, at a loss: with fewer it ends in a timeout."""
 
@@ -36,11 +36,11 @@ class ApQueue:
     wanted: FlowAdapted
     """What TCP needs."""
     target_packets: int
-    """What the delay target leaves room for, at least 1."""
+    """Packets that the delay target allows, at least 1."""
     packets: int
     """The recommendation: the smaller of the two, and with the path enough for a window at all."""
     path_packets: float
-    """D: on the way without any queue."""
+    """D: packets in flight without any queue."""
     flow_packets: float
     """(D + B)/n: window of a flow when the queue is full."""
     control: str
@@ -61,7 +61,7 @@ class ApQueue:
 
     @property
     def timeouts(self) -> bool:
-        """Whether flows have too few packets to mend a loss, which the utilisation leaves out."""
+        """Whether flows have too few packets to recover from a loss; the utilisation ignores this."""
         return self.flow_packets < RECOVERED_PACKETS * (1 - 1e-9)
 
     @property
@@ -114,7 +114,7 @@ def ap_queue(
     packets = min(int(wanted.capacity_packets), max(target_packets, least))
     followed = _followed(control, rtt_s + packets * air.packet_s, flows, air.packet_s)
     if followed != control:
-        # The cut and with it the capacity is the same, what it does for the air is not.
+        # The decrease, and with it the capacity, is equal; the use of the air is not.
         control, wanted = followed, needed(followed)
     buffer = packets * air.packet_bytes
     tooth, utilisation = tooth_and_bound(buffer, air.capacity_bps, rtt_s, flows, control)

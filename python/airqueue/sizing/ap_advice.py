@@ -84,7 +84,7 @@ def _size_bytes(sized: ApQueue) -> int:
 
 
 def _line(sized: ApQueue, line_bps: float | None) -> str:
-    """Return what comes before all else where the cell is not the bottleneck."""
+    """Return the headline where the cell is not the bottleneck."""
     cell_bps = sized.cell.capacity_bps
     if line_bps is None or line_bps >= cell_bps:
         return ""

@@ -54,7 +54,7 @@ class Cell:
 
     @property
     def goodput_bps(self) -> float:
-        """What the programs get: without TCP and IP headers."""
+        """Rate of the applications: without TCP and IP headers."""
         return self.capacity_bps * (1.0 - TCP_IP_BYTES / self.packet_bytes)
 
     @property
@@ -67,7 +67,7 @@ def guess_phy(rates_bps: Sequence[float]) -> str:
     """Return the name of the layer that has all these rates, b or g.
 
     Raises ParameterError for rates that only later standards have: width, streams and guard
-    interval cannot be told from a rate.
+    interval cannot be derived from a rate.
 
     >>> guess_phy([54e6]), guess_phy([11e6, 1e6])
     ('g', 'b-short')
@@ -127,7 +127,7 @@ def cell(
 
 
 def _exact(layer: Phy, rate_bps: float) -> float:
-    """Return the layer's rate that was meant, or what was given, for the models to refuse."""
+    """Return the layer's rate that was meant, or the given rate, which the models refuse."""
     nearest = min(layer.rates_bps, key=lambda rate: abs(rate - rate_bps))
     return nearest if abs(nearest - rate_bps) <= AS_PRINTED * nearest else rate_bps
 

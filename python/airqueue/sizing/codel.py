@@ -25,7 +25,7 @@ LOW_RATE_LIMIT, LIMIT = 1000, 10240
 
 @dataclass(frozen=True, slots=True)
 class Codel:
-    """What FQ-CoDel is given."""
+    """Parameters of FQ-CoDel."""
 
     limit_packets: int
     target_s: float

@@ -55,7 +55,7 @@ class Txop:
     burst_tenths: int
     """As hostapd takes it, 0.1 ms; 0 for one packet."""
     set_s: float
-    """What the driver gets from hostapd then: a multiple of 32 µs."""
+    """What hostapd then passes to the driver: a multiple of 32 µs."""
     admitted: int
     """Packets that fit into that."""
 
@@ -69,7 +69,7 @@ class EdcaSizing:
     cell: Cell
     txop: Txop
     stations: Mapping[Category, EdcaValues]
-    """What the beacon tells stations."""
+    """The parameters that the beacon announces to stations."""
     access_point: Mapping[Category, tuple[EdcaValues, float]]
     """The access point's own queues, with the TXOP that is needed."""
     default: Fairness

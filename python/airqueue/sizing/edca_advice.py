@@ -26,7 +26,7 @@ ACK_BYTES: Final = 80
 """IPv4 packets up to this length count as acknowledgements: headers with all options."""
 
 ALREADY_FAIR: Final = 0.999
-"""Least over most share from which on plain 802.11 has nothing to mend."""
+"""Least over most share from which on plain 802.11 is fair enough."""
 _SHARES: Final = (
     ("one upload", "upload_share"),
     ("one download", "download_share"),

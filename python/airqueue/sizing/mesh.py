@@ -27,13 +27,13 @@ from airqueue.models.virtual_queues import (
 )
 
 USUAL_PACKETS = 50
-"""A mesh node's queue as it usually is, with which MESH compares."""
+"""The usual queue of a mesh node, with which MESH compares."""
 RULES = ("auto", *CARRYING)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowForecast:
-    """What to expect of one flow with the buffers it was given."""
+    """The prediction for one flow with its buffers."""
 
     buffers: FlowBuffers
     goodput_bps: float
@@ -68,7 +68,7 @@ class FlowForecast:
 
 @dataclass(frozen=True, slots=True)
 class MeshForecast:
-    """A mesh with its buffers and what to expect, flow by flow."""
+    """A mesh with its buffers and the predictions, flow by flow."""
 
     buffers: MeshBuffers
     flows: tuple[FlowForecast, ...]
@@ -102,7 +102,7 @@ def size_mesh(
     ring_packets: int = RING_PACKETS,
     control: str = "reno",
 ) -> MeshForecast:
-    """Size the queues of a mesh and say what to expect.
+    """Size the queues of a mesh and predict delay and goodput.
 
     Parameters as of `airqueue.models.virtual_queues.virtual_queues` and
     `airqueue.models.sawtooth.sawtooth`. carrying: also "auto", which sizes by "link", as the paper

@@ -1,4 +1,4 @@
-"""How much of its links' rate a collision domain of a mesh carries: λ from measured flow rates.
+"""Share of the link rate that a collision domain of a mesh carries: λ from measured flow rates.
 
 MESH sizes for λ = the rate of the slowest link, which no flow reaches: frames have overhead, hops and
 flows share the air. Its outlook is to measure flow rates instead. What is measured here is
@@ -13,7 +13,7 @@ A smaller buffer can lower what is carried, which would lower the buffer. Agains
 1. η begins at 1, the paper's bound, so it is first measured with ample buffers. A higher measurement
    counts as it is, a lower one with the time constant ``memory_s``.
 2. η falls only while the medium is as busy as it has been (`AS_BUSY`). A domain that is less busy is
-   not loaded as it could be, for lack of packets, and what it carries is no measure of what it can.
+   not loaded as it could be, for lack of packets, and its load does not show its capacity.
    If η had fallen before, that went too far: it goes back to where the domain was loaded, and does
    not fall below that again.
 3. η stays above `FLOOR` of the most that was carried, should busy times be of no help, as where
@@ -42,7 +42,7 @@ FLOOR: Final = 0.5
 
 @dataclass(slots=True)
 class _Domain:
-    """What is known of a domain while its links stay what they are."""
+    """The state of a domain while its links do not change."""
 
     members: tuple[Link, ...]
     carried: float = 1.0
@@ -50,7 +50,7 @@ class _Domain:
     loaded: float = 1.0
     """What it was when the domain was last loaded as it can be: the least that is known to do."""
     least: float = 0.0
-    """It does not fall below this."""
+    """η does not fall below this value."""
     busiest: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
     """Of the air in use, by flow."""
@@ -60,7 +60,7 @@ class CarriedAir:
     """η of all domains and the flows' shares of it, kept from one measurement to the next."""
 
     def __init__(self, memory_s: float) -> None:
-        """Know nothing yet; ``memory_s`` is the time constant with which η and shares fall."""
+        """Begin without measurements; η and shares fall with the time constant ``memory_s``."""
         self._memory_s = memory_s
         self._domains: CollisionDomains | None = None
         self._known: dict[tuple[str, str], _Domain] = {}
@@ -93,7 +93,7 @@ class CarriedAir:
                 }
 
     def move_to(self, domains: CollisionDomains) -> None:
-        """Go on with the domains of now; keep what is known of those that are what they were."""
+        """Continue with the present domains; keep the state of unchanged domains."""
         if domains is self._domains:
             return
         known = {}

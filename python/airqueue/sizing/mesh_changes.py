@@ -1,4 +1,4 @@
-"""What of a mesh has changed since its buffers were computed, in words: why they are anew."""
+"""Changes of a mesh since its buffers were computed, in words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.text import plural, rate, seconds
 
-MOST_TOLD = 5
-"""Changes that are told one by one; the others are counted."""
+MOST_REPORTED = 5
+"""Changes that are reported one by one; the others are counted."""
 
 
 def changes(before: Topology | None, now: Topology) -> tuple[str, ...]:
@@ -23,15 +23,15 @@ def changes(before: Topology | None, now: Topology) -> tuple[str, ...]:
     if before is now:
         return ()
     old = {} if before is None else {flow.name: flow for flow in before.flows}
-    told = [*_flows(old, now)]
+    reported = [*_flows(old, now)]
     if before is not None:
-        told += [*_links(_used(before), _used(now))]
-        if not told and _heard(before) != _heard(now):
-            told = ["other nodes hear each other, or time frames otherwise"]
-    if len(told) > MOST_TOLD:
-        rest = len(told) - MOST_TOLD
-        told = [*told[:MOST_TOLD], f"{plural(rest, 'other change')}"]
-    return tuple(told)
+        reported += [*_links(_used(before), _used(now))]
+        if not reported and _heard(before) != _heard(now):
+            reported = ["other nodes hear each other, or time frames otherwise"]
+    if len(reported) > MOST_REPORTED:
+        rest = len(reported) - MOST_REPORTED
+        reported = [*reported[:MOST_REPORTED], f"{plural(rest, 'other change')}"]
+    return tuple(reported)
 
 
 def _flows(old: dict[str, Flow], now: Topology) -> Iterator[str]:

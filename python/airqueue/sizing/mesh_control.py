@@ -1,7 +1,7 @@
 """The collective buffer of a mesh as a running mechanism: what to set when (MESH Fig. 6).
 
-`Controller` is told from time to time what can be seen of a mesh and answers with the limits of its
-queues. It reads no clock and sets nothing itself, so that it decides the same for a simulation, where
+`Controller` gets observations of a mesh from time to time and returns the limits of its queues. A
+controller reads no clock and sets nothing itself, so that it decides alike for a simulation, where
 it is called with simulated time, as beside real routers. The buffers are those of
 `airqueue.models.virtual_queues`, of the flows that are active.
 
@@ -51,11 +51,11 @@ Slot: TypeAlias = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What can be seen of a mesh at a time; raises ParameterError or TopologyError."""
+    """An observation of a mesh; raises ParameterError or TopologyError."""
 
     time_s: float
     topology: Topology
-    """Links with their rates of now, flows with their routes of now and what they take outside."""
+    """Links with their present rates, flows with their present routes and delays outside the mesh."""
     active: frozenset[str]
     """Flows that have sent since the last observation."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)
@@ -107,11 +107,11 @@ class Policy:
     minimum_packets: int = 1
     """Least limit of an active flow's node."""
     every_s: float = 10.0
-    """How often limits are computed anew though nothing has changed."""
+    """How often limits are recomputed without a change."""
     change_packets: int = 1
     """Least change for which limits are set."""
     hold_s: float = 30.0
-    """For how long a rise is not taken back."""
+    """How long a raised limit is kept."""
     idle_s: float = 10.0
     """A flow that has not sent for so long is no longer active."""
     radio: str | None = None
@@ -146,7 +146,7 @@ class Decision:
 
     time_s: float
     triggers: tuple[str, ...]
-    """What made the controller compute, in sentences."""
+    """What triggered the computation, in sentences."""
     limits: Mapping[Slot, int]
     """All that are in force now, in packets."""
     changes: Mapping[Slot, int | None]
@@ -155,9 +155,9 @@ class Decision:
     A destination has one too, for the acknowledgements that it sends. A flow's limit at a node holds
     for either direction."""
     held: Mapping[Slot, int]
-    """What is not set, since it would take back a rise so soon."""
+    """Limits that are not set, since they would lower a recently raised limit."""
     reasons: Mapping[str, str]
-    """Of each active flow, why it is given what it is."""
+    """The reason for each active flow's limits."""
 
 
 class Controller:
@@ -367,7 +367,7 @@ class Controller:
         wanted: dict[Slot, int],
         reasons: dict[str, str],
     ) -> Decision | None:
-        """Set the limits that are wanted, but for those that would take back a rise too soon."""
+        """Set the wanted limits, except those that would lower a raised limit too soon."""
         self._wanted = wanted
         held = {slot: packets for slot, packets in wanted.items() if self._holds(slot, packets)}
         self._held = held
@@ -385,7 +385,7 @@ class Controller:
         return Decision(time_s, triggers, dict(limits), moved, held, reasons)
 
     def _waited(self) -> tuple[str, ...]:
-        """Return what has made it time to compute, where nothing has changed."""
+        """Return why limits are due to be recomputed although nothing has changed."""
         over = (self._raised[slot][0] + self.policy.hold_s for slot in self._held)
         if any(time_s <= self._time_s for time_s in over):
             return (f"{self.policy.hold_s:g} s have passed since a rise",)
@@ -441,7 +441,7 @@ class _Means:
 def _of_domains(domains: CollisionDomains, busy: Mapping[str, float]) -> FloatArray:
     """Return how busy each domain is: the busier end of the link in its middle.
 
-    A node that has only just been heard of has not been busy.
+    A node that is new has not been busy.
     """
     ends = ((busy.get(link.sender, 0.0), busy.get(link.receiver, 0.0)) for link in domains.links)
     return np.array([min(1.0, max(of)) for of in ends])

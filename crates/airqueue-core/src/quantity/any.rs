@@ -43,7 +43,7 @@ pub struct Measure {
     pub unit: &'static str,
     /// How many base units that is.
     pub scale: Scale,
-    /// What it measures.
+    /// What the unit measures.
     pub kind: Kind,
 }
 
@@ -145,7 +145,7 @@ impl Kind {
         for_kind!(self, D => D::WHOLE)
     }
 
-    /// What is said of a number that has no unit.
+    /// The message about a number without a unit.
     pub fn bare(self, number: &str) -> String {
         for_kind!(self, D => bare::<D>(number))
     }
@@ -161,7 +161,7 @@ impl Kind {
         }))
     }
 
-    /// What `text` says, in the base unit; the error is one sentence.
+    /// Reads `text`, in the base unit; the error is one sentence.
     pub fn parse(self, text: &str) -> Result<f64, String> {
         let measure = self.measure(text)?;
         let value = measure.base();
@@ -181,8 +181,8 @@ impl Kind {
         Ok(value)
     }
 
-    /// A number of the base unit as it could be typed, without spaces or slashes: `5.5mbit`, `20ms`, `1500B`. It is read as
-    /// the same number again.
+    /// A number of the base unit as it could be typed, without spaces or slashes: `5.5mbit`, `20ms`, `1500B`. [`Kind::parse`] reads
+    /// this text as an equal number.
     pub fn written(self, value: f64) -> String {
         let units: &[(&str, i32)] = match self {
             Kind::Rate => &[("gbit", 9), ("mbit", 6), ("kbit", 3), ("bit", 0)],
@@ -211,11 +211,11 @@ impl Kind {
 }
 
 impl Measure {
-    /// What `text` says where nobody knows of which kind it is to be; nothing if it may be of two.
+    /// Reads `text` as a quantity of any kind; `None` if two kinds are possible.
     pub fn of_any_kind(text: &str) -> Option<Measure> {
         let found: Vec<Measure> =
             Kind::ALL.into_iter().filter_map(|kind| kind.measure(text).ok()).collect();
-        // As files write them, all units have names of their own; of "64kb" nobody knows whether bits or bytes are meant.
+        // Units as files write them are unambiguous; "64kb" may be bits or bytes.
         let exact = found.iter().find(|measure| text.trim_end().ends_with(measure.unit));
         match found[..] {
             [only] => Some(only),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Significant digits that are kept. What is beyond moves no `f64`, and products with any unit fit into 128 bits.
+/// Significant digits that are kept. Further digits change no `f64`, and products with any unit fit into 128 bits.
 const DIGITS: u32 = 30;
 const LARGEST: i128 = 10i128.pow(DIGITS);
 /// Numbers of so many digits fit into the type.
@@ -63,7 +63,7 @@ impl Decimal {
         Some((number, &text[end..]))
     }
 
-    /// What `text` says, if it is a number and nothing else.
+    /// Reads `text`, if it is a number and nothing else.
     pub fn parse(text: &str) -> Option<Decimal> {
         Decimal::split(text).and_then(|(number, rest)| rest.is_empty().then_some(number))
     }
@@ -91,7 +91,7 @@ impl Decimal {
         Decimal { exponent: self.exponent.saturating_add(power), ..self }
     }
 
-    /// Without zeros at its end, which the exponent has instead.
+    /// Without trailing zeros, which the exponent accounts for.
     pub fn reduced(mut self) -> Decimal {
         if self.mantissa == 0 {
             return Decimal::ZERO;
@@ -215,7 +215,7 @@ impl Decimal {
     }
 }
 
-/// A sum of what was finite that left the range is the farthest there is.
+/// A sum that left the range is clamped to the largest finite value.
 fn finite(value: f64) -> f64 {
     value.clamp(f64::MIN, f64::MAX)
 }

@@ -76,9 +76,9 @@ impl<V> Unit<V> {
 
 /// A kind of quantity.
 pub trait Dimension: Clone {
-    /// What a number of its units is.
+    /// The type of a value.
     type Value: Copy + fmt::Debug + 'static;
-    /// What it is called, with its article.
+    /// The name of the kind, with its article.
     const WHAT: &'static str;
     /// Its name in the schema.
     const NAME: &'static str;
@@ -92,7 +92,7 @@ pub trait Dimension: Clone {
     const CASE: Case;
     /// Its units.
     const UNITS: &'static [Unit<Self::Value>];
-    /// What is said without a number.
+    /// The message where a number is missing.
     const WORDS: &'static [(&'static str, Self::Value)] = &[];
 }
 
@@ -107,7 +107,7 @@ pub fn parse<D: Dimension>(text: &str) -> Result<D::Value, String> {
         .map_err(|expected| format!("found {}, expected {expected}", shown(text)))
 }
 
-/// A regular expression for all that [`parse`] reads as a number with a unit, or as a word.
+/// A regular expression for all texts that [`parse`] reads as a number with a unit, or as a word.
 pub fn pattern<D: Dimension>() -> String {
     let sign = if D::SIGNED { "[+-]?" } else { "[+]?" };
     let names = D::UNITS.iter().flat_map(|unit| unit.names);
@@ -151,7 +151,7 @@ fn split<D: Dimension>(text: &str) -> Result<(Decimal, &'static Unit<D::Value>),
     }
 }
 
-/// What is said of a number without a unit.
+/// The message about a number without a unit.
 pub fn bare<D: Dimension>(number: &str) -> String {
     format!("{number} has no unit; {}", expected::<D>(D::WHAT))
 }

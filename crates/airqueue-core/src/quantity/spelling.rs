@@ -3,7 +3,7 @@
 /// Which letters of a kind's units may be in the other case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// None: `mW` is no `MW`.
+    /// None: `mW` is not `MW`.
     Exact,
     /// All: nobody means something else with `KB` or `MS`.
     Any,
@@ -40,7 +40,7 @@ impl Case {
         all && found.next().is_none()
     }
 
-    /// A regular expression for the same.
+    /// A regular expression for these spellings.
     pub fn pattern(self, name: &str) -> String {
         let one = |(letter, exact): (char, bool)| match letter {
             'µ' => "[µμ]".to_owned(),

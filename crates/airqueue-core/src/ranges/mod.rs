@@ -1,7 +1,7 @@
 //! Several values as people write them: lists `1,2,5`, and ranges `1..50`, `10..100 step 10`, `2..1024 factor 2`,
 //! `1 Mb/s..10 Mb/s points 4 log`.
 //!
-//! This is the one grammar of what is swept, for arguments of models and for files of sweeps:
+//! Arguments of models and files of sweeps share this grammar:
 //!
 //! ```text
 //! values = item { "," item }
@@ -42,7 +42,7 @@ enum How<'a> {
     Points(&'a str),
 }
 
-/// What the text behind a mark says.
+/// What the text after a mark means.
 type Meaning = fn(&str) -> How<'_>;
 
 /// Words and signs, and what they begin.
@@ -54,7 +54,7 @@ const MARKS: [(&str, Meaning); 5] = [
     ("points", |rest| How::Points(rest)),
 ];
 
-/// What `text` says of values of a kind, at most so many; `absent` is a word for none, if there may be none.
+/// Reads the values of a kind, at most `most`; `absent` is the word for no value, if allowed.
 pub fn values(
     text: &str,
     element: Element,
@@ -236,7 +236,7 @@ impl Range {
         Ok(found)
     }
 
-    /// Refuses ends between which there is nothing.
+    /// Refuses a range without extent.
     pub fn check_ends(&self, log: bool) -> Result<(), String> {
         let Progression { first, last } = self.progression();
         if first == last {

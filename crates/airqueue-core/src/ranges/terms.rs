@@ -19,7 +19,7 @@ pub enum Element {
     Any,
 }
 
-/// A value as it is given on.
+/// A value as it is passed on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// There is none.
@@ -49,7 +49,7 @@ enum Content {
 }
 
 impl Element {
-    /// What `text` says; the error is one sentence.
+    /// Reads `text`; the error is one sentence.
     pub fn read(self, text: &str) -> Result<Term, String> {
         let text = text.trim();
         let term = |content, whole| Term { content, element: self, whole };
@@ -93,7 +93,7 @@ fn whole(number: Decimal) -> Result<i64, String> {
 /// A number, a quantity or a word, and whether it is a whole number.
 fn any(text: &str) -> Result<(Content, bool), String> {
     if Decimal::parse(text).is_some() {
-        // As in TOML, 1.0 is no whole number.
+        // As in TOML, 1.0 is not a whole number.
         let whole = text.bytes().all(|b| b.is_ascii_digit() || b"+-".contains(&b));
         return number(text).map(|n| (Content::Number(n), whole));
     }
@@ -162,7 +162,7 @@ impl Term {
         }
     }
 
-    /// Itself, as it is given on.
+    /// The value as it is passed on.
     pub(super) fn value(&self) -> Result<Value, String> {
         match &self.content {
             Content::Word(word) => Ok(Value::Text(word.clone())),

@@ -1,6 +1,6 @@
 //! Fetching the server's half of the records and joining it with this one's.
 
-use super::run::{ClientRun, Half, Phase};
+use super::run::{ClientPhase, ClientRun, Half};
 use super::{Client, ClientState, Direction, IDLE_EVERY};
 use crate::bytes::Truncated;
 use crate::error::ClientError;
@@ -9,7 +9,7 @@ use crate::records::{HostReport, Run, RunEnd};
 use crate::wire::{CHUNK_LEN, Message, Summary};
 use airqueue_core::Time;
 
-/// Chunks under way at first, and at most: as many as a FETCH names.
+/// Outstanding chunks at first, and at most: as many as a FETCH names.
 const WINDOW: (u32, u32) = (8, 64);
 
 /// A log on its way.
@@ -40,7 +40,7 @@ impl Fetch {
         }
     }
 
-    /// Nothing came for a while: whatever was under way is lost.
+    /// Nothing arrived for a while: all outstanding chunks are lost.
     pub fn on_timeout(&mut self) {
         if self.under_way > 0 {
             self.window = (self.window / 2).max(1);
@@ -66,7 +66,7 @@ impl Fetch {
         (wanted != 0).then_some((self.first, wanted))
     }
 
-    /// Takes a chunk in; whether it was missing.
+    /// Accepts a chunk; true if the chunk was missing.
     fn take(&mut self, index: u32, bytes: &[u8]) -> bool {
         let i = index as usize;
         let from = i.saturating_mul(CHUNK_LEN);
@@ -88,10 +88,10 @@ impl Fetch {
 }
 
 impl Client {
-    /// The server is done with the run, and this is what its half came to.
+    /// The server has finished the run, with this summary.
     pub(super) fn on_stopped(&mut self, now: Time, summary: Summary) {
         let Some(run) = &mut self.run else { return };
-        if !matches!(run.phase, Phase::Stopping) {
+        if !matches!(run.phase, ClientPhase::Stopping) {
             return;
         }
         if u64::from(summary.log_len) > longest_log(run.plan.packet_count()) {
@@ -101,14 +101,14 @@ impl Client {
             receiver.on_sender_stopped(now, summary.attempted);
         }
         let fetch = Fetch::new(summary.log_len);
-        run.enter(now, Phase::Fetching { summary, fetch });
+        run.enter(now, ClientPhase::Fetching { summary, fetch });
         self.finish_if_whole(now);
     }
 
     pub(super) fn on_chunk(&mut self, now: Time, index: u32, bytes: &[u8]) {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
         let Some(run) = &mut self.run else { return };
-        let Phase::Fetching { fetch, .. } = &mut run.phase else { return };
+        let ClientPhase::Fetching { fetch, .. } = &mut run.phase else { return };
         if !fetch.take(index, bytes) {
             return;
         }
@@ -123,7 +123,7 @@ impl Client {
 
     fn finish_if_whole(&mut self, now: Time) {
         let Some(run) = &self.run else { return };
-        let Phase::Fetching { summary, fetch } = &run.phase else { return };
+        let ClientPhase::Fetching { summary, fetch } = &run.phase else { return };
         if fetch.missing > 0 {
             return;
         }
@@ -183,8 +183,8 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
 
 /// How a run ended, given how its halves did. A plan that was carried out is complete whatever the
 /// receiver thought of a silence: the records show what came. A receiver that gives up goes silent
-/// itself, so of the two its word is the cause. A sender that neither finished nor gave up was so
-/// late that this end took the run for over.
+/// itself, so of two reports the receiver's is the cause. A sender that neither finished nor gave up was
+/// so late that this end took the run for over.
 fn joint_end(cancelled: bool, sender: Option<RunEnd>, receiver: Option<RunEnd>) -> RunEnd {
     match (sender, receiver) {
         _ if cancelled => RunEnd::Cancelled,

@@ -8,7 +8,7 @@ use crate::retry::Retry;
 use crate::wire::{Message, Reason, VERSION, encode};
 use airqueue_core::{Span, Time};
 
-/// Without a reply for so long a flow is given up.
+/// After so long without a reply a flow is given up.
 const CONNECT: Span = Span::from_secs(5);
 
 /// How far a flow has come.
@@ -24,48 +24,52 @@ enum Step {
 
 /// One flow while connecting.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct FlowHandshake {
     nonce: u64,
     step: Step,
     retry: Retry,
-    /// When the server last made this flow move on.
+    /// When the server last advanced this flow.
     since: Time,
 }
 
-impl Link {
+impl FlowHandshake {
     pub fn new(nonce: u64, now: Time) -> Self {
-        Link { nonce, step: Step::Greeting, retry: Retry::new(now), since: now }
+        FlowHandshake { nonce, step: Step::Greeting, retry: Retry::new(now), since: now }
     }
 }
 
 impl Client {
     /// Whether a flow waits for something that only flow 0 can bring.
     fn waits_for_session(&self, flow: usize) -> bool {
-        flow > 0 && self.session.is_none() && matches!(self.links[flow].step, Step::Proven { .. })
+        flow > 0
+            && self.session.is_none()
+            && matches!(self.handshakes[flow].step, Step::Proven { .. })
     }
 
     fn is_pending(&self, flow: usize) -> bool {
-        self.links[flow].step != Step::Joined && !self.waits_for_session(flow)
+        self.handshakes[flow].step != Step::Joined && !self.waits_for_session(flow)
     }
 
-    pub(super) fn links_deadline(&self) -> Option<Time> {
-        let pending = (0..self.links.len()).filter(|&f| self.is_pending(f));
-        pending.map(|f| self.links[f].retry.next().min(self.links[f].since + CONNECT)).min()
+    pub(super) fn connecting_deadline(&self) -> Option<Time> {
+        let pending = (0..self.handshakes.len()).filter(|&f| self.is_pending(f));
+        pending
+            .map(|f| self.handshakes[f].retry.next().min(self.handshakes[f].since + CONNECT))
+            .min()
     }
 
     pub(super) fn advance_connecting(&mut self, now: Time) {
-        for flow in 0..self.links.len() {
+        for flow in 0..self.handshakes.len() {
             if !self.is_pending(flow) {
                 continue;
             }
-            if now >= self.links[flow].since + CONNECT {
+            if now >= self.handshakes[flow].since + CONNECT {
                 let error = match flow {
                     0 => ClientError::Silent { server: self.config.server },
                     _ => ClientError::FlowUnreachable { flow: flow as u8 },
                 };
                 return self.fail(error);
             }
-            if self.links[flow].retry.due(now) {
+            if self.handshakes[flow].retry.due(now) {
                 self.ask(flow);
             }
         }
@@ -73,7 +77,7 @@ impl Client {
 
     /// Sends what the flow's step needs.
     fn ask(&mut self, flow: usize) {
-        let Link { nonce, step, .. } = self.links[flow];
+        let FlowHandshake { nonce, step, .. } = self.handshakes[flow];
         let shared = self.config.key.as_deref();
         let (message, key) = match (step, &self.session) {
             (Step::Greeting, _) => (Message::Hello { nonce }, None),
@@ -96,9 +100,9 @@ impl Client {
         self.outbox.push_back((flow, bytes));
     }
 
-    /// A message of the handshake; nobody off the path knows the nonces.
+    /// Handles a message of the handshake; nobody off the path knows the nonces.
     pub(super) fn on_handshake(&mut self, now: Time, rx: Received<'_>, message: Message<'_>) {
-        let Some(link) = self.links.get_mut(rx.socket) else { return };
+        let Some(link) = self.handshakes.get_mut(rx.socket) else { return };
         let connecting = self.state == ClientState::Connecting;
         match message {
             Message::Challenge { nonce, stamp, cookie }
@@ -113,7 +117,7 @@ impl Client {
                 let key = TagKey::session(self.config.key.as_deref(), nonce, session);
                 if rx.socket == 0 && key.verify(Role::Server, rx.payload) {
                     self.session = Some(OpenSession { id: session, key, limits });
-                    for link in self.links.iter_mut().filter(|l| l.step != Step::Greeting) {
+                    for link in self.handshakes.iter_mut().filter(|l| l.step != Step::Greeting) {
                         (link.retry, link.since) = (Retry::new(now), now);
                     }
                     self.on_joined(now, 0);
@@ -132,7 +136,7 @@ impl Client {
     }
 
     fn on_refused(&mut self, now: Time, flow: usize, echo: u64, reason: Reason, detail: u64) {
-        let link = &mut self.links[flow];
+        let link = &mut self.handshakes[flow];
         let of_link = echo == link.nonce
             && self.state == ClientState::Connecting
             && matches!(link.step, Step::Proven { .. });
@@ -150,10 +154,10 @@ impl Client {
 
     /// A flow is part of the session.
     pub(super) fn on_joined(&mut self, now: Time, flow: usize) {
-        let Some(link) = self.links.get_mut(flow) else { return };
+        let Some(link) = self.handshakes.get_mut(flow) else { return };
         link.step = Step::Joined;
-        self.last_heard = now;
-        let all = self.links.iter().all(|l| l.step == Step::Joined);
+        self.last_received = now;
+        let all = self.handshakes.iter().all(|l| l.step == Step::Joined);
         if all && self.state == ClientState::Connecting {
             self.state = ClientState::Ready;
             self.next_idle = now + IDLE_EVERY;

@@ -13,14 +13,13 @@ use crate::plan::Plan;
 use crate::records::Run;
 use crate::wire::{MAX_FLOWS, Message, decode, encode};
 use airqueue_core::{Span, Time};
-use connect::Link;
+use connect::FlowHandshake;
 use run::ClientRun;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// An idle client says this often on every flow that it is there, which also keeps address
-/// translators from forgetting it (RFC 4787, REQ-5: not sooner than after two minutes, and in
-/// practice after thirty seconds).
+/// Interval of an idle client's keepalives on every flow, which also keep its bindings in address
+/// translators (RFC 4787, REQ-5: these last at least two minutes, in practice thirty seconds).
 const IDLE_EVERY: Span = Span::from_secs(5);
 
 /// Who sends the packets of a plan.
@@ -70,23 +69,23 @@ pub enum ClientState {
     Closed,
 }
 
-/// A glimpse of a run under way.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Time since the run began.
     pub elapsed: Span,
     /// Planned length of the run.
     pub planned: Span,
-    /// Packets received; upwards, as the server last said.
+    /// Packets received; upwards, as the server last reported.
     pub received: u64,
-    /// Packets that later ones overtook; upwards, as the server last said.
+    /// Packets that later ones overtook; upwards, as the server last reported.
     pub lost: u64,
     /// Recent one-way delay above the least seen in this run; `None` until known.
     pub delay: Option<Span>,
 }
 
-/// ICMP refusals in a row after which a server that does not answer either is taken for gone: a
-/// single one may be late, of a server that was just restarted.
+/// ICMP refusals in a row after which a silent server is taken for gone: a single refusal may be a
+/// late one, from before the server was restarted.
 const REFUSALS: u32 = 2;
 
 /// What ACCEPT said.
@@ -102,7 +101,7 @@ struct OpenSession {
 pub struct Client {
     config: ClientConfig,
     state: ClientState,
-    links: Vec<Link>,
+    handshakes: Vec<FlowHandshake>,
     session: Option<OpenSession>,
     run: Option<ClientRun>,
     last_run: u32,
@@ -110,7 +109,7 @@ pub struct Client {
     outbox: VecDeque<(usize, Vec<u8>)>,
     born: Time,
     now: Time,
-    last_heard: Time,
+    last_received: Time,
     /// ICMP refusals since the server was last heard, and when that was.
     refusals: (Time, u32),
     next_idle: Time,
@@ -124,7 +123,7 @@ impl Client {
     pub fn new(config: ClientConfig, now: Time) -> Client {
         let flows = config.flows.min(MAX_FLOWS);
         let nonce = |flow| unguessable(&config.entropy, "nonce", u64::from(flow));
-        let links = (0..flows).map(|flow| Link::new(nonce(flow), now)).collect();
+        let handshakes = (0..flows).map(|flow| FlowHandshake::new(nonce(flow), now)).collect();
         let state = if (1..=MAX_FLOWS).contains(&config.flows) {
             ClientState::Connecting
         } else {
@@ -134,7 +133,7 @@ impl Client {
         Client {
             config,
             state,
-            links,
+            handshakes,
             session: None,
             run: None,
             last_run: 0,
@@ -142,7 +141,7 @@ impl Client {
             outbox: VecDeque::new(),
             born: now,
             now,
-            last_heard: now,
+            last_received: now,
             refusals: (now, 0),
             next_idle: now,
             next_counter: 0,
@@ -151,7 +150,7 @@ impl Client {
         }
     }
 
-    /// Where the client stands.
+    /// The state of the client.
     pub fn state(&self) -> &ClientState {
         &self.state
     }
@@ -189,7 +188,7 @@ impl Client {
         Ok(())
     }
 
-    /// Stops the run at both ends, then collects what there is. Nothing happens without a run.
+    /// Stops the run at both ends, then collects the records so far. Without a run nothing happens.
     pub fn cancel(&mut self, now: Time) {
         self.now = now;
         if self.state == ClientState::Running {
@@ -197,7 +196,7 @@ impl Client {
         }
     }
 
-    /// How the run under way is doing; zeros without one.
+    /// The progress of the present run; zeros without a run.
     pub fn progress(&self, now: Time) -> Progress {
         match &self.run {
             Some(run) => run.progress(now),
@@ -216,7 +215,7 @@ impl Client {
         self.finished.take()
     }
 
-    /// Leaves the session; the farewell wants to be polled.
+    /// Leaves the session; `poll_transmit` returns the CLOSE.
     pub fn close(&mut self, now: Time) {
         self.now = now;
         if self.state == ClientState::Closed {
@@ -277,7 +276,7 @@ impl Client {
         }
     }
 
-    /// A message that only who knows the session key could have written, or a data packet.
+    /// Handles a message with a tag of the session key, or a data packet.
     fn on_session_message(&mut self, now: Time, rx: Received<'_>, message: Message<'_>) {
         let Some(session) = &self.session else { return };
         if !session.key.verify(Role::Server, rx.payload) {
@@ -297,7 +296,7 @@ impl Client {
         if !of_this_session {
             return;
         }
-        self.last_heard = now;
+        self.last_received = now;
         match message {
             Message::Joined { .. } => self.on_joined(now, rx.socket),
             other => self.on_run_message(now, other),
@@ -350,7 +349,7 @@ impl Endpoint for Client {
             return Some(self.now);
         }
         match self.state {
-            ClientState::Connecting => self.links_deadline(),
+            ClientState::Connecting => self.connecting_deadline(),
             ClientState::Ready => Some(self.next_idle),
             ClientState::Running | ClientState::Collecting => self.run_deadline(),
             ClientState::Failed(_) | ClientState::Closed => None,
@@ -377,8 +376,8 @@ impl Endpoint for Client {
     }
 
     fn on_unreachable(&mut self) {
-        if self.refusals.0 != self.last_heard {
-            self.refusals = (self.last_heard, 0);
+        if self.refusals.0 != self.last_received {
+            self.refusals = (self.last_received, 0);
         }
         self.refusals.1 += 1;
         let waits_for_answer = self.run.as_ref().is_some_and(ClientRun::waits_for_answer);

@@ -15,21 +15,21 @@ use airqueue_core::{Span, Time};
 
 /// Quiet between the last control message and the first measured packet.
 const START_DELAY: Span = Span::from_millis(100);
-/// A server that has not said anything for so long is gone.
+/// A server that was silent for so long is gone.
 const PATIENCE: Span = Span::from_secs(10);
-/// A server that talks, but gets nowhere for so long, is given up too.
+/// A server that replies without progress for so long is given up too.
 const NO_PROGRESS: Span = Span::from_secs(90);
 
 /// What a run is doing.
 #[derive(Debug)]
-pub(super) enum Phase {
+pub(super) enum ClientPhase {
     /// The server has not acknowledged these parts of the plan.
     Planning(Vec<u16>),
-    /// The server has not said that it will begin.
+    /// The server has not confirmed the start.
     Starting,
     /// Under way.
     Active,
-    /// Over here; waiting for the server to be done.
+    /// Finished here; the server has not finished.
     Stopping,
     /// Fetching the server's half of the records.
     Fetching { summary: Summary, fetch: Fetch },
@@ -51,14 +51,14 @@ pub(super) struct ClientRun {
     pub direction: Direction,
     pub plan: Plan,
     pub half: Half,
-    pub phase: Phase,
+    pub phase: ClientPhase,
     pub cancelled: bool,
     retry: Retry,
-    /// When the phase began, or last came nearer to its end.
+    /// When the phase began, or last made progress.
     since: Time,
-    /// Flow of the next keepalive: all take turns, so that translators forget none.
+    /// Flow of the next keepalive: all flows take turns, to keep every translator's binding.
     keep_alive_flow: u8,
-    /// What the remote receiver last said.
+    /// The remote receiver's last report.
     remote: Option<Glimpse>,
 }
 
@@ -75,7 +75,7 @@ impl ClientRun {
             direction,
             plan: plan.clone(),
             half,
-            phase: Phase::Planning((0..parts).collect()),
+            phase: ClientPhase::Planning((0..parts).collect()),
             cancelled: false,
             retry: Retry::new(now),
             since: now,
@@ -84,13 +84,13 @@ impl ClientRun {
         }
     }
 
-    pub fn enter(&mut self, now: Time, phase: Phase) {
+    pub fn enter(&mut self, now: Time, phase: ClientPhase) {
         self.phase = phase;
         self.retry = Retry::new(now);
         self.since = now;
     }
 
-    /// The phase came nearer to its end.
+    /// The phase made progress.
     pub fn progressed(&mut self, now: Time) {
         self.retry.progressed(now);
         self.since = now;
@@ -153,9 +153,9 @@ impl ClientRun {
         }
     }
 
-    /// Whether the server owes an answer now: not while packets are under way.
+    /// Whether the server owes a reply now: not while packets are being sent.
     pub fn waits_for_answer(&self) -> bool {
-        !matches!(self.phase, Phase::Active)
+        !matches!(self.phase, ClientPhase::Active)
     }
 
     /// Packets attempted here, upwards.
@@ -179,12 +179,12 @@ impl ClientRun {
 impl Client {
     pub(super) fn run_deadline(&self) -> Option<Time> {
         let run = self.run.as_ref()?;
-        if matches!(run.phase, Phase::Active) {
+        if matches!(run.phase, ClientPhase::Active) {
             return run.half_deadline();
         }
-        let patience = self.last_heard.max(run.since) + PATIENCE;
+        let patience = self.last_received.max(run.since) + PATIENCE;
         let keep_alive = match (&run.phase, &run.half) {
-            (Phase::Starting, Half::Receiving(r)) => r.next_keep_alive(),
+            (ClientPhase::Starting, Half::Receiving(r)) => r.next_keep_alive(),
             _ => Time::MAX,
         };
         Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS).min(keep_alive))
@@ -192,14 +192,14 @@ impl Client {
 
     pub(super) fn advance_run(&mut self, now: Time) {
         let Some(run) = &mut self.run else { return };
-        if matches!(run.phase, Phase::Active) {
+        if matches!(run.phase, ClientPhase::Active) {
             return self.advance_active(now);
         }
-        let gone = now >= self.last_heard.max(run.since) + PATIENCE;
+        let gone = now >= self.last_received.max(run.since) + PATIENCE;
         if gone || now >= run.since + NO_PROGRESS {
             return self.fail(ClientError::Vanished { server: self.config.server });
         }
-        let starting = matches!(run.phase, Phase::Starting);
+        let starting = matches!(run.phase, ClientPhase::Starting);
         if run.retry.due(now) {
             self.ask_for_progress();
         }
@@ -209,7 +209,7 @@ impl Client {
         }
     }
 
-    /// Says to the sender that its receiver is there, if it is time to.
+    /// Sends a keepalive to the sender if one is due.
     fn keep_alive(&mut self, now: Time) {
         let Some(run) = &mut self.run else { return };
         let Half::Receiving(receiver) = &mut run.half else { return };
@@ -221,27 +221,29 @@ impl Client {
         self.say_keep_alive(flow, number);
     }
 
-    /// Sends (again) what the phase waits for a reply to.
+    /// Sends (again) the message whose reply the phase waits for.
     fn ask_for_progress(&mut self) {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
         let Some(run) = &mut self.run else { return };
         let number = run.number;
         let message = match &mut run.phase {
-            Phase::Planning(parts) => {
+            ClientPhase::Planning(parts) => {
                 let parts = parts.clone();
                 return parts.into_iter().for_each(|part| self.say_part(session, part));
             }
-            Phase::Starting => {
+            ClientPhase::Starting => {
                 let delay_ms = (START_DELAY.as_nanos() / 1_000_000) as u32;
                 Message::Start { session, run: number, delay_ms }
             }
-            Phase::Stopping => Message::Stop { session, run: number, attempted: run.attempted() },
-            Phase::Fetching { fetch, .. } => {
+            ClientPhase::Stopping => {
+                Message::Stop { session, run: number, attempted: run.attempted() }
+            }
+            ClientPhase::Fetching { fetch, .. } => {
                 fetch.on_timeout();
                 let Some((first, wanted)) = fetch.next_request() else { return };
                 Message::Fetch { session, run: number, first, wanted }
             }
-            Phase::Active => return,
+            ClientPhase::Active => return,
         };
         self.say(0, &message);
     }
@@ -270,7 +272,7 @@ impl Client {
             }
         };
         if ended {
-            run.enter(now, Phase::Stopping);
+            run.enter(now, ClientPhase::Stopping);
             self.state = ClientState::Collecting;
             self.advance_run(now);
         } else {
@@ -278,31 +280,31 @@ impl Client {
         }
     }
 
-    /// Ends the run here; the rest is as for a run that ended by itself.
+    /// Ends the run here, as if the run had ended by itself.
     pub(super) fn cancel_run(&mut self, now: Time) {
         let Some(run) = &mut self.run else { return };
         run.cancelled = true;
         self.state = ClientState::Collecting;
         match run.phase {
             // The server has not been asked to begin: the next run simply takes this one's place.
-            Phase::Planning(_) => return self.finish_empty(now),
-            Phase::Active if matches!(run.half, Half::Sending(_)) => {
+            ClientPhase::Planning(_) => return self.finish_empty(now),
+            ClientPhase::Active if matches!(run.half, Half::Sending(_)) => {
                 if let Half::Sending(sender) = &mut run.half {
                     sender.stop(RunEnd::Cancelled);
                 }
             }
             _ => {}
         }
-        run.enter(now, Phase::Stopping);
+        run.enter(now, ClientPhase::Stopping);
     }
 
     pub(super) fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
         let Some(run) = self.run.as_mut().filter(|r| r.number == header.run) else { return };
         let Half::Receiving(receiver) = &mut run.half else { return };
         receiver.on_data(now, at, header);
-        self.last_heard = now;
-        if matches!(run.phase, Phase::Starting) {
-            run.enter(now, Phase::Active); // the reply to START was lost, the first packet says it too
+        self.last_received = now;
+        if matches!(run.phase, ClientPhase::Starting) {
+            run.enter(now, ClientPhase::Active); // the reply to START was lost; the first packet implies it
         }
     }
 
@@ -320,7 +322,7 @@ impl Client {
         let Some(run) = self.run.as_mut().filter(|r| r.number == number) else { return };
         match message {
             Message::PlanAck { part, .. } => on_plan_ack(run, now, part),
-            Message::PlanRefused { error, .. } if matches!(run.phase, Phase::Planning(_)) => {
+            Message::PlanRefused { error, .. } if matches!(run.phase, ClientPhase::Planning(_)) => {
                 self.fail(error.into());
             }
             Message::Started { .. } => self.on_started(now),
@@ -338,7 +340,8 @@ impl Client {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
         let flows = usize::from(self.config.flows);
         let overheads = vec![overhead(self.config.server); flows];
-        let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, Phase::Starting)) else {
+        let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, ClientPhase::Starting))
+        else {
             return;
         };
         match &mut run.half {
@@ -349,10 +352,10 @@ impl Client {
                 *half = Half::Sending(sender);
             }
         }
-        run.enter(now, Phase::Active);
+        run.enter(now, ClientPhase::Active);
     }
 
-    /// The remote receiver is there. A replayed keepalive says nothing.
+    /// The remote receiver is alive. A replayed keepalive is ignored.
     fn on_keep_alive(&mut self, now: Time, counter: u32, glimpse: Glimpse) {
         if self.last_counter.is_some_and(|last| counter <= last) {
             return;
@@ -362,7 +365,7 @@ impl Client {
         if let Some(run) = &mut self.run {
             run.remote = Some(glimpse);
             if let Half::Sending(sender) = &mut run.half {
-                sender.heard(now);
+                sender.on_received(now);
             }
         }
     }
@@ -370,11 +373,11 @@ impl Client {
 
 /// A part of the plan has arrived; after the last one the run can start.
 fn on_plan_ack(run: &mut ClientRun, now: Time, part: u16) {
-    let Phase::Planning(parts) = &mut run.phase else { return };
+    let ClientPhase::Planning(parts) = &mut run.phase else { return };
     let before = parts.len();
     parts.retain(|&p| p != part);
     if parts.is_empty() {
-        run.enter(now, Phase::Starting);
+        run.enter(now, ClientPhase::Starting);
     } else if parts.len() < before {
         run.progressed(now);
     }

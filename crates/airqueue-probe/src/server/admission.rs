@@ -1,4 +1,4 @@
-//! Who gets in: proof of address, shared key, room.
+//! Admission: proof of address, shared key, limits.
 
 use super::Server;
 use super::session::Session;
@@ -16,7 +16,7 @@ fn stamp(now: Time) -> u32 {
     now.as_nanos().div_euclid(1_000_000_000) as u32
 }
 
-/// What counts as one address: IPv4 addresses, and /64 prefixes of IPv6, which one host owns whole.
+/// The unit of limits per address: an IPv4 address, or a /64 prefix of IPv6, which one host may own.
 fn owner(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => {
@@ -28,7 +28,7 @@ fn owner(address: SocketAddr) -> IpAddr {
 }
 
 impl Server {
-    /// HELLO: a challenge, and nothing remembered.
+    /// HELLO: replies with a challenge and keeps no state.
     pub(super) fn on_hello(&mut self, now: Time, from: SocketAddr, flow: u8, nonce: u64) {
         let stamp = stamp(now);
         let cookie = cookie(&self.config.secret, from, nonce, stamp);
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// Makes the session of an OPEN unless it is there already.
+    /// Makes the session of an OPEN unless the session exists.
     fn admit(
         &mut self,
         now: Time,
@@ -113,7 +113,7 @@ impl Server {
             self.stats.ignored += 1;
             return;
         }
-        session.heard(now);
+        session.on_received(now);
         session.join(flow, rx.from, &mut self.outbox);
     }
 }

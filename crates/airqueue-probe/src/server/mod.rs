@@ -10,11 +10,11 @@ use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use crate::limits::Limits;
 use crate::wire::{Message, Packet, Reason, WireError, decode, encode};
 use airqueue_core::{Span, Time};
-use run::Phase;
-use session::{Outbox, Room, Session};
+use run::ServerPhase;
+use session::{Headroom, Outbox, Session};
 use std::net::SocketAddr;
 
-/// Replies kept for the driver at most; it takes them after every datagram.
+/// The most replies kept for the driver, which takes them after every datagram.
 const MAX_OUTBOX: usize = 1024;
 /// Records kept for all sessions together, in runs of the longest kind.
 const MAX_FULL_RUNS: u64 = 4;
@@ -46,7 +46,7 @@ pub struct ServerStats {
     pub sessions_opened: u64,
     /// Requests to open, to join or to run a plan that were refused with a reason.
     pub refused: u64,
-    /// Datagrams that were not understood or belonged to nobody.
+    /// Datagrams that were malformed or belonged to no session.
     pub ignored: u64,
     /// Runs begun.
     pub runs: u64,
@@ -93,7 +93,7 @@ impl Server {
         self.reply(to, flow, &Message::Refused { echo, reason, detail });
     }
 
-    /// A tagged message of a session.
+    /// Handles a tagged message of a session.
     fn on_session_message(&mut self, now: Time, rx: Received<'_>, packet: Packet<'_>) {
         let Some(id) = session_of(&packet.message) else {
             self.stats.ignored += 1;
@@ -112,7 +112,7 @@ impl Server {
 
     /// Carries out a verified message of session `i`.
     fn obey(&mut self, now: Time, i: usize, message: Message<'_>) {
-        let room = self.room_beside(i);
+        let room = self.headroom_for(i);
         let (session, out) = (&mut self.sessions[i], &mut self.outbox);
         match message {
             Message::KeepAlive { run, counter, .. } => {
@@ -124,7 +124,7 @@ impl Server {
             }
             Message::Plan { run, part, parts, direction, segments, .. } => {
                 session.on_plan(now, run, (part, parts), direction, segments, &room, out);
-                let refused = |r: &run::ServerRun| matches!(r.phase, Phase::Refused(_));
+                let refused = |r: &run::ServerRun| matches!(r.phase, ServerPhase::Refused(_));
                 self.stats.refused += u64::from(session.run.as_ref().is_some_and(refused));
             }
             Message::Start { run, delay_ms, .. } => {
@@ -139,11 +139,11 @@ impl Server {
             Message::Fetch { run, first, wanted, .. } => session.on_fetch(run, first, wanted),
             _ => {}
         }
-        session.heard(now);
+        session.on_received(now);
     }
 
-    /// What the sessions but `i` leave of the server.
-    fn room_beside(&self, i: usize) -> Room {
+    /// What all other sessions than `i` leave of the server's limits.
+    fn headroom_for(&self, i: usize) -> Headroom {
         let limits = self.config.limits;
         let mut free = Load {
             bits_per_s: limits.max_bits_per_s,
@@ -158,19 +158,20 @@ impl Server {
                 free.packets_per_s = free.packets_per_s.saturating_sub(run.load.packets_per_s);
             }
         }
-        Room { limits, free }
+        Headroom { limits, free }
     }
 
     fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         let due = |s: &Session| match &s.run {
-            Some(run::ServerRun { phase: Phase::Sending(sender), .. }) => sender.next_due(),
+            Some(run::ServerRun { phase: ServerPhase::Sending(sender), .. }) => sender.next_due(),
             _ => None,
         };
         let (i, _) = (self.sessions.iter().enumerate())
             .filter_map(|(i, s)| due(s).filter(|&t| t <= now).map(|t| (i, t)))
             .min_by_key(|&(_, t)| t)?;
         let session = &mut self.sessions[i];
-        let Some(run::ServerRun { phase: Phase::Sending(sender), .. }) = &mut session.run else {
+        let Some(run::ServerRun { phase: ServerPhase::Sending(sender), .. }) = &mut session.run
+        else {
             return None;
         };
         let (flow, ticket) = sender.poll(now, buf)?;
@@ -235,7 +236,7 @@ impl Endpoint for Server {
         let session = self.sessions.iter_mut().find(|s| s.id == ticket.session);
         if let Some(run) = session.and_then(|s| s.run.as_mut())
             && run.number == ticket.run
-            && let Phase::Sending(sender) = &mut run.phase
+            && let ServerPhase::Sending(sender) = &mut run.phase
         {
             sender.on_outcome(ticket.seq, outcome);
         }

@@ -12,9 +12,9 @@ use airqueue_core::{Span, Time};
 /// Longest delay that a START may ask for.
 const MAX_DELAY: Span = Span::from_secs(10);
 
-/// How far a run has come.
+/// The state of a run.
 #[derive(Debug)]
-pub(super) enum Phase {
+pub(super) enum ServerPhase {
     /// Parts of the plan are missing.
     Planning(Vec<Option<Vec<Segment>>>),
     /// The plan is not acceptable.
@@ -34,10 +34,10 @@ pub(super) enum Phase {
 pub(super) struct ServerRun {
     pub number: u32,
     pub direction: Direction,
-    pub phase: Phase,
+    pub phase: ServerPhase,
     /// What the run takes of the server: packets until the run is forgotten, rates until it ends.
     pub load: Load,
-    /// The client said that the run is over.
+    /// The client ended the run.
     pub stop_heard: bool,
     /// Chunks to send: `first + i` for every bit `i`.
     wanted: (u32, u128),
@@ -48,16 +48,16 @@ impl ServerRun {
         ServerRun {
             number,
             direction,
-            phase: Phase::Planning(vec![None; usize::from(parts)]),
+            phase: ServerPhase::Planning(vec![None; usize::from(parts)]),
             load: Load::default(),
             stop_heard: false,
             wanted: (0, 0),
         }
     }
 
-    /// Takes a part in; the whole plan once it is complete.
+    /// Accepts a part; returns the whole plan once complete.
     pub fn take_part(&mut self, part: u16, parts: u16, segments: Vec<Segment>) -> Option<Plan> {
-        let Phase::Planning(slots) = &mut self.phase else { return None };
+        let ServerPhase::Planning(slots) = &mut self.phase else { return None };
         if slots.len() != usize::from(parts) {
             return None;
         }
@@ -69,48 +69,48 @@ impl ServerRun {
     /// Begins `delay` after `now`. `zero` is the session's zero of receive times.
     pub fn start(&mut self, id: u64, now: Time, zero: Time, delay: Span, overhead: Vec<u16>) {
         let delay = delay.min(MAX_DELAY);
-        if let Phase::Receiving(receiver) = &mut self.phase {
+        if let ServerPhase::Receiving(receiver) = &mut self.phase {
             return receiver.expect_start(now, delay);
         }
-        let Phase::Agreed(plan) = &self.phase else { return };
+        let ServerPhase::Agreed(plan) = &self.phase else { return };
         self.phase = match self.direction {
             Direction::Down => {
-                Phase::Sending(Sender::new(id, self.number, plan, now + delay, overhead))
+                ServerPhase::Sending(Sender::new(id, self.number, plan, now + delay, overhead))
             }
-            Direction::Up => Phase::Receiving(Receiver::new(plan, zero, now, delay)),
+            Direction::Up => ServerPhase::Receiving(Receiver::new(plan, zero, now, delay)),
         };
     }
 
-    /// Whether control messages would sit in the queue that is being measured.
+    /// Whether control messages would wait in the measured queue.
     pub fn loads_downwards(&self, now: Time) -> bool {
-        matches!(&self.phase, Phase::Sending(s) if s.end().is_none() && now >= s.epoch())
+        matches!(&self.phase, ServerPhase::Sending(s) if s.end().is_none() && now >= s.epoch())
     }
 
     /// Whether the run keeps its session alive by itself.
     pub fn is_under_way(&self) -> bool {
         match &self.phase {
-            Phase::Sending(s) => s.end().is_none(),
-            Phase::Receiving(r) => r.end().is_none(),
+            ServerPhase::Sending(s) => s.end().is_none(),
+            ServerPhase::Receiving(r) => r.end().is_none(),
             _ => false,
         }
     }
 
     /// Whether the run takes its rates of the server.
     pub fn holds_rate(&self) -> bool {
-        matches!(self.phase, Phase::Agreed(_)) || self.is_under_way()
+        matches!(self.phase, ServerPhase::Agreed(_)) || self.is_under_way()
     }
 
-    /// The client said that the run is over after it attempted that many packets.
+    /// The client ended the run after it attempted that many packets.
     pub fn on_stop(&mut self, now: Time, attempted: u32) {
         self.stop_heard = true;
         match &mut self.phase {
-            Phase::Sending(sender) => sender.stop(RunEnd::Cancelled),
-            Phase::Receiving(receiver) => {
+            ServerPhase::Sending(sender) => sender.stop(RunEnd::Cancelled),
+            ServerPhase::Receiving(receiver) => {
                 receiver.on_sender_stopped(now, attempted);
                 receiver.on_time(now);
             }
-            Phase::Over { .. } => {}
-            Phase::Planning(_) | Phase::Refused(_) | Phase::Agreed(_) => {
+            ServerPhase::Over { .. } => {}
+            ServerPhase::Planning(_) | ServerPhase::Refused(_) | ServerPhase::Agreed(_) => {
                 // Nothing was sent; the log is that of an empty run.
                 let summary = summary(RunEnd::Cancelled);
                 let log = match self.direction {
@@ -129,7 +129,7 @@ impl ServerRun {
             return false;
         }
         match &self.phase {
-            Phase::Sending(s) => {
+            ServerPhase::Sending(s) => {
                 let Some(end) = s.end() else { return false };
                 let summary = Summary {
                     attempted: s.log().attempted(),
@@ -139,7 +139,7 @@ impl ServerRun {
                 };
                 self.phase = over(summary, s.log().encode());
             }
-            Phase::Receiving(r) => {
+            ServerPhase::Receiving(r) => {
                 let Some(end) = r.end() else { return false };
                 let summary = Summary {
                     receive_overflow: r.overflow(),
@@ -155,10 +155,10 @@ impl ServerRun {
         true
     }
 
-    /// What STOPPED says: whether the log is there, and the summary.
+    /// The content of STOPPED: whether the log is ready, and the summary.
     pub fn summary(&self) -> (bool, Summary) {
         match &self.phase {
-            Phase::Over { summary, .. } => (true, *summary),
+            ServerPhase::Over { summary, .. } => (true, *summary),
             _ => (false, summary(RunEnd::Complete)),
         }
     }
@@ -178,7 +178,7 @@ impl ServerRun {
 
     /// The next chunk that was asked for.
     pub fn next_chunk(&mut self) -> Option<(u32, &[u8])> {
-        let Phase::Over { log, .. } = &self.phase else { return None };
+        let ServerPhase::Over { log, .. } = &self.phase else { return None };
         let (first, wanted) = &mut self.wanted;
         while *wanted != 0 {
             let bit = wanted.trailing_zeros();
@@ -192,24 +192,24 @@ impl ServerRun {
         None
     }
 
-    /// When this run wants to be looked at.
+    /// The next deadline.
     pub fn next_deadline(&self) -> Option<Time> {
         match &self.phase {
-            Phase::Sending(s) => s.next_deadline(),
-            Phase::Receiving(r) => Some(r.next_deadline()),
+            ServerPhase::Sending(s) => s.next_deadline(),
+            ServerPhase::Receiving(r) => Some(r.next_deadline()),
             _ => None,
         }
     }
 }
 
-/// Most parts that a plan within the limits has.
+/// The most parts of a plan within the limits.
 pub(super) fn most_parts() -> u16 {
     crate::check::MAX_SEGMENTS.div_ceil(SEGMENTS_PER_PART) as u16
 }
 
-fn over(mut summary: Summary, log: Vec<u8>) -> Phase {
+fn over(mut summary: Summary, log: Vec<u8>) -> ServerPhase {
     summary.log_len = u32::try_from(log.len()).unwrap_or(u32::MAX);
-    Phase::Over { summary, log }
+    ServerPhase::Over { summary, log }
 }
 
 fn summary(end: RunEnd) -> Summary {

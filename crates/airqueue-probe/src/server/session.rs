@@ -1,6 +1,6 @@
 //! One client's session on the server.
 
-use super::run::{Phase, ServerRun, most_parts};
+use super::run::{ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
 use crate::check::{Load, MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
@@ -11,15 +11,15 @@ use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// A session ends when nothing was heard of its client for so long.
+/// A session ends after so long a silence of its client.
 pub(super) const IDLE: Span = Span::from_secs(30);
 
 /// Replies that wait to be polled.
 pub(super) type Outbox = VecDeque<(SocketAddr, Vec<u8>)>;
 
-/// What the other sessions leave of the server.
+/// What the other sessions leave of the server's limits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct Headroom {
     pub limits: Limits,
     pub free: Load,
 }
@@ -33,9 +33,9 @@ pub(super) struct Session {
     /// The proven address of each flow.
     pub flows: Vec<Option<SocketAddr>>,
     pub opened: Time,
-    last_heard: Time,
+    last_received: Time,
     pub run: Option<ServerRun>,
-    /// Highest keepalive counter heard: a replayed one keeps nothing alive.
+    /// Highest keepalive counter received: a replayed keepalive has no effect.
     last_counter: Option<u32>,
     next_counter: u32,
 }
@@ -50,7 +50,7 @@ impl Session {
             key,
             flows: addresses,
             opened: now,
-            last_heard: now,
+            last_received: now,
             run: None,
             last_counter: None,
             next_counter: 0,
@@ -66,8 +66,8 @@ impl Session {
         self.key.verify(Role::Client, datagram)
     }
 
-    pub fn heard(&mut self, now: Time) {
-        self.last_heard = now;
+    pub fn on_received(&mut self, now: Time) {
+        self.last_received = now;
     }
 
     /// Queues a tagged message to the address of a flow.
@@ -105,7 +105,7 @@ impl Session {
         (part, parts): (u16, u16),
         direction: Direction,
         segments: Vec<Segment>,
-        room: &Room,
+        room: &Headroom,
         out: &mut Outbox,
     ) {
         if parts > most_parts() || self.run.as_ref().is_some_and(|r| r.number > run) {
@@ -123,7 +123,7 @@ impl Session {
         }
         let session = self.id;
         match current.phase {
-            Phase::Refused(error) => {
+            ServerPhase::Refused(error) => {
                 self.say(0, &Message::PlanRefused { session, run, error }, out)
             }
             _ => self.say(0, &Message::PlanAck { session, run, part }, out),
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// Accepts or refuses a complete plan.
-    fn judge(&mut self, plan: Plan, room: &Room) {
+    fn judge(&mut self, plan: Plan, room: &Headroom) {
         let min_size = self.main_address().map_or(MAX_SIZE, min_size);
         let verdict = self
             .missing_flow(&plan)
@@ -142,9 +142,9 @@ impl Session {
         run.phase = match verdict {
             Ok(load) => {
                 run.load = load;
-                Phase::Agreed(plan)
+                ServerPhase::Agreed(plan)
             }
-            Err(error) => Phase::Refused(error),
+            Err(error) => ServerPhase::Refused(error),
         };
     }
 
@@ -156,12 +156,12 @@ impl Session {
         Some(PlanError { fault: PlanFault::Flow, asked: u64::from(s.flow), limit })
     }
 
-    /// START. Whether a run began.
+    /// START. True if a run began.
     pub fn on_start(&mut self, now: Time, run: u32, delay: Span, out: &mut Outbox) -> bool {
         let overheads = self.flows.iter().map(|a| a.map_or(0, overhead)).collect();
         let (id, zero) = (self.id, self.opened);
         let Some(current) = self.run.as_mut().filter(|r| r.number == run) else { return false };
-        let began = matches!(current.phase, Phase::Agreed(_));
+        let began = matches!(current.phase, ServerPhase::Agreed(_));
         current.start(id, now, zero, delay, overheads);
         if current.is_under_way() && !current.loads_downwards(now) {
             self.say(0, &Message::Started { session: id, run }, out);
@@ -175,11 +175,11 @@ impl Session {
             return;
         }
         self.last_counter = Some(counter);
-        self.last_heard = now;
-        if let Some(ServerRun { number, phase: Phase::Sending(s), .. }) = &mut self.run
+        self.last_received = now;
+        if let Some(ServerRun { number, phase: ServerPhase::Sending(s), .. }) = &mut self.run
             && *number == run
         {
-            s.heard(now);
+            s.on_received(now);
         }
     }
 
@@ -209,28 +209,28 @@ impl Session {
 
     /// A measured packet.
     pub fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
-        if let Some(ServerRun { number, phase: Phase::Receiving(r), .. }) = &mut self.run
+        if let Some(ServerRun { number, phase: ServerPhase::Receiving(r), .. }) = &mut self.run
             && *number == header.run
         {
             r.on_data(now, at, header);
-            self.last_heard = now;
+            self.last_received = now;
         }
     }
 
-    /// Lets time pass. Whether the session is still alive.
+    /// Handles deadlines; true if the session is still alive.
     pub fn on_time(&mut self, now: Time, out: &mut Outbox) -> bool {
-        let Some(run) = &mut self.run else { return now < self.last_heard + IDLE };
+        let Some(run) = &mut self.run else { return now < self.last_received + IDLE };
         let number = run.number;
         let mut glimpse = None;
         match &mut run.phase {
-            Phase::Sending(sender) => sender.on_time(now),
-            Phase::Receiving(receiver) => {
+            ServerPhase::Sending(sender) => sender.on_time(now),
+            ServerPhase::Receiving(receiver) => {
                 receiver.on_time(now);
                 glimpse = receiver.keep_alive_due(now).then(|| receiver.glimpse());
             }
             _ => {}
         }
-        let was_over = matches!(run.phase, Phase::Over { .. });
+        let was_over = matches!(run.phase, ServerPhase::Over { .. });
         let settled = run.settle() && !was_over;
         let under_way = run.is_under_way();
         if settled {
@@ -241,12 +241,12 @@ impl Session {
             let message = Message::KeepAlive { session: self.id, run: number, counter, glimpse };
             self.say(0, &message, out);
         }
-        under_way || now < self.last_heard + IDLE
+        under_way || now < self.last_received + IDLE
     }
 
     /// The receive buffer, shared by all sessions, had no room for `count` datagrams.
     pub fn note_overflow(&mut self, count: u64) {
-        if let Some(ServerRun { phase: Phase::Receiving(r), .. }) = &mut self.run {
+        if let Some(ServerRun { phase: ServerPhase::Receiving(r), .. }) = &mut self.run {
             r.on_overflow(count);
         }
     }
@@ -254,30 +254,30 @@ impl Session {
     /// The wall clock was stepped.
     pub fn note_clock_step(&mut self) {
         match self.run.as_mut().map(|r| &mut r.phase) {
-            Some(Phase::Sending(s)) => s.on_clock_step(),
-            Some(Phase::Receiving(r)) => r.on_clock_step(),
+            Some(ServerPhase::Sending(s)) => s.on_clock_step(),
+            Some(ServerPhase::Receiving(r)) => r.on_clock_step(),
             _ => {}
         }
     }
 
-    /// Receive times are the program's own.
+    /// Receive times are the program's.
     pub fn note_program_timestamps(&mut self) {
-        if let Some(ServerRun { phase: Phase::Receiving(r), .. }) = &mut self.run {
+        if let Some(ServerRun { phase: ServerPhase::Receiving(r), .. }) = &mut self.run {
             r.on_program_timestamps();
         }
     }
 
-    /// When this session wants to be looked at.
+    /// The next deadline.
     pub fn next_deadline(&self) -> Time {
         let own = self.run.as_ref().and_then(ServerRun::next_deadline);
         let idle = match &self.run {
             Some(run) if run.is_under_way() => Time::MAX,
-            _ => self.last_heard + IDLE,
+            _ => self.last_received + IDLE,
         };
         own.map_or(idle, |t| t.min(idle))
     }
 
-    /// The next chunk of a log that was asked for.
+    /// The next requested chunk of a log.
     pub fn poll_chunk(&mut self, buf: &mut Vec<u8>) -> Option<SocketAddr> {
         let to = self.main_address()?;
         let session = self.id;
@@ -290,7 +290,7 @@ impl Session {
     }
 }
 
-impl Room {
+impl Headroom {
     /// Whether a plan that keeps the limits also fits beside the other sessions' runs.
     fn fits(&self, load: Load) -> Result<Load, PlanError> {
         use PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};

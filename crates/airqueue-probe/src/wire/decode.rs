@@ -39,7 +39,7 @@ fn ensure(ok: bool) -> Result<()> {
     if ok { Ok(()) } else { Err(WireError::Malformed) }
 }
 
-/// Takes a datagram apart. Tags are cut off, not verified.
+/// Decodes a datagram. Tags are cut off, not verified.
 pub fn decode(datagram: &[u8]) -> Result<Packet<'_>> {
     let mut r = Reader::new(datagram);
     ensure(r.array::<4>()? == MAGIC)?;

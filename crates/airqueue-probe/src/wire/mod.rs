@@ -54,11 +54,11 @@ pub(crate) mod kind {
     pub const DATA: u8 = 20;
 }
 
-/// Why a server does not let a client in.
+/// Why a server refuses a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
-    /// The proof of the address is too old or was never given.
+    /// The proof of the address is too old or missing.
     CookieExpired = 1,
     /// The server wants a key, the client gave none.
     KeyMissing = 2,
@@ -93,7 +93,7 @@ impl Reason {
     }
 }
 
-/// What a server's half of a run came to.
+/// The summary of a server's half of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// How that half ended.
@@ -114,7 +114,7 @@ pub struct Summary {
     pub kernel_receive_timestamps: bool,
 }
 
-/// What a remote receiver says while a run goes on.
+/// A remote receiver's report during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glimpse {
     /// Packets received so far.
@@ -138,15 +138,15 @@ pub struct DataHeader {
     pub sent_ns: i64,
 }
 
-/// Everything that travels but the header, the flow number and the tag.
+/// The content of a datagram without the header, the flow number and the tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields are those of docs/wire-format.md
 pub enum Message<'a> {
     /// Client: let me prove my address.
     Hello { nonce: u64 },
-    /// Server: then say this back.
+    /// Server: send this cookie back.
     Challenge { nonce: u64, stamp: u32, cookie: [u8; TAG_LEN] },
-    /// Server: I speak another version.
+    /// Server: I use another version.
     Version { nonce: u64, version: u8 },
     /// Server: no. `echo` is the nonce or the session of the request.
     Refused { echo: u64, reason: Reason, detail: u64 },
@@ -175,7 +175,7 @@ pub enum Message<'a> {
     Start { session: u64, run: u32, delay_ms: u32 },
     /// Server: will begin.
     Started { session: u64, run: u32 },
-    /// Receiver of a run (or idle client): still here. `counter` never repeats in a session.
+    /// Receiver of a run (or idle client): keepalive. `counter` never repeats in a session.
     KeepAlive { session: u64, run: u32, counter: u32, glimpse: Glimpse },
     /// Client: the run is over; `attempted` packets of an upward run were sent.
     Stop { session: u64, run: u32, attempted: u32 },
@@ -191,7 +191,7 @@ pub enum Message<'a> {
     Data(DataHeader),
 }
 
-/// One datagram taken apart.
+/// A decoded datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Flow.

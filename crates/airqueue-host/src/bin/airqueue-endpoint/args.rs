@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// The port that both ends use unless told otherwise.
+/// The default port of both ends.
 const PORT: u16 = 5860;
 /// Keys come from here or from a file; arguments are visible to every user of a machine.
 const KEY_VARIABLE: &str = "AIRQUEUE_KEY";
@@ -110,8 +110,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, default_value_t = PORT)]
     pub(crate) port: u16,
     /// down: the server sends; up: this machine sends
-    #[arg(long, value_enum, default_value_t = Way::Down)]
-    pub(crate) direction: Way,
+    #[arg(long, value_enum, default_value_t = DirectionArg::Down)]
+    pub(crate) direction: DirectionArg,
     /// Size of every packet in bytes, IP header included
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(100..=1500))]
     pub(crate) size: u16,
@@ -151,23 +151,23 @@ impl ClientArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum DirectionArg {
     Down,
     Up,
 }
 
-impl Way {
+impl DirectionArg {
     pub(crate) fn direction(self) -> Direction {
         match self {
-            Way::Down => Direction::Down,
-            Way::Up => Direction::Up,
+            DirectionArg::Down => Direction::Down,
+            DirectionArg::Up => Direction::Up,
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Way::Down => "down",
-            Way::Up => "up",
+            DirectionArg::Down => "down",
+            DirectionArg::Up => "up",
         }
     }
 }
@@ -182,7 +182,7 @@ fn key(file: Option<&PathBuf>) -> Result<Option<Vec<u8>>, Stop> {
             None => return Ok(None),
         },
     };
-    // Editors and `echo` end a file with a newline that is no part of the key.
+    // Editors and `echo` end a file with a newline that is not part of the key.
     let key = bytes.trim_ascii_end().to_vec();
     if key.is_empty() {
         let place = file.map_or(KEY_VARIABLE.to_owned(), |path| path.display().to_string());

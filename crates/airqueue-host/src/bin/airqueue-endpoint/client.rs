@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often the run is looked at.
+/// How often the run's state is polled.
 const GLANCE: Duration = Duration::from_millis(100);
-/// How long the server may take to hand its records over, beyond the run itself.
+/// How long the server may take to send its records after the run.
 const COLLECTING: Duration = Duration::from_secs(60);
 
 /// Carries the sessions out and writes the capture.
@@ -93,7 +93,7 @@ fn report(args: &ClientArgs, index: u32, run: &Run) {
     );
 }
 
-/// A run that one end had to stop is in the capture, but no success.
+/// A run that one end had to stop is in the capture, but is not a success.
 fn judge(run: &Run) -> Result<(), Stop> {
     let text = match run.end {
         RunEnd::Complete | RunEnd::Cancelled => return Ok(()),

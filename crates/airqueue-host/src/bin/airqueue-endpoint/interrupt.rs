@@ -16,7 +16,7 @@ pub(crate) fn listen() {
     // SAFETY: the handler only stores to an atomic, which is async-signal-safe.
     unsafe {
         for signal in [Signal::SIGINT, Signal::SIGTERM] {
-            // Cannot fail for these signals; without it Ctrl-C would just end the program.
+            // Cannot fail for these signals; without the handler Ctrl-C would end the program.
             let _ = sigaction(signal, &once);
         }
         // A file beyond the size limit is then an error like a full disk, not the end.

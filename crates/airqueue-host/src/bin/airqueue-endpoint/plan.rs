@@ -5,7 +5,7 @@ use airqueue_core::Span;
 use airqueue_probe::plan::{Plan, Segment};
 use serde_json::{Value, json};
 
-/// Five-tuples: the flood, and two that probe (the same as the Python method's).
+/// Five-tuples: the flood, and two that probe (as many as the Python method's).
 pub(crate) const FLOWS: u8 = 3;
 /// Part of the flood that fills the queue; the rest holds it full.
 const FILL_SHARE: f64 = 0.3;
@@ -21,7 +21,7 @@ pub(crate) fn session(args: &ClientArgs) -> Plan {
         count: (duration * rate).round().clamp(1.0, f64::from(u32::MAX)) as u32,
         size: args.size,
     };
-    // Two flows take turns: what one shared queue does to them is the same.
+    // Two flows take turns: one shared queue treats both alike.
     let gap = 1.0 / args.baseline_rate;
     let quiet = |start: f64, flow: u8| {
         let shift = gap * f64::from(flow - 1);
