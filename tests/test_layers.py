@@ -44,7 +44,7 @@ MAY_USE = {
 }
 
 # Crates that reach the operating system: only a shell may name them.
-OS_CRATES = {"nix", "libc", "rustix", "socket2", "tokio", "mio", "clap", "tun-rs"}
+OS_CRATES = {"nix", "getrandom", "libc", "rustix", "socket2", "tokio", "mio", "clap", "tun-rs"}
 PYTHON_CRATES = {"pyo3", "numpy"}
 SHELLS = {"airqueue-host", "airqueue-python"}
 
