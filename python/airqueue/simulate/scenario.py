@@ -26,11 +26,13 @@ from airqueue.simulate.replications import (
     pieces,
     start,
 )
+from airqueue.simulate.reported import Run, look_of, map_of, run_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
+from airqueue.watched import Look, Map
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
 
 
 class Interrupted(KeyboardInterrupt):
@@ -110,19 +112,17 @@ class Scenario:
         ways = self._native.ways
         return {flow: ways[flow] for flow in self.flows}
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Run:
         """Return what figures a replication will have: those of one that has not begun yet.
 
         By kind and name, as `Results.runs` has them; of their values nothing can be said.
         """
-        found: dict[str, Any] = json.loads(self._native.start(0).results())
-        return found
+        return run_of(self._native.start(0).results())
 
-    def layout(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the map and what is seen at the beginning, as the bindings' `Watch` has them."""
+    def layout(self) -> tuple[Map, Look]:
+        """Return the map and what is seen at the beginning."""
         watch = self._native.watch()
-        seen = watch.look(self._native.start(0))
-        return json.loads(watch.map()), json.loads(seen)
+        return map_of(watch.map()), look_of(watch.look(self._native.start(0)))
 
     def simulate(
         self,
@@ -161,7 +161,7 @@ class Scenario:
         with Directory.opened(out, self._description, seed, force=force) as directory:
             return self._carry_out(order, directory)
 
-    def replicate(self, seed: int = 1, replication: int = 0) -> dict[str, Any]:
+    def replicate(self, seed: int = 1, replication: int = 0) -> Run:
         """Simulate one replication, and return its figures as `Results.runs` has them.
 
         They are the same whether it is simulated alone or among others. Raises ScenarioError for
@@ -172,8 +172,7 @@ class Scenario:
         run = start(self._native, seed, replication)
         for _ in pieces(run):
             pass  # where Ctrl-C is heard
-        figures: dict[str, Any] = json.loads(run.results())
-        return figures
+        return run_of(run.results())
 
     def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""
@@ -224,7 +223,7 @@ class _Effort:
         if recorders.series_interval_s is not None:
             works.append(series_of_first(description, order.seed, recorders.series_interval_s))
         self._works = works
-        self.runs: dict[int, dict[str, Any]] = {}
+        self.runs: dict[int, Run] = {}
         """The figures of replications that finished, now or before."""
         self.series: SeriesDict | None = None
 
