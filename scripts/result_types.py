@@ -99,6 +99,7 @@ def figures_module() -> str:
     parts.append(_alias("Kind", kinds, "What has figures by name."))
     every = [*kinds.values(), "MediumFigures"]
     parts += [_alias(of.removesuffix("s"), _properties(definitions[of]), "") for of in every]
+    parts.append(_figure_of(kinds))
     parts.append(_SUMMARY)
     for of in every:
         noun = of.removesuffix("Figures")
@@ -192,6 +193,12 @@ def _class(name: str, words: str, fields: Mapping[str, tuple[str, str]]) -> str:
         lines.append(f"    {key}: {kind}")
         lines += _doc(meaning) if meaning else []
     return "\n".join(lines) + "\n"
+
+
+def _figure_of(kinds: Mapping[str, str]) -> str:
+    pairs = [f'tuple[Literal["{kind}"], {of.removesuffix("s")}]' for kind, of in kinds.items()]
+    each = [f"    {pairs[0]}", *(f"    | {pair}" for pair in pairs[1:])]
+    return "\n".join(["", "FigureOf = (", *each, ")", '"""A kind, and a figure of it."""', ""])
 
 
 def _alias(name: str, choices: Iterable[str], words: str) -> str:

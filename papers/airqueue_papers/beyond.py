@@ -11,13 +11,15 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from airqueue.figures import Figures
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.reported import known
 from airqueue_papers import rdqm
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
 from airqueue_papers.picture import Panel, Picture, Series
 
-Figure = Callable[[Mapping[str, Any]], float | None]
+Figure = Callable[[Figures], float | None]
 """A number from the figures of one replication."""
 
 QUEUES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -31,8 +33,8 @@ _ENOUGH: Final = 0.9
 """Of the greatest goodput: what a queue may cost at most to be called the best for something else."""
 
 
-def _goodput_mbps(run: Mapping[str, Any]) -> float:
-    return float(sum(each["goodput_bps"] for each in run["connections"].values())) / 1e6
+def _goodput_mbps(run: Figures) -> float:
+    return sum(known(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
 
 
 def _value(results: Results, figure: Figure) -> Value | None:
@@ -114,19 +116,16 @@ def _simulation(described: Mapping[str, Any], replications: int, weight: float) 
     return Simulation(Scenario(described).description, replications, weight=weight)
 
 
-def _mos(run: Mapping[str, Any]) -> float | None:
-    mos: float | None = run["calls"]["call"]["mos"]
-    return mos
+def _mos(run: Figures) -> float | None:
+    return run["calls"]["call"]["mos"]
 
 
-def _page_s(run: Mapping[str, Any]) -> float | None:
-    seconds: float | None = run["connections"]["page"]["session_mean_s"]
-    return seconds
+def _page_s(run: Figures) -> float | None:
+    return run["connections"]["page"]["session_mean_s"]
 
 
-def _game_s(run: Mapping[str, Any]) -> float | None:
-    seconds: float | None = run["flows"]["game"]["delay_p95_s"]
-    return seconds
+def _game_s(run: Figures) -> float | None:
+    return run["flows"]["game"]["delay_p95_s"]
 
 
 def _draw_access_point(outcomes: Outcomes) -> Iterable[Picture]:
@@ -187,8 +186,8 @@ def _flows_kbps(outcomes: Outcomes) -> Panel:
     return Panel("", "rate and one-way delay", "goodput (kb/s)", tuple(series))
 
 
-def _flow_kbps(run: Mapping[str, Any], flow: str) -> float:
-    return float(run["connections"][flow]["goodput_bps"]) / 1e3
+def _flow_kbps(run: Figures, flow: str) -> float:
+    return known(run["connections"][flow]["goodput_bps"]) / 1e3
 
 
 def _draw_rates(outcomes: Outcomes) -> Iterable[Picture]:
@@ -259,14 +258,14 @@ def _twelve(
     }
 
 
-def _share_down(run: Mapping[str, Any]) -> float:
-    goodput = {name: each["goodput_bps"] for name, each in run["connections"].items()}
+def _share_down(run: Figures) -> float:
+    goodput = {name: known(each["goodput_bps"]) for name, each in run["connections"].items()}
     down = sum(bps for name, bps in goodput.items() if name.startswith("download"))
-    return 100 * float(down / sum(goodput.values()))
+    return 100 * down / sum(goodput.values())
 
 
-def _jain(run: Mapping[str, Any]) -> float:
-    goodput = [each["goodput_bps"] for each in run["connections"].values()]
+def _jain(run: Figures) -> float:
+    goodput = [known(each["goodput_bps"]) for each in run["connections"].values()]
     return float(sum(goodput) ** 2 / (len(goodput) * sum(bps * bps for bps in goodput)))
 
 

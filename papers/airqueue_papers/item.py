@@ -69,8 +69,13 @@ class Calculation:
 
 
 Run = Simulation | Calculation
-Outcomes = Mapping[str, Any]
-"""Name of a run -> its outcome."""
+Outcomes = Mapping[str, Results]
+"""Name of a run -> its outcome; of a calculation, see `calculated`."""
+
+
+def calculated(outcomes: Outcomes, name: str) -> Any:
+    """Return the result of a `Calculation`, which is whatever its kind of work gives."""
+    return outcomes[name]
 
 
 def _no_runs(_: Budget) -> Mapping[str, Run]:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
 from airqueue_papers.picture import Panel, Picture, Series
@@ -177,7 +178,7 @@ def _kbps(results: Results, flows: Sequence[int], *, total: bool = False) -> lis
     """Return the mean or total goodput of flows in each replication."""
     share = 1.0 if total else 1.0 / len(flows)
     return [
-        share * sum(run["connections"][f"flow{i}"]["goodput_bps"] for i in flows) / 1e3
+        share * sum(known(run["connections"][f"flow{i}"]["goodput_bps"]) for i in flows) / 1e3
         for _, run in sorted(results.runs.items())
     ]
 

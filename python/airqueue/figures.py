@@ -311,6 +311,16 @@ MediumFigure = Literal[
 ]
 
 
+FigureOf = (
+    tuple[Literal["flows"], FlowFigure]
+    | tuple[Literal["connections"], ConnectionFigure]
+    | tuple[Literal["calls"], CallFigure]
+    | tuple[Literal["stations"], StationFigure]
+    | tuple[Literal["queues"], QueueFigure]
+)
+"""A kind, and a figure of it."""
+
+
 class Summary(TypedDict):
     """A figure over several replications."""
 

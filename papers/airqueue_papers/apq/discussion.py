@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from airqueue import felt
+from airqueue.figures import Figures
 from airqueue.models.buffer_rules import bandwidth_delay_bytes, many_flows_bytes
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.reported import known
 from airqueue_papers import claim
 from airqueue_papers.apq.devices import capacity, phy
-from airqueue_papers.apq.path import PHY_B, access_point, mean_within, measured, one_session
+from airqueue_papers.apq.path import PHY_B, access_point, mean_within, measured, one_session, seen
 from airqueue_papers.apq.validation import estimate
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
@@ -67,7 +69,9 @@ def _download(budget: Budget, mac: Mapping[str, str]) -> dict[str, Any]:
 def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     yield from _arithmetic()
     yield from _delays(outcomes)
-    rates = [mean_within(outcomes[name]["throughput"], _HOLD_S) for name in ("slowest", "fastest")]
+    rates = [
+        mean_within(seen(outcomes, name)["throughput"], _HOLD_S) for name in ("slowest", "fastest")
+    ]
     yield Finding(
         "apq.text.effective_11b",
         f"{rates[0]:.2f} Mb/s with the long preamble and acknowledgements at 1 Mb/s, {rates[1]:.2f} "
@@ -86,7 +90,7 @@ def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     ratios = {}
     for packets in (60, 337):
         large, small = (
-            estimate(outcomes[f"size-{packets}-{size}"], size).mean for size in (1500, 750)
+            estimate(outcomes, f"size-{packets}-{size}", size).mean for size in (1500, 750)
         )
         ratios[packets] = small / large
     words = " and ".join(f"{ratio:.3f} with {packets}" for packets, ratio in ratios.items())
@@ -143,7 +147,9 @@ def _arithmetic() -> Iterable[Finding]:
 
 
 def _delays(outcomes: Outcomes) -> Iterable[Finding]:
-    delays = {device: 1e3 * mean_within(outcomes[device]["delay"], _HOLD_S) for device in _DELAYED}
+    delays = {
+        device: 1e3 * mean_within(seen(outcomes, device)["delay"], _HOLD_S) for device in _DELAYED
+    }
     both = [delays["dlink_com"], delays["netgear_com"]]
     yield Finding(
         "apq.text.full_delay_large",
@@ -242,8 +248,8 @@ def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
     yield Picture("apq-capacities", title, tuple(drawn))
 
 
-def _goodput(run: Mapping[str, Any]) -> float:
-    return sum(float(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
+def _goodput(run: Figures) -> float:
+    return sum(known(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
 
 
 ITEMS: Final = (

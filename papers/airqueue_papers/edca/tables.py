@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from airqueue.simulate.reported import known
 from airqueue_papers.edca import figures
 from airqueue_papers.edca.scenarios import (
     AP,
@@ -120,7 +121,7 @@ def _small_buffers(outcomes: Outcomes) -> Finding:
         )
         waiting[name] = figures.mean(
             [
-                queue["length_mean_packets"]
+                known(queue["length_mean_packets"])
                 for t in tests
                 for station, queue in t["queues"].items()
                 if station.startswith("up")
@@ -163,7 +164,9 @@ def _acknowledgements(outcomes: Outcomes) -> Finding:
     connections = [each for test in tests for each in test["connections"].values()]
     lost = sum(each["lost_ack_packets"] for each in connections)
     share = lost / sum(each["ack_packets"] for each in connections)
-    waiting = figures.mean([test["queues"][f"{AP}.vo"]["length_mean_packets"] for test in tests])
+    waiting = figures.mean(
+        [known(test["queues"][f"{AP}.vo"]["length_mean_packets"]) for test in tests]
+    )
     data = [
         queue
         for test in tests
@@ -175,7 +178,7 @@ def _acknowledgements(outcomes: Outcomes) -> Finding:
         "edca.table2.acks",
         f"Of twelve uploads' acknowledgements {percent(share, 3)} are lost and {waiting:.3f} wait at "
         f"the access point on average; stations hold "
-        f"{figures.mean([each['length_mean_packets'] for each in data]):.1f} packets and drop "
+        f"{figures.mean([known(each['length_mean_packets']) for each in data]):.1f} packets and drop "
         f"{percent(dropped / sum(each['offered_packets'] for each in data))} of them.",
         holds=share <= _THOUSANDTH and waiting <= 1 and dropped > 0,
     )

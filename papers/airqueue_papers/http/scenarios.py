@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from airqueue.figures import Figures
 from airqueue.models.file_sizes import mean_segments
 from airqueue.models.web_session import handshake_s, timer_wait_s
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Outcomes, Simulation
 
@@ -94,7 +96,7 @@ class Downloads:
     def throughput(self, outcomes: Outcomes) -> Value:
         """Return what all connections carry together in Mb/s, payload of TCP."""
         runs = _runs(outcomes[self.name])
-        return _found(self.name, [run["medium"]["goodput_bps"] / 1e6 for run in runs])
+        return _found(self.name, [known(run["medium"]["goodput_bps"]) / 1e6 for run in runs])
 
     def backlogged(self, outcomes: Outcomes) -> Value:
         """Return the mean number of nodes that contend, for W* = 1.
@@ -102,7 +104,8 @@ class Downloads:
         Each connection has one packet: in the access point's queue or MAC, or as an acknowledgement
         at its station. The access point always has one in its MAC.
         """
-        waiting = [run["queues"][AP]["length_mean_packets"] for run in _runs(outcomes[self.name])]
+        queues = [run["queues"][AP] for run in _runs(outcomes[self.name])]
+        waiting = [known(queue["length_mean_packets"]) for queue in queues]
         return _found(self.name, [self.connections - each for each in waiting])
 
     def given_up(self, outcomes: Outcomes) -> float:
@@ -195,15 +198,15 @@ class Sessions:
         samples = []
         for run in _runs(outcomes[self.name]):
             medium, duration_s = run["medium"], run["duration_s"]
-            segments = medium["goodput_bps"] * duration_s / SEGMENT_BITS / medium["sessions"]
-            sized_s = medium["session_mean_s"] - fixed_s
+            segments = known(medium["goodput_bps"]) * duration_s / SEGMENT_BITS / medium["sessions"]
+            sized_s = known(medium["session_mean_s"]) - fixed_s
             samples.append(fixed_s + sized_s * expected / segments)
         return _found(self.name, samples)
 
     def plain_delay(self, outcomes: Outcomes) -> Value:
         """Return the mean over the files that there were, in s."""
         runs = _runs(outcomes[self.name])
-        return _found(self.name, [run["medium"]["session_mean_s"] for run in runs])
+        return _found(self.name, [known(run["medium"]["session_mean_s"]) for run in runs])
 
     def files(self, outcomes: Outcomes) -> int:
         """Return how many files were fetched in all replications."""
@@ -252,11 +255,12 @@ class LargeAndSmall:
                 if name.startswith(f"to-{size}") and each["sessions"]
             ]
             files = sum(each["sessions"] for each in own)
-            samples.append(sum(each["sessions"] * each["session_mean_s"] for each in own) / files)
+            took_s = sum(each["sessions"] * known(each["session_mean_s"]) for each in own)
+            samples.append(took_s / files)
         return _found(self.name, samples)
 
 
-def _runs(results: Results) -> list[Any]:
+def _runs(results: Results) -> list[Figures]:
     return [run for _, run in sorted(results.runs.items())]
 
 

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from airqueue.figures import FlowFigure
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run
+from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
 from airqueue_papers.mesh import figures, networks
 from airqueue_papers.mesh.chains import KEPT
 from airqueue_papers.picture import Panel, Picture, Series
@@ -75,12 +76,12 @@ def _compare_fig1(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _delays_ms(results: Results, figure: str) -> Value:
-    return figures.value(figures.per_run(results, "flows", figure, 1e3))
+def _delays_ms(results: Results, figure: FlowFigure) -> Value:
+    return figures.value(figures.per_run(results, ("flows", figure), 1e3))
 
 
 def _draw_fig1(outcomes: Outcomes) -> Iterable[Picture]:
-    seen: Any = outcomes["series"]
+    seen = calculated(outcomes, "series")
     times = tuple(seen["time_s"])
     flow, queue = seen["flows"]["up"], seen["queues"]["node1"]
     delay = tuple(None if each is None else 1e3 * each for each in flow["delay_mean_s"])

@@ -14,11 +14,14 @@ from typing import Final, NotRequired, TypedDict, cast
 from airqueue.figures import (
     CallFigures,
     ConnectionFigures,
+    FigureOf,
     Figures,
     FlowFigures,
     Kind,
     QueueFigures,
     StationFigures,
+    Summaries,
+    Summary,
 )
 from airqueue.watched import Buffers, Look, Map
 
@@ -82,9 +85,32 @@ def buffers_of(text: str) -> Buffers:
     return cast("Buffers", json.loads(text))
 
 
+def known(value: float | None) -> float:
+    """Return a figure that nothing can be without once time is counted, such as a throughput."""
+    assert value is not None
+    return value
+
+
 def values(figures: object) -> Mapping[str, float | None]:
     """Return figures of one thing by names that are not known before, such as a user's."""
     return cast("Mapping[str, float | None]", figures)
+
+
+def summaries(found: object) -> Mapping[str, Summary]:
+    """Return summaries of one thing by names that are not known before."""
+    return cast("Mapping[str, Summary]", found)
+
+
+def of_each(run: Figures, of: FigureOf) -> dict[str, float | None]:
+    """Return a figure of everything of a kind, by name: ``of_each(run, ("flows", "jitter_s"))``."""
+    kind, figure = of
+    return {name: figures[figure] for name, figures in named(run, kind).items()}
+
+
+def summary_of_each(found: Summaries, of: FigureOf) -> dict[str, Summary]:
+    """Return the summary of a figure of everything of a kind, by name."""
+    kind, figure = of
+    return {name: summaries(each)[figure] for name, each in found[kind].items()}
 
 
 def named(run: Figures, kind: Kind) -> Mapping[str, Mapping[str, float | None]]:

@@ -17,14 +17,15 @@ import numpy as np
 from airqueue.runs import Work, kinds
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
+    from airqueue.simulate.reported import Run
     from airqueue.simulate.scenario import Scenario
 
 _SERIES_WEIGHT: Final = 1e-6
 """Beside the replication that has them: recording costs next to nothing."""
 
 
-def simulation(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def simulation(inputs: Mapping[str, Any]) -> Run:
     """Return the figures of one replication, as `Results.runs` has them.
 
     ``scenario``: the description; ``seed`` and ``replication`` as for `Scenario.simulate`.

@@ -14,6 +14,7 @@ from airqueue.runs import Store, Work
 from airqueue.runs.crew import Crew
 from airqueue.simulate import overrides
 from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.reported import KINDS, Run
 from airqueue.simulate.scenario import Scenario
 from airqueue.sweep import figures, points, spec
 from airqueue.sweep.directory import Directory
@@ -62,7 +63,7 @@ class Sweep:
         )
         self.points: tuple[Point, ...] = tuple(points.points(self.dimensions, self.parameters))
         self._weights: list[float] = []
-        self._figures: list[dict[str, Any]] = []
+        self._figures: list[Run] = []
         """Of points that have other figures than the ones before."""
         for point in self.points:
             self._check(point)
@@ -137,8 +138,8 @@ class Sweep:
             self._figures.append(found)
 
 
-def _same_names(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(list(one[kind]) == list(other[kind]) for kind in one if isinstance(one[kind], dict))
+def _same_names(one: Run, other: Run) -> bool:
+    return all(list(one[kind]) == list(other[kind]) for kind in KINDS)
 
 
 @dataclass
@@ -202,7 +203,7 @@ class _Effort:
                 wide=tuple(sorted(wide)),
             )
 
-    def runs(self, outcome: Outcome) -> dict[int, Any]:
+    def runs(self, outcome: Outcome) -> dict[int, Run]:
         """Return the figures of a point's replications."""
         keys = self._of_point[outcome.point.number].keys
         return {i: self._store.read(self._works[keys[i]]) for i in outcome.replications}
@@ -214,7 +215,7 @@ class _Effort:
             self._works[work.key] = work
             yield work
 
-    def _further(self, work: Work, figures: Mapping[str, Any]) -> Iterable[Work]:
+    def _further(self, work: Work, figures: Run) -> Iterable[Work]:
         course, replication = self._where[work.key]
         course.keys[replication] = work.key
         if not self._rule.widths:
