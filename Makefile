@@ -87,7 +87,7 @@ test-python: $(VENV)/.installed endpoint
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
 types: $(VENV)/.installed  ## what Python and docs/simulate.md say of results, from the Rust definitions
-	$(BIN)/python scripts/result_types.py
+	$(BIN)/python scripts/native_types.py
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all

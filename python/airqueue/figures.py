@@ -1,6 +1,6 @@
 """The figures of simulated networks: names, types, units and meaning.
 
-Written by scripts/result_types.py from crates/airqueue-scenario/src/reported.rs: change that, then
+Written by scripts/native_types.py from crates/airqueue-scenario/src/reported.rs: change that, then
 ``make types``. The unit is in the name: ``_bps`` bits per second, ``_s`` seconds, ``_packets``
 packets, ``_ratio`` a share from 0 to 1; what has none is a count. None where there is nothing to
 divide by.

@@ -1,6 +1,6 @@
 """Dictionaries that the bindings return: names, types, units and meaning.
 
-Written by scripts/result_types.py from crates/airqueue-python/src/dicts.rs: change that, then
+Written by scripts/native_types.py from crates/airqueue-python/src/dicts.rs: change that, then
 ``make types``. The unit is in the name; times whose names end in ``_ns`` are whole nanoseconds.
 """
 

@@ -1,6 +1,6 @@
 """What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/result_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
+Written by scripts/native_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
 those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
 """
 

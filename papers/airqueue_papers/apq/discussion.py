@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from airqueue import felt
+from airqueue.description import Description, FlowTable, MacTable
 from airqueue.figures import Figures
 from airqueue.models.buffer_rules import bandwidth_delay_bytes, many_flows_bytes
 from airqueue.models.packets import PACKET_BYTES
@@ -25,7 +26,7 @@ _FLOOD_PPS: Final = 900.0
 _DELAYED: Final = ("dlink_com", "netgear_com", "linksys")
 _MEAN_BACKOFF_SLOTS: Final = 31 / 2
 _SLOT_US: Final = 20.0
-PROTECTION: Final[Mapping[str, Mapping[str, str]]] = {
+PROTECTION: Final[Mapping[str, MacTable]] = {
     "protected": {"protection": "cts_to_self", "protection_rate": "2 Mb/s"},
     "protected-fast": {"protection": "cts_to_self", "protection_rate": "11 Mb/s"},
     "unprotected": {},
@@ -54,13 +55,13 @@ def _runs(budget: Budget) -> Mapping[str, Run]:
     return {**sessions, "slowest": slow, "fastest": fast, **sizes, **g}
 
 
-def _download(budget: Budget, mac: Mapping[str, str]) -> dict[str, Any]:
+def _download(budget: Budget, mac: MacTable) -> Description:
     """Return a TCP download over 802.11g with long slots, as beside stations of 802.11b."""
     return {
         "duration": f"{budget.pick(10, 60)} s",
         "warm_up": "3 s",
         "phy": {"standard": "802.11g", "rate": "54 Mb/s", "slot": "long"},
-        "mac": dict(mac),
+        "mac": mac,
         "stations": [{"name": "ap"}, {"name": "laptop"}],
         "flows": [{"from": "ap", "to": "laptop", "source": "tcp"}],
     }
@@ -181,11 +182,11 @@ def _capacities(budget: Budget) -> Mapping[str, Run]:
     }
 
 
-def _crowd(load: str, packets: int, duration_s: int) -> dict[str, Any]:
+def _crowd(load: str, packets: int, duration_s: int) -> Description:
     """Return a cell whose access point carries a load, a call, and a game, through one queue."""
     users = {"one": 1, "ten": 10, "web": 20}[load]
-    web = {"web": {"file_size": "100 kB", "law": "exponential", "think_time": "1 s"}}
-    described = {
+    web: FlowTable = {"web": {"file_size": "100 kB", "law": "exponential", "think_time": "1 s"}}
+    described: Description = {
         "duration": f"{duration_s} s",
         "warm_up": "10 s",
         "phy": {"standard": "802.11g", "rate": "54 Mb/s"},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description
 from airqueue.simulate.reported import known
 from airqueue_papers.edca import figures
 from airqueue_papers.edca.scenarios import (
@@ -91,7 +92,7 @@ def _timeouts(outcomes: Outcomes, case: Transfers) -> float:
     )
 
 
-def _settings(described: Mapping[str, Any]) -> Iterable[Finding]:
+def _settings(described: Description) -> Iterable[Finding]:
     """What the scenario of Fig. 6 has."""
     queue = described["queue"]
     window = int(described["tcp"]["window"].split()[0])
@@ -102,13 +103,15 @@ def _settings(described: Mapping[str, Any]) -> Iterable[Finding]:
         f"{buffer / 1024:.0f} KB.",
         holds=window == buffer // MSS,
     )
-    for name, key, packets in zip(
-        ("iface_tx", "driver_tx"), ("limit", "ring"), QUEUES["used"], strict=True
+    assert not isinstance(queue, str)  # it is a table
+    set_to = {"limit": queue["limit"], "ring": queue["ring"]}
+    for name, (key, value), packets in zip(
+        ("iface_tx", "driver_tx"), set_to.items(), QUEUES["used"], strict=True
     ):
         yield Finding(
             f"edca.table1.{name}",
-            f"The stations' {key} is {queue[key]}.",
-            holds=queue[key] == f"{packets} packets",
+            f"The stations' {key} is {value}.",
+            holds=value == f"{packets} packets",
         )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description
 from airqueue.figures import Figures
 from airqueue.models.http_contention import contention
 from airqueue.simulate import cell
@@ -19,7 +20,7 @@ BACKLOGGED: Final = (2, 3, 5, 10, 15, 20, 30, 40, 50)
 _AXIS: Final = tuple(range(1, 51))
 
 
-def _saturated(nodes: int, duration_s: int) -> dict[str, Any]:
+def _saturated(nodes: int, duration_s: int) -> Description:
     """Return stations that always have a packet of the paper's size, RTS and CTS before each."""
     overrides = {"mac.rts_threshold": "0 B", "phy.control_rate": "2 Mb/s"}
     described = cell(

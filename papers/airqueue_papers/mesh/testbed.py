@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description
 from airqueue.figures import FlowFigure
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
@@ -27,7 +28,7 @@ LENGTHS: Final = (2, 3, 4)
 SPACINGS: Final = {"far": networks.FAR_M, "close": networks.CLOSE_M[4]}
 BUFFERS: Final = {"default": False, "sized": True}
 """As the claims call them, and whether they are sized."""
-CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "noise10": ("where a tenth of the frames is lost to noise", {"medium.errors": {"frame": 0.1}}),
     "noise20": ("where a fifth of the frames is lost to noise", {"medium.errors": {"frame": 0.2}}),
     "destroyed": (
@@ -217,7 +218,7 @@ def _draw_fig11(outcomes: Outcomes) -> Iterable[Picture]:
 
 def _table10_runs(budget: Budget) -> Mapping[str, Run]:
     seconds, far = networks.seconds(budget), SPACINGS["far"]
-    described: dict[str, dict[str, Any]] = {}
+    described: dict[str, Description] = {}
     for name, sized in BUFFERS.items():
         described |= {
             name: networks.linux_pair(far, seconds, sized=sized),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
 from airqueue import provenance, toml_text
+from airqueue.description import Description
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store, Work
 from airqueue.simulate import tables
@@ -46,7 +47,7 @@ _INSTEAD: Final = "choose another directory, or discard them with --force (in Py
 class Directory:
     """A directory that this process alone writes to; see `opened`."""
 
-    def __init__(self, path: Path, scenario: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, path: Path, scenario: Description, seed: int) -> None:
         self._path = path
         self._scenario = scenario
         self._seed = seed
@@ -57,7 +58,7 @@ class Directory:
     def opened(
         cls,
         path: str | os.PathLike[str],
-        scenario: Mapping[str, Any],
+        scenario: Description,
         seed: int,
         *,
         force: bool = False,

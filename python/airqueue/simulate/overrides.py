@@ -56,7 +56,7 @@ def _check_one(assignment: str, written: str) -> None:
     )
 
 
-def apply(description: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def apply(description: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, Any]:
     """Return the description with values changed, the given one left as it is.
 
     Raises ScenarioError, which names the path, where there is no place for a value.

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Final, NotRequired, TypedDict, cast
 
+from airqueue.description import Description
 from airqueue.figures import (
     CallFigures,
     ConnectionFigures,
@@ -68,6 +69,11 @@ def run_of(text: str) -> Run:
 def as_run(figures: object) -> Run:
     """Return what was kept of a replication as what it is."""
     return cast("Run", figures)
+
+
+def described(tables: object) -> Description:
+    """Return the description of a scenario as what it is; the engine checks it."""
+    return cast("Description", tables)
 
 
 def map_of(text: str) -> Map:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
+from airqueue.description import Description
 from airqueue.figures import MediumFigures, Summaries, Summary
 from airqueue.simulate import tables
 from airqueue.simulate.directory import Directory, read
@@ -33,7 +34,7 @@ class Results:
     In the data frames (`flows`, `stations`, `queues`, `medium`) each row is a replication and a name.
     """
 
-    scenario: Mapping[str, Any]
+    scenario: Description
     """The description that was simulated."""
     seed: int
     replications: int

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, toml_text
+from airqueue.description import Description
 from airqueue.runs import Store, Work, carry_out
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.directory import Directory
@@ -26,7 +27,7 @@ from airqueue.simulate.replications import (
     pieces,
     start,
 )
-from airqueue.simulate.reported import Run, look_of, map_of, run_of
+from airqueue.simulate.reported import Run, described, look_of, map_of, run_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
 from airqueue.watched import Look, Map
@@ -50,8 +51,8 @@ class Scenario:
     ScenarioError that names the key, what was found and what was expected.
     """
 
-    def __init__(self, description: Mapping[str, Any]) -> None:
-        self._description: dict[str, Any] = plain(description)
+    def __init__(self, description: Mapping[str, object]) -> None:
+        self._description = described(plain(description))
         try:
             self._native = _native.Scenario(json.dumps(self._description))
         except ValueError as error:
@@ -82,7 +83,7 @@ class Scenario:
         return Scenario(changes.apply(self._description, overrides))
 
     @property
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Description:
         """A copy of the scenario's keys and values."""
         return copy.deepcopy(self._description)
 
@@ -214,7 +215,7 @@ class _Order:
 class _Effort:
     """Carrying out an order: the replications, and the time series of the first if asked for."""
 
-    def __init__(self, description: Mapping[str, Any], order: _Order) -> None:
+    def __init__(self, description: Description, order: _Order) -> None:
         self._order = order
         count, recorders = order.replications, order.recorders
         works = [one_replication(description, order.seed, each) for each in range(count)]
@@ -255,7 +256,7 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ScenarioError(str(error)) from error
 
 
-def _is_possible(description: Mapping[str, Any]) -> bool:
+def _is_possible(description: Mapping[str, object]) -> bool:
     try:
         Scenario(description)
     except ScenarioError:

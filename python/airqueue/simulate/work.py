@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from airqueue.description import Description
 from airqueue.runs import Work, kinds
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ def series(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return plain_series(results.series)
 
 
-def one_replication(scenario: Mapping[str, Any], seed: int, replication: int) -> Work:
+def one_replication(scenario: Description, seed: int, replication: int) -> Work:
     """Return one replication of a scenario as a piece of work."""
     inputs = {"scenario": scenario, "seed": seed, "replication": replication}
     return Work("simulation", inputs, name=f"replication {replication}")
 
 
-def series_of_first(scenario: Mapping[str, Any], seed: int, interval_s: float) -> Work:
+def series_of_first(scenario: Description, seed: int, interval_s: float) -> Work:
     """Return the time series of a scenario's first replication as a piece of work."""
     inputs = {"scenario": scenario, "seed": seed, "interval_s": interval_s}
     return Work("series", inputs, _SERIES_WEIGHT, "the time series of replication 0")

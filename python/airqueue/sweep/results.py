@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import airqueue
 from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
-from airqueue.simulate.reported import Run
+from airqueue.simulate.reported import Run, described
 from airqueue.simulate.results import Results, summarised
 from airqueue.sweep.figures import Figure, Pattern
 from airqueue.sweep.points import Point
@@ -101,7 +101,7 @@ class SweepResults:
 def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Run]) -> Summaries:
     """Return means and intervals of a point's figures, by kind and name as `Results` has them."""
     count = len(outcome.replications)
-    return Results(outcome.description, spec.seed, count, figures).summary
+    return Results(described(outcome.description), spec.seed, count, figures).summary
 
 
 def point_text(outcome: Outcome, figures: Summaries) -> str:

@@ -1,17 +1,25 @@
 #!/usr/bin/env python
-"""Writes what Python and the documentation say of results, from the Rust definitions.
+"""Writes what Python and the documentation say of scenarios and results, from the Rust definitions.
 
 The bindings have JSON Schemas of all that crosses them: names, types, and the comments of the
-structs, which say meaning and unit. Of these come ``python/airqueue/figures.py`` (the figures of
-simulations) and ``python/airqueue/watched.py`` (what a manager of a network sees), which cross as
-JSON, ``python/airqueue/records.py`` (what crosses as dictionaries), and the tables of figures in
-``docs/simulate.md``. ``make types`` runs this; a test says when that is due.
+structs, which say meaning and unit. Of these come in ``python/airqueue``
+
+- ``figures.py``: the figures of simulations, which cross as JSON,
+- ``watched.py``: what a manager of a network sees, likewise,
+- ``records.py``: what crosses as dictionaries,
+- ``description.py`` and ``description_words.py``: the keys of scenarios, and their words,
+
+and the tables of figures in ``docs/simulate.md``. ``make types`` runs this; a test says when that is
+due.
 """
 
 from __future__ import annotations
 
 import json
+import keyword
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +31,8 @@ ROOT: Final = Path(__file__).parents[1]
 FIGURES: Final = ROOT / "python" / "airqueue" / "figures.py"
 WATCHED: Final = ROOT / "python" / "airqueue" / "watched.py"
 RECORDS: Final = ROOT / "python" / "airqueue" / "records.py"
+DESCRIPTION: Final = ROOT / "python" / "airqueue" / "description.py"
+WORDS: Final = ROOT / "python" / "airqueue" / "description_words.py"
 PAGE: Final = ROOT / "docs" / "simulate.md"
 _WIDTH: Final = 100
 _UNITS: Final = {
@@ -44,7 +54,7 @@ Definitions = Mapping[str, Schema]
 
 _FIGURES_HEAD: Final = '''"""The figures of simulated networks: names, types, units and meaning.
 
-Written by scripts/result_types.py from crates/airqueue-scenario/src/reported.rs: change that, then
+Written by scripts/native_types.py from crates/airqueue-scenario/src/reported.rs: change that, then
 ``make types``. The unit is in the name: ``_bps`` bits per second, ``_s`` seconds, ``_packets``
 packets, ``_ratio`` a share from 0 to 1; what has none is a count. None where there is nothing to
 divide by.
@@ -56,7 +66,7 @@ from typing import Literal, NotRequired, TypedDict
 '''
 _WATCHED_HEAD: Final = '''"""What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/result_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
+Written by scripts/native_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
 those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
 """
 
@@ -66,7 +76,7 @@ from typing import Literal, TypedDict
 '''
 _RECORDS_HEAD: Final = '''"""Dictionaries that the bindings return: names, types, units and meaning.
 
-Written by scripts/result_types.py from crates/airqueue-python/src/dicts.rs: change that, then
+Written by scripts/native_types.py from crates/airqueue-python/src/dicts.rs: change that, then
 ``make types``. The unit is in the name; times whose names end in ``_ns`` are whole nanoseconds.
 """
 
@@ -77,6 +87,29 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+'''
+_DESCRIPTION_HEAD: Final = '''"""The keys of scenarios, as tables of Python.
+
+Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
+``make types``. What each key means and when it is needed is in docs/simulate.md and in the schema;
+whether a scenario can be simulated the engine says.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from airqueue import description_words as words
+'''
+_WORDS_HEAD: Final = '''"""What values of scenarios may be: words, and quantities with their units.
+
+Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
+``make types``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
 '''
 _SUMMARY: Final = '''
 class Summary(TypedDict):
@@ -125,6 +158,29 @@ def records_module() -> str:
     return "\n".join([_RECORDS_HEAD, *_classes(definitions, definitions)])
 
 
+def description_module() -> str:
+    """Return the text of ``airqueue/description.py``."""
+    _, tables = _words_and_tables(_scenario_definitions())
+    return _formatted("\n".join([_DESCRIPTION_HEAD, *tables]))
+
+
+def description_words_module() -> str:
+    """Return the text of ``airqueue/description_words.py``."""
+    words, _ = _words_and_tables(_scenario_definitions())
+    return _formatted("\n".join([_WORDS_HEAD, *words.values()]))
+
+
+def _scenario_definitions() -> Definitions:
+    schema = json.loads(_native.scenario_schema())
+    return {**schema.pop("$defs"), "Description": schema}
+
+
+def _formatted(text: str) -> str:
+    """Return Python as ruff writes it."""
+    command = [sys.executable, "-m", "ruff", "format", "--line-length", str(_WIDTH), "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
 def page(text: str) -> str:
     """Return the text of ``docs/simulate.md`` with its tables written anew."""
     figures, records = _definitions(1), _definitions(0)
@@ -133,7 +189,7 @@ def page(text: str) -> str:
         "series": "\n\n".join(_series_tables(records)),
     }
     for name, table in tables.items():
-        begin = f"<!-- {name}: written by scripts/result_types.py -->"
+        begin = f"<!-- {name}: written by scripts/native_types.py -->"
         end = f"<!-- end of {name} -->"
         if text.count(begin) != 1 or text.count(end) != 1:
             raise SystemExit(f"{PAGE}: expected {begin!r} and {end!r}, once each")
@@ -187,6 +243,95 @@ def _classes(definitions: Definitions, roots: Iterable[str]) -> Iterator[str]:
         yield from write(name)
 
 
+def _words_and_tables(definitions: Definitions) -> tuple[dict[str, str], list[str]]:
+    """Return the types of a file's words and quantities by name, and of its tables, parts first."""
+    words: dict[str, str] = {}
+    tables: list[str] = []
+    seen: set[str] = set()
+
+    def write(name: str) -> None:
+        if name in seen:
+            return
+        seen.add(name)
+        schema = definitions[name]
+        parts = re.findall(r'"#/\$defs/(\w+)"', json.dumps(schema))
+        for part in parts:
+            write(part)
+        schema = _with_prefix(schema, words)
+        tables.extend(_one_key(name, each) for each in _variants(schema) if "properties" in each)
+        if "properties" in schema:
+            tables.append(_keys(name, _words(schema), schema["properties"]))
+        elif set(parts) <= set(words) and not any("properties" in of for of in _variants(schema)):
+            words[name] = f"{name} = {_choice(name, definitions[name])}"
+        else:
+            tables.append(
+                "\n".join([f"{name} = {_choice(name, schema)}", *_undented(_words(schema))])
+            )
+
+    write("Description")
+    return words, tables
+
+
+def _with_prefix(schema: Schema, words: Iterable[str]) -> Schema:
+    """Return a schema whose references to words say in which module these are."""
+    names = "|".join(words)
+    text = re.sub(rf'"#/\$defs/({names})"', r'"#/$defs/words.\1"', json.dumps(schema))
+    found: Schema = json.loads(text)
+    return found
+
+
+def _variants(schema: Schema) -> list[Schema]:
+    return list(schema.get("oneOf", schema.get("anyOf", [])))
+
+
+def _one_key(name: str, variant: Schema) -> str:
+    """Return the type of a table with one key, which says what the table is."""
+    words = _words(variant) or _words(next(iter(variant["properties"].values())))
+    return _keys(_variant_name(name, variant), words, variant["properties"])
+
+
+def _variant_name(name: str, variant: Schema) -> str:
+    (key,) = variant["properties"]
+    return f"{name}{''.join(map(str.title, key.split('_')))}"
+
+
+def _keys(name: str, words: str, properties: Mapping[str, Schema]) -> str:
+    fields = {key: _any_type(of) for key, of in properties.items()}
+    if any(map(keyword.iskeyword, fields)):
+        lines = [f'    "{key}": {kind},' for key, kind in fields.items()]
+        lines = [f"{name} = TypedDict(", f'    "{name}",', "    {", *lines, "    },"]
+        return "\n".join([*lines, "    total=False,", ")", *_undented(words)])
+    lines = [f"    {key}: {kind}" for key, kind in fields.items()]
+    return "\n".join(["", f"class {name}(TypedDict, total=False):", *_doc(words), "", *lines, ""])
+
+
+def _choice(name: str, schema: Schema) -> str:
+    """Return the type of what is one of several things."""
+    kinds: list[str] = []
+    words = _choices(schema)
+    if words:
+        kinds.append(f"Literal[{', '.join(map(json.dumps, words))}]")
+    for each in _variants(schema):
+        if "properties" in each:
+            kinds.append(_variant_name(name, each))
+        elif "const" not in each and "enum" not in each:
+            kinds.append(_any_type(each))
+    return " | ".join(kinds or [_any_type(schema)])
+
+
+def _any_type(schema: Schema) -> str:
+    """Return the type of a value, of what may be one of several things too."""
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(map(_any_type, schema["anyOf"])))
+    if schema.get("type") == "array":
+        return f"list[{_any_type(schema['items'])}]"
+    return _type(schema)
+
+
+def _undented(words: str) -> list[str]:
+    return [line.removeprefix("    ") for line in _doc(words)]
+
+
 def _class(name: str, words: str, fields: Mapping[str, tuple[str, str]]) -> str:
     lines = ["", f"class {name}(TypedDict):", *_doc(words), ""]
     for key, (kind, meaning) in fields.items():
@@ -204,7 +349,7 @@ def _figure_of(kinds: Mapping[str, str]) -> str:
 def _alias(name: str, choices: Iterable[str], words: str) -> str:
     lines = ["", f"{name} = Literal[", *(f'    "{choice}",' for choice in choices), "]"]
     if words:
-        lines += [line.removeprefix("    ") for line in _doc(words)]
+        lines += _undented(words)
     return "\n".join(lines) + "\n"
 
 
@@ -222,7 +367,7 @@ def _words(schema: Schema) -> str:
 def _choices(schema: Schema) -> list[str]:
     choices = list(schema.get("enum", []))
     for each in schema.get("oneOf", []):
-        choices += [each["const"]] if "const" in each else each["enum"]
+        choices += [each["const"]] if "const" in each else each.get("enum", [])
     return [str(each) for each in choices]
 
 
@@ -279,6 +424,8 @@ WRITTEN: Final[Mapping[Path, Callable[[], str]]] = {
     FIGURES: figures_module,
     WATCHED: watched_module,
     RECORDS: records_module,
+    WORDS: description_words_module,
+    DESCRIPTION: description_module,
     PAGE: lambda: page(PAGE.read_text("utf-8")),
 }
 """Each file, and what it is to have."""

@@ -13,15 +13,15 @@ from airqueue.simulate import cell, mesh
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.reported import KINDS, Run
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "result_types.py"
-_spec = importlib.util.spec_from_file_location("result_types", SCRIPT)
-result_types = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(result_types)
+SCRIPT = Path(__file__).parents[1] / "scripts" / "native_types.py"
+_spec = importlib.util.spec_from_file_location("native_types", SCRIPT)
+native_types = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(native_types)
 
 
-@pytest.mark.parametrize("path", result_types.WRITTEN, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", native_types.WRITTEN, ids=lambda path: path.name)
 def test_the_files_are_those_that_the_script_writes(path):
-    assert path.read_text("utf-8") == result_types.WRITTEN[path](), "run `make types`"
+    assert path.read_text("utf-8") == native_types.WRITTEN[path](), "run `make types`"
 
 
 @pytest.mark.parametrize("place", [0, 1])
