@@ -86,8 +86,9 @@ test-python: $(VENV)/.installed endpoint
 	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
-types: $(VENV)/.installed  ## what Python and docs/simulate.md say of results, from the Rust definitions
+types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions
 	$(BIN)/python scripts/native_types.py
+	$(BIN)/python scripts/measurement_types.py
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all

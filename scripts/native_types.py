@@ -137,13 +137,13 @@ def figures_module() -> str:
     for of in every:
         noun = of.removesuffix("Figures")
         fields = dict.fromkeys(_properties(definitions[of]), ("Summary", ""))
-        parts.append(_class(f"{noun}Summary", f"`{of}` over several replications.", fields))
+        parts.append(class_of(f"{noun}Summary", f"`{of}` over several replications.", fields))
     summaries = {
         kind: (f"dict[str, {of.removesuffix('Figures')}Summary]", "") for kind, of in kinds.items()
     }
     summaries["medium"] = ("MediumSummary", "")
     words = "The figures over several replications by kind and name."
-    parts.append(_class("Summaries", words, summaries))
+    parts.append(class_of("Summaries", words, summaries))
     return "\n".join(parts)
 
 
@@ -161,13 +161,13 @@ def records_module() -> str:
 def description_module() -> str:
     """Return the text of ``airqueue/description.py``."""
     _, tables = _words_and_tables(_scenario_definitions())
-    return _formatted("\n".join([_DESCRIPTION_HEAD, *tables]))
+    return formatted("\n".join([_DESCRIPTION_HEAD, *tables]))
 
 
 def description_words_module() -> str:
     """Return the text of ``airqueue/description_words.py``."""
     words, _ = _words_and_tables(_scenario_definitions())
-    return _formatted("\n".join([_WORDS_HEAD, *words.values()]))
+    return formatted("\n".join([_WORDS_HEAD, *words.values()]))
 
 
 def _scenario_definitions() -> Definitions:
@@ -175,7 +175,7 @@ def _scenario_definitions() -> Definitions:
     return {**schema.pop("$defs"), "Description": schema}
 
 
-def _formatted(text: str) -> str:
+def formatted(text: str) -> str:
     """Return Python as ruff writes it."""
     command = [sys.executable, "-m", "ruff", "format", "--line-length", str(_WIDTH), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
@@ -230,14 +230,16 @@ def _classes(definitions: Definitions, roots: Iterable[str]) -> Iterator[str]:
             return
         written.add(name)
         schema = definitions[name]
-        words = _words(schema)
+        words = words_of(schema)
         if "properties" not in schema:
             yield _alias(name, _choices(schema), words)
             return
         properties = _properties(schema)
         for part in re.findall(r'"#/\$defs/(\w+)"', json.dumps(properties)):
             yield from write(part)
-        yield _class(name, words, {key: (_type(of), _words(of)) for key, of in properties.items()})
+        yield class_of(
+            name, words, {key: (_type(of), words_of(of)) for key, of in properties.items()}
+        )
 
     for name in roots:
         yield from write(name)
@@ -260,12 +262,12 @@ def _words_and_tables(definitions: Definitions) -> tuple[dict[str, str], list[st
         schema = _with_prefix(schema, words)
         tables.extend(_one_key(name, each) for each in _variants(schema) if "properties" in each)
         if "properties" in schema:
-            tables.append(_keys(name, _words(schema), schema["properties"]))
+            tables.append(_keys(name, words_of(schema), schema["properties"]))
         elif set(parts) <= set(words) and not any("properties" in of for of in _variants(schema)):
             words[name] = f"{name} = {_choice(name, definitions[name])}"
         else:
             tables.append(
-                "\n".join([f"{name} = {_choice(name, schema)}", *_undented(_words(schema))])
+                "\n".join([f"{name} = {_choice(name, schema)}", *_undented(words_of(schema))])
             )
 
     write("Description")
@@ -286,7 +288,7 @@ def _variants(schema: Schema) -> list[Schema]:
 
 def _one_key(name: str, variant: Schema) -> str:
     """Return the type of a table with one key, which says what the table is."""
-    words = _words(variant) or _words(next(iter(variant["properties"].values())))
+    words = words_of(variant) or words_of(next(iter(variant["properties"].values())))
     return _keys(_variant_name(name, variant), words, variant["properties"])
 
 
@@ -332,7 +334,8 @@ def _undented(words: str) -> list[str]:
     return [line.removeprefix("    ") for line in _doc(words)]
 
 
-def _class(name: str, words: str, fields: Mapping[str, tuple[str, str]]) -> str:
+def class_of(name: str, words: str, fields: Mapping[str, tuple[str, str]]) -> str:
+    """Return a TypedDict; each field has a type and what is said of it."""
     lines = ["", f"class {name}(TypedDict):", *_doc(words), ""]
     for key, (kind, meaning) in fields.items():
         lines.append(f"    {key}: {kind}")
@@ -360,7 +363,8 @@ def _doc(words: str) -> list[str]:
     return [f"    {line}" for line in wrapped]
 
 
-def _words(schema: Schema) -> str:
+def words_of(schema: Schema) -> str:
+    """Return what a schema says of itself, on one line."""
     return " ".join(str(schema.get("description", "")).split())
 
 
@@ -393,13 +397,13 @@ def _figure_tables(definitions: Definitions) -> Iterator[str]:
         named = of.get("additionalProperties", of)
         if "$ref" in named:
             figures = definitions[_name(named)]
-            more = _more(_words(of), _words(figures))
+            more = _more(words_of(of), words_of(figures))
             yield _table(f"`{kind}`", more, figures)
 
 
 def _series_tables(definitions: Definitions) -> Iterator[str]:
     for table, of in (("flow_series", "FlowSeriesDict"), ("queue_series", "QueueSeriesDict")):
-        yield _table(f"`{table}`", _words(definitions[of]), definitions[of])
+        yield _table(f"`{table}`", words_of(definitions[of]), definitions[of])
 
 
 def _more(kind: str, figures: str) -> str:
@@ -411,7 +415,7 @@ def _more(kind: str, figures: str) -> str:
 def _table(name: str, words: str, schema: Schema) -> str:
     rows = [f"| {name} | unit | {words} |", "|---|---|---|"]
     rows += [
-        f"| `{key}` | {_unit(key)} | {_words(of)} |" for key, of in _properties(schema).items()
+        f"| `{key}` | {_unit(key)} | {words_of(of)} |" for key, of in _properties(schema).items()
     ]
     return "\n".join(rows)
 

@@ -1,7 +1,8 @@
 """What Python and the documentation say of results is what the Rust definitions say."""
 
-import importlib.util
+import importlib
 import json
+import sys
 from pathlib import Path
 from typing import get_type_hints
 
@@ -13,15 +14,17 @@ from airqueue.simulate import cell, mesh
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.reported import KINDS, Run
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "native_types.py"
-_spec = importlib.util.spec_from_file_location("native_types", SCRIPT)
-native_types = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(native_types)
+sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+WRITTEN = {
+    path: content
+    for script in ("native_types", "measurement_types")
+    for path, content in importlib.import_module(script).WRITTEN.items()
+}
 
 
-@pytest.mark.parametrize("path", native_types.WRITTEN, ids=lambda path: path.name)
-def test_the_files_are_those_that_the_script_writes(path):
-    assert path.read_text("utf-8") == native_types.WRITTEN[path](), "run `make types`"
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_the_files_are_those_that_the_scripts_write(path):
+    assert path.read_text("utf-8") == WRITTEN[path](), "run `make types`"
 
 
 @pytest.mark.parametrize("place", [0, 1])

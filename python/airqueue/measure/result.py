@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from airqueue.measure.document import Document
 
 FORMAT = "airqueue-measurement"
 VERSION = 1
@@ -94,13 +96,12 @@ class Measurement:
     interrupted: bool = False
     truth: dict[str, Any] | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """Return plain JSON values; numbers that do not exist (NaN, infinite) become None."""
         body = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
         if self.truth is None:
             del body["truth"]
-        plain: dict[str, Any] = _plain(body)
-        return plain
+        return cast("Document", _plain(body))
 
 
 def _plain(value: Any) -> Any:

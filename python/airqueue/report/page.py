@@ -10,6 +10,7 @@ from typing import Any
 from airqueue import text
 from airqueue.files import write_atomically
 from airqueue.measure import schema, tables
+from airqueue.measure.document import Document
 from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
 from airqueue.report import figures
@@ -17,9 +18,7 @@ from airqueue.report.figures import Figure
 from airqueue.report.html import document, table
 
 
-def write_report(
-    path: str | os.PathLike[str], result: Mapping[str, Any], runs: Sequence[Run]
-) -> None:
+def write_report(path: str | os.PathLike[str], result: Document, runs: Sequence[Run]) -> None:
     """Write the HTML report of a measurement.
 
     ``result`` follows `schema.json`; ``runs`` are its runs, of which the pictures over time are
@@ -28,7 +27,7 @@ def write_report(
     write_atomically(path, render(result, runs))
 
 
-def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
+def render(result: Document, runs: Sequence[Run]) -> str:
     """Return the report as HTML text."""
     words = describe(result)
     body = [
@@ -48,7 +47,7 @@ def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
     return document(f"airqueue: {result['target']}", body)
 
 
-def _about(result: Mapping[str, Any]) -> str:
+def _about(result: Document) -> str:
     direction = "towards" if result["direction"] == "down" else "from"
     parts = [
         f"{result['target']}",
@@ -61,7 +60,7 @@ def _about(result: Mapping[str, Any]) -> str:
     return f'<p class="about">{escape(" · ".join(parts))}</p>'
 
 
-def _cards(result: Mapping[str, Any]) -> str:
+def _cards(result: Document) -> str:
     unit = result["capacity_unit"]
     cards = [
         ("verdict", result["verdict"].replace("_", " ")),
@@ -81,7 +80,7 @@ def _paragraph(sentences: Sequence[str]) -> str:
     return f"<p>{escape(' '.join(sentences))}</p>" if sentences else ""
 
 
-def _evidence(result: Mapping[str, Any]) -> str:
+def _evidence(result: Document) -> str:
     if not result["evidence"]:
         return ""
     rows = [
@@ -91,7 +90,7 @@ def _evidence(result: Mapping[str, Any]) -> str:
     return "<h2>Evidence</h2>" + table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
 
 
-def _pictures(result: Mapping[str, Any], runs: Sequence[Run]) -> list[str]:
+def _pictures(result: Document, runs: Sequence[Run]) -> list[str]:
     shown = figures.representative(result, runs)
     drawn: list[Figure | None] = []
     if shown:
@@ -115,7 +114,7 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _estimators(result: Mapping[str, Any]) -> str:
+def _estimators(result: Document) -> str:
     head, rows = tables.estimates(result)
     if not rows:
         return ""
@@ -125,7 +124,7 @@ def _estimators(result: Mapping[str, Any]) -> str:
     return f"<h2>Estimators</h2>{note}" + table(head, rows, numeric=range(1, len(head)))
 
 
-def _sessions(result: Mapping[str, Any]) -> str:
+def _sessions(result: Document) -> str:
     if not result["sessions"]:
         return ""
     head = ["size (B)", "no.", "", "began (s)", "took (s)", "throughput", "loss", "full delay"]
@@ -157,7 +156,7 @@ def _sessions(result: Mapping[str, Any]) -> str:
     return f"<h2>Sessions</h2><p>{note}</p>{sessions}"
 
 
-def _hosts(result: Mapping[str, Any]) -> str:
+def _hosts(result: Document) -> str:
     hosts = result["hosts"]
     skew = hosts["clock_skew_ppm"]
     rows = [
@@ -175,7 +174,7 @@ def _hosts(result: Mapping[str, Any]) -> str:
     return "<h2>The two hosts about themselves</h2>" + table(["", ""], rows, css="facts")
 
 
-def _data(result: Mapping[str, Any]) -> str:
+def _data(result: Document) -> str:
     """Embed the result itself; in a script element only ``<`` could end or nest it."""
     json_text = schema.to_text(result).replace("<", "\\u003c")
     return f'<script type="application/json" id="result">{json_text}</script>'
