@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import get_type_hints
 
+import mypy.api
 import numpy as np
 import pytest
 
@@ -78,3 +79,30 @@ def test_series_are_arrays_of_the_types():
         for columns in series[kind].values():
             assert list(columns) == keys(of)
             assert all(values.dtype == np.float64 for values in columns.values())
+
+
+WRONG = """
+from airqueue.description import Description
+from airqueue.measure.schema import read_result
+from airqueue.simulate import Scenario
+from airqueue.simulate.reported import of_each
+
+network: Description = {"stations": [{"nmae": "ap"}], "mac": {"acces": "edca"}}
+results = Scenario(network).simulate()
+results.summary["flows"]["up"]["throughput_bps"]["maen"]
+results.runs[0]["flows"]["up"]["troughput_bps"]
+of_each(results.runs[0], ("queues", "throughput_bps"))
+results.frame("folws")
+read_result("result.json")["capacty"]
+results.runs[0]["medium"]["collided_ratio"]
+"""
+
+
+def test_a_type_checker_finds_what_is_misspelled(tmp_path, monkeypatch):
+    path = tmp_path / "wrong.py"
+    path.write_text(WRONG, "utf-8")
+    root = Path(__file__).parents[1]
+    monkeypatch.setenv("MYPYPATH", str(root / "python"))
+    found, _, _ = mypy.api.run(["--strict", "--cache-dir", str(root / ".mypy_cache"), str(path)])
+    lines = [line.split(":")[1] for line in found.splitlines() if ": error: " in line]
+    assert lines == ["7", "7", "9", "10", "11", "12", "13"], found

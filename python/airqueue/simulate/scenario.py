@@ -60,7 +60,7 @@ class Scenario:
 
     @classmethod
     def from_toml(
-        cls, path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None
+        cls, path: str | os.PathLike[str], overrides: Mapping[str, object] | None = None
     ) -> Scenario:
         """Read a scenario file, with some values changed: ``{"flows.upload.rate": "2 Mb/s"}``.
 
@@ -78,7 +78,7 @@ class Scenario:
             whose = f"{path}, as changed" if _is_possible(unchanged) else path
             raise ScenarioError(f"{whose}: {error}") from error
 
-    def changed(self, overrides: Mapping[str, Any]) -> Scenario:
+    def changed(self, overrides: Mapping[str, object]) -> Scenario:
         """Return the scenario with some values changed: ``{"mac.rts_threshold": "0 B"}``."""
         return Scenario(changes.apply(self._description, overrides))
 

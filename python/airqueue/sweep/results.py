@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import airqueue
+from airqueue.description import Description
 from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
-from airqueue.simulate.reported import Run, described
+from airqueue.simulate.reported import Run
 from airqueue.simulate.results import Results, summarised
 from airqueue.sweep.figures import Figure, Pattern
 from airqueue.sweep.points import Point
@@ -30,7 +31,7 @@ class Outcome:
     """What became of a point."""
 
     point: Point
-    description: Mapping[str, Any]
+    description: Description
     """Its scenario."""
     replications: tuple[int, ...]
     """Those that finished."""
@@ -101,7 +102,7 @@ class SweepResults:
 def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Run]) -> Summaries:
     """Return means and intervals of a point's figures, by kind and name as `Results` has them."""
     count = len(outcome.replications)
-    return Results(described(outcome.description), spec.seed, count, figures).summary
+    return Results(outcome.description, spec.seed, count, figures).summary
 
 
 def point_text(outcome: Outcome, figures: Summaries) -> str:

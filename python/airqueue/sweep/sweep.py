@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from airqueue import runs, toml_text
+from airqueue.description import Description
 from airqueue.runs import Store, Work
 from airqueue.runs.crew import Crew
 from airqueue.simulate import overrides
@@ -52,7 +52,7 @@ class Sweep:
     """
 
     def __init__(
-        self, description: Mapping[str, Any], folder: str | os.PathLike[str] = "."
+        self, description: Mapping[str, object], folder: str | os.PathLike[str] = "."
     ) -> None:
         self.spec = spec.read(description, Path(folder))
         self.parameters = tuple(each.path for each in self.spec.parameters)
@@ -78,7 +78,7 @@ class Sweep:
         except (toml_text.TomlError, SweepError) as error:
             raise SweepError(f"{path}: {error}") from error
 
-    def scenario(self, point: Point) -> dict[str, Any]:
+    def scenario(self, point: Point) -> Description:
         """Return the description of a point's scenario."""
         try:
             return overrides.apply(self.spec.scenario, point.values)
@@ -112,7 +112,7 @@ class Sweep:
             raise Interrupted(results)
         return results
 
-    def work(self, point: Point, description: Mapping[str, Any], replication: int) -> Work:
+    def work(self, point: Point, description: Description, replication: int) -> Work:
         """Return one replication of a point as a piece of work."""
         inputs = {"scenario": description, "seed": self.spec.seed, "replication": replication}
         name = f"{point}, replication {replication}"
@@ -147,7 +147,7 @@ class _Course:
     """The replications of one scenario, which several points may have in common."""
 
     point: Point
-    description: Mapping[str, Any]
+    description: Description
     count: int
     """How many replications there are to be, as far as is known."""
     keys: dict[int, str] = field(default_factory=dict)
