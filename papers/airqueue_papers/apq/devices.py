@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from airqueue.description import PhyTable
 from airqueue_papers import claim
 from airqueue_papers.apq.path import (
     PHY_B,
@@ -45,7 +46,7 @@ def capacity(device: str) -> int:
     return round(printed[0])
 
 
-def phy(device: str) -> Mapping[str, Any]:
+def phy(device: str) -> PhyTable:
     """Return the physical layer of a device: text of Fig. 6."""
     return PHY_G if device == "cisco" else PHY_B
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from airqueue import felt
-from airqueue.description import Description, FlowTable, MacTable
+from airqueue.description import Description, FlowTable, MacTable, PhyTable
 from airqueue.figures import Figures
 from airqueue.models.buffer_rules import bandwidth_delay_bytes, many_flows_bytes
 from airqueue.models.packets import PACKET_BYTES
@@ -32,7 +32,7 @@ PROTECTION: Final[Mapping[str, MacTable]] = {
     "unprotected": {},
 }
 """How frames of 802.11g are kept apart from stations that do not hear them."""
-_LONG: Final = {"standard": "802.11b", "control_rate": "1 Mb/s"}
+_LONG: Final[PhyTable] = {"standard": "802.11b", "control_rate": "1 Mb/s"}
 """The slowest way to send at 11 Mb/s: long preamble, acknowledgements at 1 Mb/s."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict
 
+from airqueue.description import Description, PhyTable
 from airqueue.measure import series
 from airqueue.measure.paper import session_plan
 from airqueue.measure.session import Session
@@ -13,18 +14,18 @@ from airqueue.runs import Work, kinds
 from airqueue_papers.item import Budget, Calculation, Outcomes, calculated
 from airqueue_papers.picture import Series
 
-PHY_B: Final = {"standard": "802.11b", "preamble": "short"}
+PHY_B: Final[PhyTable] = {"standard": "802.11b", "preamble": "short"}
 """802.11b at 11 Mb/s. The paper prints no preamble: its 6.7 Mb/s is only had with the short one."""
-PHY_G: Final = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
+PHY_G: Final[PhyTable] = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
 """802.11g fixed at 11 Mb/s, whose slots are short."""
 DRIVER_FRAMES: Final = 40
 """What the paper finds behind the Host AP's queue."""
 
 
-def access_point(packets: int, phy: Mapping[str, Any] = PHY_B, ring: int = 0) -> dict[str, Any]:
+def access_point(packets: int, phy: PhyTable = PHY_B, ring: int = 0) -> dict[str, Any]:
     """Return a cell with one access point, as `SimulatedProber` takes it."""
-    scenario = {
-        "phy": dict(phy),
+    scenario: Description = {
+        "phy": phy,
         "queue": {"limit": f"{packets} packets", "ring": f"{ring} packets"},
         "stations": [{"name": "ap"}, {"name": "laptop"}],
         "flows": [

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from airqueue.measure.document import Document
+from airqueue.measure.document import Document, Hosts, Resolution, SearchStep
 
 FORMAT = "airqueue-measurement"
 VERSION = 1
@@ -77,7 +77,7 @@ class Measurement:
     capacity: float | None = None
     capacity_unit: Literal["packets", "bytes"] | None = None
     ci95: tuple[float, float] | None = None
-    resolution: dict[str, Any] | None = None
+    resolution: Resolution | None = None
     in_service_packets: float | None = None
     drop_from: Literal["tail", "head"] | None = None
     delay_full_s: float | None = None
@@ -90,8 +90,8 @@ class Measurement:
     sessions: list[SessionResult] = field(default_factory=list)
     discarded_sessions: int = 0
     discard_reasons: dict[str, int] = field(default_factory=dict)
-    search: list[dict[str, Any]] = field(default_factory=list)
-    hosts: dict[str, Any] = field(default_factory=dict)
+    search: list[SearchStep] = field(default_factory=list)
+    hosts: Hosts | dict[str, object] = field(default_factory=dict)
     elapsed_s: float = 0.0
     interrupted: bool = False
     truth: dict[str, Any] | None = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from airqueue import text
 from airqueue.files import write_atomically
 from airqueue.measure import schema, tables
-from airqueue.measure.document import Document
+from airqueue.measure.document import Document, Quantiles
 from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
 from airqueue.report import figures
@@ -180,11 +179,13 @@ def _data(result: Document) -> str:
     return f'<script type="application/json" id="result">{json_text}</script>'
 
 
-def _quantiles(values: Mapping[str, Any] | None) -> str:
+def _quantiles(values: Quantiles | None) -> str:
     if values is None:
         return "unknown"
-    names = {"p50": "median", "p99": "99 %", "max": "most"}
-    return ", ".join(f"{names[k]} {text.seconds(values[k])}" for k in names if k in values)
+    shown = [("median", values["p50"]), ("99 %", values["p99"])]
+    if "max" in values:
+        shown.append(("most", values["max"]))
+    return ", ".join(f"{name} {text.seconds(value)}" for name, value in shown)
 
 
 def _number(value: float | None) -> str:
