@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python fmt bench bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -85,6 +85,10 @@ test-python: $(VENV)/.installed endpoint
 		2>/dev/null || true); \
 	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
+
+types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions
+	$(BIN)/python scripts/native_types.py
+	$(BIN)/python scripts/measurement_types.py
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all

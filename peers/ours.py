@@ -32,7 +32,7 @@ def run_ours(cell: Cell, behaviour: str) -> Result:
     results = scenario.simulate(seed=cell.seed, replications=1, workers=1)
     cpu_s = time.process_time() - before
     run = results.runs[0]
-    each = tuple(flow["throughput_bps"] for flow in run["flows"].values())
+    each = tuple(flow["throughput_bps"] or 0.0 for flow in run["flows"].values())
     stations = [figures for name, figures in run["stations"].items() if name != RECEIVER]
     attempts = round(sum(station["attempts"] for station in stations))
     failed = round(sum(s["attempts"] * (s["failed_ratio"] or 0.0) for s in stations))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from airqueue.figures import MediumFigure
 from airqueue.models.edca_slots import slots
 from airqueue.simulate import Results, Scenario
 from peers.ours import description
@@ -81,7 +82,7 @@ def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> tuple[float
 
 
 def _medium(results: Results, quantity: str) -> tuple[float, float]:
-    figure = "throughput_bps" if quantity == _THROUGHPUT else "collided_ratio"
+    figure: MediumFigure = "throughput_bps" if quantity == _THROUGHPUT else "collided_ratio"
     return mean_and_error([run["medium"][figure] or 0.0 for run in results.runs.values()])
 
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description, FlowTable, QueueTable, StationTable
+from airqueue.description_words import DisciplineName
+from airqueue.figures import Figures
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.reported import known
 from airqueue_papers import rdqm
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
 from airqueue_papers.picture import Panel, Picture, Series
 
-Figure = Callable[[Mapping[str, Any]], float | None]
+Figure = Callable[[Figures], float | None]
 """A number from the figures of one replication."""
 
-QUEUES: Final[Mapping[str, Mapping[str, Any]]] = {
+QUEUES: Final[Mapping[str, QueueTable]] = {
     "drop-tail, 1000": {"limit": "1000 packets"},
     "drop-tail, 50": {"limit": "50 packets"},
     "FQ-CoDel": {"discipline": "fq_codel"},
@@ -31,8 +35,8 @@ _ENOUGH: Final = 0.9
 """Of the greatest goodput: what a queue may cost at most to be called the best for something else."""
 
 
-def _goodput_mbps(run: Mapping[str, Any]) -> float:
-    return float(sum(each["goodput_bps"] for each in run["connections"].values())) / 1e6
+def _goodput_mbps(run: Figures) -> float:
+    return sum(known(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
 
 
 def _value(results: Results, figure: Figure) -> Value | None:
@@ -67,8 +71,8 @@ def _best(outcomes: Outcomes, worth: Figure, *, least: bool) -> str:
 
 def _access_point(budget: Budget) -> Mapping[str, Run]:
     """Two fast downloads and a slow one, a web user, a call and a game behind each queue."""
-    flow = {"from": "server", "source": "tcp"}
-    described: dict[str, Any] = {
+    flow: FlowTable = {"from": "server", "source": "tcp"}
+    described: Description = {
         "duration": f"{budget.pick(20, 120)} s",
         "warm_up": "5 s",
         "phy": {"standard": "802.11ax", "width": "20 MHz", "streams": 2},
@@ -95,14 +99,15 @@ def _access_point(budget: Budget) -> Mapping[str, Run]:
             },
         ],
     }
-    stations = [
+    stations: list[StationTable] = [
         {"name": "fast", "count": 2, "rate": "HE-MCS9"},
         {"name": "slow", "rate": "HE-MCS0"},
-        *({"name": name, "rate": "HE-MCS5"} for name in ("reader", "phone", "player")),
     ]
+    for name in ("reader", "phone", "player"):
+        stations.append({"name": name, "rate": "HE-MCS5"})
     return {
         name: _simulation(
-            {**described, "stations": [{"name": "ap", "queue": dict(queue)}, *stations]},
+            {**described, "stations": [{"name": "ap", "queue": queue}, *stations]},
             budget.pick(3, 5),
             weight=budget.pick(1.0, 5.0),
         )
@@ -110,23 +115,20 @@ def _access_point(budget: Budget) -> Mapping[str, Run]:
     }
 
 
-def _simulation(described: Mapping[str, Any], replications: int, weight: float) -> Simulation:
+def _simulation(described: Description, replications: int, weight: float) -> Simulation:
     return Simulation(Scenario(described).description, replications, weight=weight)
 
 
-def _mos(run: Mapping[str, Any]) -> float | None:
-    mos: float | None = run["calls"]["call"]["mos"]
-    return mos
+def _mos(run: Figures) -> float | None:
+    return run["calls"]["call"]["mos"]
 
 
-def _page_s(run: Mapping[str, Any]) -> float | None:
-    seconds: float | None = run["connections"]["page"]["session_mean_s"]
-    return seconds
+def _page_s(run: Figures) -> float | None:
+    return run["connections"]["page"]["session_mean_s"]
 
 
-def _game_s(run: Mapping[str, Any]) -> float | None:
-    seconds: float | None = run["flows"]["game"]["delay_p95_s"]
-    return seconds
+def _game_s(run: Figures) -> float | None:
+    return run["flows"]["game"]["delay_p95_s"]
 
 
 def _draw_access_point(outcomes: Outcomes) -> Iterable[Picture]:
@@ -152,7 +154,7 @@ def _conclude_access_point(outcomes: Outcomes) -> Iterable[str]:
     )
 
 
-_RDQM_QUEUES: Final = {
+_RDQM_QUEUES: Final[Mapping[str, DisciplineName]] = {
     "drop-tail": "droptail",
     "RDQM": "rdqm",
     "FQ-CoDel": "fq_codel",
@@ -166,10 +168,10 @@ def _rates(budget: Budget) -> Mapping[str, Run]:
     runs = {}
     for name, discipline in _RDQM_QUEUES.items():
         described = rdqm.scenario(rdqm.MIXES["mixed"], "rdqm", _FRAMES, budget.pick(60, 600))
-        queue = described["stations"][0]["queue"]
-        queue["discipline"] = discipline
-        if discipline == "mac80211":
-            del queue["limit"]
+        queue: QueueTable = {"discipline": discipline}
+        if discipline != "mac80211":
+            queue["limit"] = f"{_FRAMES} packets"
+        described["stations"][0]["queue"] = queue
         runs[name] = Simulation(described, budget.pick(3, 5), weight=budget.pick(0.2, 1.2))
     return runs
 
@@ -187,8 +189,8 @@ def _flows_kbps(outcomes: Outcomes) -> Panel:
     return Panel("", "rate and one-way delay", "goodput (kb/s)", tuple(series))
 
 
-def _flow_kbps(run: Mapping[str, Any], flow: str) -> float:
-    return float(run["connections"][flow]["goodput_bps"]) / 1e3
+def _flow_kbps(run: Figures, flow: str) -> float:
+    return known(run["connections"][flow]["goodput_bps"]) / 1e3
 
 
 def _draw_rates(outcomes: Outcomes) -> Iterable[Picture]:
@@ -206,13 +208,13 @@ def _conclude_rates(outcomes: Outcomes) -> Iterable[str]:
     )
 
 
-_N: Final = {"phy": {"standard": "802.11n", "streams": 2}}
-_ACCESS: Final[Mapping[str, Mapping[str, Any]]] = {
+_N: Final[Description] = {"phy": {"standard": "802.11n", "streams": 2}}
+_ACCESS: Final[Mapping[str, Description]] = {
     "802.11b": {"phy": {"standard": "802.11b"}},
     "802.11n, no A-MPDU": {**_N, "mac": {"aggregation": {"enabled": False}}},
     "802.11n": _N,
 }
-_OFTEN: Final = {"mac": {"edca": {"be": {"cw_min": 3}}}}
+_OFTEN: Final[StationTable] = {"mac": {"edca": {"be": {"cw_min": 3}}}}
 """An access point that wins the medium about as often as ten stations with a CWmin of 15 do."""
 _FAIR: Final = 0.9
 """Index of Jain from which on twelve flows are called fair here."""
@@ -236,15 +238,15 @@ def _uploads(budget: Budget) -> Mapping[str, Run]:
 
 def _twelve(
     budget: Budget,
-    queue: Mapping[str, Any],
-    access_point: Mapping[str, Any],
-    access: Mapping[str, Any],
-) -> dict[str, Any]:
+    queue: QueueTable,
+    access_point: StationTable,
+    access: Description,
+) -> Description:
     return {
         "duration": f"{budget.pick(20, 120)} s",
         "warm_up": "10 s",
         **access,
-        "queue": dict(queue),
+        "queue": queue,
         "tcp": {"like": "linux"},
         "stations": [
             {"name": "ap", **access_point},
@@ -259,14 +261,14 @@ def _twelve(
     }
 
 
-def _share_down(run: Mapping[str, Any]) -> float:
-    goodput = {name: each["goodput_bps"] for name, each in run["connections"].items()}
+def _share_down(run: Figures) -> float:
+    goodput = {name: known(each["goodput_bps"]) for name, each in run["connections"].items()}
     down = sum(bps for name, bps in goodput.items() if name.startswith("download"))
-    return 100 * float(down / sum(goodput.values()))
+    return 100 * down / sum(goodput.values())
 
 
-def _jain(run: Mapping[str, Any]) -> float:
-    goodput = [each["goodput_bps"] for each in run["connections"].values()]
+def _jain(run: Figures) -> float:
+    goodput = [known(each["goodput_bps"]) for each in run["connections"].values()]
     return float(sum(goodput) ** 2 / (len(goodput) * sum(bps * bps for bps in goodput)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from airqueue.description import Description
 from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue_papers.finding import Finding
@@ -30,7 +31,7 @@ class Budget(StrEnum):
 class Simulation:
     """Replications of a scenario; what they give is `airqueue.simulate.Results`."""
 
-    scenario: Mapping[str, Any]
+    scenario: Description
     """The description, as `airqueue.simulate.Scenario.description` has it."""
     replications: int
     seed: int = 1
@@ -69,8 +70,13 @@ class Calculation:
 
 
 Run = Simulation | Calculation
-Outcomes = Mapping[str, Any]
-"""Name of a run -> its outcome."""
+Outcomes = Mapping[str, Results]
+"""Name of a run -> its outcome; of a calculation, see `calculated`."""
+
+
+def calculated(outcomes: Outcomes, name: str) -> Any:
+    """Return the result of a `Calculation`, which is whatever its kind of work gives."""
+    return outcomes[name]
 
 
 def _no_runs(_: Budget) -> Mapping[str, Run]:

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from airqueue.description import Description, FlowTable, StationTable
+from airqueue.description_words import DisciplineName
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
 from airqueue_papers.picture import Panel, Picture, Series
@@ -54,11 +57,17 @@ def scenario(
     frames: int,
     duration_s: int,
     legacy: Sequence[int] = (),
-) -> dict[str, Any]:
+) -> Description:
     """Return a base station with a download for each (one-way delay in ms, rate in Mb/s)."""
     numbered = list(enumerate(flows, 1))
-    queue = "droptail" if discipline == "droptail" else "rdqm"
-    told = {"rdqm": True, "rdqm_rtt_kind": "base" if discipline == "base" else "smoothed"}
+    queue: DisciplineName = "droptail" if discipline == "droptail" else "rdqm"
+    told: FlowTable = {
+        "rdqm": True,
+        "rdqm_rtt_kind": "base" if discipline == "base" else "smoothed",
+    }
+    stations: list[StationTable] = [
+        {"name": f"sta{i}", "rate": f"{rate} Mb/s"} for i, (_, rate) in numbered
+    ]
     return {
         "behaviour": "ns2",
         "duration": f"{duration_s} s",
@@ -67,7 +76,7 @@ def scenario(
         "tcp": {"mss": "1460 B", "window": "10000 packets", "timestamps": True},
         "stations": [
             {"name": "ap", "queue": {"discipline": queue, "limit": f"{frames} packets"}},
-            *({"name": f"sta{i}", "rate": f"{rate} Mb/s"} for i, (_, rate) in numbered),
+            *stations,
         ],
         "hosts": [
             {"name": f"server{i}", "link": "ap", "rate": "100 Mb/s", "delay": f"{delay} ms"}
@@ -177,7 +186,7 @@ def _kbps(results: Results, flows: Sequence[int], *, total: bool = False) -> lis
     """Return the mean or total goodput of flows in each replication."""
     share = 1.0 if total else 1.0 / len(flows)
     return [
-        share * sum(run["connections"][f"flow{i}"]["goodput_bps"] for i in flows) / 1e3
+        share * sum(known(run["connections"][f"flow{i}"]["goodput_bps"]) for i in flows) / 1e3
         for _, run in sorted(results.runs.items())
     ]
 

@@ -6,107 +6,31 @@ there is none), else in seconds. Everything raises `NativeError` with one senten
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, ClassVar, Final, Literal, TypedDict
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from airqueue.records import (
+    CodecDict,
+    ContentionDict,
+    FatesDict,
+    LimitsDict,
+    PollDict,
+    RunDict,
+    SeriesDict,
+    ServerStatsDict,
+    TruthDict,
+)
 
 Segment = tuple[int, int, int, int, int]
 """(flow, start_ns, duration_ns, count, size_bytes)"""
 
 class NativeError(Exception): ...
 
-class HostDict(TypedDict):
-    send_blocked: int
-    receive_overflow: int
-    duplicates: int
-    clock_steps: int
-    kernel_receive_timestamps: bool
-
-class RunDict(TypedDict):
-    """Columns of equal length, one row per packet in the order of sending."""
-
-    scheduled_ns: npt.NDArray[np.int64]
-    sent_ns: npt.NDArray[np.int64]
-    kernel_tx_ns: npt.NDArray[np.int64]
-    received_ns: npt.NDArray[np.int64]
-    flow: npt.NDArray[np.uint8]
-    size_bytes: npt.NDArray[np.uint16]
-    host: HostDict
-    end: Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
-
-class PollDict(TypedDict):
-    """``reason`` says why the state is ``failed``; ``delay_s`` is above the run's least."""
-
-    state: Literal["running", "collecting", "done", "failed"]
-    reason: str | None
-    elapsed_s: float
-    planned_s: float
-    received: int
-    lost: int
-    delay_s: float | None
-
-class LimitsDict(TypedDict):
-    max_bits_per_s: int
-    max_packets_per_s: int
-    max_run_s: float
-    max_packets: int
-    max_sessions: int
-    max_sessions_per_address: int
-
-class ServerStatsDict(TypedDict):
-    sessions: int
-    sessions_opened: int
-    refused: int
-    ignored: int
-    runs: int
-    datagrams_received: int
-    datagrams_sent: int
-
-class TruthDict(TypedDict):
-    """The series (queue length after each change) is empty unless the configuration asks for it."""
-
-    max_waiting_packets: int
-    max_waiting_bytes: int
-    at_ns: npt.NDArray[np.int64]
-    packets: npt.NDArray[np.uint64]
-    bytes: npt.NDArray[np.uint64]
-
-class FlowSeriesDict(TypedDict):
-    """A value for each interval; the delay is NaN where nothing was delivered."""
-
-    throughput_bps: npt.NDArray[np.float64]
-    delay_mean_s: npt.NDArray[np.float64]
-
-class QueueSeriesDict(TypedDict):
-    """The mean over each interval, and the length at its end."""
-
-    length_mean_packets: npt.NDArray[np.float64]
-    length_packets: npt.NDArray[np.float64]
-
-class SeriesDict(TypedDict):
-    """``time_s``: the ends of the whole intervals, counted from the beginning of the warm-up."""
-
-    time_s: npt.NDArray[np.float64]
-    flows: dict[str, FlowSeriesDict]
-    queues: dict[str, QueueSeriesDict]
-
 Contender = tuple[int, int, int, int | None, int, int]
 """(aifs_slots, w_min, w_max, retries, packets, node); windows are numbers of values, CWmin + 1 and
 CWmax + 1. None: retries without end."""
-
-class ContentionDict(TypedDict):
-    """Totals of the medium, and one value for each contender in its order."""
-
-    idle_slots: int
-    transmissions: int
-    collided: int
-    attempts: npt.NDArray[np.uint64]
-    successes: npt.NDArray[np.uint64]
-    collisions: npt.NDArray[np.uint64]
-    internal_collisions: npt.NDArray[np.uint64]
-    drops: npt.NDArray[np.uint64]
-    packets: npt.NDArray[np.uint64]
 
 class Client:
     """A session with a server; connects when made. Flow i has its own socket and local port."""
@@ -153,12 +77,6 @@ class Server:
     def stats(self) -> ServerStatsDict: ...
     def stop(self) -> None: ...
 
-class FatesDict(TypedDict):
-    """One value for each packet; ``left_ns`` is MISSING where it was dropped."""
-
-    left_ns: npt.NDArray[np.int64]
-    marked: npt.NDArray[np.bool_]
-
 def serve(
     queue: str,
     rate_bps: int,
@@ -176,14 +94,6 @@ def serve(
     Equal lengths, times that do not decrease. ``hosts`` are flows, each with its source and
     its destination. What is wrong with the table is a `ValueError`.
     """
-
-class CodecDict(TypedDict):
-    ie: float
-    bpl: float
-    frame_s: float
-    lookahead_s: float
-    frames_per_packet: int
-    rate_bps: float
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -390,9 +300,8 @@ class Scenario:
     def ways(self) -> dict[str, list[str]]: ...
     @property
     def buffers(self) -> str | None:
-        """How the limits of queues are to be set while it runs, as JSON: the table ``buffers``, if
-        there is one, with times in seconds (``look_s``, ``every_s``, ``hold_s``) and
-        ``change_packets``.
+        """How the limits of queues are to be set while it runs, if the scenario asks for that, as
+        JSON: `airqueue.watched.Buffers`.
         """
     def watch(self) -> Watch:
         """What a manager of the network sees and sets, in any replication."""
@@ -415,23 +324,9 @@ class Watch:
     """Where to look and what to set in the replications of a scenario."""
 
     def map(self) -> str:
-        """What stays as it is, as JSON.
-
-        ``stations``: names. ``positions_m``: where they stand, an empty list where that does not
-        matter. ``limit_packets``: of the queues of each that flows feed, or None. ``neighbours``:
-        pairs of them, by place, that decode each other's frames, of those that flows pass.
-        ``flows``, of those that go over the air: ``name``, ``route`` (stations from the first to
-        the last), ``elsewhere_s`` (what a packet and its answer take in cables) and
-        ``packet_bytes`` (its largest IP packet).
-        """
+        """What stays as it is, as JSON: `airqueue.watched.Map`."""
     def look(self, run: Run) -> str:
-        """What can be seen now, as JSON; sums are from the beginning on.
-
-        ``now_s``; ``busy_s``: of each station, how long its medium was busy or it sent; ``flows``:
-        ``delivered_bytes``, ``under_way_packets`` and ``hops`` with the ``rate_bps`` of their frames
-        and the mean times of an exchange that meets nobody, ``data_s`` of a packet and ``ack_s`` of
-        TCP's acknowledgement (0 without TCP). Stations and flows are in the order of `map`.
-        """
+        """What can be seen now, as JSON: `airqueue.watched.Look`."""
     def set_limit(self, run: Run, station: str, flow: str | None, packets: int | None) -> None:
         """Set the limit of a station's queues, or of what ``flow`` has for itself in them, both ways.
 
@@ -452,7 +347,7 @@ class Run:
     @property
     def done(self) -> bool: ...
     def results(self) -> str:
-        """Figures of flows, stations, queues and medium since the end of the warm-up, as JSON."""
+        """What happened since the end of the warm-up, as JSON: `airqueue.figures.Figures`."""
     def close_pcap(self) -> None:
         """End the capture, if there is one; `OSError` if not all of it could be written."""
     def series(self) -> SeriesDict | None:
@@ -519,5 +414,8 @@ class Range:
 
 def scenario_schema() -> str:
     """The JSON Schema of scenario files."""
+
+def result_schemas() -> tuple[str, str]:
+    """JSON Schemas of the dictionaries here, and of what is returned as JSON, in ``$defs``."""
 
 def read_capture(path: str | PathLike[str]) -> tuple[str, list[tuple[str, RunDict]], bool]: ...

@@ -7,8 +7,8 @@ from airqueue_papers import figure_work
 from airqueue_papers.apq import host_ap, path
 from test_layers import PACKAGE, imported
 
-CHANGES_NO_NUMBER = {"files", "provenance", "toml_text"}
-"""Modules that packages of kinds use for files and where results come from alone."""
+CHANGES_NO_NUMBER = {"files", "provenance", "records", "toml_text"}
+"""Modules that packages of kinds use for files, types and where results come from alone."""
 OF_PACKAGES = {
     "apq-session": path.session,
     "host-ap": host_ap.host_ap,

@@ -17,8 +17,12 @@ LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5)
 PLAIN = LEAVES | st.lists(LEAVES, max_size=3) | st.dictionaries(st.text(max_size=3), LEAVES)
 INPUTS = st.dictionaries(st.text(max_size=4), PLAIN, max_size=4)
 
-CHANGES_NO_NUMBER = {"files", "provenance", "runs", "text", "toml_text"}
-"""What packages of kinds use for words and files alone, and for who carries work out."""
+CHANGES_NO_NUMBER = {
+    *("files", "provenance", "text", "toml_text"),
+    *("description", "description_words", "figures", "records", "watched"),
+    "runs",
+}
+"""What packages of kinds use for words, files and types alone, and for who carries work out."""
 
 
 def turned(value):

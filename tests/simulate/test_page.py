@@ -8,8 +8,8 @@ import pytest
 
 from airqueue.cli.simulate import simulate
 from airqueue.simulate import cell
+from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import schema
-from airqueue.simulate.tables import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "simulate.md").read_text("utf-8")

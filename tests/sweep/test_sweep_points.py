@@ -21,7 +21,7 @@ from airqueue import toml_text
 from airqueue.files import alone
 from airqueue.runs import Local
 from airqueue.simulate import Scenario
-from airqueue.simulate.tables import KINDS
+from airqueue.simulate.reported import KINDS
 from airqueue.stats import t_interval
 from airqueue.sweep import Interrupted, Sweep, SweepError
 from airqueue.sweep.figures import Pattern

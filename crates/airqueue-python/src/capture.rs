@@ -1,6 +1,7 @@
 //! Capture files.
 
 use crate::convert;
+use crate::dicts::RunDict;
 use crate::error;
 use airqueue_host::capture_file::{self, CaptureWriter};
 use pyo3::prelude::*;
@@ -51,16 +52,13 @@ impl PyCaptureWriter {
 }
 
 /// What `read_capture` returns: header, runs with their metas, whether a torn tail was dropped.
-type Read<'py> = (String, Vec<(String, Bound<'py, PyDict>)>, bool);
+type Read<'py> = (String, Vec<(String, RunDict<'py>)>, bool);
 
 /// Reads a capture file.
 #[pyfunction]
 pub(crate) fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<Read<'_>> {
     let capture = py.detach(|| capture_file::read(&path)).map_err(error)?;
-    let runs = capture
-        .runs
-        .into_iter()
-        .map(|(meta, run)| Ok((meta, convert::run_to_dict(py, run)?)))
-        .collect::<PyResult<_>>()?;
+    let runs =
+        capture.runs.into_iter().map(|(meta, run)| (meta, convert::run_to_dict(py, run))).collect();
     Ok((capture.header, runs, capture.torn))
 }

@@ -1,11 +1,11 @@
 //! `Client`: a session with a server over real sockets.
 
 use crate::convert::{self, NativeSegment};
+use crate::dicts::{LimitsDict, PollDict, RunDict};
 use crate::error;
 use airqueue_host::client::RunState;
 use airqueue_host::{ClientHandle, ClientOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// A session with a server; connects when made.
@@ -46,23 +46,23 @@ impl PyClient {
     }
 
     /// Where the run stands and how it is doing.
-    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn poll(&self, py: Python<'_>) -> PollDict {
         let (state, progress) = py.detach(|| self.0.poll());
-        let (name, reason) = match state {
+        let (state, reason) = match state {
             RunState::Running => ("running", None),
             RunState::Collecting => ("collecting", None),
             RunState::Done => ("done", None),
             RunState::Failed(reason) => ("failed", Some(reason)),
         };
-        let dict = PyDict::new(py);
-        dict.set_item("state", name)?;
-        dict.set_item("reason", reason)?;
-        dict.set_item("elapsed_s", progress.elapsed.as_secs_f64())?;
-        dict.set_item("planned_s", progress.planned.as_secs_f64())?;
-        dict.set_item("received", progress.received)?;
-        dict.set_item("lost", progress.lost)?;
-        dict.set_item("delay_s", progress.delay.map(|d| d.as_secs_f64()))?;
-        Ok(dict)
+        PollDict {
+            state,
+            reason,
+            elapsed_s: progress.elapsed.as_secs_f64(),
+            planned_s: progress.planned.as_secs_f64(),
+            received: progress.received,
+            lost: progress.lost,
+            delay_s: progress.delay.map(|delay| delay.as_secs_f64()),
+        }
     }
 
     /// Stops the run at both ends.
@@ -71,15 +71,15 @@ impl PyClient {
     }
 
     /// Waits for the end of the run and returns its records.
-    fn finish<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Bound<'py, PyDict>> {
+    fn finish<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<RunDict<'py>> {
         let timeout = convert::seconds("timeout_s", timeout_s)?;
         let run = py.detach(|| self.0.finish(timeout)).map_err(error)?;
-        convert::run_to_dict(py, run)
+        Ok(convert::run_to_dict(py, run))
     }
 
     /// What the server agrees to.
-    fn limits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        convert::limits_to_dict(py, self.0.limits())
+    fn limits(&self) -> LimitsDict {
+        convert::limits_to_dict(self.0.limits())
     }
 
     /// Leaves the session.

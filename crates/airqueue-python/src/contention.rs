@@ -1,11 +1,10 @@
 //! `Contention`: the slot-level Monte Carlo of saturated queues.
 
+use crate::dicts::{Column, ContentionDict};
 use crate::error;
 use airqueue_core::Seed;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Tally};
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// Steps of a contender between two looks for Ctrl-C: some tens of milliseconds.
 const STEPS_BETWEEN_SIGNALS: u64 = 5_000_000;
@@ -45,7 +44,7 @@ impl PyContention {
     }
 
     /// Goes on until that many more busy periods have passed, and returns what happened in them.
-    fn run<'py>(&mut self, py: Python<'py>, transmissions: u64) -> PyResult<Bound<'py, PyDict>> {
+    fn run<'py>(&mut self, py: Python<'py>, transmissions: u64) -> PyResult<ContentionDict<'py>> {
         let chunk = (STEPS_BETWEEN_SIGNALS / self.contenders).max(1);
         let mut left = transmissions;
         while left > 0 {
@@ -56,19 +55,18 @@ impl PyContention {
             left -= now;
         }
         let counts = self.process.take_counts();
-        let dict = PyDict::new(py);
-        dict.set_item("idle_slots", counts.idle_slots)?;
-        dict.set_item("transmissions", counts.transmissions)?;
-        dict.set_item("collided", counts.collided)?;
-        let column = |of: fn(&Tally) -> u64| {
-            counts.contenders.iter().map(of).collect::<Vec<u64>>().into_pyarray(py)
-        };
-        dict.set_item("attempts", column(|t| t.attempts))?;
-        dict.set_item("successes", column(|t| t.successes))?;
-        dict.set_item("collisions", column(|t| t.collisions))?;
-        dict.set_item("internal_collisions", column(|t| t.internal_collisions))?;
-        dict.set_item("drops", column(|t| t.drops))?;
-        dict.set_item("packets", column(|t| t.packets))?;
-        Ok(dict)
+        let column =
+            |of: fn(&Tally) -> u64| Column::new(py, counts.contenders.iter().map(of).collect());
+        Ok(ContentionDict {
+            idle_slots: counts.idle_slots,
+            transmissions: counts.transmissions,
+            collided: counts.collided,
+            attempts: column(|t| t.attempts),
+            successes: column(|t| t.successes),
+            collisions: column(|t| t.collisions),
+            internal_collisions: column(|t| t.internal_collisions),
+            drops: column(|t| t.drops),
+            packets: column(|t| t.packets),
+        })
     }
 }

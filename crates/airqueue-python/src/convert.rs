@@ -1,25 +1,19 @@
 //! Between Rust's and Python's shapes of plans, runs and limits.
 
+use crate::dicts::{Column, End, HostDict, LimitsDict, RunDict};
 use crate::error;
 use airqueue_core::Span;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_probe::records::{HostReport, Records, Run, RunEnd};
-use numpy::{Element, IntoPyArray, PyReadonlyArray1};
+use airqueue_probe::records::{HostReport, Records, Run};
+use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::Duration;
 
 /// (flow, start_ns, duration_ns, count, size)
 pub(crate) type NativeSegment = (u8, i64, i64, u32, u16);
-
-const ENDS: [(RunEnd, &str); 4] = [
-    (RunEnd::Complete, "complete"),
-    (RunEnd::Cancelled, "cancelled"),
-    (RunEnd::ReceiverSilent, "receiver_silent"),
-    (RunEnd::SenderSilent, "sender_silent"),
-];
 
 pub(crate) fn plan(segments: Vec<NativeSegment>) -> Plan {
     let segment = |(flow, start, duration, count, size)| Segment {
@@ -51,25 +45,24 @@ pub(crate) fn span(name: &str, value: f64) -> PyResult<Span> {
 }
 
 /// A run as a dict of arrays; the columns move, nothing is copied.
-pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    let r = run.records;
-    dict.set_item("scheduled_ns", r.scheduled_ns.into_pyarray(py))?;
-    dict.set_item("sent_ns", r.sent_ns.into_pyarray(py))?;
-    dict.set_item("kernel_tx_ns", r.kernel_tx_ns.into_pyarray(py))?;
-    dict.set_item("received_ns", r.received_ns.into_pyarray(py))?;
-    dict.set_item("flow", r.flow.into_pyarray(py))?;
-    dict.set_item("size_bytes", r.size_bytes.into_pyarray(py))?;
-    let host = PyDict::new(py);
-    host.set_item("send_blocked", run.host.send_blocked)?;
-    host.set_item("receive_overflow", run.host.receive_overflow)?;
-    host.set_item("duplicates", run.host.duplicates)?;
-    host.set_item("clock_steps", run.host.clock_steps)?;
-    host.set_item("kernel_receive_timestamps", run.host.kernel_receive_timestamps)?;
-    dict.set_item("host", host)?;
-    let end = ENDS.iter().find(|(end, _)| *end == run.end).map(|(_, name)| *name);
-    dict.set_item("end", end)?;
-    Ok(dict)
+pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> RunDict<'_> {
+    let (records, host) = (run.records, run.host);
+    RunDict {
+        scheduled_ns: Column::new(py, records.scheduled_ns),
+        sent_ns: Column::new(py, records.sent_ns),
+        kernel_tx_ns: Column::new(py, records.kernel_tx_ns),
+        received_ns: Column::new(py, records.received_ns),
+        flow: Column::new(py, records.flow),
+        size_bytes: Column::new(py, records.size_bytes),
+        host: HostDict {
+            send_blocked: host.send_blocked,
+            receive_overflow: host.receive_overflow,
+            duplicates: host.duplicates,
+            clock_steps: host.clock_steps,
+            kernel_receive_timestamps: host.kernel_receive_timestamps,
+        },
+        end: End(run.end),
+    }
 }
 
 /// The reverse of `run_to_dict`.
@@ -93,7 +86,6 @@ pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
     let host = item(dict, "host")?;
     let host = host.cast::<PyDict>().map_err(|_| error("a run's `host` is no dict"))?;
     let name: String = value(dict, "end")?;
-    let end = ENDS.iter().find(|(_, known)| *known == name).map(|(end, _)| *end);
     Ok(Run {
         records,
         host: HostReport {
@@ -103,7 +95,8 @@ pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
             clock_steps: value(host, "clock_steps")?,
             kernel_receive_timestamps: value(host, "kernel_receive_timestamps")?,
         },
-        end: end.ok_or_else(|| error(format!("a run's `end` is {name:?}, which is none")))?,
+        end: End::named(&name)
+            .ok_or_else(|| error(format!("a run's `end` is {name:?}, which is none")))?,
     })
 }
 
@@ -125,16 +118,13 @@ fn column<T: Element + Copy>(dict: &Bound<'_, PyDict>, key: &str) -> PyResult<Ve
     Ok(array.as_array().to_vec())
 }
 
-pub(crate) fn limits_to_dict<'py>(
-    py: Python<'py>,
-    limits: &Limits,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("max_bits_per_s", limits.max_bits_per_s)?;
-    dict.set_item("max_packets_per_s", limits.max_packets_per_s)?;
-    dict.set_item("max_run_s", limits.max_run.as_secs_f64())?;
-    dict.set_item("max_packets", limits.max_packets)?;
-    dict.set_item("max_sessions", limits.max_sessions)?;
-    dict.set_item("max_sessions_per_address", limits.max_sessions_per_address)?;
-    Ok(dict)
+pub(crate) fn limits_to_dict(limits: &Limits) -> LimitsDict {
+    LimitsDict {
+        max_bits_per_s: limits.max_bits_per_s,
+        max_packets_per_s: limits.max_packets_per_s,
+        max_run_s: limits.max_run.as_secs_f64(),
+        max_packets: limits.max_packets,
+        max_sessions: limits.max_sessions,
+        max_sessions_per_address: limits.max_sessions_per_address,
+    }
 }

@@ -4,6 +4,7 @@ mod capture;
 mod client;
 mod contention;
 mod convert;
+mod dicts;
 mod grammar;
 mod path;
 mod radio;
@@ -37,6 +38,8 @@ mod _native {
     use super::client::PyClient;
     #[pymodule_export]
     use super::contention::PyContention;
+    #[pymodule_export]
+    use super::dicts::result_schemas;
     #[pymodule_export]
     use super::grammar::{
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,

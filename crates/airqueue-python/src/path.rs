@@ -1,9 +1,9 @@
 //! `SimulatedPath`: the endpoints over a simulated bottleneck or access point, on a virtual clock.
 
 use crate::convert::{self, NativeSegment};
+use crate::dicts::{Column, LimitsDict, RunDict, TruthDict};
 use crate::error;
 use airqueue_scenario::path::{PathConfig, SimulatedPath};
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -27,11 +27,11 @@ impl PySimulatedPath {
         py: Python<'py>,
         segments: Vec<NativeSegment>,
         direction: &str,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    ) -> PyResult<RunDict<'py>> {
         let (plan, direction) = (convert::plan(segments), convert::direction(direction)?);
         let path = &mut self.0;
         let run = py.detach(|| path.run(&plan, direction)).map_err(error)?;
-        convert::run_to_dict(py, run)
+        Ok(convert::run_to_dict(py, run))
     }
 
     /// The path's time in seconds.
@@ -46,22 +46,20 @@ impl PySimulatedPath {
     }
 
     /// What the simulated server agrees to.
-    fn limits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        convert::limits_to_dict(py, self.0.limits())
+    fn limits(&self) -> LimitsDict {
+        convert::limits_to_dict(self.0.limits())
     }
 
     /// What really happened in the device during the last run.
-    fn truth<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn truth<'py>(&self, py: Python<'py>) -> TruthDict<'py> {
         let truth = self.0.truth();
-        let at: Vec<i64> = truth.series.iter().map(|s| s.at.as_nanos()).collect();
-        let packets: Vec<u64> = truth.series.iter().map(|s| s.packets).collect();
-        let bytes: Vec<u64> = truth.series.iter().map(|s| s.bytes).collect();
-        let dict = PyDict::new(py);
-        dict.set_item("max_waiting_packets", truth.max_waiting_packets)?;
-        dict.set_item("max_waiting_bytes", truth.max_waiting_bytes)?;
-        dict.set_item("at_ns", at.into_pyarray(py))?;
-        dict.set_item("packets", packets.into_pyarray(py))?;
-        dict.set_item("bytes", bytes.into_pyarray(py))?;
-        Ok(dict)
+        let samples = || truth.series.iter();
+        TruthDict {
+            max_waiting_packets: truth.max_waiting_packets,
+            max_waiting_bytes: truth.max_waiting_bytes,
+            at_ns: Column::new(py, samples().map(|sample| sample.at.as_nanos()).collect()),
+            packets: Column::new(py, samples().map(|sample| sample.packets).collect()),
+            bytes: Column::new(py, samples().map(|sample| sample.bytes).collect()),
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! `Scenario`: a network of 802.11 stations, simulated.
 
 use crate::convert;
+use crate::dicts::{Column, FlowSeriesDict, Named, QueueSeriesDict, SeriesDict};
 use airqueue_core::Seed;
 use airqueue_host::pcap_file::{self, PcapFile};
 use airqueue_network::FlowId;
+use airqueue_network::network::series::{FlowSeries, QueueSeries};
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
 use airqueue_scenario::{Run, Scenario, ScenarioError, Watch};
-use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -217,27 +217,23 @@ impl PyRun {
     }
 
     /// The time series so far, as columns.
-    fn series<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(series) = self.run.series() else { return Ok(None) };
-        let column = |values: &Vec<f64>| values.clone().into_pyarray(py);
-        let (flows, queues) = (PyDict::new(py), PyDict::new(py));
-        for (name, flow) in series.flows {
-            let columns = PyDict::new(py);
-            columns.set_item("throughput_bps", column(&flow.throughput_bps))?;
-            columns.set_item("delay_mean_s", column(&flow.delay_mean_s))?;
-            flows.set_item(name, columns)?;
-        }
-        for (name, queue) in series.queues {
-            let columns = PyDict::new(py);
-            columns.set_item("length_mean_packets", column(&queue.length_mean_packets))?;
-            columns.set_item("length_packets", column(&queue.length_packets))?;
-            queues.set_item(name, columns)?;
-        }
-        let ends: Vec<f64> = series.ends.iter().map(|end| end.as_secs_f64()).collect();
-        let dict = PyDict::new(py);
-        dict.set_item("time_s", column(&ends))?;
-        dict.set_item("flows", flows)?;
-        dict.set_item("queues", queues)?;
-        Ok(Some(dict))
+    fn series<'py>(&self, py: Python<'py>) -> Option<SeriesDict<'py>> {
+        let series = self.run.series()?;
+        let column = |values: &Vec<f64>| Column::new(py, values.clone());
+        let flow = |(name, of): (&str, &FlowSeries)| {
+            let throughput_bps = column(&of.throughput_bps);
+            let delay_mean_s = column(&of.delay_mean_s);
+            (name.to_owned(), FlowSeriesDict { throughput_bps, delay_mean_s })
+        };
+        let queue = |(name, of): (&str, &QueueSeries)| {
+            let length_mean_packets = column(&of.length_mean_packets);
+            let length_packets = column(&of.length_packets);
+            (name.to_owned(), QueueSeriesDict { length_mean_packets, length_packets })
+        };
+        Some(SeriesDict {
+            time_s: Column::new(py, series.ends.iter().map(|end| end.as_secs_f64()).collect()),
+            flows: Named(series.flows.into_iter().map(flow).collect()),
+            queues: Named(series.queues.into_iter().map(queue).collect()),
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! `Server`: the other end, in a thread of its own.
 
 use crate::convert;
+use crate::dicts::ServerStatsDict;
 use crate::error;
 use airqueue_core::Span;
 use airqueue_host::{ServerHandle, ServerOptions};
 use airqueue_probe::limits::Limits;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// A server that runs until it is stopped or forgotten.
@@ -69,17 +69,17 @@ impl PyServer {
     }
 
     /// Counters since it began.
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn stats(&self) -> ServerStatsDict {
         let (stats, transport) = (self.0.stats(), self.0.transport());
-        let dict = PyDict::new(py);
-        dict.set_item("sessions", stats.sessions)?;
-        dict.set_item("sessions_opened", stats.sessions_opened)?;
-        dict.set_item("refused", stats.refused)?;
-        dict.set_item("ignored", stats.ignored)?;
-        dict.set_item("runs", stats.runs)?;
-        dict.set_item("datagrams_received", transport.received)?;
-        dict.set_item("datagrams_sent", transport.sent)?;
-        Ok(dict)
+        ServerStatsDict {
+            sessions: stats.sessions,
+            sessions_opened: stats.sessions_opened,
+            refused: stats.refused,
+            ignored: stats.ignored,
+            runs: stats.runs,
+            datagrams_received: transport.received,
+            datagrams_sent: transport.sent,
+        }
     }
 
     /// Ends it.

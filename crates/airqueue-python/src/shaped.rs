@@ -1,14 +1,14 @@
 //! `serve`: packets through a queue behind a token bucket.
 
+use crate::dicts::{Column, FatesDict};
 use crate::error;
 use airqueue_core::{DataRate, Ecn, Hosts, Packet, Seed, Time};
 use airqueue_network::bottleneck::Outcome;
 use airqueue_probe::records::MISSING;
 use airqueue_scenario::shaped_queue;
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// When each packet left, and whether it had been marked; times do not decrease.
 #[pyfunction]
@@ -25,7 +25,7 @@ pub(crate) fn serve<'py>(
     ect: PyReadonlyArray1<'py, bool>,
     dscp: PyReadonlyArray1<'py, u8>,
     hosts: Vec<(u32, u32, u32)>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<FatesDict<'py>> {
     let rate = DataRate::from_bps(rate_bps).ok_or_else(|| error("rate_bps is 0"))?;
     let mut device = shaped_queue(queue, rate, burst_bytes, Seed(seed))
         .map_err(|problem| PyValueError::new_err(problem.to_string()))?;
@@ -49,8 +49,5 @@ pub(crate) fn serve<'py>(
             }
         });
     });
-    let dict = PyDict::new(py);
-    dict.set_item("left_ns", left.into_pyarray(py))?;
-    dict.set_item("marked", marked.into_pyarray(py))?;
-    Ok(dict)
+    Ok(FatesDict { left_ns: Column::new(py, left), marked: Column::new(py, marked) })
 }

@@ -1,11 +1,11 @@
 //! The E-model over arrays. What comes in has been checked, and is of equal shape.
 
+use crate::dicts::{CodecDict, Named};
 use airqueue_transport::voice::{self, CODECS, Codec};
 use numpy::ndarray::{ArrayD, Zip};
 use numpy::{IntoPyArray, PyArrayDyn, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 type Numbers<'py> = PyReadonlyArrayDyn<'py, f64>;
 type Answer<'py> = Bound<'py, PyArrayDyn<f64>>;
@@ -21,19 +21,16 @@ fn each<'py>(py: Python<'py>, of: &Numbers<'py>, f: impl FnMut(f64) -> f64) -> A
 
 /// Name -> planning values and times.
 #[pyfunction]
-pub(crate) fn voice_codecs(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let all = PyDict::new(py);
-    for codec in CODECS {
-        let of = PyDict::new(py);
-        of.set_item("ie", codec.ie)?;
-        of.set_item("bpl", codec.bpl)?;
-        of.set_item("frame_s", codec.frame.as_secs_f64())?;
-        of.set_item("lookahead_s", codec.lookahead.as_secs_f64())?;
-        of.set_item("frames_per_packet", codec.frames_per_packet)?;
-        of.set_item("rate_bps", codec.rate_bps())?;
-        all.set_item(codec.name, of)?;
-    }
-    Ok(all)
+pub(crate) fn voice_codecs() -> Named<CodecDict> {
+    let of = |codec: &Codec| CodecDict {
+        ie: codec.ie,
+        bpl: codec.bpl,
+        frame_s: codec.frame.as_secs_f64(),
+        lookahead_s: codec.lookahead.as_secs_f64(),
+        frames_per_packet: codec.frames_per_packet,
+        rate_bps: codec.rate_bps(),
+    };
+    Named(CODECS.iter().map(|codec| (codec.name.to_owned(), of(codec))).collect())
 }
 
 /// Delay of coding, for numbers of frames in a packet.

@@ -8,20 +8,31 @@ use super::file::{
 use super::quantity::{Duration, Quantity};
 use super::stations::Stations;
 use airqueue_core::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How the limits of queues are to be set while a network runs, by whoever runs it.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Buffers {
+    /// Which collision domain limits a flow.
     domains: DomainsName,
+    /// What a flow can reach, for B = round-trip time · rate.
     carrying: CarryingName,
+    /// How B is divided among the nodes.
     allocation: AllocationName,
+    /// How buffers become whole packets.
     rounding: RoundingName,
+    /// Whose limits are set.
     queues: LimitedName,
+    /// What the source of a flow has.
     source: SourceQueueName,
+    /// Time between two looks at the network.
     look_s: f64,
+    /// After what time limits are computed anew although nothing has changed.
     every_s: f64,
+    /// For how long a limit that was raised is not set back.
     hold_s: f64,
+    /// New limits are set if one of them differs by so much.
     change_packets: u64,
 }
 

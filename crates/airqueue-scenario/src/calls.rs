@@ -2,11 +2,11 @@
 
 use super::error::{Result, wrong};
 use super::file::{CodecName, FlowTable, SourceName, VoiceTable};
+use super::reported::CallFigures;
 use airqueue_core::Span;
 use airqueue_network::counters::HopCounters;
 use airqueue_transport::traffic::{Arrivals, Spurts};
 use airqueue_transport::voice::{self, Codec, G711_PLC, G729, G729A_VAD, HEADERS_BYTES};
-use serde::Serialize;
 
 /// The most speech in a packet that every receiver takes (RFC 3551, section 4.2).
 const MOST_SPEECH: Span = Span::from_millis(200);
@@ -20,15 +20,6 @@ pub(super) struct Call {
     spurts: Option<Spurts>,
     /// For how long the receiver holds back what has come fastest; `None`: as is best.
     playout: Option<Span>,
-}
-
-/// What a listener gets; `null` where nothing came.
-#[derive(Serialize)]
-pub(super) struct CallFigures {
-    r_factor: Option<f64>,
-    mos: Option<f64>,
-    mouth_to_ear_s: Option<f64>,
-    late_ratio: Option<f64>,
 }
 
 /// What is heard with a fixed time from a packet's origin to its playing.

@@ -1,8 +1,11 @@
 //! A replication, and what is reported of it.
 
 use super::Scenario;
-use super::calls::{Call, CallFigures};
+use super::calls::Call;
 use super::error::{ScenarioError, error};
+use super::reported::{
+    ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures, StationFigures,
+};
 use airqueue_core::Tally;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::counters::{Durations, HopCounters, QueueCounters};
@@ -14,8 +17,6 @@ use airqueue_network::{FlowId, WireId};
 use airqueue_wifi::mac::{CategoryTally, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// A replication of a scenario.
@@ -35,119 +36,6 @@ pub(super) struct Names {
     pub(super) stations: Vec<String>,
     /// The queues that a flow feeds, and those in front of cables.
     pub(super) queues: Vec<(QueueId, String)>,
-}
-
-/// Figures by the name of what they are of, in the scenario's order.
-struct Named<'a, F>(Vec<(&'a str, F)>);
-
-impl<F: Serialize> Serialize for Named<'_, F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, figures) in &self.0 {
-            map.serialize_entry(name, figures)?;
-        }
-        map.end()
-    }
-}
-
-#[derive(Serialize)]
-struct Figures<'a> {
-    duration_s: f64,
-    flows: Named<'a, FlowFigures>,
-    connections: Named<'a, ConnectionFigures>,
-    calls: Named<'a, CallFigures>,
-    stations: Named<'a, StationFigures>,
-    queues: Named<'a, QueueFigures>,
-    medium: MediumFigures,
-}
-
-#[derive(Serialize)]
-struct FlowFigures {
-    offered_bps: Option<f64>,
-    throughput_bps: Option<f64>,
-    offered_packets: u64,
-    delivered_packets: u64,
-    marked_packets: u64,
-    queue_drops_packets: u64,
-    given_up_packets: u64,
-    /// Still in the queue or in the MAC.
-    under_way_packets: u64,
-    /// Of the packets that met their fate.
-    loss_ratio: Option<f64>,
-    data_rate_mean_bps: Option<f64>,
-    delay_mean_s: Option<f64>,
-    delay_p50_s: Option<f64>,
-    delay_p95_s: Option<f64>,
-    delay_p99_s: Option<f64>,
-    delay_max_s: Option<f64>,
-    /// As RFC 3550 has it.
-    jitter_s: Option<f64>,
-}
-
-/// What TCP did for a flow.
-#[derive(Serialize)]
-struct ConnectionFigures {
-    goodput_bps: Option<f64>,
-    segments: u64,
-    retransmitted_segments: u64,
-    retransmitted_ratio: Option<f64>,
-    fast_recoveries: u64,
-    timeouts: u64,
-    rtt_mean_s: Option<f64>,
-    ack_packets: u64,
-    /// Dropped by a queue or given up by the MAC.
-    lost_ack_packets: u64,
-    sessions: u64,
-    session_mean_s: Option<f64>,
-    session_p50_s: Option<f64>,
-    session_p95_s: Option<f64>,
-    session_max_s: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct StationFigures {
-    attempts: u64,
-    collided_ratio: Option<f64>,
-    failed_ratio: Option<f64>,
-    acknowledged_packets: u64,
-    given_up_packets: u64,
-    internal_collisions: u64,
-    airtime_ratio: Option<f64>,
-    rts_airtime_ratio: Option<f64>,
-    cts_airtime_ratio: Option<f64>,
-    data_airtime_ratio: Option<f64>,
-    ack_airtime_ratio: Option<f64>,
-    mpdus_per_frame: Option<f64>,
-    busy_ratio: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct QueueFigures {
-    offered_packets: u64,
-    dropped_packets: u64,
-    dropped_full_packets: u64,
-    dropped_early_packets: u64,
-    marked_packets: u64,
-    taken_packets: u64,
-    length_mean_packets: Option<f64>,
-    length_max_packets: u64,
-    waiting_mean_s: Option<f64>,
-    waiting_max_s: Option<f64>,
-}
-
-/// The shares of time are sums over all stations: frames that are on the air together count each.
-#[derive(Serialize)]
-struct MediumFigures {
-    throughput_bps: Option<f64>,
-    collided_ratio: Option<f64>,
-    data_airtime_ratio: Option<f64>,
-    lost_data_airtime_ratio: Option<f64>,
-    control_airtime_ratio: Option<f64>,
-    throughput_jain_index: Option<f64>,
-    goodput_bps: Option<f64>,
-    sessions: u64,
-    session_mean_s: Option<f64>,
-    session_p95_s: Option<f64>,
 }
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {

@@ -27,6 +27,7 @@ mod quantity;
 mod queue;
 mod rates;
 mod recorders;
+mod reported;
 mod room;
 mod routes;
 mod scatter;
@@ -42,7 +43,7 @@ mod ways;
 pub use error::ScenarioError;
 pub use figures::Run;
 pub use recorders::NamedSeries;
-pub use schema::schema;
+pub use schema::{reported_schema, schema};
 pub use shaped::shaped_queue;
 pub use watch::Watch;
 

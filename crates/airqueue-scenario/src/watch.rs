@@ -9,6 +9,7 @@ use airqueue_network::wlan::WlanSpec;
 use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::{Signal, StationId};
 use airqueue_wifi::phy::AccessCategory;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::iter::{once, repeat};
@@ -51,49 +52,67 @@ struct Way {
     elsewhere: Span,
 }
 
-/// What stays as it is.
-#[derive(Serialize)]
-struct Map<'a> {
+/// What a manager of a network knows of it before it runs, and what stays as it is.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Map<'a> {
+    /// Names.
     stations: &'a [String],
+    /// Where each station stands, x and y; empty where that does not matter.
     positions_m: &'a [[f64; 2]],
+    /// How many packets can wait in the queues of each station that flows feed; `null` where the limit is another.
     limit_packets: Vec<Option<u64>>,
+    /// Pairs of stations, by place, that decode each other's frames, of those that flows pass.
     neighbours: &'a [[u32; 2]],
+    /// The flows that go over the air.
     flows: Vec<MapFlow<'a>>,
 }
 
-#[derive(Serialize)]
+/// What is known of a flow before the network runs.
+#[derive(Serialize, JsonSchema)]
 struct MapFlow<'a> {
+    /// Its name.
     name: &'a str,
+    /// Its largest IP packet.
     packet_bytes: u32,
-    /// Those that it passes on ways which it takes later.
+    /// The stations that it passes on each way which it takes later.
     later: Vec<Vec<&'a str>>,
 }
 
-/// What is seen at a moment; sums are from time zero on.
-#[derive(Serialize)]
-struct Look<'a> {
+/// What a manager of a network sees at a moment; sums are from the beginning of the warm-up on. Stations and flows are in the
+/// order of the map.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Look<'a> {
+    /// Simulated time, warm-up included.
     now_s: f64,
-    /// Of each station.
+    /// Of each station, how long its medium was busy or it sent.
     busy_s: Vec<f64>,
-    /// Of each flow over the air.
+    /// The flows that go over the air.
     flows: Vec<FlowLook<'a>>,
 }
 
-#[derive(Serialize)]
+/// What is seen of a flow.
+#[derive(Serialize, JsonSchema)]
 struct FlowLook<'a> {
+    /// IP bytes that have reached its destination.
     delivered_bytes: u64,
+    /// In a queue or in a MAC.
     under_way_packets: u64,
-    /// Those that it passes now.
+    /// The stations that it passes now, from the first to the last.
     route: Vec<&'a str>,
+    /// What a packet and its answer take in cables.
     elsewhere_s: f64,
+    /// The hops between those stations.
     hops: Vec<HopLook>,
 }
 
-#[derive(Serialize)]
+/// The frames of a flow on a hop.
+#[derive(Serialize, JsonSchema)]
 struct HopLook {
+    /// Data rate of the flow's frames.
     rate_bps: f64,
-    /// Mean time of an exchange that meets nobody: of a packet, and of its acknowledgement back if there is one.
+    /// Mean time of an exchange for a packet that meets nobody.
     data_s: f64,
+    /// The same of TCP's acknowledgement; 0 without TCP.
     ack_s: f64,
 }
 

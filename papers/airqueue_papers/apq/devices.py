@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final, Literal
 
+from airqueue.description import PhyTable
 from airqueue_papers import claim
 from airqueue_papers.apq.path import (
     PHY_B,
@@ -14,10 +15,11 @@ from airqueue_papers.apq.path import (
     mean_within,
     measured,
     one_session,
+    seen,
 )
 from airqueue_papers.apq.validation import estimate
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.item import Budget, Item, Outcomes, Run
+from airqueue_papers.item import Budget, Item, Outcomes, Run, calculated
 from airqueue_papers.picture import Panel, Picture, Series
 
 DEVICES: Final = {
@@ -44,7 +46,7 @@ def capacity(device: str) -> int:
     return round(printed[0])
 
 
-def phy(device: str) -> Mapping[str, Any]:
+def phy(device: str) -> PhyTable:
     """Return the physical layer of a device: text of Fig. 6."""
     return PHY_G if device == "cisco" else PHY_B
 
@@ -61,7 +63,7 @@ def _measurements(budget: Budget) -> Mapping[str, Run]:
 
 def _compare_measurements(outcomes: Outcomes) -> Iterable[Finding]:
     found = {
-        (device, size): estimate(outcomes[f"{device}-{size}"], size)
+        (device, size): estimate(outcomes, f"{device}-{size}", size)
         for device in DEVICES
         for size in SIZES
     }
@@ -99,7 +101,7 @@ def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
         printed = [claims[f"apq.table2.{device}.{size}"] for device in DEVICES]
         numbers = [each.numbers or [] for each in printed]
         half = [each.ci95 or 0.0 for each in printed]
-        values = [estimate(outcomes[f"{device}-{size}"], size) for device in DEVICES]
+        values = [estimate(outcomes, f"{device}-{size}", size) for device in DEVICES]
         series += [
             Series(
                 f"printed, {size} bytes",
@@ -131,7 +133,7 @@ def _sessions(_: Budget) -> Mapping[str, Run]:
 
 
 def _compare_throughput(outcomes: Outcomes) -> Iterable[Finding]:
-    ours = {device: mean_within(outcomes[device]["throughput"], _FLOOD_S) for device in _TWO}
+    ours = {device: mean_within(seen(outcomes, device)["throughput"], _FLOOD_S) for device in _TWO}
     for device, name in zip(_TWO, ("cisco", "netgear"), strict=True):
         yield Finding(
             f"apq.fig6.{name}",
@@ -143,7 +145,7 @@ def _compare_throughput(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _compare_delay(outcomes: Outcomes) -> Iterable[Finding]:
-    ours = {device: mean_within(outcomes[device]["delay"], _HOLD_S) for device in _TWO}
+    ours = {device: mean_within(seen(outcomes, device)["delay"], _HOLD_S) for device in _TWO}
     for device, name in zip(_TWO, ("cisco", "netgear"), strict=True):
         yield Finding(
             f"apq.fig7.{name}",
@@ -153,8 +155,8 @@ def _compare_delay(outcomes: Outcomes) -> Iterable[Finding]:
         )
 
 
-def _over_time(outcomes: Outcomes, kind: str, label: str) -> Panel:
-    series = tuple(line(DEVICES[device], outcomes[device][kind]) for device in _TWO)
+def _over_time(outcomes: Outcomes, kind: Literal["throughput", "delay"], label: str) -> Panel:
+    series = tuple(line(DEVICES[device], seen(outcomes, device)[kind]) for device in _TWO)
     return Panel("", "time (s)", label, series)
 
 
@@ -169,9 +171,10 @@ def _draw_delay(outcomes: Outcomes) -> Iterable[Picture]:
 
 
 def _draw_distribution(outcomes: Outcomes) -> Iterable[Picture]:
-    kinds = {"quiet": "without the flood", "full": "queue full"}
-    series = tuple(
-        line(label, outcomes["netgear_com"][kind], "steps") for kind, label in kinds.items()
+    found = seen(outcomes, "netgear_com")
+    series = (
+        line("without the flood", found["quiet"], "steps"),
+        line("queue full", found["full"], "steps"),
     )
     panel = Panel("", "delay above the quiet path (s)", "fraction of packets", series)
     yield Picture("apq-fig8", "Delays with the queue empty and full (Fig. 8)", (panel,))
@@ -196,7 +199,9 @@ def _draw_searches(outcomes: Outcomes) -> Iterable[Picture]:
     for key, (label, scale) in labels.items():
         series = []
         for device in _LOADED:
-            points = sorted(outcomes[device]["search"], key=lambda point: point["offered_pps"])
+            points = sorted(
+                calculated(outcomes, device)["search"], key=lambda point: point["offered_pps"]
+            )
             offered = tuple(12e-3 * point["offered_pps"] for point in points)
             y = tuple(None if point[key] is None else scale * point[key] for point in points)
             series.append(Series(DEVICES[device], offered, y))

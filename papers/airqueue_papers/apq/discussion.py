@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from airqueue import felt
+from airqueue.description import Description, FlowTable, MacTable, PhyTable
+from airqueue.figures import Figures
 from airqueue.models.buffer_rules import bandwidth_delay_bytes, many_flows_bytes
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.reported import known
 from airqueue_papers import claim
 from airqueue_papers.apq.devices import capacity, phy
-from airqueue_papers.apq.path import PHY_B, access_point, mean_within, measured, one_session
+from airqueue_papers.apq.path import PHY_B, access_point, mean_within, measured, one_session, seen
 from airqueue_papers.apq.validation import estimate
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
@@ -23,13 +26,13 @@ _FLOOD_PPS: Final = 900.0
 _DELAYED: Final = ("dlink_com", "netgear_com", "linksys")
 _MEAN_BACKOFF_SLOTS: Final = 31 / 2
 _SLOT_US: Final = 20.0
-PROTECTION: Final[Mapping[str, Mapping[str, str]]] = {
+PROTECTION: Final[Mapping[str, MacTable]] = {
     "protected": {"protection": "cts_to_self", "protection_rate": "2 Mb/s"},
     "protected-fast": {"protection": "cts_to_self", "protection_rate": "11 Mb/s"},
     "unprotected": {},
 }
 """How frames of 802.11g are kept apart from stations that do not hear them."""
-_LONG: Final = {"standard": "802.11b", "control_rate": "1 Mb/s"}
+_LONG: Final[PhyTable] = {"standard": "802.11b", "control_rate": "1 Mb/s"}
 """The slowest way to send at 11 Mb/s: long preamble, acknowledgements at 1 Mb/s."""
 
 
@@ -52,13 +55,13 @@ def _runs(budget: Budget) -> Mapping[str, Run]:
     return {**sessions, "slowest": slow, "fastest": fast, **sizes, **g}
 
 
-def _download(budget: Budget, mac: Mapping[str, str]) -> dict[str, Any]:
+def _download(budget: Budget, mac: MacTable) -> Description:
     """Return a TCP download over 802.11g with long slots, as beside stations of 802.11b."""
     return {
         "duration": f"{budget.pick(10, 60)} s",
         "warm_up": "3 s",
         "phy": {"standard": "802.11g", "rate": "54 Mb/s", "slot": "long"},
-        "mac": dict(mac),
+        "mac": mac,
         "stations": [{"name": "ap"}, {"name": "laptop"}],
         "flows": [{"from": "ap", "to": "laptop", "source": "tcp"}],
     }
@@ -67,7 +70,9 @@ def _download(budget: Budget, mac: Mapping[str, str]) -> dict[str, Any]:
 def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     yield from _arithmetic()
     yield from _delays(outcomes)
-    rates = [mean_within(outcomes[name]["throughput"], _HOLD_S) for name in ("slowest", "fastest")]
+    rates = [
+        mean_within(seen(outcomes, name)["throughput"], _HOLD_S) for name in ("slowest", "fastest")
+    ]
     yield Finding(
         "apq.text.effective_11b",
         f"{rates[0]:.2f} Mb/s with the long preamble and acknowledgements at 1 Mb/s, {rates[1]:.2f} "
@@ -86,7 +91,7 @@ def _compare(outcomes: Outcomes) -> Iterable[Finding]:
     ratios = {}
     for packets in (60, 337):
         large, small = (
-            estimate(outcomes[f"size-{packets}-{size}"], size).mean for size in (1500, 750)
+            estimate(outcomes, f"size-{packets}-{size}", size).mean for size in (1500, 750)
         )
         ratios[packets] = small / large
     words = " and ".join(f"{ratio:.3f} with {packets}" for packets, ratio in ratios.items())
@@ -143,7 +148,9 @@ def _arithmetic() -> Iterable[Finding]:
 
 
 def _delays(outcomes: Outcomes) -> Iterable[Finding]:
-    delays = {device: 1e3 * mean_within(outcomes[device]["delay"], _HOLD_S) for device in _DELAYED}
+    delays = {
+        device: 1e3 * mean_within(seen(outcomes, device)["delay"], _HOLD_S) for device in _DELAYED
+    }
     both = [delays["dlink_com"], delays["netgear_com"]]
     yield Finding(
         "apq.text.full_delay_large",
@@ -175,11 +182,11 @@ def _capacities(budget: Budget) -> Mapping[str, Run]:
     }
 
 
-def _crowd(load: str, packets: int, duration_s: int) -> dict[str, Any]:
+def _crowd(load: str, packets: int, duration_s: int) -> Description:
     """Return a cell whose access point carries a load, a call, and a game, through one queue."""
     users = {"one": 1, "ten": 10, "web": 20}[load]
-    web = {"web": {"file_size": "100 kB", "law": "exponential", "think_time": "1 s"}}
-    described = {
+    web: FlowTable = {"web": {"file_size": "100 kB", "law": "exponential", "think_time": "1 s"}}
+    described: Description = {
         "duration": f"{duration_s} s",
         "warm_up": "10 s",
         "phy": {"standard": "802.11g", "rate": "54 Mb/s"},
@@ -242,8 +249,8 @@ def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
     yield Picture("apq-capacities", title, tuple(drawn))
 
 
-def _goodput(run: Mapping[str, Any]) -> float:
-    return sum(float(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
+def _goodput(run: Figures) -> float:
+    return sum(known(each["goodput_bps"]) for each in run["connections"].values()) / 1e6
 
 
 ITEMS: Final = (

@@ -11,7 +11,7 @@ from airqueue.linux.probing import bed_prober
 from airqueue.measure.api import measure
 from airqueue.runs import Work, kinds
 from airqueue_papers.apq.validation import SETTINGS
-from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run
+from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
 from airqueue_papers.picture import Panel, Picture, Series
 
 _RATE_BPS: Final = 7_000_000
@@ -57,7 +57,9 @@ def _draw(outcomes: Outcomes) -> Iterable[Picture]:
     settings = tuple(sorted(float(name) for name in outcomes))
     by_size = [
         {
-            name: (outcomes[f"{setting:.0f}"]["estimators"][name] or {}).get("by_size", {})
+            name: (calculated(outcomes, f"{setting:.0f}")["estimators"][name] or {}).get(
+                "by_size", {}
+            )
             for name in ("published", "counting")
         }
         for setting in settings
@@ -72,7 +74,7 @@ def _draw(outcomes: Outcomes) -> Iterable[Picture]:
         for name in ("published", "counting")
     ]
     series.append(Series("setting", settings, settings))
-    first = outcomes[f"{settings[0]:.0f}"]["real"]
+    first = calculated(outcomes, f"{settings[0]:.0f}")["real"]
     panel = Panel(
         f"{first['platform']}, {first['date']}",
         "setting (packets)",

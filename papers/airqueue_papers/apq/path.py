@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
+from airqueue.description import Description, PhyTable
 from airqueue.measure import series
 from airqueue.measure.paper import session_plan
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.runs import Work, kinds
-from airqueue_papers.item import Budget, Calculation
+from airqueue_papers.item import Budget, Calculation, Outcomes, calculated
 from airqueue_papers.picture import Series
 
-PHY_B: Final = {"standard": "802.11b", "preamble": "short"}
+PHY_B: Final[PhyTable] = {"standard": "802.11b", "preamble": "short"}
 """802.11b at 11 Mb/s. The paper prints no preamble: its 6.7 Mb/s is only had with the short one."""
-PHY_G: Final = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
+PHY_G: Final[PhyTable] = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
 """802.11g fixed at 11 Mb/s, whose slots are short."""
 DRIVER_FRAMES: Final = 40
 """What the paper finds behind the Host AP's queue."""
 
 
-def access_point(packets: int, phy: Mapping[str, Any] = PHY_B, ring: int = 0) -> dict[str, Any]:
+def access_point(packets: int, phy: PhyTable = PHY_B, ring: int = 0) -> dict[str, Any]:
     """Return a cell with one access point, as `SimulatedProber` takes it."""
-    scenario = {
-        "phy": dict(phy),
+    scenario: Description = {
+        "phy": phy,
         "queue": {"limit": f"{packets} packets", "ring": f"{ring} packets"},
         "stations": [{"name": "ap"}, {"name": "laptop"}],
         "flows": [
@@ -52,12 +53,21 @@ def one_session(path: Mapping[str, Any], rate_pps: float, size_bytes: int = 1500
     return Calculation(Work("apq-session", inputs, weight=0.5))
 
 
-def session(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out work of the kind ``apq-session``: a session's throughput and delay over time.
+class Seen(TypedDict):
+    """A session's throughput and delay over time, each as x and y."""
 
-    ``throughput``: [s, Mb/s]; ``delay``: [s, s above the quiet path] of the flood; ``quiet`` and
-    ``full``: [s, fraction], the distributions without and with the full queue.
-    """
+    throughput: list[list[float]]
+    """s, Mb/s."""
+    delay: list[list[float]]
+    """s, s above the quiet path; of the flood."""
+    quiet: list[list[float]]
+    """s, fraction: the distribution of delays with the queue empty."""
+    full: list[list[float]]
+    """The same with the queue full."""
+
+
+def session(inputs: Mapping[str, Any]) -> Seen:
+    """Carry out work of the kind ``apq-session``."""
     prober = SimulatedProber(inputs["path"], seed=inputs["seed"])
     plan, meta = session_plan(inputs["size_bytes"], inputs["rate_pps"], 0)
     seen = Session(prober.run(plan, meta))
@@ -77,6 +87,12 @@ kinds.register(
     session,
     ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units"),
 )
+
+
+def seen(outcomes: Outcomes, name: str) -> Seen:
+    """Return what `one_session` gave."""
+    found: Seen = calculated(outcomes, name)
+    return found
 
 
 def line(

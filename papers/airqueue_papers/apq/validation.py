@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session
+from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session, seen
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.item import Budget, Item, Outcomes, Run
+from airqueue_papers.item import Budget, Item, Outcomes, Run, calculated
 from airqueue_papers.picture import Panel, Picture, Series
 
 SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
@@ -15,9 +15,10 @@ _FLOOD_PPS: Final = 800.0
 """A fifth more than a cell of 802.11b carries is lost."""
 
 
-def estimate(outcome: Mapping[str, Any], size_bytes: int = 1500) -> Value:
+def estimate(outcomes: Outcomes, name: str, size_bytes: int = 1500) -> Value:
     """Return what the paper's estimator, rate times delay, finds in packets, over the sessions."""
-    found = outcome["estimators"]["published"]["by_size"][str(size_bytes)]
+    whole = calculated(outcomes, name)
+    found = whole["estimators"]["published"]["by_size"][str(size_bytes)]
     low, high = found["ci95_packets"] or (None, None)
     return Value(found["packets"], low, high)
 
@@ -30,7 +31,7 @@ def _settings(budget: Budget) -> Mapping[str, Run]:
 
 
 def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
-    found = {setting: estimate(outcomes[str(setting)]) for setting in (1, *SETTINGS)}
+    found = {setting: estimate(outcomes, str(setting)) for setting in (1, *SETTINGS)}
     yield Finding(
         "apq.val.driver_queue",
         f"With a setting of 1 packet the method finds {found[1].mean:.1f}.",
@@ -61,7 +62,7 @@ def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:
 
 
 def _draw_settings(outcomes: Outcomes) -> Iterable[Picture]:
-    found = [estimate(outcomes[str(setting)]) for setting in SETTINGS]
+    found = [estimate(outcomes, str(setting)) for setting in SETTINGS]
     settings = tuple(map(float, SETTINGS))
     series = (
         Series(
@@ -90,7 +91,7 @@ def _two_settings(_: Budget) -> Mapping[str, Run]:
 
 def _draw_sessions(outcomes: Outcomes) -> Iterable[Picture]:
     series = tuple(
-        line(f"{setting} packets", outcomes[str(setting)]["delay"]) for setting in (100, 1000)
+        line(f"{setting} packets", seen(outcomes, str(setting))["delay"]) for setting in (100, 1000)
     )
     panel = Panel("", "time (s)", "delay of the flood (s)", series)
     yield Picture("apq-fig3", "Sessions with queues of 100 and 1000 packets (Fig. 3)", (panel,))

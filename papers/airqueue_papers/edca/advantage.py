@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description, FlowTable, LinkTable, MediumTable, StationTable
+from airqueue.figures import Figures
+from airqueue.simulate.reported import known
 from airqueue_papers.edca.figures import found, jain, mean, runs
 from airqueue_papers.edca.scenarios import AP, UNENDING, network, saturated, tcp
 from airqueue_papers.finding import Finding, Value
@@ -21,18 +24,16 @@ _WEAK_DBM: Final = -89.0
 """At the access point: a frame of 1428 bytes is lost twice or three times in a hundred."""
 
 
-def by_capture(source: str, duration_s: float) -> dict[str, Any]:
+def by_capture(source: str, duration_s: float) -> Description:
     """Return eleven uploads; the last station's frames survive collisions with the far ones'."""
     here = ["0 m", "0 m"]
-    stations: list[dict[str, Any]] = [
+    stations: list[StationTable] = [
         {"name": AP, "position": here},
-        *(
-            {"name": name, "count": count, "position": here, "circle": distance}
-            for name, (count, distance) in GROUPS.items()
-        ),
-        {"name": NEAR, "position": ["7 m", "0 m"]},
     ]
-    medium = {
+    for name, (count, distance) in GROUPS.items():
+        stations.append({"name": name, "count": count, "position": here, "circle": distance})
+    stations.append({"name": NEAR, "position": ["7 m", "0 m"]})
+    medium: MediumTable = {
         "path_loss": {"log_distance": {"exponent": 3.0, "reference_loss": "40.2 dB"}},
         "thresholds": {"decode": "-94 dBm", "sense": "-97 dBm"},
         "capture": {"sinr": {"threshold": "10 dB", "preamble_detection": "4 us"}},
@@ -40,28 +41,30 @@ def by_capture(source: str, duration_s: float) -> dict[str, Any]:
     return _uploads(source, duration_s, stations, medium)
 
 
-def by_loss(source: str, duration_s: float) -> dict[str, Any]:
+def by_loss(source: str, duration_s: float) -> Description:
     """Return eleven uploads of which all but the last lose some frames to noise."""
-    stations: list[dict[str, Any]] = [
+    stations: list[StationTable] = [
         {"name": AP},
         {"name": "sta", "count": STATIONS - 1},
         {"name": NEAR},
     ]
-    weak = {"from": "sta", "to": AP, "power": f"{_WEAK_DBM} dBm", "both": False}
+    weak: LinkTable = {"from": "sta", "to": AP, "power": f"{_WEAK_DBM} dBm", "both": False}
     strong = [(AP, "sta", False), (NEAR, AP, True), ("sta", "sta", True), ("sta", NEAR, True)]
-    links = [{"from": a, "to": b, "power": "-60 dBm", "both": both} for a, b, both in strong]
+    links: list[LinkTable] = [
+        {"from": a, "to": b, "power": "-60 dBm", "both": both} for a, b, both in strong
+    ]
     return _uploads(source, duration_s, stations, {"errors": "snr", "links": [weak, *links]})
 
 
 def _uploads(
-    source: str, duration_s: float, stations: list[dict[str, Any]], medium: dict[str, Any]
-) -> dict[str, Any]:
+    source: str, duration_s: float, stations: list[StationTable], medium: MediumTable
+) -> Description:
     """Return an upload of each station by UDP or TCP."""
     described = network(duration_s, 10.0) | {"stations": stations, "medium": medium}
     if source == "tcp":
         described |= tcp()
     for name in (station["name"] for station in stations[1:]):
-        tcp_flow = {"name": name, "from": name, "to": AP, **UNENDING}
+        tcp_flow: FlowTable = {"name": name, "from": name, "to": AP, **UNENDING}
         described["flows"].append(tcp_flow if source == "tcp" else saturated(name, name, AP))
     return described
 
@@ -79,19 +82,19 @@ def _runs_tcp(budget: Budget) -> Mapping[str, Run]:
 
 
 def _simulation(
-    scenario: Callable[[str, float], dict[str, Any]], source: str, budget: Budget
+    scenario: Callable[[str, float], Description], source: str, budget: Budget
 ) -> Simulation:
     duration_s = budget.pick(60, 300)
     count = 4 if source == "udp" else budget.pick(24, 40)
     return Simulation(scenario(source, duration_s), count, weight=2e-3 * duration_s)
 
 
-def _rates(run: Any) -> dict[str, float]:
+def _rates(run: Figures) -> dict[str, float]:
     """Return the throughputs by flow in kb/s, of IP packets."""
-    return {name: flow["throughput_bps"] / 1e3 for name, flow in run["flows"].items()}
+    return {name: known(flow["throughput_bps"]) / 1e3 for name, flow in run["flows"].items()}
 
 
-def _of_mean(run: Any) -> float:
+def _of_mean(run: Figures) -> float:
     """Return the eleventh station's throughput over the mean of the others."""
     rates = _rates(run)
     return rates.pop(NEAR) / mean(list(rates.values()))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from airqueue.figures import Figures
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Outcomes
 
 
-def runs(results: Results) -> list[Any]:
+def runs(results: Results) -> list[Figures]:
     """Return the figures of the replications, in their order."""
     return [run for _, run in sorted(results.runs.items())]
 
 
-def goodputs(run: Mapping[str, Any], direction: str = "") -> list[float]:
+def goodputs(run: Figures, direction: str = "") -> list[float]:
     """Return the goodput of each connection in kb/s, of those whose names begin so."""
     connections = run["connections"].items()
-    return [each["goodput_bps"] / 1e3 for name, each in connections if name.startswith(direction)]
+    return [
+        known(each["goodput_bps"]) / 1e3 for name, each in connections if name.startswith(direction)
+    ]
 
 
 def jain(shares: Sequence[float]) -> float:
@@ -61,7 +64,7 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def found(samples: Any) -> Value:
+def found(samples: Iterable[float]) -> Value:
     """Return mean and interval of what every replication has."""
     value = Value.of(samples)
     if value is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
+from airqueue.description_words import CountdownName
 from airqueue.models.airtime import FCS_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES, exchange
 from airqueue.models.battiti_li import battiti_li
 from airqueue.models.edca_txop import packets_per_txop, step_s
@@ -29,7 +30,10 @@ _EDGE: Final = 0.02
 _PACKET: Final = 0.05
 _ROUGHLY: Final = 1.5
 _LEAST_WINDOW: Final = 8
-RULES: Final = {"edca": "simulation, EDCA countdown", "freeze": "simulation, counters freeze"}
+RULES: Final[Mapping[CountdownName, str]] = {
+    "edca": "simulation, EDCA countdown",
+    "freeze": "simulation, counters freeze",
+}
 _LAYERS: Final = {
     # Name, preamble in `phy`, rate of acknowledgements.
     "the long preamble and acknowledgements at 2 Mb/s": ("b", 2e6),
@@ -41,11 +45,11 @@ def _txop(us: int) -> Pair:
     return Pair(Access(txop=f"{us} us"))
 
 
-def _aifs(slots: int, rule: str = "edca") -> Pair:
+def _aifs(slots: int, rule: CountdownName = "edca") -> Pair:
     return Pair(Access(aifs_slots=slots), rule)
 
 
-def _window(values: int, rule: str = "edca") -> Pair:
+def _window(values: int, rule: CountdownName = "edca") -> Pair:
     return Pair(Access(window=values), rule)
 
 

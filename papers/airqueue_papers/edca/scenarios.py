@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Literal
 
+from airqueue.description import (
+    CategoryTable,
+    Description,
+    EdcaTable,
+    FlowTable,
+    HostTable,
+    PhyTable,
+)
+from airqueue.description_words import CountdownName
 from airqueue_papers.item import Simulation
 
 AP: Final = "ap"
@@ -28,7 +37,7 @@ QUEUES: Final = {"default": (199, 200), "used": (10, 10)}
 """Packets in front of the driver, and in the driver; Table 1."""
 MSS: Final = 1448
 
-PHY: Final[Mapping[str, Any]] = {
+PHY: Final[PhyTable] = {
     "standard": "802.11b",
     "preamble": "short",
     "rate": "11 Mb/s",
@@ -47,7 +56,7 @@ class Access:
     txop: str = "0 us"
     """A time; ``1 packet``; ``flows``: a packet for each download that has any."""
 
-    def keys(self) -> dict[str, Any]:
+    def keys(self) -> CategoryTable:
         """Return the keys of ``mac.edca``."""
         return {
             "aifsn": DIFS_AIFSN + self.aifs_slots,
@@ -57,7 +66,7 @@ class Access:
         }
 
 
-TABLE2: Final[Mapping[str, tuple[str, str, Access]]] = {
+TABLE2: Final[Mapping[str, tuple[str, Literal["be", "vo"], Access]]] = {
     # Row of the table -> (station, category, parameters).
     "ap_upload_acks": (AP, "vo", Access(0, 4, "1 packet")),
     "ap_download_data": (AP, "be", Access(4, WINDOW, "flows")),
@@ -66,19 +75,19 @@ TABLE2: Final[Mapping[str, tuple[str, str, Access]]] = {
 }
 
 
-def network(duration_s: float, warm_up_s: float = 5.0) -> dict[str, Any]:
+def network(duration_s: float, warm_up_s: float = 5.0) -> Description:
     """Return what all scenarios share, without stations and flows."""
     return {
         "duration": f"{duration_s:g} s",
         "warm_up": f"{warm_up_s:g} s",
-        "phy": dict(PHY),
+        "phy": {**PHY},
         "mac": {"access": "dcf"},
         "stations": [{"name": AP}],
         "flows": [],
     }
 
 
-UNENDING: Final[Mapping[str, Any]] = {"source": "tcp", "start_spread": "1 s"}
+UNENDING: Final[FlowTable] = {"source": "tcp", "start_spread": "1 s"}
 """A flow of TCP that always has data."""
 
 
@@ -86,7 +95,7 @@ def tcp(
     queues: tuple[int, int] = QUEUES["used"],
     buffer: int = TCP_BUFFERS["used"],
     ack_every: int = 1,
-) -> dict[str, Any]:
+) -> Description:
     """Return the tables of stations' queues and of TCP: AIMD, with the timers of Linux."""
     limit, ring = queues
     return {
@@ -101,7 +110,7 @@ def tcp(
     }
 
 
-def saturated(name: str, sender: str, receiver: str) -> dict[str, Any]:
+def saturated(name: str, sender: str, receiver: str) -> FlowTable:
     """Return a flow of UDP that always has a packet."""
     return {"name": name, "from": sender, "to": receiver, "size": f"{IP_BYTES} B"}
 
@@ -111,7 +120,7 @@ class Pair:
     """Two saturated stations, the first with default parameters; Figs 3 to 5."""
 
     second: Access
-    rule: str = "edca"
+    rule: CountdownName = "edca"
     """When counters move: ``edca``, ``freeze``."""
 
     @property
@@ -121,12 +130,12 @@ class Pair:
         txop = access.txop.replace(" ", "")
         return f"pair-aifs{access.aifs_slots}-cw{access.window}-txop{txop}-{self.rule}"
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description."""
         described = network(duration_s, 1.0)
         described["mac"] = {"access": "edca", "experimental": True}
         for name, access in (("first", Access()), ("second", self.second)):
-            keys = {**access.keys(), "countdown": self.rule}
+            keys: CategoryTable = {**access.keys(), "countdown": self.rule}
             described["stations"].append({"name": name, "mac": {"edca": {"be": keys}}})
             described["flows"].append(saturated(name, name, AP))
         return described
@@ -149,7 +158,7 @@ class Shared:
         """Of the run."""
         return f"saturated-{self.uploads}-{self.downloads}"
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description."""
         described = network(duration_s, 1.0)
         for name, count, ends in (
@@ -191,7 +200,7 @@ class Transfers:
         words += [f"d{self.ack_every}"] * (self.ack_every > 1)
         return "-".join(words)
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description."""
         described = network(duration_s, 10.0)
         described |= tcp(self.queues, self.buffer, self.ack_every)
@@ -199,27 +208,24 @@ class Transfers:
         for name, count in groups:
             if count:
                 described["stations"].append({"name": name, "count": count})
-                ends = {"from": name, "to": AP} if name == "up" else {"from": AP, "to": name}
+                sender, receiver = (name, AP) if name == "up" else (AP, name)
+                ends: FlowTable = {"from": sender, "to": receiver}
                 described["flows"].append({"name": name, **ends, **UNENDING})
         if self.background_mbps:
             described["stations"].append({"name": "other"})
             flow = saturated("background", "other", AP)
-            rate = {"source": "cbr", "rate": f"{self.background_mbps:g} Mb/s"}
+            rate: FlowTable = {"source": "cbr", "rate": f"{self.background_mbps:g} Mb/s"}
             described["flows"].append({**flow, **rate})
         if self.scheme == "table2":
             self._prioritise(described)
         return described
 
-    def _prioritise(self, described: dict[str, Any]) -> None:
+    def _prioritise(self, described: Description) -> None:
         """Table 2: acknowledgements have a category of their own."""
         rows = {(who, category): access.keys() for who, category, access in TABLE2.values()}
-        described["mac"] = {
-            "access": "edca",
-            "edca": {category: rows["sta", category] for category in ("be", "vo")},
-        }
-        described["stations"][0]["mac"] = {
-            "edca": {category: rows[AP, category] for category in ("be", "vo")}
-        }
+        stations: EdcaTable = {"be": rows["sta", "be"], "vo": rows["sta", "vo"]}
+        described["mac"] = {"access": "edca", "edca": stations}
+        described["stations"][0]["mac"] = {"edca": {"be": rows[AP, "be"], "vo": rows[AP, "vo"]}}
         for flow in described["flows"]:
             flow["category"] = "be"
             if flow["source"] == "tcp":
@@ -244,9 +250,9 @@ class LikeNs2:
         """Of the run."""
         return f"ns2-{self.uploads}-queue{self.queue_frames}"
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description."""
-        cable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
+        cable: HostTable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
         return {
             "behaviour": "ns2",
             "duration": f"{duration_s:g} s",

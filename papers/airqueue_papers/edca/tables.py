@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description
+from airqueue.simulate.reported import known
 from airqueue_papers.edca import figures
 from airqueue_papers.edca.scenarios import (
     AP,
@@ -90,7 +92,7 @@ def _timeouts(outcomes: Outcomes, case: Transfers) -> float:
     )
 
 
-def _settings(described: Mapping[str, Any]) -> Iterable[Finding]:
+def _settings(described: Description) -> Iterable[Finding]:
     """What the scenario of Fig. 6 has."""
     queue = described["queue"]
     window = int(described["tcp"]["window"].split()[0])
@@ -101,13 +103,15 @@ def _settings(described: Mapping[str, Any]) -> Iterable[Finding]:
         f"{buffer / 1024:.0f} KB.",
         holds=window == buffer // MSS,
     )
-    for name, key, packets in zip(
-        ("iface_tx", "driver_tx"), ("limit", "ring"), QUEUES["used"], strict=True
+    assert not isinstance(queue, str)  # it is a table
+    set_to = {"limit": queue["limit"], "ring": queue["ring"]}
+    for name, (key, value), packets in zip(
+        ("iface_tx", "driver_tx"), set_to.items(), QUEUES["used"], strict=True
     ):
         yield Finding(
             f"edca.table1.{name}",
-            f"The stations' {key} is {queue[key]}.",
-            holds=queue[key] == f"{packets} packets",
+            f"The stations' {key} is {value}.",
+            holds=value == f"{packets} packets",
         )
 
 
@@ -120,7 +124,7 @@ def _small_buffers(outcomes: Outcomes) -> Finding:
         )
         waiting[name] = figures.mean(
             [
-                queue["length_mean_packets"]
+                known(queue["length_mean_packets"])
                 for t in tests
                 for station, queue in t["queues"].items()
                 if station.startswith("up")
@@ -163,7 +167,9 @@ def _acknowledgements(outcomes: Outcomes) -> Finding:
     connections = [each for test in tests for each in test["connections"].values()]
     lost = sum(each["lost_ack_packets"] for each in connections)
     share = lost / sum(each["ack_packets"] for each in connections)
-    waiting = figures.mean([test["queues"][f"{AP}.vo"]["length_mean_packets"] for test in tests])
+    waiting = figures.mean(
+        [known(test["queues"][f"{AP}.vo"]["length_mean_packets"]) for test in tests]
+    )
     data = [
         queue
         for test in tests
@@ -175,7 +181,7 @@ def _acknowledgements(outcomes: Outcomes) -> Finding:
         "edca.table2.acks",
         f"Of twelve uploads' acknowledgements {percent(share, 3)} are lost and {waiting:.3f} wait at "
         f"the access point on average; stations hold "
-        f"{figures.mean([each['length_mean_packets'] for each in data]):.1f} packets and drop "
+        f"{figures.mean([known(each['length_mean_packets']) for each in data]):.1f} packets and drop "
         f"{percent(dropped / sum(each['offered_packets'] for each in data))} of them.",
         holds=share <= _THOUSANDTH and waiting <= 1 and dropped > 0,
     )

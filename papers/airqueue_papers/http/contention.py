@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
+from airqueue.description import Description
+from airqueue.figures import Figures
 from airqueue.models.http_contention import contention
 from airqueue.simulate import cell
 from airqueue_papers.finding import Finding, Value
@@ -18,7 +20,7 @@ BACKLOGGED: Final = (2, 3, 5, 10, 15, 20, 30, 40, 50)
 _AXIS: Final = tuple(range(1, 51))
 
 
-def _saturated(nodes: int, duration_s: int) -> dict[str, Any]:
+def _saturated(nodes: int, duration_s: int) -> Description:
     """Return stations that always have a packet of the paper's size, RTS and CTS before each."""
     overrides = {"mac.rts_threshold": "0 B", "phy.control_rate": "2 Mb/s"}
     described = cell(
@@ -45,7 +47,7 @@ def _collided(outcomes: Outcomes) -> dict[float, Value]:
 
 
 def _given_up(outcomes: Outcomes) -> dict[float, Value]:
-    def share(run: Any) -> float:
+    def share(run: Figures) -> float:
         lost = sum(each["given_up_packets"] for each in run["stations"].values())
         done = sum(each["acknowledged_packets"] for each in run["stations"].values())
         return float(lost / (lost + done))
@@ -53,7 +55,9 @@ def _given_up(outcomes: Outcomes) -> dict[float, Value]:
     return _over_nodes(outcomes, share)
 
 
-def _over_nodes(outcomes: Outcomes, figure: Any) -> dict[float, Value]:
+def _over_nodes(
+    outcomes: Outcomes, figure: Callable[[Figures], float | None]
+) -> dict[float, Value]:
     found = {}
     for nodes in BACKLOGGED:
         value = Value.of(figure(run) for run in outcomes[_name(nodes)].runs.values())

@@ -7,11 +7,15 @@ Table 1's 802.11b in ns-2: RTS and CTS before every frame, control frames at 2 M
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description, FlowTable, QueueTable, TcpTable, WebTable
+from airqueue.description_words import AckEveryValue, AckTimerName, DisciplineName, SizeLawName
+from airqueue.figures import Figures
 from airqueue.models.file_sizes import mean_segments
 from airqueue.models.web_session import handshake_s, timer_wait_s
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Outcomes, Simulation
 
@@ -28,7 +32,7 @@ _SESSION_S: Final = 1.0e-4
 """CPU time of a file in the simulation, of its segments and as much for an ACK of each: about."""
 
 
-def _network(duration_s: float, warm_up_s: float, tcp: dict[str, Any]) -> dict[str, Any]:
+def _network(duration_s: float, warm_up_s: float, tcp: TcpTable) -> Description:
     """Return what all scenarios share, without stations and flows."""
     return {
         "behaviour": "ns2",
@@ -64,9 +68,9 @@ class Downloads:
         layer = "" if self.layer == "802.11b" else f"-{self.layer}"
         return f"downloads-n{self.connections}-w{self.window}-d{self.d}{queue}{layer}"
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description; acknowledgements wait for a clock of 40 ms, as in FullTcp."""
-        tcp = {
+        tcp: TcpTable = {
             "window": f"{self.window} packets",
             "ack_every": self.d,
             "ack_delay": "40 ms",
@@ -81,8 +85,8 @@ class Downloads:
         if self.limit is not None:
             network["stations"] = [{"name": AP, "queue": {"limit": f"{self.limit - 1} packets"}}]
         network["stations"].append({"name": "sta", "count": self.connections})
-        flow = {"name": "file", "from": AP, "to": "sta", "source": "tcp"}
-        network["flows"].append(flow | {"start": "100 ms", "start_spread": "1 s"})
+        flow: FlowTable = {"name": "file", "from": AP, "to": "sta", "source": "tcp"}
+        network["flows"].append({**flow, "start": "100 ms", "start_spread": "1 s"})
         return network
 
     def simulation(self, budget: Budget) -> Simulation:
@@ -94,7 +98,7 @@ class Downloads:
     def throughput(self, outcomes: Outcomes) -> Value:
         """Return what all connections carry together in Mb/s, payload of TCP."""
         runs = _runs(outcomes[self.name])
-        return _found(self.name, [run["medium"]["goodput_bps"] / 1e6 for run in runs])
+        return _found(self.name, [known(run["medium"]["goodput_bps"]) / 1e6 for run in runs])
 
     def backlogged(self, outcomes: Outcomes) -> Value:
         """Return the mean number of nodes that contend, for W* = 1.
@@ -102,7 +106,8 @@ class Downloads:
         Each connection has one packet: in the access point's queue or MAC, or as an acknowledgement
         at its station. The access point always has one in its MAC.
         """
-        waiting = [run["queues"][AP]["length_mean_packets"] for run in _runs(outcomes[self.name])]
+        queues = [run["queues"][AP] for run in _runs(outcomes[self.name])]
+        waiting = [known(queue["length_mean_packets"]) for queue in queues]
         return _found(self.name, [self.connections - each for each in waiting])
 
     def given_up(self, outcomes: Outcomes) -> float:
@@ -118,17 +123,17 @@ class Sessions:
 
     nodes: int
     """n, the access point included."""
-    law: str = "pareto"
+    law: SizeLawName = "pareto"
     """Of file sizes; exponential or constant."""
     window: int = LARGE
-    d: int | str = 1
+    d: AckEveryValue = 1
     """Segments that an acknowledgement answers, or ``dynamic``."""
     think_s: float = THINK_S
     limit: int | None = None
     """B, the access point's queue in packets as ns-2 counts."""
-    discipline: str = "droptail"
+    discipline: DisciplineName = "droptail"
     """Of the access point's queue."""
-    ack_timer: str = "segment"
+    ack_timer: AckTimerName = "segment"
     ack_delay_ms: int = 40
 
     @property
@@ -142,10 +147,10 @@ class Sessions:
         words += [f"timer{self.ack_delay_ms}"] * (self.ack_delay_ms != 40)
         return "-".join(words)
 
-    def scenario(self, files: int) -> dict[str, Any]:
+    def scenario(self, files: int) -> Description:
         """Return the description, of a length in which every user gets about so many files."""
         initial = 2 if self.d == "dynamic" else max(2, int(self.d))
-        tcp = {
+        tcp: TcpTable = {
             "window": f"{self.window} packets",
             "ack_every": self.d,
             "ack_delay": f"{self.ack_delay_ms} ms",
@@ -153,20 +158,20 @@ class Sessions:
             "initial_window": f"{initial} packets",
         }
         network = _network(files * (self.think_s + 0.15), _WARM_UP_S, tcp)
-        queue: dict[str, Any] = {"discipline": self.discipline}
+        queue: QueueTable = {"discipline": self.discipline}
         if self.limit is not None:
             queue["limit"] = f"{self.limit - 1} packets"
         network["stations"] = [
             {"name": AP, "queue": queue},
             {"name": "user", "count": self.nodes - 1},
         ]
-        web = {
+        web: WebTable = {
             "file_size": f"{MEAN_BYTES} B",
             "law": self.law,
             "think_time": f"{self.think_s:g} s",
             "whole_segments": True,
         }
-        flow = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
+        flow: FlowTable = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
         network["flows"].append(flow)
         return network
 
@@ -195,15 +200,15 @@ class Sessions:
         samples = []
         for run in _runs(outcomes[self.name]):
             medium, duration_s = run["medium"], run["duration_s"]
-            segments = medium["goodput_bps"] * duration_s / SEGMENT_BITS / medium["sessions"]
-            sized_s = medium["session_mean_s"] - fixed_s
+            segments = known(medium["goodput_bps"]) * duration_s / SEGMENT_BITS / medium["sessions"]
+            sized_s = known(medium["session_mean_s"]) - fixed_s
             samples.append(fixed_s + sized_s * expected / segments)
         return _found(self.name, samples)
 
     def plain_delay(self, outcomes: Outcomes) -> Value:
         """Return the mean over the files that there were, in s."""
         runs = _runs(outcomes[self.name])
-        return _found(self.name, [run["medium"]["session_mean_s"] for run in runs])
+        return _found(self.name, [known(run["medium"]["session_mean_s"]) for run in runs])
 
     def files(self, outcomes: Outcomes) -> int:
         """Return how many files were fetched in all replications."""
@@ -216,24 +221,28 @@ class LargeAndSmall:
 
     nodes: int
     window: int
-    discipline: str = "droptail"
+    discipline: DisciplineName = "droptail"
 
     @property
     def name(self) -> str:
         """Of the run."""
         return f"large-and-small-n{self.nodes}-w{self.window}-{self.discipline}"
 
-    def scenario(self, duration_s: float) -> dict[str, Any]:
+    def scenario(self, duration_s: float) -> Description:
         """Return the description."""
         network = _network(duration_s, _WARM_UP_S, {"window": f"{self.window} packets"})
         groups = {"small": (self.nodes - 2, "16 kB"), "large": (1, "10 MB")}
-        network["stations"] = [
-            {"name": AP, "queue": {"discipline": self.discipline}},
-            *({"name": name, "count": count} for name, (count, _) in groups.items()),
-        ]
-        for name, (_, size) in groups.items():
-            web = {"file_size": size, "law": "constant", "think_time": f"{THINK_S:g} s"}
-            flow = {"name": f"to-{name}", "from": AP, "to": name, "source": "web", "web": web}
+        network["stations"] = [{"name": AP, "queue": {"discipline": self.discipline}}]
+        for name, (count, size) in groups.items():
+            network["stations"].append({"name": name, "count": count})
+            web: WebTable = {"file_size": size, "law": "constant", "think_time": f"{THINK_S:g} s"}
+            flow: FlowTable = {
+                "name": f"to-{name}",
+                "from": AP,
+                "to": name,
+                "source": "web",
+                "web": web,
+            }
             network["flows"].append(flow)
         return network
 
@@ -252,11 +261,12 @@ class LargeAndSmall:
                 if name.startswith(f"to-{size}") and each["sessions"]
             ]
             files = sum(each["sessions"] for each in own)
-            samples.append(sum(each["sessions"] * each["session_mean_s"] for each in own) / files)
+            took_s = sum(each["sessions"] * known(each["session_mean_s"]) for each in own)
+            samples.append(took_s / files)
         return _found(self.name, samples)
 
 
-def _runs(results: Results) -> list[Any]:
+def _runs(results: Results) -> list[Figures]:
     return [run for _, run in sorted(results.runs.items())]
 
 

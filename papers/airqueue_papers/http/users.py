@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue.description_words import AckEveryValue, SizeLawName
 from airqueue.models.web_session import session_delay
 from airqueue_papers import ns2
 from airqueue_papers.finding import Finding, Value
@@ -27,12 +28,12 @@ _MIDDLE: Final = 21
 _ANY_LAW: Final = tuple(Sessions(_MIDDLE, law, 1) for law in (*_LAWS, "constant"))
 THINK: Final = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 _ELEVEN: Final = tuple(Sessions(11, window=1, think_s=think) for think in THINK)
-SCHEMES: Final[tuple[int | str, ...]] = (1, 2, 3, "dynamic")
+SCHEMES: Final[tuple[AckEveryValue, ...]] = (1, 2, 3, "dynamic")
 _GAIN: Final = 0.1
 _MUCH: Final = 1.2
 
 
-def _of(law: str, window: int, outcomes: Outcomes) -> dict[int, Sessions]:
+def _of(law: SizeLawName, window: int, outcomes: Outcomes) -> dict[int, Sessions]:
     """Return the cells of a size law and a window that were run, by their nodes."""
     cases = (Sessions(nodes, law, window) for nodes in NODES[Budget.FULL])
     return {case.nodes: case for case in cases if case.name in outcomes}
@@ -173,7 +174,7 @@ def _pictures_fig8(outcomes: Outcomes) -> Iterable[Picture]:
     yield Picture("http-fig8", "Session delay over the think time, as Fig. 8", (panel,))
 
 
-def _schemes(d: int | str, outcomes: Outcomes) -> dict[int, Sessions]:
+def _schemes(d: AckEveryValue, outcomes: Outcomes) -> dict[int, Sessions]:
     cases = (Sessions(nodes, d=d) for nodes in NODES[Budget.FULL])
     return {case.nodes: case for case in cases if case.name in outcomes}
 

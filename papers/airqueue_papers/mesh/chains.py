@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
@@ -136,8 +137,8 @@ def _compare_table3(outcomes: Outcomes) -> Iterable[Finding]:
     factor, loss = "mesh.text.rtt_factor_t3", "mesh.text.tput_loss"
     yield from gains(outcomes, Gain(network, SIZED.name, factor, loss))
     queues = outcomes[TCPAP.name].summary["queues"]
-    mean = max(of["length_mean_packets"]["mean"] for of in queues.values())
-    most = max(of["length_max_packets"]["mean"] for of in queues.values())
+    mean = max(known(of["length_mean_packets"]["mean"]) for of in queues.values())
+    most = max(known(of["length_max_packets"]["mean"]) for of in queues.values())
     yield figures.found(
         "mesh.text.hardly_queues",
         f"the longest of the queues holds {mean:.2f} packets in the mean with TCP-AP, and "
@@ -361,7 +362,7 @@ def _compare_fig8(outcomes: Outcomes) -> Iterable[Finding]:
         shares["weighted-far"][source] > 50,
     )
     pairs = zip(
-        *(figures.per_run(far[n], "connections", "rtt_mean_s") for n in DIVISIONS), strict=True
+        *(figures.per_run(far[n], ("connections", "rtt_mean_s")) for n in DIVISIONS), strict=True
     )
     shorter = figures.value(100 * (1 - weighted / equal) for equal, weighted in pairs)
     times = [figures.rtt_ms(far[name]).mean for name in DIVISIONS]
@@ -387,7 +388,7 @@ def _gained_percent(outcomes: Outcomes, where: str) -> Value:
     """Return how much more goodput weighted buffers give than equal ones."""
     equal, weighted = (outcomes[f"{name}-{where}"] for name in DIVISIONS)
     pairs = zip(
-        *(figures.per_run(each, "connections", "goodput_bps") for each in (equal, weighted)),
+        *(figures.per_run(each, ("connections", "goodput_bps")) for each in (equal, weighted)),
         strict=True,
     )
     return figures.value(100 * (after / before - 1) for before, after in pairs)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from airqueue.figures import FigureOf, FlowFigure
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known, of_each
 from airqueue_papers import claim, measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Outcomes
@@ -26,26 +28,26 @@ def found(
     return Finding(name, f"{sentence[0].upper()}{sentence[1:]}.", ours, holds, ns2)
 
 
-def per_run(results: Results, kind: str, figure: str, scale: float = 1.0) -> list[float]:
+def per_run(results: Results, of: FigureOf, scale: float = 1.0) -> list[float]:
     """Return the mean over connections, flows, queues or stations in each replication."""
     samples = []
     for _, run in sorted(results.runs.items()):
-        numbers = [each[figure] for each in run[kind].values() if each[figure] is not None]
+        numbers = [each for each in of_each(run, of).values() if each is not None]
         samples.append(scale * sum(numbers) / len(numbers) if numbers else 0.0)
     return samples
 
 
 def goodput_kbps(results: Results) -> Value:
     """Return the mean goodput of the transfers."""
-    return value(per_run(results, "connections", "goodput_bps", 1e-3))
+    return value(per_run(results, ("connections", "goodput_bps"), 1e-3))
 
 
 def rtt_ms(results: Results) -> Value:
     """Return the mean round-trip time of the transfers."""
-    return value(per_run(results, "connections", "rtt_mean_s", 1e3))
+    return value(per_run(results, ("connections", "rtt_mean_s"), 1e3))
 
 
-def of_calls(results: Results, figure: str, scale: float) -> Value:
+def of_calls(results: Results, figure: FlowFigure, scale: float) -> Value:
     """Return the mean of a figure over the calls."""
     samples = []
     for _, run in sorted(results.runs.items()):
@@ -65,8 +67,8 @@ def value(samples: Iterable[float]) -> Value:
 def shorter(usual: Results, other: Results) -> Value:
     """Return by what factor round-trip times are shorter in the other network."""
     pairs = zip(
-        per_run(usual, "connections", "rtt_mean_s"),
-        per_run(other, "connections", "rtt_mean_s"),
+        per_run(usual, ("connections", "rtt_mean_s")),
+        per_run(other, ("connections", "rtt_mean_s")),
         strict=True,
     )
     return value(a / b for a, b in pairs)
@@ -75,8 +77,8 @@ def shorter(usual: Results, other: Results) -> Value:
 def lost_percent(usual: Results, other: Results) -> Value:
     """Return how much less goodput there is in the other network, in percent."""
     pairs = zip(
-        per_run(usual, "connections", "goodput_bps"),
-        per_run(other, "connections", "goodput_bps"),
+        per_run(usual, ("connections", "goodput_bps")),
+        per_run(other, ("connections", "goodput_bps")),
         strict=True,
     )
     return value(100 * (1 - b / a) for a, b in pairs)
@@ -85,8 +87,8 @@ def lost_percent(usual: Results, other: Results) -> Value:
 def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
     """Return packets a replication that each queue dropped, and that each MAC gave up."""
     queues, stations = results.summary["queues"], results.summary["stations"]
-    dropped = {name: float(of["dropped_packets"]["mean"]) for name, of in queues.items()}
-    given_up = {name: float(of["given_up_packets"]["mean"]) for name, of in stations.items()}
+    dropped = {name: known(of["dropped_packets"]["mean"]) for name, of in queues.items()}
+    given_up = {name: known(of["given_up_packets"]["mean"]) for name, of in stations.items()}
     return dropped, given_up
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description, FlowTable, QueueTable, StationTable
 from airqueue.models.mesh_allocation import allocate
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
@@ -40,7 +41,7 @@ _RADIO: Final = {"medium.capture": {"margin": "10 dB"}}
 """Of the test bed: receivers keep a frame while a weaker one begins."""
 
 SEPARATE: Final = "separate"
-VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "ack2": ("with an acknowledgement for every second segment", {"tcp.ack_every": 2}),
     "control11": ("with control frames at 11 Mb/s", {"phy.control_rate": "11 Mb/s"}),
     "window32": ("with windows of 32 segments at most", {"tcp.window": "32 packets"}),
@@ -61,7 +62,7 @@ class Scheme:
     name: str
     """In claims."""
     label: str
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
 
 
 FIFO50: Final = Scheme("fifo50", "50 packets", {})
@@ -90,9 +91,9 @@ def chain(
     hops: int,
     spacing_m: float,
     seconds: int,
-    changes: Mapping[str, Any],
+    changes: Mapping[str, object],
     frames: Sequence[int] | None = None,
-) -> dict[str, Any]:
+) -> Description:
     """Return a chain with a flow to its gateway, and with limits as ns-2 counts them."""
     given = frames or [USUAL_FRAMES] * (hops + 1)
     # Every hop, also where frames would reach farther.
@@ -110,7 +111,7 @@ def chain(
     )
 
 
-def limits(frames: Sequence[int]) -> dict[str, Any]:
+def limits(frames: Sequence[int]) -> dict[str, object]:
     """Return the change that gives a chain's queues their limits, the source's first."""
     last = len(frames) - 1
     names = [f"{mesh.NODE}{last - place}" for place in range(last)] + [mesh.GATEWAY]
@@ -128,8 +129,8 @@ def name_of(scheme: Scheme, variant: str) -> str:
 
 
 def runs_of(
-    describe: Callable[[Scheme, str], dict[str, Any]], variants: Iterable[str] = VARIANTS
-) -> dict[str, dict[str, Any]]:
+    describe: Callable[[Scheme, str], Description], variants: Iterable[str] = VARIANTS
+) -> dict[str, Description]:
     """Return the scenarios of all schemes, as printed and in each variant that changes them."""
     return {
         name_of(scheme, variant): describe(scheme, variant)
@@ -141,7 +142,7 @@ def runs_of(
 
 def scheme_chain(
     hops: int, spacing_m: float, seconds: int, scheme: Scheme, variant: str = ""
-) -> dict[str, Any]:
+) -> Description:
     """Return a chain with one of the three schemes; sized buffers as the paper prints them."""
     changes = VARIANTS[variant][1] if variant else {}
     frames = sized_frames(hops) if scheme is SIZED else None
@@ -156,7 +157,7 @@ def several(
     seconds: int,
     scheme: Scheme,
     variant: str = "",
-) -> dict[str, Any]:
+) -> Description:
     """Return the parking lot or the cross, with or without a G.729 call beside each transfer."""
     sized = dict(FLOWS_APART) if scheme is SIZED else {}
     if sized and variant == SEPARATE:
@@ -177,10 +178,10 @@ def several(
     return description
 
 
-def _call(flow: Mapping[str, Any]) -> dict[str, Any]:
+def _call(flow: FlowTable) -> FlowTable:
     """Return 8 kb/s in packets of 40 bytes beside a flow."""
-    ends = {key: flow[key] for key in ("from", "to")}
-    call = {"source": "cbr", "packet_rate": "25 packets/s", "size": "40 B"}
+    call: FlowTable = {"source": "cbr", "packet_rate": "25 packets/s", "size": "40 B"}
+    ends: FlowTable = {"from": flow["from"], "to": flow["to"]}
     return {"name": f"call_{flow['name']}", **ends, **call, "start_spread": "1 s"}
 
 
@@ -190,10 +191,10 @@ def linux_chain(
     seconds: int,
     *,
     sized: bool,
-    changes: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    changes: Mapping[str, object] | None = None,
+) -> Description:
     """Return a chain of the test bed's routers: the standard's MAC, Linux's TCP and buffers."""
-    buffers: Mapping[str, Any] = LARGE
+    buffers: Mapping[str, object] = LARGE
     if sized:
         buffers = {"queue.ring": f"{RING_FRAMES} packets", **limits(sized_frames(hops))}
     return _description(
@@ -208,19 +209,22 @@ def linux_chain(
 
 
 def linux_pair(
-    spacing_m: float, seconds: int, *, sized: bool, changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+    spacing_m: float, seconds: int, *, sized: bool, changes: Mapping[str, object] | None = None
+) -> Description:
     """Return the chains of three and of four hops of Table 10, beside each other, a flow on each."""
     description = linux_chain(3, spacing_m, seconds, sized=False, changes=changes)
     description |= {"routing": {"connected": False}, "stations": [], "flows": []}
     for hops, across in ((3, "0 m"), (4, "50 m")):
         names = [f"chain{hops}_{place}" for place in range(hops + 1)]
         for place, (name, frames) in enumerate(zip(names, sized_frames(hops), strict=True)):
-            small = {"limit": f"{frames} packets", "ring": f"{RING_FRAMES} packets"}
-            station = {"name": name, "position": [f"{place * spacing_m:g} m", across]}
-            description["stations"].append(station | ({"queue": small} if sized else {}))
+            small: QueueTable = {"limit": f"{frames} packets", "ring": f"{RING_FRAMES} packets"}
+            position = [f"{place * spacing_m:g} m", across]
+            station: StationTable = {"name": name, "position": position}
+            if sized:
+                station["queue"] = small
+            description["stations"].append(station)
         source, *relays, sink = names
-        way = {"from": source, "to": sink, "via": relays}
+        way: FlowTable = {"from": source, "to": sink, "via": relays}
         description["flows"].append({"name": f"hops{hops}", "source": "tcp", **way})
     return _description(Scenario(description))
 
@@ -229,9 +233,9 @@ def fast_chain(
     seconds: int,
     ring: int,
     total: float | None,
-    changes: Mapping[str, Any],
+    changes: Mapping[str, object],
     spacing_m: float = FAR_M,
-) -> dict[str, Any]:
+) -> Description:
     """Return the 802.11n chain of Table 11: a download over four hops, with B packets or Linux's."""
     frames = None if total is None else list(reversed(sized_frames(4, total)))
     sized = {} if frames is None else limits(frames)
@@ -250,7 +254,7 @@ def fast_chain(
     )
 
 
-def single_link(seconds: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+def single_link(seconds: int, changes: Mapping[str, object]) -> Description:
     """Return the two nodes of Fig. 1 at 36 Mb/s with Linux's buffers."""
     return _description(
         mesh.chain(
@@ -263,7 +267,7 @@ def single_link(seconds: int, changes: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def small_packets() -> dict[str, Any]:
+def small_packets() -> Description:
     """Return a station of 802.11n that always has packets of 100 bytes to send."""
     flow = {"name": "up", "from": "a", "to": "b", "size": "100 B"}
     return _description(
@@ -279,7 +283,7 @@ def small_packets() -> dict[str, Any]:
     )
 
 
-def paced_link(packets: int, seconds: int) -> dict[str, Any]:
+def paced_link(packets: int, seconds: int) -> Description:
     """Return fifty paced transfers from links of 5 Mb/s over one wire of 50 Mb/s with a small queue.
 
     What Enachescu and others found for routers, which the paper cites: no radio is in it.
@@ -305,7 +309,7 @@ def paced_link(packets: int, seconds: int) -> dict[str, Any]:
 
 
 def runs(
-    budget: Budget, described: Mapping[str, dict[str, Any]], cost: float, least: int = 4
+    budget: Budget, described: Mapping[str, Description], cost: float, least: int = 4
 ) -> dict[str, Simulation]:
     """Return simulations of scenarios by name; cost: of a replication per 100 s, CPU seconds."""
     weight = cost * seconds(budget) / 100
@@ -318,5 +322,5 @@ def seconds(budget: Budget) -> int:
     return budget.pick(100, 200)
 
 
-def _description(scenario: Scenario) -> dict[str, Any]:
-    return dict(scenario.description)
+def _description(scenario: Scenario) -> Description:
+    return scenario.description

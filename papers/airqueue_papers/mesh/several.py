@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from airqueue.simulate import Results, Scenario, mesh
+from airqueue.simulate.reported import known
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.mesh import figures, networks, ns2
@@ -159,8 +160,8 @@ def _together_kbps(results: Results) -> float:
     """Return the goodput of all transfers and calls."""
     run = results.summary
     calls = [of for name, of in run["flows"].items() if name.startswith(figures.CALL)]
-    transfers = [of["goodput_bps"]["mean"] for of in run["connections"].values()]
-    return float(sum(transfers) + sum(of["throughput_bps"]["mean"] for of in calls)) / 1e3
+    transfers = [known(of["goodput_bps"]["mean"]) for of in run["connections"].values()]
+    return (sum(transfers) + sum(known(of["throughput_bps"]["mean"]) for of in calls)) / 1e3
 
 
 def _table7_runs(budget: Budget) -> Mapping[str, Run]:
@@ -218,7 +219,7 @@ def _paced_runs(budget: Budget) -> Mapping[str, Run]:
 
 def _flow_kbps(results: Results) -> dict[str, float]:
     connections = results.summary["connections"]
-    return {name: of["goodput_bps"]["mean"] / 1e3 for name, of in connections.items()}
+    return {name: known(of["goodput_bps"]["mean"]) / 1e3 for name, of in connections.items()}
 
 
 def _of_others(results: Results) -> float:

@@ -14,6 +14,7 @@ from airqueue.models.mesh_chain import printed_transitions
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.models.virtual_queues import virtual_queues
 from airqueue.simulate import Results
+from airqueue.simulate.reported import known
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
@@ -252,7 +253,7 @@ def _compare_related(outcomes: Outcomes) -> Iterable[Finding]:
 
 def _utilisation(results: Results) -> Value:
     return figures.value(
-        100 * sum(of["throughput_bps"] for of in run["flows"].values()) / 50e6
+        100 * sum(known(of["throughput_bps"]) for of in run["flows"].values()) / 50e6
         for run in results.runs.values()
     )
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from airqueue.description import Description
+from airqueue.figures import FlowFigure
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run
+from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
 from airqueue_papers.mesh import figures, networks
 from airqueue_papers.mesh.chains import KEPT
 from airqueue_papers.picture import Panel, Picture, Series
@@ -26,7 +28,7 @@ LENGTHS: Final = (2, 3, 4)
 SPACINGS: Final = {"far": networks.FAR_M, "close": networks.CLOSE_M[4]}
 BUFFERS: Final = {"default": False, "sized": True}
 """As the claims call them, and whether they are sized."""
-CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "noise10": ("where a tenth of the frames is lost to noise", {"medium.errors": {"frame": 0.1}}),
     "noise20": ("where a fifth of the frames is lost to noise", {"medium.errors": {"frame": 0.2}}),
     "destroyed": (
@@ -75,12 +77,12 @@ def _compare_fig1(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _delays_ms(results: Results, figure: str) -> Value:
-    return figures.value(figures.per_run(results, "flows", figure, 1e3))
+def _delays_ms(results: Results, figure: FlowFigure) -> Value:
+    return figures.value(figures.per_run(results, ("flows", figure), 1e3))
 
 
 def _draw_fig1(outcomes: Outcomes) -> Iterable[Picture]:
-    seen: Any = outcomes["series"]
+    seen = calculated(outcomes, "series")
     times = tuple(seen["time_s"])
     flow, queue = seen["flows"]["up"], seen["queues"]["node1"]
     delay = tuple(None if each is None else 1e3 * each for each in flow["delay_mean_s"])
@@ -216,7 +218,7 @@ def _draw_fig11(outcomes: Outcomes) -> Iterable[Picture]:
 
 def _table10_runs(budget: Budget) -> Mapping[str, Run]:
     seconds, far = networks.seconds(budget), SPACINGS["far"]
-    described: dict[str, dict[str, Any]] = {}
+    described: dict[str, Description] = {}
     for name, sized in BUFFERS.items():
         described |= {
             name: networks.linux_pair(far, seconds, sized=sized),

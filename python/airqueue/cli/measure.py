@@ -21,6 +21,7 @@ from airqueue.cli.progress import Display
 from airqueue.files import check_writable
 from airqueue.measure import api
 from airqueue.measure.capture import CaptureFile
+from airqueue.measure.document import Document
 from airqueue.measure.live import LiveProber
 from airqueue.measure.prober import Direction, ProbeError, Prober, RunInterrupted
 from airqueue.measure.records import Run
@@ -183,7 +184,7 @@ def _resume(job: Job, path: str, ctx: click.Context) -> None:
 
 def carry_out(
     job: Job, connect: Callable[[], AbstractContextManager[Prober]], *, quiet: bool
-) -> dict[str, Any]:
+) -> Document:
     """Measure; after Ctrl-C say where the runs are and evaluate those that there are."""
     with Display(quiet=quiet) as display:
         try:
@@ -217,7 +218,7 @@ def carry_out(
     return _interrupted(job)
 
 
-def _interrupted(job: Job) -> dict[str, Any]:
+def _interrupted(job: Job) -> Document:
     where = job.save()
     if where is None:
         raise KeyboardInterrupt

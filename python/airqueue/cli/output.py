@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import click
 from rich.console import Console
@@ -14,6 +13,7 @@ from rich.text import Text
 from airqueue.cli.common import stdout
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema, tables
+from airqueue.measure.document import Document
 from airqueue.measure.records import Run
 from airqueue.measure.words import describe
 from airqueue.report import write_report
@@ -36,7 +36,7 @@ class Outputs:
             if path is not None and path != "-":
                 check_writable(path)
 
-    def emit(self, result: Mapping[str, Any], runs: Sequence[Run]) -> None:
+    def emit(self, result: Document, runs: Sequence[Run]) -> None:
         """Write the files and show the result; each also where the other fails."""
         try:
             self._write(result, runs)
@@ -46,14 +46,14 @@ class Outputs:
             else:
                 show_result(result)
 
-    def _write(self, result: Mapping[str, Any], runs: Sequence[Run]) -> None:
+    def _write(self, result: Document, runs: Sequence[Run]) -> None:
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, schema.to_text(result))
         if self.report_path is not None:
             write_report(self.report_path, result, runs)
 
 
-def show_result(result: Mapping[str, Any]) -> None:
+def show_result(result: Document) -> None:
     """Print the words, the table of estimators and the evidence on stdout."""
     console = stdout()
     words = describe(result)
@@ -77,7 +77,7 @@ def _paragraph(console: Console, sentences: Sequence[str]) -> None:
         console.print()
 
 
-def _estimates(console: Console, result: Mapping[str, Any]) -> None:
+def _estimates(console: Console, result: Document) -> None:
     head, rows = tables.estimates(result)
     if not rows:
         return

@@ -23,6 +23,8 @@ from airqueue.simulate.scenario import schema
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from airqueue.plots.simulation_map import Map
     from airqueue.plots.simulation_picture import Picture
 
@@ -235,7 +237,7 @@ class _Files:
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, results.to_text())
         if self.csv_path is not None:
-            frames = {kind: results.frame(kind) for kind in TABLES}
+            frames: dict[str, pd.DataFrame] = {kind: results.frame(kind) for kind in TABLES}
             if results.series is not None:
                 frames |= {name: results.series_frame(kind) for name, kind in SERIES.items()}
             for name, frame in frames.items():

@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
+from airqueue.figures import (
+    CallFigure,
+    ConnectionFigure,
+    FlowFigure,
+    Kind,
+    MediumFigure,
+    MediumSummary,
+    QueueFigure,
+    StationFigure,
+    Summary,
+)
 from airqueue.simulate import Results
-from airqueue.simulate.results import Summary
-from airqueue.simulate.tables import KINDS, LIMITS
+from airqueue.simulate.reported import KINDS, SetLimit
+from airqueue.simulate.reported import summaries as by_name
+from airqueue.simulate.tables import LIMITS
 
-SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+
+class _Shown(TypedDict):
+    flows: tuple[FlowFigure, ...]
+    connections: tuple[ConnectionFigure, ...]
+    calls: tuple[CallFigure, ...]
+    queues: tuple[QueueFigure, ...]
+    stations: tuple[StationFigure, ...]
+    medium: tuple[MediumFigure, ...]
+
+
+SHOWN: Final[_Shown] = {
     "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),
     "connections": (
         "goodput_bps",
@@ -57,7 +79,8 @@ def show(console: Console, path: str, results: Results) -> None:
     for kind, noun in KINDS.items():
         if summary[kind]:
             console.print()
-            console.print(_table(kind, noun, summary[kind]))
+            every = {name: by_name(of) for name, of in summary[kind].items()}
+            console.print(_table(kind, noun, every))
     if any(LIMITS in run for run in results.runs.values()):
         console.print()
         console.print(_limits(results))
@@ -79,7 +102,7 @@ def _headline(path: str, results: Results) -> str:
     return f"{path}: {count} of {results.duration_s:,g} s, seed {results.seed}"
 
 
-def _table(kind: str, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
+def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
     """Return a row for each name, or three for many names."""
     every = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
     # A figure that nobody has, as the time of transfers that do not end, needs no column.
@@ -135,7 +158,7 @@ def _digits(value: float) -> int:
     return math.floor(math.log10(abs(value))) + 1
 
 
-def _scaled(name: str, values: Sequence[Any]) -> tuple[str, str, float]:
+def _scaled(name: str, values: Sequence[float | None]) -> tuple[str, str, float]:
     """Return a figure's words, its unit on the screen and what to divide by."""
     if name.endswith("_ratio"):
         return name.removesuffix("_ratio").replace("_", " "), "%", 0.01
@@ -147,7 +170,7 @@ def _scaled(name: str, values: Sequence[Any]) -> tuple[str, str, float]:
 def _limits(results: Results) -> Table:
     """Return a row for each time at which limits were set, of the first replication that has any."""
     number, run = next((each, run) for each, run in results.runs.items() if LIMITS in run)
-    of_time: dict[float, list[Mapping[str, Any]]] = {}
+    of_time: dict[float, list[SetLimit]] = {}
     for row in run[LIMITS]:
         of_time.setdefault(row["time_s"], []).append(row)
     table = Table("time\ns", "limits of queues\npackets", "because", title_justify="left")
@@ -164,7 +187,7 @@ def _limits(results: Results) -> Table:
     return table
 
 
-def _limit_cells(time_s: float, rows: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+def _limit_cells(time_s: float, rows: Sequence[SetLimit]) -> tuple[str, str, str]:
     told = [
         f"{row['station']}{'' if row['flow'] is None else ' ' + row['flow']} "
         f"{'released' if row['limit_packets'] is None else row['limit_packets']}"
@@ -175,7 +198,7 @@ def _limit_cells(time_s: float, rows: Sequence[Mapping[str, Any]]) -> tuple[str,
     return f"{time_s:,g}", ", ".join(told), rows[0]["trigger"]
 
 
-def _medium(figures: Mapping[str, Summary]) -> Table:
+def _medium(figures: MediumSummary) -> Table:
     """Return a line for each figure of all stations together."""
     table = Table("all together")
     table.add_column("", justify="right")

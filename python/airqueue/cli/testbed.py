@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -25,6 +25,7 @@ from airqueue.linux.disturbance import Disturbance, Kind
 from airqueue.linux.netns import BedError
 from airqueue.linux.probing import bed_prober
 from airqueue.measure import api
+from airqueue.measure.document import Truth
 from airqueue.measure.prober import Prober
 from airqueue.units import UnitError, parse_burst, parse_size
 
@@ -254,7 +255,7 @@ def measure(
     with _bed_errors():
         preflight.ensure_privileges(policer=config.policer != "none")
         result = carry_out(job, connect, quiet=quiet)
-    result["truth"] = HostAp(config).truth()
+    result["truth"] = cast("Truth", HostAp(config).truth())
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import airqueue
+from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
 from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import SAYS, Judged
@@ -73,7 +74,7 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     return result
 
 
-def load_point(run: Run) -> dict[str, Any]:
+def load_point(run: Run) -> SearchStep:
     """Offered and received rate, loss and added delay of a run that sent one steady flood.
 
     The received rate is that of the second half of the arrivals: a shaper lets the first packets
@@ -99,10 +100,10 @@ def load_point(run: Run) -> dict[str, Any]:
     }
 
 
-def _search_ended(searches: Sequence[Run], points: Sequence[Mapping[str, Any]]) -> bool:
+def _search_ended(searches: Sequence[Run], points: Sequence[SearchStep]) -> bool:
     """Whether some search run was planned at nearly the highest rate that the endpoints allow."""
     return any(
-        point["planned_pps"] >= 0.9 * float(run.meta.get("agreed_pps", math.inf))
+        (point["planned_pps"] or 0.0) >= 0.9 * float(run.meta.get("agreed_pps", math.inf))
         for run, point in zip(searches, points, strict=True)
     )
 
@@ -314,7 +315,7 @@ def _describe_path(result: Measurement, accepted: Sequence[Judged]) -> None:
         result.quiet_jitter_s = float(np.median(jitter)) if jitter else None
 
 
-def _hosts(runs: Sequence[Run], judged: Sequence[Judged]) -> dict[str, Any]:
+def _hosts(runs: Sequence[Run], judged: Sequence[Judged]) -> Hosts:
     """The endpoints' own errors over all runs: pacing, local queueing, overflow, clocks."""
     late = [
         (r.sent_ns[r.sent] - r.scheduled_ns[r.sent]) * 1e-9 for r in runs if "source" not in r.meta
@@ -340,12 +341,17 @@ def _hosts(runs: Sequence[Run], judged: Sequence[Judged]) -> dict[str, Any]:
         "duplicates": sum(r.host.duplicates for r in runs),
         "clock_steps": sum(r.host.clock_steps for r in runs)
         + sum(j.refused == "clock_step" and not j.session.run.host.clock_steps for j in judged),
-        "clock_skew_ppm": None if skew is None else {"value": skew.mean, "ci95": _ends(skew)},
+        "clock_skew_ppm": None if skew is None else _skew(skew),
         "kernel_receive_timestamps": all(r.host.kernel_receive_timestamps for r in runs),
     }
 
 
-def _percentiles(values: np.ndarray) -> dict[str, float] | None:
+def _skew(found: Interval) -> ClockSkewPpm:
+    ends = _ends(found)
+    return {"value": found.mean, "ci95": None if ends is None else [*ends]}
+
+
+def _percentiles(values: np.ndarray) -> Quantiles | None:
     if not len(values):
         return None
     p50, p99, top = np.percentile(values, [50, 99, 100])

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
 from airqueue import text
+from airqueue.measure.document import Document, Session
 from airqueue.measure.schema import ResultError
-from airqueue.measure.words import ESTIMATOR_NAMES
+from airqueue.measure.words import ESTIMATOR_NAMES, EstimatorName
 
 Pair = tuple[float, float]
+
+
+_Column = Literal["delay_full_s", "throughput_bps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Comparison:
         return {"format": "airqueue-comparison", "version": 1, **asdict(self)}
 
 
-def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+def compare(before: Document, after: Document) -> Comparison:
     """Compare two results (`schema.json`).
 
     Raises ResultError when both have a capacity and the units differ: packets and bytes have no
@@ -77,13 +81,14 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
         for name in ESTIMATOR_NAMES
         if _values(before, name, size) or _values(after, name, size)
     ]
-    for name, unit, key in (
+    compared: tuple[tuple[str, str, _Column], ...] = (
         ("delay when full", "s", "delay_full_s"),
         ("rate", "b/s", "throughput_bps"),
-    ):
+    )
+    for what, unit, key in compared:
         changes += [
             _welch(
-                f"{name}, {size} B",
+                f"{what}, {size} B",
                 unit,
                 _column(before, key, size),
                 _column(after, key, size),
@@ -99,7 +104,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
     )
 
 
-def _same_units(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _same_units(before: Document, after: Document) -> None:
     units = before["capacity_unit"], after["capacity_unit"]
     if None not in units and units[0] != units[1]:
         raise ResultError(
@@ -108,7 +113,7 @@ def _same_units(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         )
 
 
-def _capacity(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
+def _capacity(before: Document, after: Document) -> Change:
     """Compare the headline capacities by their intervals, widened by the resolutions.
 
     The headline joins packet sizes, so there are no samples for Welch's test. The standard error
@@ -144,7 +149,7 @@ def _capacity(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
     )
 
 
-def _estimate(before: Mapping[str, Any], after: Mapping[str, Any], name: str, size: int) -> Change:
+def _estimate(before: Document, after: Document, name: EstimatorName, size: int) -> Change:
     return _welch(
         f"{ESTIMATOR_NAMES[name]}, {size} B",
         "packets",
@@ -213,7 +218,7 @@ def _side(values: Sequence[float]) -> Side:
     return Side(mean, (mean - half, mean + half), n)
 
 
-def _resolution(before: Mapping[str, Any], after: Mapping[str, Any], unit: str) -> float:
+def _resolution(before: Document, after: Document, unit: str) -> float:
     """What either measurement cannot tell apart, in ``unit``; at least the one packet of APQ."""
     packets = max([1.0, *(r["resolution"]["packets"] for r in (before, after) if r["resolution"])])
     if unit == "packets":
@@ -221,11 +226,15 @@ def _resolution(before: Mapping[str, Any], after: Mapping[str, Any], unit: str) 
     return float(packets * max([*_sizes(before), *_sizes(after)], default=1500))
 
 
-def _cautions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def _cautions(before: Document, after: Document) -> list[str]:
     said = [
-        f"The {what} differs: {before[key]} before, {after[key]} after."
-        for what, key in (("direction", "direction"), ("profile", "profile"), ("target", "target"))
-        if before[key] != after[key]
+        f"The {what} differs: {then} before, {now} after."
+        for what, then, now in (
+            ("direction", before["direction"], after["direction"]),
+            ("profile", before["profile"], after["profile"]),
+            ("target", before["target"], after["target"]),
+        )
+        if then != now
     ]
     if not _common_sizes(before, after):
         said.append(
@@ -238,31 +247,28 @@ def _cautions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _values(result: Mapping[str, Any], name: str, size: int) -> list[float]:
-    return [
-        session["estimates"][name]
-        for session in _accepted(result, size)
-        if session["estimates"].get(name) is not None
-    ]
+def _values(result: Document, name: EstimatorName, size: int) -> list[float]:
+    found = [session["estimates"].get(name) for session in _accepted(result, size)]
+    return [value for value in found if value is not None]
 
 
-def _column(result: Mapping[str, Any], key: str, size: int) -> list[float]:
-    return [s[key] for s in _accepted(result, size) if s[key] is not None]
+def _column(result: Document, key: _Column, size: int) -> list[float]:
+    return [value for s in _accepted(result, size) if (value := s[key]) is not None]
 
 
-def _accepted(result: Mapping[str, Any], size: int) -> list[Mapping[str, Any]]:
+def _accepted(result: Document, size: int) -> list[Session]:
     return [s for s in result["sessions"] if s["accepted"] and s["size_bytes"] == size]
 
 
-def _sizes(result: Mapping[str, Any]) -> set[int]:
+def _sizes(result: Document) -> set[int]:
     return {s["size_bytes"] for s in result["sessions"]}
 
 
-def _common_sizes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[int]:
+def _common_sizes(before: Document, after: Document) -> list[int]:
     return sorted(_sizes(before) & _sizes(after), reverse=True)
 
 
-def _size_list(result: Mapping[str, Any]) -> str:
+def _size_list(result: Document) -> str:
     return text.listed([f"{size} B" for size in sorted(_sizes(result))]) or "none"
 
 

@@ -10,7 +10,7 @@ from airqueue.measure.records import HostReport, Run
 
 if TYPE_CHECKING:
     # Shapes that the stub names; the compiled module has no such types.
-    from airqueue._native import LimitsDict, RunDict
+    from airqueue.records import LimitsDict, RunDict
 
 FLOWS = 3
 """Five-tuples that the profiles use: the flood and two that probe."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from airqueue.measure.document import Document, Hosts, Resolution, SearchStep
 
 FORMAT = "airqueue-measurement"
 VERSION = 1
@@ -75,7 +77,7 @@ class Measurement:
     capacity: float | None = None
     capacity_unit: Literal["packets", "bytes"] | None = None
     ci95: tuple[float, float] | None = None
-    resolution: dict[str, Any] | None = None
+    resolution: Resolution | None = None
     in_service_packets: float | None = None
     drop_from: Literal["tail", "head"] | None = None
     delay_full_s: float | None = None
@@ -88,19 +90,18 @@ class Measurement:
     sessions: list[SessionResult] = field(default_factory=list)
     discarded_sessions: int = 0
     discard_reasons: dict[str, int] = field(default_factory=dict)
-    search: list[dict[str, Any]] = field(default_factory=list)
-    hosts: dict[str, Any] = field(default_factory=dict)
+    search: list[SearchStep] = field(default_factory=list)
+    hosts: Hosts | dict[str, object] = field(default_factory=dict)
     elapsed_s: float = 0.0
     interrupted: bool = False
     truth: dict[str, Any] | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """Return plain JSON values; numbers that do not exist (NaN, infinite) become None."""
         body = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
         if self.truth is None:
             del body["truth"]
-        plain: dict[str, Any] = _plain(body)
-        return plain
+        return cast("Document", _plain(body))
 
 
 def _plain(value: Any) -> Any:

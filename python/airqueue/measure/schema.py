@@ -9,9 +9,11 @@ import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
+
+from airqueue.measure.document import Document
 
 
 class ResultError(Exception):
@@ -35,12 +37,12 @@ def check(result: object) -> None:
         raise ResultError(f"{place}: {_shortened(error.message)}")
 
 
-def to_text(result: Mapping[str, Any]) -> str:
+def to_text(result: Mapping[str, object]) -> str:
     """Return ``result`` as JSON. JSON knows no NaN or infinity; they become null."""
     return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_result(path: str | os.PathLike[str]) -> Document:
     """Read and check a result file. Raises OSError or ResultError, both naming the file."""
     try:
         loaded = json.loads(Path(path).read_bytes(), parse_constant=_no_number)
@@ -60,7 +62,7 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
         check(loaded)
     except ResultError as error:
         raise ResultError(f"{path} is damaged or was edited, at {error}.") from error
-    return loaded
+    return cast("Document", loaded)
 
 
 def _no_number(name: str) -> None:

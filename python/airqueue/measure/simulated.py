@@ -14,7 +14,7 @@ from airqueue.measure.prober import Direction, ProbeError, Progress
 from airqueue.measure.records import Run
 
 if TYPE_CHECKING:
-    from airqueue._native import TruthDict
+    from airqueue.records import TruthDict
 
 
 class SimulatedProber:

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 from airqueue import text
+from airqueue.measure.document import Document, EstimateOfSize, Estimator
 from airqueue.measure.words import ESTIMATOR_NAMES
 
+Unit = Literal["packets", "bytes"]
 Table = tuple[list[str], list[list[str]]]
 """Head and rows of text."""
 
 
-def unit_of(result: Mapping[str, Any]) -> str:
+def unit_of(result: Document) -> Unit:
     """Return the unit in which the packet sizes should agree: bytes for a byte queue."""
     return "bytes" if result["counted_in"] == "bytes" else "packets"
 
 
-def sizes_of(result: Mapping[str, Any]) -> list[int]:
+def sizes_of(result: Document) -> list[int]:
     """Return the packet sizes that estimates exist for, largest first."""
-    present = [e for e in result["estimators"].values() if e is not None]
+    estimators = result["estimators"]
+    present = [e for name in ESTIMATOR_NAMES if (e := estimators[name]) is not None]
     return sorted({int(size) for e in present for size in e["by_size"]}, reverse=True)
 
 
-def of_size(estimator: Mapping[str, Any] | None, size: int) -> Mapping[str, Any] | None:
+def of_size(estimator: Estimator | None, size: int) -> EstimateOfSize | None:
     """Return an estimator's entry for a packet size, if there is one."""
-    if estimator is None:
-        return None
-    estimate: Mapping[str, Any] | None = estimator["by_size"].get(str(size))
-    return estimate
+    return None if estimator is None else estimator["by_size"].get(str(size))
 
 
-def bounds(estimate: Mapping[str, Any], unit: str) -> tuple[float, float] | None:
+def bounds(estimate: EstimateOfSize, unit: Unit) -> tuple[float, float] | None:
     """Return the interval of one packet size in a unit; bytes are packets times one frame size."""
     ci95 = estimate["ci95_packets"]
-    if ci95 is None or not estimate["packets"] or estimate[unit] is None:
+    amount = estimate[unit]
+    if ci95 is None or not estimate["packets"] or amount is None:
         return None
-    scale = estimate[unit] / estimate["packets"]
+    scale = amount / estimate["packets"]
     return ci95[0] * scale, ci95[1] * scale
 
 
-def estimates(result: Mapping[str, Any]) -> Table:
+def estimates(result: Document) -> Table:
     """Return one row per estimator and, from the test bed, the truth; no rows without estimates.
 
     A column per packet size, and one for both together where the unit is known.
@@ -51,7 +52,7 @@ def estimates(result: Mapping[str, Any]) -> Table:
     head += ["together"] if together else []
     rows = []
     for key, name in ESTIMATOR_NAMES.items():
-        estimator = result["estimators"].get(key)
+        estimator = result["estimators"][key]
         if estimator is None:
             continue
         row = [name]
@@ -59,7 +60,8 @@ def estimates(result: Mapping[str, Any]) -> Table:
             entry = of_size(estimator, size)
             row.append("–" if entry is None else _cell(entry[unit], bounds(entry, unit), unit))
         if together:
-            row.append(_cell(estimator[unit], estimator[f"ci95_{unit}"], unit))
+            both = estimator["ci95_bytes" if unit == "bytes" else "ci95_packets"]
+            row.append(_cell(estimator[unit], both, unit))
         rows.append(row)
     truth = result.get("truth")
     if rows and truth and truth["counted_in"] == unit:
@@ -67,7 +69,7 @@ def estimates(result: Mapping[str, Any]) -> Table:
     return head, rows
 
 
-def _cell(value: float | None, interval: tuple[float, float] | None, unit: str) -> str:
+def _cell(value: float | None, interval: Sequence[float] | None, unit: Unit) -> str:
     if value is None:
         return "–"
     if interval is None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence, observe
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Evidence, Verdict
@@ -66,7 +66,7 @@ def idle_loss(seen: Sequence[SessionEvidence]) -> float:
 
 def find(
     sessions: Sequence[Judged],
-    search: Sequence[Mapping[str, Any]] = (),
+    search: Sequence[SearchStep] = (),
     search_ended: bool = True,
 ) -> Finding:
     """Judge what kind of queue the sessions saw.
@@ -109,7 +109,7 @@ def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:
 
 
 def _without_sessions(
-    sessions: Sequence[Judged], search: Sequence[Mapping[str, Any]], search_ended: bool
+    sessions: Sequence[Judged], search: Sequence[SearchStep], search_ended: bool
 ) -> Finding:
     reasons = [s.refused for s in sessions if s.refused is not None]
     for verdict in ("sender_limited", "receiver_limited"):
@@ -125,7 +125,7 @@ def _without_sessions(
     return Finding("undecided", [Evidence("sessions", says)])
 
 
-def _without_limit(search: Sequence[Mapping[str, Any]], search_ended: bool) -> Finding:
+def _without_limit(search: Sequence[SearchStep], search_ended: bool) -> Finding:
     """The search found no limit of the path: the sender was the limit, or there was none."""
     offered = max(point["offered_pps"] or 0.0 for point in search)
     short = [p for p in search if (p["offered_pps"] or 0.0) < 0.9 * (p.get("planned_pps") or 0.0)]

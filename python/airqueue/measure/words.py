@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final, Literal
 
 from airqueue import text
 from airqueue.felt import meaning_for_call, meaning_for_game
+from airqueue.measure.document import Document
 
-ESTIMATOR_NAMES: Mapping[str, str] = {
+EstimatorName = Literal["published", "corrected", "counting", "fill_drain"]
+ESTIMATOR_NAMES: Final[Mapping[EstimatorName, str]] = {
     "counting": "counting",
     "corrected": "corrected formula",
     "published": "published formula",
@@ -113,7 +115,7 @@ _PLAIN: Mapping[str, _Plain] = {
 }
 
 
-def describe(result: Mapping[str, Any]) -> Words:
+def describe(result: Document) -> Words:
     """Put a measurement result (`schema.json`) into words."""
     if result["verdict"] == "fifo" and result["capacity"] is not None:
         return _describe_fifo(result)
@@ -130,9 +132,9 @@ def describe(result: Mapping[str, Any]) -> Words:
     )
 
 
-def _describe_fifo(result: Mapping[str, Any]) -> Words:
-    unit = result["capacity_unit"]
-    capacity = result["capacity"]
+def _describe_fifo(result: Document) -> Words:
+    unit, capacity = result["capacity_unit"], result["capacity"]
+    assert unit is not None and capacity is not None  # the verdict is fifo
     headline = f"One first-in first-out queue that holds {_whole(capacity, unit)}"
     if result["counted_in"] == "undecided":
         headline += "; whether it counts packets or bytes is undecided."
@@ -160,7 +162,7 @@ def _meaning_of_delay(delay_s: float) -> tuple[str, str]:
     return meaning_for_call(delay_s), meaning_for_game(delay_s)
 
 
-def _delay_sentence(result: Mapping[str, Any]) -> str:
+def _delay_sentence(result: Document) -> str:
     towards = "towards" if result["direction"] == "down" else "from"
     at_rate = f", at {text.rate(result['rate_bps'])}" if result["rate_bps"] is not None else ""
     return (
@@ -169,7 +171,7 @@ def _delay_sentence(result: Mapping[str, Any]) -> str:
     )
 
 
-def _apart(result: Mapping[str, Any]) -> list[str]:
+def _apart(result: Document) -> list[str]:
     said = []
     if result["in_service_packets"]:
         said.append("The packet being transmitted comes on top.")
@@ -178,7 +180,7 @@ def _apart(result: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _sureness(result: Mapping[str, Any]) -> list[str]:
+def _sureness(result: Document) -> list[str]:
     said = []
     unit = result["capacity_unit"]
     accepted = sum(1 for s in result["sessions"] if s["accepted"])
@@ -201,7 +203,7 @@ def _sureness(result: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _discards(result: Mapping[str, Any]) -> list[str]:
+def _discards(result: Document) -> list[str]:
     if not result["discarded_sessions"]:
         return []
     reasons = [
@@ -214,7 +216,7 @@ def _discards(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _interrupted(result: Mapping[str, Any]) -> list[str]:
+def _interrupted(result: Document) -> list[str]:
     said = "The measurement was interrupted; this is what the part before that says."
     return [said] if result["interrupted"] else []
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import numpy as np
 import scipy
@@ -20,6 +20,9 @@ from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, choice, numbers
 from airqueue.models.edca_classes import CLASS_PARAMETERS, RETRIES, Classes, classes
 from airqueue.models.errors import ModelError, ParameterError
+
+if TYPE_CHECKING:
+    from airqueue.records import ContentionDict
 
 RULES: Final = ("edca", "freeze")
 """A counter moves in the slot in which another station transmits; or it does not."""
@@ -163,7 +166,7 @@ def slots(
     )
     parts = int(_whole("batches", batches, 2, 1e6))
     part = max(1, int(_whole("transmissions", transmissions, parts, _MOST)) // parts)
-    counts: list[_native.ContentionDict] = []
+    counts: list[ContentionDict] = []
     for done in range(parts + 1):
         counts.append(process.run(part))
         if progress is not None:
@@ -223,7 +226,7 @@ def _contenders(
     return contenders
 
 
-def _by_class(stations: FloatArray, counts: Sequence[_native.ContentionDict]) -> Slots:
+def _by_class(stations: FloatArray, counts: Sequence[ContentionDict]) -> Slots:
     starts = np.concatenate([[0], np.cumsum(stations)[:-1]]).astype(np.intp)
 
     def column(name: Columns) -> FloatArray:

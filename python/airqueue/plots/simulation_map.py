@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
-from airqueue import text
+from airqueue import text, watched
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_topology import Link as MeshLink
 from airqueue.plots.network import Link, Network, Node, Way, circle, draw
 from airqueue.plots.simulation_picture import about, file_format
 from airqueue.simulate import Results, Scenario
-from airqueue.simulate.results import Summary
 from airqueue.simulate.steered import Network as Layout
 from airqueue.simulate.tables import LIMITS
 
@@ -36,7 +34,7 @@ class Map:
 
 def _network(scenario: Scenario, results: Results) -> Network:
     layout, look = scenario.layout()
-    names: list[str] = layout["stations"]
+    names = layout["stations"]
     numbers = {station: number for number, station in enumerate(names)}
     rates: dict[tuple[int, int], set[float]] = {}
     for seen in look["flows"]:
@@ -67,14 +65,13 @@ def _pair(a: int, b: int) -> tuple[int, int]:
     return (min(a, b), max(a, b))
 
 
-def _nodes(layout: Mapping[str, Any], results: Results) -> tuple[Node, ...]:
-    names: list[str] = layout["stations"]
+def _nodes(layout: watched.Map, results: Results) -> tuple[Node, ...]:
+    names = layout["stations"]
     places = layout["positions_m"] or circle(len(names))
     waiting: dict[str, float] = {}
     dropped: dict[str, float] = {}
-    queues: Mapping[str, Summary] = results.summary["queues"]
     known = frozenset(names)
-    for queue, figures in queues.items():
+    for queue, figures in results.summary["queues"].items():
         # With access categories a station has several: sta.be, sta.vo.
         station = queue if queue in known else queue.rpartition(".")[0]
         if station in known:
@@ -98,12 +95,14 @@ def _nodes(layout: Mapping[str, Any], results: Results) -> tuple[Node, ...]:
 
 def _set_last(results: Results) -> dict[str, float]:
     """Return the limits that the first replication ended with, where they were set while it ran."""
-    run = next(iter(results.runs.values()), {})
+    run = next(iter(results.runs.values()), None)
     last: dict[str, float] = {}
-    for row in run.get(LIMITS, ()):
-        if row["flow"] is None and row["limit_packets"] is None:
+    for row in [] if run is None else run.get(LIMITS, []):
+        if row["flow"] is not None:
+            continue
+        if row["limit_packets"] is None:
             last.pop(row["station"], None)
-        elif row["flow"] is None:
+        else:
             last[row["station"]] = row["limit_packets"]
     return last
 
@@ -120,7 +119,7 @@ def _flow_label(name: str, results: Results) -> str:
     return ", ".join([*words, text.seconds(delay_s)] if delay_s else words)
 
 
-def _domain(layout: Mapping[str, Any], look: Mapping[str, Any]) -> tuple[str, tuple[MeshLink, ...]]:
+def _domain(layout: watched.Map, look: watched.Look) -> tuple[str, tuple[MeshLink, ...]]:
     """Return the flow of several hops that gets least, and the links of what limits it."""
     try:
         topology, _ = Layout(layout).mesh(look)

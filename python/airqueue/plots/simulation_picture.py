@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from airqueue import text
+from airqueue.figures import FigureOf, Summaries
 from airqueue.plots.intervals import Panel, Point, draw
 from airqueue.plots.parts import FORMATS
 from airqueue.simulate import Results, ScenarioError
-from airqueue.simulate.results import Summary
-from airqueue.simulate.tables import KINDS
+from airqueue.simulate.reported import KINDS, summary_of_each
 
-_PANELS: Final = (
-    ("flows", "throughput_bps", "Throughput of flows", "IP packets at their destination"),
-    ("flows", "delay_mean_s", "Delay of flows", "mean, from source to destination"),
-    ("stations", "airtime_ratio", "Airtime of stations", "share of the time"),
-    ("queues", "length_mean_packets", "Length of queues", "mean"),
+_PANELS: Final[tuple[tuple[FigureOf, str, str], ...]] = (
+    (("flows", "throughput_bps"), "Throughput of flows", "IP packets at their destination"),
+    (("flows", "delay_mean_s"), "Delay of flows", "mean, from source to destination"),
+    (("stations", "airtime_ratio"), "Airtime of stations", "share of the time"),
+    (("queues", "length_mean_packets"), "Length of queues", "mean"),
 )
-"""Kind, figure, title and label."""
+"""Kind and figure, title and label."""
 
 
 def file_format(path: str, what: str) -> str:
@@ -48,20 +47,19 @@ class Picture:
         """Return the file: a panel for each figure that anything has."""
         panels = [
             panel
-            for kind, figure, title, label in _PANELS
-            if (panel := _panel(results.summary[kind], kind, figure, title, label)) is not None
+            for of, title, label in _PANELS
+            if (panel := _panel(results.summary, of, title, label)) is not None
         ]
         title = f"airqueue simulate {name}"
         return draw(panels, self._format, title=title, description=about(results))
 
 
-def _panel(
-    figures: Mapping[str, Mapping[str, Summary]], kind: str, figure: str, title: str, label: str
-) -> Panel | None:
+def _panel(summary: Summaries, of: FigureOf, title: str, label: str) -> Panel | None:
     """Return the panel of a figure, None where nothing has it."""
+    kind, figure = of
     points = tuple(
-        Point(name, of[figure]["mean"], None if (ci := of[figure]["ci95"]) is None else tuple(ci))
-        for name, of in figures.items()
+        Point(name, each["mean"], None if (ci := each["ci95"]) is None else (ci[0], ci[1]))
+        for name, each in summary_of_each(summary, of).items()
     )
     if all(point.mean is None for point in points):
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from airqueue import text
 from airqueue.measure import series, tables
+from airqueue.measure.document import Document
 from airqueue.measure.records import Run
 from airqueue.measure.session import Session
 from airqueue.measure.words import ESTIMATOR_NAMES
@@ -52,7 +52,7 @@ class _LoadPoint:
 _AGAINST_LOAD = {"received": "received (Mb/s)", "loss": "loss (%)", "delay": "delay (ms)"}
 
 
-def representative(result: Mapping[str, Any], runs: Sequence[Run]) -> list[Shown]:
+def representative(result: Document, runs: Sequence[Run]) -> list[Shown]:
     """Return one session per packet size, largest first: the accepted one with the middle count.
 
     Where none was accepted, the first there is, so that one can see why.
@@ -95,7 +95,7 @@ def over_time(shown: Sequence[Shown]) -> list[Figure]:
     ]
 
 
-def occupancy(shown: Sequence[Shown], result: Mapping[str, Any]) -> Figure | None:
+def occupancy(shown: Sequence[Shown], result: Document) -> Figure | None:
     """What the queue held around each drop; None if nothing was dropped."""
     charts = []
     for one in shown:
@@ -139,7 +139,7 @@ def delay_distributions(shown: Sequence[Shown]) -> Figure:
     )
 
 
-def against_load(result: Mapping[str, Any]) -> Figure | None:
+def against_load(result: Document) -> Figure | None:
     """Throughput, loss and delay against offered load, from search and sessions (Fig. 10)."""
     searched, held = _search_points(result), _session_points(result)
     if not searched:
@@ -172,11 +172,11 @@ def against_load(result: Mapping[str, Any]) -> Figure | None:
     )
 
 
-def capacities(result: Mapping[str, Any]) -> list[Figure]:
+def capacities(result: Document) -> list[Figure]:
     """Capacity of both sizes with 95 % intervals, per estimator (Fig. 11)."""
-    units = {"packets": ["packets"], "bytes": ["bytes"]}.get(
-        result["counted_in"], ["packets", "bytes"]
-    )
+    counted_in = result["counted_in"]
+    both: list[tables.Unit] = ["packets", "bytes"]
+    units = both if counted_in == "undecided" else [counted_in]
     figures = [_capacities(result, unit) for unit in units]
     return [figure for figure in figures if figure is not None]
 
@@ -213,7 +213,7 @@ def _delay(shown: Shown) -> str:
     return chart.render()
 
 
-def _occupancy(shown: Shown, held: series.Points, result: Mapping[str, Any]) -> str:
+def _occupancy(shown: Shown, held: series.Points, result: Document) -> str:
     estimate = tables.of_size(result["estimators"]["counting"], shown.size_bytes)
     level = None if estimate is None else estimate["packets"]
     thinned = series.thin(held)
@@ -230,20 +230,20 @@ def _occupancy(shown: Shown, held: series.Points, result: Mapping[str, Any]) -> 
     return chart.render()
 
 
-def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
+def _capacities(result: Document, unit: tables.Unit) -> Figure | None:
     sizes = tables.sizes_of(result)
     rows = [
-        (f"{ESTIMATOR_NAMES[name]}, {size} B", number, estimate)
+        (f"{ESTIMATOR_NAMES[name]}, {size} B", number, amount, tables.bounds(estimate, unit))
         for name in ESTIMATOR_NAMES
         for number, size in enumerate(sizes, start=1)
         if (estimate := tables.of_size(result["estimators"][name], size)) is not None
-        and estimate[unit] is not None
+        and (amount := estimate[unit]) is not None
     ]
     if not rows:
         return None
-    truth = result.get("truth") or {}
-    true_value = truth.get("capacity") if truth.get("counted_in") == unit else None
-    values = [v for _, _, e in rows for v in (e[unit], *(tables.bounds(e, unit) or ()))]
+    truth = result.get("truth")
+    true_value = truth["capacity"] if truth and truth["counted_in"] == unit else None
+    values = [v for _, _, amount, interval in rows for v in (amount, *(interval or ()))]
     chart = Chart(
         f"Capacity in {unit} by estimator",
         padded([*values, *([] if true_value is None else [true_value])], zero=False),
@@ -256,11 +256,10 @@ def _capacities(result: Mapping[str, Any], unit: str) -> Figure | None:
     )
     if true_value is not None:
         chart.mark_x(true_value, f"truth: {text.number(true_value, unit)}")
-    for row, (label, number, estimate) in enumerate(reversed(rows)):
-        interval = tables.bounds(estimate, unit)
+    for row, (label, number, amount, interval) in enumerate(reversed(rows)):
         if interval is not None:
             chart.whisker(*interval, row, number)
-        chart.dots([estimate[unit]], [row], number, kind="big")
+        chart.dots([amount], [row], number, kind="big")
         chart.row_label(row, label)
     return Figure(
         f"{'Capacity' if result['verdict'] == 'fifo' else 'Estimates'} in {unit}",
@@ -279,7 +278,7 @@ def _phases(chart: Chart, session: Session) -> None:
             chart.band(start, end, name)
 
 
-def _search_points(result: Mapping[str, Any]) -> list[_LoadPoint]:
+def _search_points(result: Document) -> list[_LoadPoint]:
     points = []
     for step in result["search"]:
         bits = step["size_bytes"] * 8e-6
@@ -295,7 +294,7 @@ def _search_points(result: Mapping[str, Any]) -> list[_LoadPoint]:
     return points
 
 
-def _session_points(result: Mapping[str, Any]) -> list[_LoadPoint]:
+def _session_points(result: Document) -> list[_LoadPoint]:
     """Return the hold phase of every accepted session; what was lost had been offered too."""
     points = []
     for row in result["sessions"]:

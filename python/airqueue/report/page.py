@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from airqueue import text
 from airqueue.files import write_atomically
 from airqueue.measure import schema, tables
+from airqueue.measure.document import Document, Quantiles
 from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
 from airqueue.report import figures
@@ -17,9 +17,7 @@ from airqueue.report.figures import Figure
 from airqueue.report.html import document, table
 
 
-def write_report(
-    path: str | os.PathLike[str], result: Mapping[str, Any], runs: Sequence[Run]
-) -> None:
+def write_report(path: str | os.PathLike[str], result: Document, runs: Sequence[Run]) -> None:
     """Write the HTML report of a measurement.
 
     ``result`` follows `schema.json`; ``runs`` are its runs, of which the pictures over time are
@@ -28,7 +26,7 @@ def write_report(
     write_atomically(path, render(result, runs))
 
 
-def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
+def render(result: Document, runs: Sequence[Run]) -> str:
     """Return the report as HTML text."""
     words = describe(result)
     body = [
@@ -48,7 +46,7 @@ def render(result: Mapping[str, Any], runs: Sequence[Run]) -> str:
     return document(f"airqueue: {result['target']}", body)
 
 
-def _about(result: Mapping[str, Any]) -> str:
+def _about(result: Document) -> str:
     direction = "towards" if result["direction"] == "down" else "from"
     parts = [
         f"{result['target']}",
@@ -61,7 +59,7 @@ def _about(result: Mapping[str, Any]) -> str:
     return f'<p class="about">{escape(" · ".join(parts))}</p>'
 
 
-def _cards(result: Mapping[str, Any]) -> str:
+def _cards(result: Document) -> str:
     unit = result["capacity_unit"]
     cards = [
         ("verdict", result["verdict"].replace("_", " ")),
@@ -81,7 +79,7 @@ def _paragraph(sentences: Sequence[str]) -> str:
     return f"<p>{escape(' '.join(sentences))}</p>" if sentences else ""
 
 
-def _evidence(result: Mapping[str, Any]) -> str:
+def _evidence(result: Document) -> str:
     if not result["evidence"]:
         return ""
     rows = [
@@ -91,7 +89,7 @@ def _evidence(result: Mapping[str, Any]) -> str:
     return "<h2>Evidence</h2>" + table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
 
 
-def _pictures(result: Mapping[str, Any], runs: Sequence[Run]) -> list[str]:
+def _pictures(result: Document, runs: Sequence[Run]) -> list[str]:
     shown = figures.representative(result, runs)
     drawn: list[Figure | None] = []
     if shown:
@@ -115,7 +113,7 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _estimators(result: Mapping[str, Any]) -> str:
+def _estimators(result: Document) -> str:
     head, rows = tables.estimates(result)
     if not rows:
         return ""
@@ -125,7 +123,7 @@ def _estimators(result: Mapping[str, Any]) -> str:
     return f"<h2>Estimators</h2>{note}" + table(head, rows, numeric=range(1, len(head)))
 
 
-def _sessions(result: Mapping[str, Any]) -> str:
+def _sessions(result: Document) -> str:
     if not result["sessions"]:
         return ""
     head = ["size (B)", "no.", "", "began (s)", "took (s)", "throughput", "loss", "full delay"]
@@ -157,7 +155,7 @@ def _sessions(result: Mapping[str, Any]) -> str:
     return f"<h2>Sessions</h2><p>{note}</p>{sessions}"
 
 
-def _hosts(result: Mapping[str, Any]) -> str:
+def _hosts(result: Document) -> str:
     hosts = result["hosts"]
     skew = hosts["clock_skew_ppm"]
     rows = [
@@ -175,17 +173,19 @@ def _hosts(result: Mapping[str, Any]) -> str:
     return "<h2>The two hosts about themselves</h2>" + table(["", ""], rows, css="facts")
 
 
-def _data(result: Mapping[str, Any]) -> str:
+def _data(result: Document) -> str:
     """Embed the result itself; in a script element only ``<`` could end or nest it."""
     json_text = schema.to_text(result).replace("<", "\\u003c")
     return f'<script type="application/json" id="result">{json_text}</script>'
 
 
-def _quantiles(values: Mapping[str, Any] | None) -> str:
+def _quantiles(values: Quantiles | None) -> str:
     if values is None:
         return "unknown"
-    names = {"p50": "median", "p99": "99 %", "max": "most"}
-    return ", ".join(f"{names[k]} {text.seconds(values[k])}" for k in names if k in values)
+    shown = [("median", values["p50"]), ("99 %", values["p99"])]
+    if "max" in values:
+        shown.append(("most", values["max"]))
+    return ", ".join(f"{name} {text.seconds(value)}" for name, value in shown)
 
 
 def _number(value: float | None) -> str:

@@ -9,7 +9,7 @@ from airqueue.measure.api import SIZES, measure
 from airqueue.measure.simulated import SimulatedProber
 
 
-def measurement(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def measurement(inputs: Mapping[str, Any]) -> dict[str, object]:
     """Return a measurement as ``docs/output.md`` has it, without the date.
 
     ``path``: what is measured, as for `SimulatedProber`. Besides, if they are not to be the defaults:
@@ -19,12 +19,14 @@ def measurement(inputs: Mapping[str, Any]) -> dict[str, Any]:
     prober = SimulatedProber(
         inputs["path"], seed=inputs.get("seed", 0), direction=inputs.get("direction", "down")
     )
-    found = measure(
-        prober,
-        profile=inputs.get("profile", "quick"),
-        sizes=inputs.get("sizes", SIZES),
-        max_time_s=inputs.get("max_time_s"),
-        header={"target": "a simulated path"},
-    ).to_json()
+    found: dict[str, object] = {
+        **measure(
+            prober,
+            profile=inputs.get("profile", "quick"),
+            sizes=inputs.get("sizes", SIZES),
+            max_time_s=inputs.get("max_time_s"),
+            header={"target": "a simulated path"},
+        ).to_json()
+    }
     del found["created"]  # the one thing that the inputs do not determine
     return found

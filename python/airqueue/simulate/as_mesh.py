@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_file import topology_of
@@ -77,7 +77,7 @@ def mesh_of(scenario: Scenario) -> Mesh:
 
 
 def _cautions(scenario: Scenario, left_out: list[str]) -> Iterator[str]:
-    description: Mapping[str, Any] = scenario.description
+    description = scenario.description
     if left_out:
         named, rest = left_out[:_MOST_NAMED], len(left_out[_MOST_NAMED:])
         names = listed([*named, f"{rest} more"] if rest else named)

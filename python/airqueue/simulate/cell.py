@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from airqueue.description import Description, FlowTable
+from airqueue.description_words import BehaviourName, SourceName, Standard
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.scenario import Scenario
@@ -14,15 +16,15 @@ STATION = "sta"
 
 
 def cell(
-    standard: str = "802.11b",
+    standard: Standard = "802.11b",
     stations: int = 10,
     *,
     direction: Literal["up", "down", "both"] = "up",
-    source: str = "saturated",
+    source: SourceName = "saturated",
     size: str = "1500 B",
     duration: str = "30 s",
-    behaviour: str = "standard",
-    overrides: Mapping[str, Any] | None = None,
+    behaviour: BehaviourName = "standard",
+    overrides: Mapping[str, object] | None = None,
 ) -> Scenario:
     """Return a cell in which all hear each other: an access point ``ap``, stations ``sta1``, ...
 
@@ -32,14 +34,14 @@ def cell(
     """
     if direction not in ("up", "down", "both"):
         raise ScenarioError(f"direction: {direction!r}; expected up, down or both")
-    flow = {"source": source, "size": size}
+    flow: FlowTable = {"source": source, "size": size}
     ends = {"up": (STATION, AP), "down": (AP, STATION)}
-    flows = [
+    flows: list[FlowTable] = [
         {"name": name, "from": sender, "to": receiver, **flow}
         for name, (sender, receiver) in ends.items()
         if direction in (name, "both")
     ]
-    description = {
+    description: Description = {
         "behaviour": behaviour,
         "duration": duration,
         "phy": {"standard": standard},

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
 from airqueue import provenance, toml_text
+from airqueue.description import Description
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store, Work
 from airqueue.simulate import tables
 from airqueue.simulate.errors import ResultsError
+from airqueue.simulate.reported import Run
 from airqueue.simulate.work import one_replication, plain_series, series_of_first
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
 
 FORMAT: Final = "airqueue-provenance"
 VERSION: Final = 2
@@ -45,7 +47,7 @@ _INSTEAD: Final = "choose another directory, or discard them with --force (in Py
 class Directory:
     """A directory that this process alone writes to; see `opened`."""
 
-    def __init__(self, path: Path, scenario: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, path: Path, scenario: Description, seed: int) -> None:
         self._path = path
         self._scenario = scenario
         self._seed = seed
@@ -56,7 +58,7 @@ class Directory:
     def opened(
         cls,
         path: str | os.PathLike[str],
-        scenario: Mapping[str, Any],
+        scenario: Description,
         seed: int,
         *,
         force: bool = False,
@@ -74,9 +76,9 @@ class Directory:
             directory._claim()
             yield directory
 
-    def runs(self) -> dict[int, dict[str, Any]]:
+    def runs(self) -> dict[int, Run]:
         """Return the replications that have finished, of all that were ever asked for."""
-        found: dict[int, dict[str, Any]] = {}
+        found: dict[int, Run] = {}
         for replication in range(self._most()):
             with suppress(KeyError):
                 found[replication] = self.store.read(self.work(replication))
@@ -106,7 +108,7 @@ class Directory:
         noted["sessions"].append({**provenance.session(), "replications": replications})
         self._write(_PROVENANCE, _text(noted))
 
-    def keep(self, runs: Mapping[int, tables.Run], series: SeriesDict | None) -> None:
+    def keep(self, runs: Mapping[int, Run], series: SeriesDict | None) -> None:
         """Keep replications, and the series of the first, as if they had just finished."""
         for replication, figures in runs.items():
             self.store.write(self.work(replication), figures)
@@ -115,9 +117,7 @@ class Directory:
             work = series_of_first(self._scenario, self._seed, interval_s)
             self.store.write(work, plain_series(series))
 
-    def finish(
-        self, runs: Mapping[int, tables.Run], series: SeriesDict | None, summary: str
-    ) -> None:
+    def finish(self, runs: Mapping[int, Run], series: SeriesDict | None, summary: str) -> None:
         """Write the tables of all replications, those of the series if any, and the summary last."""
         (self._path / _SUMMARY).unlink(missing_ok=True)
         for kind in tables.TABLES:
@@ -218,7 +218,7 @@ class Directory:
 
 def read(
     path: str | os.PathLike[str],
-) -> tuple[dict[str, Any], dict[int, dict[str, Any]], SeriesDict | None]:
+) -> tuple[dict[str, Any], dict[int, Run], SeriesDict | None]:
     """Return summary, replications and time series of a directory.
 
     Raises OSError, or ResultsError if the results there are not whole.
@@ -237,7 +237,7 @@ def read(
     return summary, runs, _series(root) if has_series else None
 
 
-def _runs(root: Path) -> dict[int, dict[str, Any]]:
+def _runs(root: Path) -> dict[int, Run]:
     try:
         return tables.runs_of({kind: _rows(root, kind) for kind in tables.TABLES})
     except KeyError as error:

@@ -14,8 +14,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import Final, Literal, TypedDict, Unpack
 
+from airqueue import description_words as words
+from airqueue.description import (
+    Description,
+    FlowTable,
+    GridTable,
+    MediumTable,
+    PhyTable,
+    RandomTable,
+    StationTable,
+)
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.scenario import Scenario
@@ -24,6 +34,8 @@ GATEWAY: Final = "gateway"
 NODE: Final = "node"
 SERVER: Final = "server"
 
+_TWO_RAY: Final[MediumTable] = {"path_loss": {"two_ray": {}}}
+_TCP: Final[FlowTable] = {"source": "tcp"}
 _MOST: Final = 10_000
 """The most nodes of a mesh."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -34,13 +46,13 @@ _MOST_SEEDS: Final = 1_000
 class Options(TypedDict, total=False):
     """What all meshes have in common."""
 
-    standard: str
+    standard: words.Standard
     """``"802.11b"`` if not given."""
     rate: str | None
     """Of data frames; the standard's highest if not given."""
     links: Mapping[tuple[str, str], str]
     """Rates of single links: ``{("node1", "node2"): "2 Mb/s"}``."""
-    medium: Mapping[str, Any]
+    medium: MediumTable
     """Who hears whom; ns-2's two-ray ground if not given: frames are decoded up to 250 m and sensed
     up to 550 m."""
     metric: Literal["hops", "airtime"]
@@ -48,7 +60,7 @@ class Options(TypedDict, total=False):
     direction: Literal["up", "down", "both"]
     """To the gateway, ``up``, if not given. Flows are called ``up`` and ``down``, and where there are
     several what tells their nodes apart comes behind it."""
-    flow: Mapping[str, Any]
+    flow: FlowTable
     """What the flows carry: ``{"source": "cbr", "rate": "100 kb/s"}``; ``{"source": "tcp"}`` if not
     given."""
     calls: bool
@@ -60,9 +72,9 @@ class Options(TypedDict, total=False):
     """Of all stations' queues: ``"50 packets"`` if not given."""
     duration: str
     """``"30 s"`` if not given."""
-    behaviour: str
+    behaviour: words.BehaviourName
     """``"standard"`` if not given."""
-    overrides: Mapping[str, Any]
+    overrides: Mapping[str, object]
     """What else a scenario file can say."""
 
 
@@ -137,8 +149,8 @@ def grid(
     nodes = columns * rows
     check_whole("columns * rows", nodes, 2, _MOST)
     check_whole("gateway", gateway, 1, nodes)
-    rectangle = {"columns": columns, "spacing": f"{spacing_m!r} m"}
-    group = {**_station(NODE), "count": nodes, "grid": rectangle}
+    rectangle: GridTable = {"columns": columns, "spacing": f"{spacing_m!r} m"}
+    group: StationTable = {**_station(NODE), "count": nodes, "grid": rectangle}
     others = [number for number in range(1, nodes + 1) if number != gateway]
     return _scenario([group], _spread(flows, others), options, f"{NODE}{gateway}")
 
@@ -162,10 +174,15 @@ def random(
     check_whole("nodes", nodes, 1, _MOST)
     check_whole("seed", seed, 0, 2**32 - _MOST_SEEDS)
     width, height = area_m
-    group = {"name": NODE, "count": nodes, "position": _metres(-width / 2, -height / 2)}
+    corner = _metres(-width / 2, -height / 2)
+    group: StationTable = {"name": NODE, "count": nodes, "position": corner}
     senders = _spread(flows, range(1, nodes + 1))
     for places in range(seed, seed + _MOST_SEEDS):
-        scattered = {"area": _metres(width, height), "apart": f"{apart_m!r} m", "seed": places}
+        scattered: RandomTable = {
+            "area": _metres(width, height),
+            "apart": f"{apart_m!r} m",
+            "seed": places,
+        }
         try:
             return _scenario([_station(GATEWAY), {**group, "random": scattered}], senders, options)
         except ScenarioError as error:
@@ -189,17 +206,17 @@ def _metres(x: float, y: float) -> list[str]:
     return [f"{x!r} m", f"{y!r} m"]
 
 
-def _station(name: str) -> dict[str, Any]:
+def _station(name: str) -> StationTable:
     return {"name": name, "position": _metres(0.0, 0.0)}
 
 
-def _line(name: str, count: int, step: tuple[float, float]) -> dict[str, Any]:
+def _line(name: str, count: int, step: tuple[float, float]) -> StationTable:
     """Return nodes in a line that begins a step away from the gateway."""
     return {"name": name, "count": count, "position": _metres(*step), "step": _metres(*step)}
 
 
 def _scenario(
-    stations: list[dict[str, Any]],
+    stations: list[StationTable],
     senders: Mapping[str, str],
     options: Options,
     gateway: str = GATEWAY,
@@ -209,13 +226,16 @@ def _scenario(
     if unknown:
         raise TypeError(f"{unknown[0]!r} is no option of a mesh")
     server = options.get("server")
-    phy = {"standard": options.get("standard", "802.11b"), "rate": options.get("rate")}
+    phy: PhyTable = {"standard": options.get("standard", "802.11b")}
+    rate = options.get("rate")
+    if rate is not None:
+        phy["rate"] = rate
     links = options.get("links", {})
-    description = {
+    description: Description = {
         "behaviour": options.get("behaviour", "standard"),
         "duration": options.get("duration", "30 s"),
-        "phy": {key: value for key, value in phy.items() if value is not None},
-        "medium": options.get("medium", {"path_loss": {"two_ray": {}}}),
+        "phy": phy,
+        "medium": options.get("medium", _TWO_RAY),
         "queue": {"limit": options.get("limit", "50 packets")},
         "stations": stations,
         "links": [{"between": list(pair), "rate": rate} for pair, rate in links.items()],
@@ -226,11 +246,11 @@ def _scenario(
     return Scenario(changes.apply(description, options.get("overrides", {})))
 
 
-def _flows(senders: Mapping[str, str], sink: str, options: Options) -> Iterator[dict[str, Any]]:
+def _flows(senders: Mapping[str, str], sink: str, options: Options) -> Iterator[FlowTable]:
     direction = options.get("direction", "up")
     if direction not in ("up", "down", "both"):
         raise ScenarioError(f"direction: {direction!r}; expected up, down or both")
-    carried: list[tuple[str, Mapping[str, Any]]] = [("", options.get("flow", {"source": "tcp"}))]
+    carried: list[tuple[str, FlowTable]] = [("", options.get("flow", _TCP))]
     if options.get("calls", False):
         carried.append(("call_", {"source": "voice"}))
     for prefix, keys in carried:

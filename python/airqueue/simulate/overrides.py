@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from airqueue import _native, text, toml_text
+from airqueue.description import Description
 from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.reported import described
 from airqueue.toml_text import TomlError, found
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
@@ -56,7 +58,7 @@ def _check_one(assignment: str, written: str) -> None:
     )
 
 
-def apply(description: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def apply(description: Mapping[str, object], overrides: Mapping[str, object]) -> Description:
     """Return the description with values changed, the given one left as it is.
 
     Raises ScenarioError, which names the path, where there is no place for a value.
@@ -75,7 +77,7 @@ def apply(description: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[
             holder[last] = value
         else:
             raise _no_table(path, ".".join(parents), holder)
-    return changed
+    return described(changed)
 
 
 def _child(holder: Any, key: str, path: str, above: str) -> Any:

@@ -7,7 +7,6 @@ known; pieces change nothing in what is simulated.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import threading
@@ -21,6 +20,7 @@ from airqueue.runs import Work
 from airqueue.simulate import work as kinds_of_work
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.recorders import Recorders
+from airqueue.simulate.reported import run_of
 
 if TYPE_CHECKING:
     from airqueue import _native
@@ -200,7 +200,7 @@ class Replications:
 
 def _result(work: Work, run: _native.Run | Steered) -> Any:
     if work.kind == "simulation":
-        return json.loads(run.results())
+        return run_of(run.results())
     series = run.series()
     assert series is not None  # the recorders have an interval
     return kinds_of_work.plain_series(series)

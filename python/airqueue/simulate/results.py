@@ -7,24 +7,24 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
+from airqueue.description import Description
+from airqueue.figures import MediumFigures, Summaries, Summary
 from airqueue.simulate import tables
 from airqueue.simulate.directory import Directory, read
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.tables import KINDS, LIMITS
+from airqueue.simulate.reported import KINDS, Named, Run, values
+from airqueue.simulate.tables import LIMITS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
 
 FORMAT: Final = "airqueue-simulation"
 VERSION: Final = 2
-
-Summary = dict[str, Any]
-"""``{"mean": ..., "ci95": ...}``."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Results:
     In the data frames (`flows`, `stations`, `queues`, `medium`) each row is a replication and a name.
     """
 
-    scenario: Mapping[str, Any]
+    scenario: Description
     """The description that was simulated."""
     seed: int
     replications: int
     """That were asked for."""
-    runs: Mapping[int, Mapping[str, Any]]
+    runs: Mapping[int, Run]
     """Number of a replication -> its figures by kind and name."""
     series: SeriesDict | None = None
     """Of the first replication, if they were recorded."""
@@ -89,13 +89,13 @@ class Results:
         """Which limits of queues were set while the network ran, when and why."""
         return self.frame(LIMITS)
 
-    def frame(self, kind: str) -> pd.DataFrame:
+    def frame(self, kind: tables.Table) -> pd.DataFrame:
         """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
         import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
 
         return pd.DataFrame(tables.columns(kind, self.runs))
 
-    def series_frame(self, kind: str) -> pd.DataFrame:
+    def series_frame(self, kind: tables.OverTime) -> pd.DataFrame:
         """Return the time series of ``flows`` or ``queues``: a row for each interval and name.
 
         ``time_s`` is the end of the interval, counted from the beginning of the warm-up. Raises
@@ -108,7 +108,7 @@ class Results:
         return pd.DataFrame(tables.series_columns(self.series, kind))
 
     @functools.cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summaries:
         """Mean and 95 % confidence interval of every figure, by kind and name.
 
         As in ``summary["flows"]["upload"]["throughput_bps"]["mean"]``; the interval ``ci95`` is
@@ -116,13 +116,12 @@ class Results:
         have, as a delay where nothing was delivered, has ``n``, the number of those that do.
         """
         runs = [run for _, run in sorted(self.runs.items())]
-        if not runs:
-            return {**{kind: {} for kind in KINDS}, "medium": {}}
         named = {
             kind: {name: _summaries([run[kind][name] for run in runs]) for name in runs[0][kind]}
-            for kind in KINDS
+            for kind in (KINDS if runs else ())
         }
-        return {**named, "medium": _summaries([run["medium"] for run in runs])}
+        whole = _summaries([run["medium"] for run in runs])
+        return cast("Summaries", {**{kind: {} for kind in KINDS}, **named, "medium": whole})
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data: the summary, and what it takes to compute it again.
@@ -174,9 +173,10 @@ class Results:
         return cls(summary["scenario"], summary["seed"], summary["replications"], runs, series)
 
 
-def _summaries(runs: list[Mapping[str, float | None]]) -> dict[str, Summary]:
+def _summaries(runs: Sequence[Named | MediumFigures]) -> dict[str, Summary]:
     """Return the summary of each figure over the replications."""
-    return {figure: summarised([run[figure] for run in runs]) for figure in runs[0]}
+    every = [values(run) for run in runs]
+    return {figure: summarised([of[figure] for of in every]) for figure in (every or [{}])[0]}
 
 
 def summarised(values: Sequence[float | None]) -> Summary:
@@ -188,5 +188,5 @@ def summarised(values: Sequence[float | None]) -> Summary:
     if interval is None:
         return {"mean": None, "ci95": None}
     bounds = [interval.low, interval.high] if interval.n > 1 else None
-    some = {"n": interval.n} if interval.n < len(values) else {}
-    return {"mean": interval.mean, "ci95": bounds, **some}
+    found: Summary = {"mean": interval.mean, "ci95": bounds}
+    return {**found, "n": interval.n} if interval.n < len(values) else found

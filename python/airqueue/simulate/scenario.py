@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, toml_text
+from airqueue.description import Description
 from airqueue.runs import Store, Work, carry_out
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.directory import Directory
@@ -26,11 +27,13 @@ from airqueue.simulate.replications import (
     pieces,
     start,
 )
+from airqueue.simulate.reported import Run, described, look_of, map_of, run_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
+from airqueue.watched import Look, Map
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
 
 
 class Interrupted(KeyboardInterrupt):
@@ -48,8 +51,8 @@ class Scenario:
     ScenarioError that names the key, what was found and what was expected.
     """
 
-    def __init__(self, description: Mapping[str, Any]) -> None:
-        self._description: dict[str, Any] = plain(description)
+    def __init__(self, description: Mapping[str, object]) -> None:
+        self._description = described(plain(description))
         try:
             self._native = _native.Scenario(json.dumps(self._description))
         except ValueError as error:
@@ -57,7 +60,7 @@ class Scenario:
 
     @classmethod
     def from_toml(
-        cls, path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None
+        cls, path: str | os.PathLike[str], overrides: Mapping[str, object] | None = None
     ) -> Scenario:
         """Read a scenario file, with some values changed: ``{"flows.upload.rate": "2 Mb/s"}``.
 
@@ -75,12 +78,12 @@ class Scenario:
             whose = f"{path}, as changed" if _is_possible(unchanged) else path
             raise ScenarioError(f"{whose}: {error}") from error
 
-    def changed(self, overrides: Mapping[str, Any]) -> Scenario:
+    def changed(self, overrides: Mapping[str, object]) -> Scenario:
         """Return the scenario with some values changed: ``{"mac.rts_threshold": "0 B"}``."""
         return Scenario(changes.apply(self._description, overrides))
 
     @property
-    def description(self) -> dict[str, Any]:
+    def description(self) -> Description:
         """A copy of the scenario's keys and values."""
         return copy.deepcopy(self._description)
 
@@ -110,19 +113,17 @@ class Scenario:
         ways = self._native.ways
         return {flow: ways[flow] for flow in self.flows}
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> Run:
         """Return what figures a replication will have: those of one that has not begun yet.
 
         By kind and name, as `Results.runs` has them; of their values nothing can be said.
         """
-        found: dict[str, Any] = json.loads(self._native.start(0).results())
-        return found
+        return run_of(self._native.start(0).results())
 
-    def layout(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the map and what is seen at the beginning, as the bindings' `Watch` has them."""
+    def layout(self) -> tuple[Map, Look]:
+        """Return the map and what is seen at the beginning."""
         watch = self._native.watch()
-        seen = watch.look(self._native.start(0))
-        return json.loads(watch.map()), json.loads(seen)
+        return map_of(watch.map()), look_of(watch.look(self._native.start(0)))
 
     def simulate(
         self,
@@ -161,7 +162,7 @@ class Scenario:
         with Directory.opened(out, self._description, seed, force=force) as directory:
             return self._carry_out(order, directory)
 
-    def replicate(self, seed: int = 1, replication: int = 0) -> dict[str, Any]:
+    def replicate(self, seed: int = 1, replication: int = 0) -> Run:
         """Simulate one replication, and return its figures as `Results.runs` has them.
 
         They are the same whether it is simulated alone or among others. Raises ScenarioError for
@@ -172,8 +173,7 @@ class Scenario:
         run = start(self._native, seed, replication)
         for _ in pieces(run):
             pass  # where Ctrl-C is heard
-        figures: dict[str, Any] = json.loads(run.results())
-        return figures
+        return run_of(run.results())
 
     def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""
@@ -215,7 +215,7 @@ class _Order:
 class _Effort:
     """Carrying out an order: the replications, and the time series of the first if asked for."""
 
-    def __init__(self, description: Mapping[str, Any], order: _Order) -> None:
+    def __init__(self, description: Description, order: _Order) -> None:
         self._order = order
         count, recorders = order.replications, order.recorders
         works = [one_replication(description, order.seed, each) for each in range(count)]
@@ -224,7 +224,7 @@ class _Effort:
         if recorders.series_interval_s is not None:
             works.append(series_of_first(description, order.seed, recorders.series_interval_s))
         self._works = works
-        self.runs: dict[int, dict[str, Any]] = {}
+        self.runs: dict[int, Run] = {}
         """The figures of replications that finished, now or before."""
         self.series: SeriesDict | None = None
 
@@ -256,7 +256,7 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ScenarioError(str(error)) from error
 
 
-def _is_possible(description: Mapping[str, Any]) -> bool:
+def _is_possible(description: Mapping[str, object]) -> bool:
     try:
         Scenario(description)
     except ScenarioError:

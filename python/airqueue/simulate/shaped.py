@@ -30,7 +30,7 @@ class Fates:
 
 
 def shaped(
-    queue: Mapping[str, Any],
+    queue: Mapping[str, object],
     at_ns: npt.ArrayLike,
     size_bytes: npt.ArrayLike,
     *,

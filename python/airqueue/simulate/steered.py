@@ -11,49 +11,49 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import TCP_IP_BYTES
+from airqueue.simulate.reported import SetLimit, buffers_of, look_of, map_of, run_of
 from airqueue.simulate.tables import LIMITS
 from airqueue.sizing.mesh_control import Controller, Decision, Observation, Policy
+from airqueue.watched import Buffers, FlowLook, Look, Map
 
 if TYPE_CHECKING:
-    from airqueue._native import Run, Scenario, SeriesDict
+    from airqueue import _native
+    from airqueue.records import SeriesDict
 
 _NS: Final = 1_000_000_000
 _UNUSED_BPS: Final = 1e6
 """Rate of links that no flow uses: they say who hears whom, and take no air."""
-_POLICY: Final = (
-    "domains", "carrying", "allocation", "rounding", "queues", "source", "every_s", "hold_s",
-    "change_packets",
-)  # fmt: skip
-"""Keys of ``buffers`` that are the controller's."""
 
 
 class Steered:
     """A `Run` of a scenario with the table ``buffers``; what it has of a run is that run's."""
 
-    def __init__(self, scenario: Scenario, run: Run, *, counts_sent: bool = False) -> None:
+    def __init__(
+        self, scenario: _native.Scenario, run: _native.Run, *, counts_sent: bool = False
+    ) -> None:
         """Steer a run at time zero.
 
         counts_sent: whether a limit is to count the frame that the MAC holds, which the engine's do
         not.
         """
-        settings = json.loads(scenario.buffers or "{}")
+        assert scenario.buffers is not None
+        settings = buffers_of(scenario.buffers)
         self._run = run
         self._watch = scenario.watch()
-        self._network = Network(json.loads(self._watch.map()))
-        policy = {key: settings[key] for key in _POLICY}
-        self._controller = Controller(Policy(segment_bytes=self._network.segment_bytes, **policy))
+        self._network = Network(map_of(self._watch.map()))
+        self._controller = Controller(_policy(settings, self._network.segment_bytes))
         self._counts_sent = counts_sent
         self._look_ns = round(settings["look_s"] * _NS)
         self._next_ns = self._look_ns
-        self._seen: dict[str, Any] = self._look()
-        self._rows: list[dict[str, Any]] = []
+        self._seen = self._look()
+        self._rows: list[SetLimit] = []
 
     def advance(self, seconds: float) -> None:
         """Let so much simulated time pass, at most to the end, and look and set meanwhile."""
@@ -68,9 +68,8 @@ class Steered:
     def _now_ns(self) -> int:
         return round(self._run.now_s * _NS)
 
-    def _look(self) -> dict[str, Any]:
-        seen: dict[str, Any] = json.loads(self._watch.look(self._run))
-        return seen
+    def _look(self) -> Look:
+        return look_of(self._watch.look(self._run))
 
     def _steer(self) -> None:
         before, self._seen = self._seen, self._look()
@@ -103,7 +102,7 @@ class Steered:
     def results(self) -> str:
         """Return the run's figures, and under ``limits`` what was set when, as JSON."""
         text = self._run.results()
-        return json.dumps({**json.loads(text), LIMITS: self._rows}) if self._rows else text
+        return json.dumps({**run_of(text), LIMITS: self._rows}) if self._rows else text
 
     def series(self) -> SeriesDict | None:
         """Return the run's time series."""
@@ -117,9 +116,9 @@ class Steered:
 class Network:
     """A network from the engine's map of it and its looks at it, which have the ways of flows."""
 
-    def __init__(self, layout: Mapping[str, Any]) -> None:
-        self.stations: list[str] = layout["stations"]
-        self._flows: list[Mapping[str, Any]] = layout["flows"]
+    def __init__(self, layout: Map) -> None:
+        self.stations = layout["stations"]
+        self._flows = layout["flows"]
         self._heard = [(self.stations[a], self.stations[b]) for a, b in layout["neighbours"]]
         largest = max((flow["packet_bytes"] for flow in self._flows), default=0)
         self.segment_bytes = max(1, largest - TCP_IP_BYTES)
@@ -127,7 +126,7 @@ class Network:
         self._known: tuple[_Seen, Topology] | None = None
         """What was made of ways and links when last seen: mostly they are what they were."""
 
-    def observation(self, before: Mapping[str, Any], now: Mapping[str, Any]) -> Observation:
+    def observation(self, before: Look, now: Look) -> Observation:
         """Return what is seen between two looks of the engine."""
         elapsed_s = now["now_s"] - before["now_s"]
         active, rates_bps = set(), {}
@@ -154,22 +153,22 @@ class Network:
             exchanges=seen.exchanges,
         )
 
-    def mesh(self, now: Mapping[str, Any]) -> tuple[Topology, Mapping[Link, MeshExchange]]:
+    def mesh(self, now: Look) -> tuple[Topology, Mapping[Link, MeshExchange]]:
         """Return the mesh as a look of the engine shows it, and the timing of used links."""
         seen = self._seen(now)
         return self._topology(seen), seen.exchanges
 
-    def _seen(self, now: Mapping[str, Any]) -> _Seen:
+    def _seen(self, now: Look) -> _Seen:
         return _Seen(self._ways(now), self._hops(now))
 
-    def _ways(self, now: Mapping[str, Any]) -> tuple[Flow, ...]:
+    def _ways(self, now: Look) -> tuple[Flow, ...]:
         """Return the flows with the stations that they pass."""
         return tuple(
             Flow(flow["name"], tuple(seen["route"]), other_delay_s=seen["elsewhere_s"])
             for flow, seen in zip(self._flows, now["flows"], strict=True)
         )
 
-    def _hops(self, now: Mapping[str, Any]) -> dict[tuple[str, str], _Hop]:
+    def _hops(self, now: Look) -> dict[tuple[str, str], _Hop]:
         """Return the links that flows use; of several flows on one the slowest counts."""
         hops: dict[tuple[str, str], _Hop] = {}
         for seen in now["flows"]:
@@ -194,10 +193,26 @@ class Network:
         )
 
 
-def is_answered(flow: Mapping[str, Any]) -> bool:
+def is_answered(flow: FlowLook) -> bool:
     """Whether TCP governs a flow: B is what its window needs, and a call that is not held back by
     losses would only lose packets in a small queue."""
     return any(hop["ack_s"] > 0 for hop in flow["hops"])
+
+
+def _policy(settings: Buffers, segment_bytes: int) -> Policy:
+    """Return what of the table ``buffers`` is the controller's."""
+    return Policy(
+        segment_bytes=segment_bytes,
+        domains=settings["domains"],
+        carrying=settings["carrying"],
+        allocation=settings["allocation"],
+        rounding=settings["rounding"],
+        queues=settings["queues"],
+        source=settings["source"],
+        every_s=settings["every_s"],
+        hold_s=settings["hold_s"],
+        change_packets=settings["change_packets"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +256,7 @@ class _Hop:
         return MeshExchange(np.array(self.data_s), np.array(self.ack_s))
 
 
-def _rows(decision: Decision, topology: Topology) -> list[dict[str, Any]]:
+def _rows(decision: Decision, topology: Topology) -> list[SetLimit]:
     """Return a row for each limit that changed."""
     trigger = "; ".join(decision.triggers)
     ways = {flow.name: flow.route for flow in topology.flows}

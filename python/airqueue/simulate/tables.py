@@ -6,27 +6,29 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 
+from airqueue.figures import Kind
 from airqueue.simulate.errors import ResultsError
+from airqueue.simulate.reported import KINDS, Run
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    import numpy.typing as npt
 
-KINDS: Final = {
-    "flows": "flow",
-    "connections": "flow",
-    "calls": "flow",
-    "stations": "station",
-    "queues": "queue",
-}
-"""What has names -> what a column of names is called."""
-LIMITS: Final = "limits"
+    from airqueue.records import SeriesDict
+
+    Floats = npt.NDArray[np.float64]
+
+Table = Kind | Literal["limits", "medium"]
+"""A table of results."""
+OverTime = Literal["flows", "queues"]
+"""What has time series."""
+LIMITS: Final[Literal["limits"]] = "limits"
 """Which limits of queues were set while a replication ran, when and why: one row for each."""
-TABLES: Final = (*KINDS, LIMITS, "medium")
-SERIES: Final = {"flow_series": "flows", "queue_series": "queues"}
+TABLES: Final[tuple[Table, ...]] = (*KINDS, LIMITS, "medium")
+SERIES: Final[Mapping[str, OverTime]] = {"flow_series": "flows", "queue_series": "queues"}
 """Name of a table of time series -> what they are of."""
 
 _WORDS: Final = ("trigger", "reason")
@@ -35,13 +37,12 @@ _COUNTS: Final = ("replication", "limit_packets")
 """Columns of whole numbers, whatever some rows do not have."""
 
 Row = dict[str, Any]
-Run = Mapping[str, Any]
-"""Figures of a replication by kind and name."""
+"""Values by the names of columns."""
 Columns = Mapping[str, Any]
 """Lists or arrays of equal length."""
 
 
-def rows(kind: str, runs: Mapping[int, Run]) -> Iterator[Row]:
+def rows(kind: Table, runs: Mapping[int, Run]) -> Iterator[Row]:
     """Yield the rows of a kind, by replication and then in the scenario's order."""
     for replication, run in sorted(runs.items()):
         if kind == LIMITS:
@@ -55,21 +56,27 @@ def rows(kind: str, runs: Mapping[int, Run]) -> Iterator[Row]:
             yield {"replication": replication, KINDS[kind]: name, **figures}
 
 
-def columns(kind: str, runs: Mapping[int, Run]) -> dict[str, Any]:
+def noun_of(kind: Table) -> str | None:
+    """Return what a table's column of names is called; None where it has none."""
+    return None if kind in {LIMITS, "medium"} else KINDS[cast("Kind", kind)]
+
+
+def columns(kind: Table, runs: Mapping[int, Run]) -> dict[str, Any]:
     """Return the rows of a kind as columns, NaN where a figure is missing.
 
     Without a row there are those of replication and name.
     """
     every = list(rows(kind, runs))
     if not every:
-        names = {KINDS[kind]: np.empty(0, dtype=object)} if kind in KINDS else {}
+        noun = noun_of(kind)
+        names = {noun: np.empty(0, dtype=object)} if noun else {}
         return {"replication": np.empty(0, dtype=np.int64), **names}
     return {
         head: [math.nan if row[head] is None else row[head] for row in every] for head in every[0]
     }
 
 
-def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:
+def runs_of(tables: Mapping[Table, Iterable[Row]]) -> dict[int, Run]:
     """Return the replications that the medium's table has, from the rows of all."""
     runs: dict[int, dict[str, Any]] = {}
     for row in tables["medium"]:
@@ -88,12 +95,12 @@ def runs_of(tables: Mapping[str, Iterable[Row]]) -> dict[int, dict[str, Any]]:
             replication, name = figures.pop("replication"), figures.pop(noun)
             if replication in runs:
                 runs[replication][kind][name] = figures
-    return runs
+    return cast("dict[int, Run]", runs)
 
 
-def series_columns(series: SeriesDict, kind: str) -> dict[str, Any]:
+def series_columns(series: SeriesDict, kind: OverTime) -> dict[str, Any]:
     """Return time series as columns: a row for each name and interval."""
-    of_kind: Mapping[str, Any] = series["flows"] if kind == "flows" else series["queues"]
+    of_kind = cast("Mapping[str, Mapping[str, Floats]]", series[kind])
     if not of_kind:
         return {"time_s": np.empty(0), KINDS[kind]: []}
     first = next(iter(of_kind.values()))
@@ -118,7 +125,7 @@ def series_of(tables: Mapping[str, Iterable[Row]]) -> SeriesDict:
             arrays = {head: np.array(values) for head, values in lists.items()}
             found["time_s"] = arrays.pop("time_s")
             found[kind][name] = arrays
-    return found  # type: ignore[return-value]
+    return cast("SeriesDict", found)
 
 
 def to_parquet(given: Columns) -> bytes:

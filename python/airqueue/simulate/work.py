@@ -10,21 +10,32 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 import numpy as np
 
+from airqueue.description import Description
 from airqueue.runs import Work, kinds
 
 if TYPE_CHECKING:
-    from airqueue._native import SeriesDict
+    from airqueue.records import SeriesDict
+    from airqueue.simulate.reported import Run
     from airqueue.simulate.scenario import Scenario
 
 _SERIES_WEIGHT: Final = 1e-6
 """Beside the replication that has them: recording costs next to nothing."""
 
 
-def simulation(inputs: Mapping[str, Any]) -> dict[str, Any]:
+class PlainSeries(TypedDict):
+    """`airqueue.records.SeriesDict` as JSON: None where there is no number."""
+
+    time_s: list[float | None]
+    flows: dict[str, dict[str, list[float | None]]]
+    """Columns by the name of a flow, and by their own."""
+    queues: dict[str, dict[str, list[float | None]]]
+
+
+def simulation(inputs: Mapping[str, Any]) -> Run:
     """Return the figures of one replication, as `Results.runs` has them.
 
     ``scenario``: the description; ``seed`` and ``replication`` as for `Scenario.simulate`.
@@ -33,7 +44,7 @@ def simulation(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return scenario.replicate(inputs["seed"], inputs["replication"])
 
 
-def series(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def series(inputs: Mapping[str, Any]) -> PlainSeries:
     """Return `Results.series` of the first replication, as lists; null where there is no number.
 
     ``scenario``: the description; ``seed``; ``interval_s``: between two values.
@@ -48,40 +59,43 @@ def series(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return plain_series(results.series)
 
 
-def one_replication(scenario: Mapping[str, Any], seed: int, replication: int) -> Work:
+def one_replication(scenario: Description, seed: int, replication: int) -> Work:
     """Return one replication of a scenario as a piece of work."""
     inputs = {"scenario": scenario, "seed": seed, "replication": replication}
     return Work("simulation", inputs, name=f"replication {replication}")
 
 
-def series_of_first(scenario: Mapping[str, Any], seed: int, interval_s: float) -> Work:
+def series_of_first(scenario: Description, seed: int, interval_s: float) -> Work:
     """Return the time series of a scenario's first replication as a piece of work."""
     inputs = {"scenario": scenario, "seed": seed, "interval_s": interval_s}
     return Work("series", inputs, _SERIES_WEIGHT, "the time series of replication 0")
 
 
-def plain_series(found: SeriesDict) -> dict[str, Any]:
+def plain_series(found: SeriesDict) -> PlainSeries:
     """Return time series as plain JSON."""
-    kinds_of: Mapping[str, Any] = {"flows": found["flows"], "queues": found["queues"]}
-    named = {
-        kind: {
-            name: {head: _plain(each) for head, each in of.items()} for name, of in every.items()
-        }
-        for kind, every in kinds_of.items()
+    return {
+        "time_s": _plain(found["time_s"]),
+        "flows": _plain_columns(found["flows"]),
+        "queues": _plain_columns(found["queues"]),
     }
-    return {"time_s": _plain(found["time_s"]), **named}
 
 
-def series_from(plain: Mapping[str, Any]) -> SeriesDict:
+def series_from(plain: PlainSeries) -> SeriesDict:
     """Return the time series that `plain_series` was given."""
     named = {
         kind: {
-            name: {head: _array(each) for head, each in of.items()}
-            for name, of in plain[kind].items()
+            name: {head: _array(each) for head, each in of.items()} for name, of in every.items()
         }
-        for kind in ("flows", "queues")
+        for kind, every in (("flows", plain["flows"]), ("queues", plain["queues"]))
     }
-    return {"time_s": _array(plain["time_s"]), **named}  # type: ignore[typeddict-item]
+    return cast("SeriesDict", {"time_s": _array(plain["time_s"]), **named})
+
+
+def _plain_columns(every: Mapping[str, object]) -> dict[str, dict[str, list[float | None]]]:
+    arrays = cast("Mapping[str, Mapping[str, Iterable[float]]]", every)
+    return {
+        name: {head: _plain(values) for head, values in of.items()} for name, of in arrays.items()
+    }
 
 
 def _plain(values: Iterable[float]) -> list[float | None]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Literal
 
 from airqueue import text
-from airqueue.simulate.tables import KINDS
+from airqueue.figures import Kind
+from airqueue.simulate.reported import KINDS, Run, named, values
 from airqueue.sweep.errors import SweepError
 
-_MEDIUM: Final = "medium"
+_MEDIUM: Final[Literal["medium"]] = "medium"
 _EXAMPLE: Final = "flows.*.throughput_bps or medium.throughput_bps"
 
-Figure = tuple[str, str, str]
+KindOrMedium = Kind | Literal["medium"]
+Figure = tuple[KindOrMedium, str, str]
 """Kind, name ("" for the medium) and figure."""
+_ALL: Final[Mapping[str, KindOrMedium]] = {**{kind: kind for kind in KINDS}, _MEDIUM: _MEDIUM}
+"""The kinds by what a user calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +27,18 @@ class Pattern:
     """The figures that a text names; ``*`` and ``?`` in a name stand for any letters and for one."""
 
     text: str
-    kind: str
+    kind: KindOrMedium
     name: str
     figure: str
 
     @classmethod
     def read(cls, given: str) -> Pattern:
         """Return what a text says; raises SweepError if it has no kind or no figure."""
-        kind, _, rest = given.partition(".")
+        word, _, rest = given.partition(".")
+        kind = _ALL.get(word)
         name, _, figure = ("", "", rest) if kind == _MEDIUM else rest.rpartition(".")
-        if kind not in (*KINDS, _MEDIUM) or not figure or (kind != _MEDIUM and not name):
-            kinds = text.listed([*KINDS, _MEDIUM], "or")
+        if kind is None or not figure or (kind != _MEDIUM and not name):
+            kinds = text.listed([*_ALL], "or")
             raise SweepError(f"{given}: no figure; expected {_EXAMPLE}, of {kinds}")
         return cls(given, kind, name, figure)
 
@@ -47,13 +52,13 @@ class Pattern:
         """What the figure is of, as `flows.*` or `medium`."""
         return f"{self.kind}.{self.name}" if self.name else self.kind
 
-    def of(self, run: Mapping[str, Any]) -> list[Figure]:
+    def of(self, run: Run) -> list[Figure]:
         """Return the figures of a run, or of one that has not begun, that it names."""
         if self.kind == _MEDIUM:
             return [(_MEDIUM, "", self.figure)] if self.figure in run[_MEDIUM] else []
         return [
             (self.kind, name, self.figure)
-            for name, figures in run[self.kind].items()
+            for name, figures in named(run, self.kind).items()
             if self.figure in figures and self.matches(name)
         ]
 
@@ -67,12 +72,12 @@ class Pattern:
         # Brackets have no meaning here: they may be in names.
         return fnmatch.fnmatchcase(name, self.name.replace("[", "[[]"))
 
-    def missing(self, runs: Sequence[Mapping[str, Any]]) -> str:
+    def missing(self, runs: Sequence[Run]) -> str:
         """Return what is wrong with it where none of these runs has such a figure."""
         if self.kind == _MEDIUM:
             known = list(runs[0][_MEDIUM])
             return f"{self.text}: the medium has no such figure; it has {', '.join(known)}"
-        every = {name: figures for run in runs for name, figures in run[self.kind].items()}
+        every = {name: figures for run in runs for name, figures in named(run, self.kind).items()}
         if not every:
             return f"{self.text}: there are no {self.kind} in this network"
         figures = list(next(iter(every.values())))
@@ -82,21 +87,22 @@ class Pattern:
         return f"{self.text}: none of the {self.kind} has that name; there are {names}"
 
 
-def value(run: Mapping[str, Any], figure: Figure) -> float | None:
+def value(run: Run, figure: Figure) -> float | None:
     """Return a figure of a run; None if there is none, as a delay where nothing was delivered."""
     kind, name, key = figure
-    found: float | None = run[kind][key] if kind == _MEDIUM else run[kind].get(name, {}).get(key)
-    return found
+    if kind == _MEDIUM:
+        return values(run["medium"])[key]
+    return named(run, kind).get(name, {}).get(key)
 
 
-def check(patterns: Sequence[Pattern], runs: Sequence[Mapping[str, Any]], key: str) -> None:
+def check(patterns: Sequence[Pattern], runs: Sequence[Run], key: str) -> None:
     """Raise SweepError for a pattern that names no figure of any of the runs."""
     for pattern in patterns:
         if not any(pattern.of(run) for run in runs):
             raise SweepError(f"{key}{pattern.missing(runs)}")
 
 
-def each(patterns: Sequence[Pattern], run: Mapping[str, Any]) -> Iterator[tuple[Pattern, Figure]]:
+def each(patterns: Sequence[Pattern], run: Run) -> Iterator[tuple[Pattern, Figure]]:
     """Yield all figures of a run that the patterns name, each with its pattern."""
     for pattern in patterns:
         for figure in pattern.of(run):

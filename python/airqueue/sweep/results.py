@@ -7,11 +7,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import airqueue
-from airqueue.simulate.results import Results, Summary, summarised
-from airqueue.simulate.tables import KINDS
+from airqueue.description import Description
+from airqueue.figures import Summaries, Summary
+from airqueue.simulate import tables
+from airqueue.simulate.reported import Run
+from airqueue.simulate.results import Results, summarised
 from airqueue.sweep.figures import Figure, Pattern
 from airqueue.sweep.points import Point
 from airqueue.sweep.spec import Spec
@@ -28,7 +31,7 @@ class Outcome:
     """What became of a point."""
 
     point: Point
-    description: Mapping[str, Any]
+    description: Description
     """Its scenario."""
     replications: tuple[int, ...]
     """Those that finished."""
@@ -79,7 +82,7 @@ class SweepResults:
         The values behind the interval are those of replications, each the mean over the names that
         have the figure.
         """
-        noun = KINDS.get(pattern.kind)
+        noun = tables.noun_of(pattern.kind)
         columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
         table = self.table(pattern.kind)
         if pattern.figure not in table:
@@ -96,13 +99,13 @@ class SweepResults:
         return (self.path / "summary.json").read_text("utf-8")
 
 
-def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Any]) -> dict[str, Any]:
+def summary(spec: Spec, outcome: Outcome, figures: Mapping[int, Run]) -> Summaries:
     """Return means and intervals of a point's figures, by kind and name as `Results` has them."""
     count = len(outcome.replications)
     return Results(outcome.description, spec.seed, count, figures).summary
 
 
-def point_text(outcome: Outcome, figures: Mapping[str, Any]) -> str:
+def point_text(outcome: Outcome, figures: Summaries) -> str:
     """Return a point with its summary as JSON on one line."""
     about = {
         "point": outcome.point.number,

@@ -71,7 +71,7 @@ def read(description: Mapping[str, Any], folder: Path) -> Spec:
         raise SweepError(str(error)) from error
 
 
-def _scenario(given: Any, folder: Path) -> tuple[dict[str, Any], str]:
+def _scenario(given: Any, folder: Path) -> tuple[Mapping[str, object], str]:
     """Return the description of the scenario to be changed, and its file."""
     if isinstance(given, Scenario):
         return given.description, ""

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from airqueue import runs, toml_text
+from airqueue.description import Description
 from airqueue.runs import Store, Work
 from airqueue.runs.crew import Crew
 from airqueue.simulate import overrides
 from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.reported import KINDS, Run
 from airqueue.simulate.scenario import Scenario
 from airqueue.sweep import figures, points, spec
 from airqueue.sweep.directory import Directory
@@ -51,7 +52,7 @@ class Sweep:
     """
 
     def __init__(
-        self, description: Mapping[str, Any], folder: str | os.PathLike[str] = "."
+        self, description: Mapping[str, object], folder: str | os.PathLike[str] = "."
     ) -> None:
         self.spec = spec.read(description, Path(folder))
         self.parameters = tuple(each.path for each in self.spec.parameters)
@@ -62,7 +63,7 @@ class Sweep:
         )
         self.points: tuple[Point, ...] = tuple(points.points(self.dimensions, self.parameters))
         self._weights: list[float] = []
-        self._figures: list[dict[str, Any]] = []
+        self._figures: list[Run] = []
         """Of points that have other figures than the ones before."""
         for point in self.points:
             self._check(point)
@@ -77,7 +78,7 @@ class Sweep:
         except (toml_text.TomlError, SweepError) as error:
             raise SweepError(f"{path}: {error}") from error
 
-    def scenario(self, point: Point) -> dict[str, Any]:
+    def scenario(self, point: Point) -> Description:
         """Return the description of a point's scenario."""
         try:
             return overrides.apply(self.spec.scenario, point.values)
@@ -111,7 +112,7 @@ class Sweep:
             raise Interrupted(results)
         return results
 
-    def work(self, point: Point, description: Mapping[str, Any], replication: int) -> Work:
+    def work(self, point: Point, description: Description, replication: int) -> Work:
         """Return one replication of a point as a piece of work."""
         inputs = {"scenario": description, "seed": self.spec.seed, "replication": replication}
         name = f"{point}, replication {replication}"
@@ -137,8 +138,8 @@ class Sweep:
             self._figures.append(found)
 
 
-def _same_names(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(list(one[kind]) == list(other[kind]) for kind in one if isinstance(one[kind], dict))
+def _same_names(one: Run, other: Run) -> bool:
+    return all(list(one[kind]) == list(other[kind]) for kind in KINDS)
 
 
 @dataclass
@@ -146,7 +147,7 @@ class _Course:
     """The replications of one scenario, which several points may have in common."""
 
     point: Point
-    description: Mapping[str, Any]
+    description: Description
     count: int
     """How many replications there are to be, as far as is known."""
     keys: dict[int, str] = field(default_factory=dict)
@@ -202,7 +203,7 @@ class _Effort:
                 wide=tuple(sorted(wide)),
             )
 
-    def runs(self, outcome: Outcome) -> dict[int, Any]:
+    def runs(self, outcome: Outcome) -> dict[int, Run]:
         """Return the figures of a point's replications."""
         keys = self._of_point[outcome.point.number].keys
         return {i: self._store.read(self._works[keys[i]]) for i in outcome.replications}
@@ -214,7 +215,7 @@ class _Effort:
             self._works[work.key] = work
             yield work
 
-    def _further(self, work: Work, figures: Mapping[str, Any]) -> Iterable[Work]:
+    def _further(self, work: Work, figures: Run) -> Iterable[Work]:
         course, replication = self._where[work.key]
         course.keys[replication] = work.key
         if not self._rule.widths:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
+from airqueue.simulate.reported import KINDS, Run, summaries
 from airqueue.simulate.tables import TABLES
 from airqueue.sweep.points import Point
 from airqueue.sweep.results import Outcome
@@ -28,7 +30,7 @@ class Tables:
         self._has_rule = bool(spec.rule.widths)
         self._parts: dict[str, list[Any]] = {name: [] for name in NAMES}
 
-    def add(self, outcome: Outcome, runs: Mapping[int, Any], summary: Mapping[str, Any]) -> None:
+    def add(self, outcome: Outcome, runs: Mapping[int, Run], summary: Summaries) -> None:
         """Add a point."""
         number = outcome.point.number
         # Nothing can be said of intervals that were not asked for.
@@ -81,21 +83,23 @@ _SUMMARY_TYPES: Final = {
 }
 
 
-def _summary_rows(summary: Mapping[str, Any], replications: int) -> Iterator[dict[str, Any]]:
-    for kind, of_kind in summary.items():
-        named = {None: of_kind} if kind == "medium" else of_kind
-        for name, figures in named.items():
-            for figure, found in figures.items():
-                low, high = found["ci95"] or (None, None)
-                yield {
-                    "kind": kind,
-                    "name": name,
-                    "figure": figure,
-                    "mean": found["mean"],
-                    "ci95_low": low,
-                    "ci95_high": high,
-                    "n": 0 if found["mean"] is None else found.get("n", replications),
-                }
+def _summary_rows(found: Summaries, replications: int) -> Iterator[dict[str, Any]]:
+    every: list[tuple[str, str | None, Mapping[str, Summary]]] = [
+        (kind, name, summaries(figures)) for kind in KINDS for name, figures in found[kind].items()
+    ]
+    every.append(("medium", None, summaries(found["medium"])))
+    for kind, name, figures in every:
+        for figure, of in figures.items():
+            low, high = of["ci95"] or (None, None)
+            yield {
+                "kind": kind,
+                "name": name,
+                "figure": figure,
+                "mean": of["mean"],
+                "ci95_low": low,
+                "ci95_high": high,
+                "n": 0 if of["mean"] is None else of.get("n", replications),
+            }
 
 
 def columns(paths: Sequence[str], points: Sequence[Point]) -> dict[str, list[Any]]:

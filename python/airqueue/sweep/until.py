@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from airqueue.simulate.reported import Run
 from airqueue.sweep import figures
 from airqueue.sweep.figures import Figure, Pattern
 
@@ -53,7 +53,7 @@ class Rule:
         """The figures whose intervals count."""
         return [pattern for pattern, _ in self.widths]
 
-    def selected(self, run: Mapping[str, Any]) -> dict[Figure, float | None]:
+    def selected(self, run: Run) -> dict[Figure, float | None]:
         """Return the figures of a run that count."""
         return {
             figure: figures.value(run, figure) for _, figure in figures.each(self.patterns, run)

@@ -1,0 +1,336 @@
+//! What crosses to Python as dictionaries: names, types, units and meaning.
+//!
+//! The comments are Python's too: the schema of these structs becomes the types of `airqueue.records`. The unit is in the name,
+//! and times whose names end in `_ns` are whole nanoseconds.
+
+use airqueue_probe::records::RunEnd;
+use numpy::{Element, IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+use std::convert::Infallible;
+
+/// One value for each row, as an array of numpy.
+#[derive(IntoPyObject)]
+#[pyo3(transparent)]
+pub(crate) struct Column<'py, T: Element>(Bound<'py, PyArray1<T>>);
+
+impl<'py, T: Element> Column<'py, T> {
+    /// The values move, nothing is copied.
+    pub(crate) fn new(py: Python<'py>, values: Vec<T>) -> Self {
+        Column(values.into_pyarray(py))
+    }
+}
+
+/// What numpy calls the type of an array's elements.
+pub(crate) trait Dtype: Element {
+    const NAME: &'static str;
+}
+
+macro_rules! dtypes {
+    ($($rust:ty => $name:literal),* $(,)?) => {
+        $(impl Dtype for $rust { const NAME: &'static str = $name; })*
+    };
+}
+
+dtypes!(
+    bool => "bool_", f64 => "float64", i64 => "int64", u8 => "uint8", u16 => "uint16", u64 => "uint64",
+);
+
+impl<T: Dtype> JsonSchema for Column<'_, T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Column{}", T::NAME).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "x-numpy": T::NAME })
+    }
+}
+
+/// Dictionaries by the name of what they are of, in the scenario's order.
+pub(crate) struct Named<T>(pub(crate) Vec<(String, T)>);
+
+impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Named<T> {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.0 {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Named<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Named{}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let values = generator.subschema_for::<T>();
+        json_schema!({ "type": "object", "additionalProperties": values })
+    }
+}
+
+/// How a run ended, in one word.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct End(pub(crate) RunEnd);
+
+const ENDS: [(RunEnd, &str); 4] = [
+    (RunEnd::Complete, "complete"),
+    (RunEnd::Cancelled, "cancelled"),
+    (RunEnd::ReceiverSilent, "receiver_silent"),
+    (RunEnd::SenderSilent, "sender_silent"),
+];
+
+impl End {
+    /// The end that a word stands for.
+    pub(crate) fn named(word: &str) -> Option<RunEnd> {
+        ENDS.iter().find(|(_, known)| *known == word).map(|(end, _)| *end)
+    }
+
+    fn word(self) -> Option<&'static str> {
+        ENDS.iter().find(|(end, _)| *end == self.0).map(|(_, word)| *word)
+    }
+}
+
+impl<'py> IntoPyObject<'py> for End {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Infallible> {
+        self.word().into_pyobject(py)
+    }
+}
+
+impl JsonSchema for End {
+    fn schema_name() -> Cow<'static, str> {
+        "End".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": ENDS.map(|(_, word)| word) })
+    }
+}
+
+/// What the hosts at both ends did to a run.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct HostDict {
+    /// Packets that the sending host's own buffer refused.
+    pub(crate) send_blocked: u64,
+    /// Packets that the receiving host's socket buffer overflowed with, as its kernel counted them.
+    pub(crate) receive_overflow: u64,
+    /// Second and later copies of a packet.
+    pub(crate) duplicates: u64,
+    /// Wall-clock steps seen while mapping timestamps, sender and receiver together.
+    pub(crate) clock_steps: u64,
+    /// Whether the kernel said when packets came.
+    pub(crate) kernel_receive_timestamps: bool,
+}
+
+/// The records of a run: columns of equal length, one row per packet in the order of sending. Times are in nanoseconds, the
+/// least int64 where there is none.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct RunDict<'py> {
+    /// When the packet was to leave.
+    pub(crate) scheduled_ns: Column<'py, i64>,
+    /// When the packet left.
+    pub(crate) sent_ns: Column<'py, i64>,
+    /// When the kernel says that the packet left.
+    pub(crate) kernel_tx_ns: Column<'py, i64>,
+    /// When the packet arrived.
+    pub(crate) received_ns: Column<'py, i64>,
+    /// Which flow the packet is of.
+    pub(crate) flow: Column<'py, u8>,
+    /// Size of the IP packet.
+    pub(crate) size_bytes: Column<'py, u16>,
+    /// What the hosts did to the run.
+    pub(crate) host: HostDict,
+    /// How the run ended.
+    pub(crate) end: End,
+}
+
+/// Where a run stands.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct PollDict {
+    /// What the run does.
+    #[schemars(extend("enum" = ["running", "collecting", "done", "failed"]))]
+    pub(crate) state: &'static str,
+    /// Why the run failed.
+    pub(crate) reason: Option<String>,
+    /// Time since the run began.
+    pub(crate) elapsed_s: f64,
+    /// How long the plan is.
+    pub(crate) planned_s: f64,
+    /// Packets received; upwards, as the server last said.
+    pub(crate) received: u64,
+    /// Packets that later ones overtook; upwards, as the server last said.
+    pub(crate) lost: u64,
+    /// Recent one-way delay above the least seen in this run; none until known.
+    pub(crate) delay_s: Option<f64>,
+}
+
+/// What a server agrees to.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct LimitsDict {
+    /// Highest IP bit rate of a plan, all flows together, and of all sessions.
+    pub(crate) max_bits_per_s: u64,
+    /// Highest packet rate of a plan, all flows together, and of all sessions.
+    pub(crate) max_packets_per_s: u64,
+    /// Longest run.
+    pub(crate) max_run_s: f64,
+    /// Most packets in one run.
+    pub(crate) max_packets: u32,
+    /// Most sessions at a time.
+    pub(crate) max_sessions: u32,
+    /// Most sessions at a time from one IP address.
+    pub(crate) max_sessions_per_address: u32,
+}
+
+/// What a server has counted since the beginning.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct ServerStatsDict {
+    /// Sessions open now.
+    pub(crate) sessions: u32,
+    /// Sessions opened in all.
+    pub(crate) sessions_opened: u64,
+    /// Requests to open, to join or to run a plan that were refused with a reason.
+    pub(crate) refused: u64,
+    /// Datagrams that were not understood or belonged to nobody.
+    pub(crate) ignored: u64,
+    /// Runs begun.
+    pub(crate) runs: u64,
+    /// Datagrams that came.
+    pub(crate) datagrams_received: u64,
+    /// Datagrams that left.
+    pub(crate) datagrams_sent: u64,
+}
+
+/// What really happened in a simulated queue during the last run. The columns have a row after each change of the queue, and
+/// are empty unless the configuration asks for them.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct TruthDict<'py> {
+    /// Most packets that waited at once; the packet in service is not among them.
+    pub(crate) max_waiting_packets: u64,
+    /// Most bytes that waited at once, link-layer bytes included.
+    pub(crate) max_waiting_bytes: u64,
+    /// When the queue changed, on the path's clock.
+    pub(crate) at_ns: Column<'py, i64>,
+    /// Packets that waited then.
+    pub(crate) packets: Column<'py, u64>,
+    /// Bytes that waited then.
+    pub(crate) bytes: Column<'py, u64>,
+}
+
+/// What reached the destination of a flow, a value for each interval.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct FlowSeriesDict<'py> {
+    /// Bits of IP packets per second.
+    pub(crate) throughput_bps: Column<'py, f64>,
+    /// Delay from source to destination of the packets that were delivered in the interval; NaN if none was.
+    pub(crate) delay_mean_s: Column<'py, f64>,
+}
+
+/// The packets that waited in a queue, driver ring included, a value for each interval.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct QueueSeriesDict<'py> {
+    /// Mean over the interval.
+    pub(crate) length_mean_packets: Column<'py, f64>,
+    /// At the end of the interval.
+    pub(crate) length_packets: Column<'py, f64>,
+}
+
+/// How a network changes over time: a row for each whole interval.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct SeriesDict<'py> {
+    /// The ends of the intervals, counted from the beginning of the warm-up.
+    pub(crate) time_s: Column<'py, f64>,
+    /// Of each flow.
+    pub(crate) flows: Named<FlowSeriesDict<'py>>,
+    /// Of each queue that a flow feeds, and of each in front of a cable.
+    pub(crate) queues: Named<QueueSeriesDict<'py>>,
+}
+
+/// What saturated queues did: totals of the medium, and one value for each contender in the contenders' order.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct ContentionDict<'py> {
+    /// Idle slots between the end of the smallest AIFS and each transmission.
+    pub(crate) idle_slots: u64,
+    /// Busy periods, successful or not.
+    pub(crate) transmissions: u64,
+    /// Busy periods in which several stations transmitted.
+    pub(crate) collided: u64,
+    /// Times that the contender transmitted: successes and collisions.
+    pub(crate) attempts: Column<'py, u64>,
+    /// Transmissions that no other station met.
+    pub(crate) successes: Column<'py, u64>,
+    /// Transmissions that met another station's.
+    pub(crate) collisions: Column<'py, u64>,
+    /// Times that a queue of higher priority in the same node went first.
+    pub(crate) internal_collisions: Column<'py, u64>,
+    /// Packets given up after the last retry.
+    pub(crate) drops: Column<'py, u64>,
+    /// Packets delivered.
+    pub(crate) packets: Column<'py, u64>,
+}
+
+/// What became of packets in a queue behind a token bucket: one value for each packet, in their order.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct FatesDict<'py> {
+    /// When the packet left; the least int64 where the packet was dropped.
+    pub(crate) left_ns: Column<'py, i64>,
+    /// Whether the packet had a mark of congestion when it left.
+    pub(crate) marked: Column<'py, bool>,
+}
+
+/// A codec of calls.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct CodecDict {
+    /// Ie of ITU-T G.113: impairment without loss.
+    pub(crate) ie: f64,
+    /// Bpl of ITU-T G.113: robustness against loss, in percent.
+    pub(crate) bpl: f64,
+    /// Speech in a frame.
+    pub(crate) frame_s: f64,
+    /// What the coder must hear beyond the frame, or the concealment hold back, before either can work.
+    pub(crate) lookahead_s: f64,
+    /// Frames of a packet as usually sent.
+    pub(crate) frames_per_packet: u32,
+    /// Rate of its frames, without headers.
+    pub(crate) rate_bps: f64,
+}
+
+/// The JSON Schemas of these dictionaries, and of what crosses as JSON, by name under `$defs`: Python's types are made of them.
+#[pyfunction]
+pub(crate) fn result_schemas() -> (String, String) {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    generator.subschema_for::<RunDict<'static>>();
+    generator.subschema_for::<PollDict>();
+    generator.subschema_for::<LimitsDict>();
+    generator.subschema_for::<ServerStatsDict>();
+    generator.subschema_for::<TruthDict<'static>>();
+    generator.subschema_for::<SeriesDict<'static>>();
+    generator.subschema_for::<ContentionDict<'static>>();
+    generator.subschema_for::<FatesDict<'static>>();
+    generator.subschema_for::<CodecDict>();
+    let schemas = json_schema!({ "$defs": generator.take_definitions(true) });
+    (schemas.as_value().to_string(), airqueue_scenario::reported_schema())
+}

@@ -1,0 +1,543 @@
+"""The keys of scenarios, as tables of Python.
+
+Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
+``make types``. What each key means and when it is needed is in docs/simulate.md and in the schema;
+whether a scenario can be simulated the engine says.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from airqueue import description_words as words
+
+
+class BuffersTable(TypedDict, total=False):
+    """How the limits of queues are set while a network of several hops runs (Jamshaid and
+    others, 2015): B packets for the collision domain that limits a flow, divided among the nodes
+    of the flow in it."""
+
+    allocation: words.AllocationName
+    carrying: words.CarryingName
+    change: words.Packets
+    domains: words.DomainsName
+    every: words.Duration
+    hold: words.Duration
+    look: words.Duration
+    queues: words.LimitedName
+    rounding: words.RoundingName
+    source: words.SourceQueueName
+
+
+class ChangeTable(TypedDict, total=False):
+    """A change at a given time: of the rate of a link, of the limit of queues, or of the way of
+    a flow."""
+
+    at: words.Duration
+    flow: str
+    link: list[str]
+    queue_limit: words.QueueLimit
+    rate: words.FrameRate
+    station: str
+    via: list[str]
+
+
+class TcpTable(TypedDict, total=False):
+    """A TCP connection, both ends. A key that is left out of a flow's table is taken from the
+    table of all flows."""
+
+    ack_delay: words.Duration
+    ack_every: words.AckEveryValue
+    ack_timer: words.AckTimerName
+    congestion: words.CongestionName
+    handshake: bool
+    initial_window: words.Packets
+    like: words.TcpName
+    limited_transmit: bool
+    min_rto: words.Duration
+    mss: words.Size
+    nagle: bool
+    pacing: words.PacingValue
+    sack: bool
+    timestamps: bool
+    window: words.Packets
+
+
+class VoiceTable(TypedDict, total=False):
+    """One direction of a call."""
+
+    codec: words.CodecName
+    packet_time: words.Duration
+    playout: words.Duration
+    silence: words.Duration
+    talk: words.Duration
+
+
+class WebTable(TypedDict, total=False):
+    """A user of the web: files, each over a connection of its own, with pauses between them."""
+
+    file_size: words.Bytes
+    law: words.SizeLawName
+    shape: float
+    think_time: words.Duration
+    whole_segments: bool
+
+
+FlowTable = TypedDict(
+    "FlowTable",
+    {
+        "ack_category": words.CategoryName,
+        "category": words.CategoryName,
+        "dscp": words.Dscp,
+        "ecn": bool,
+        "from": str,
+        "name": str,
+        "packet_rate": words.PacketRate,
+        "phy_rate": words.FrameRate,
+        "rate": words.Rate,
+        "rate_control": words.RateControlName,
+        "rdqm": bool,
+        "rdqm_rtt": words.Duration,
+        "rdqm_rtt_kind": words.RttName,
+        "size": words.Size,
+        "source": words.SourceName,
+        "start": words.Duration,
+        "start_spread": words.Duration,
+        "stop": words.Duration,
+        "tcp": TcpTable,
+        "to": str,
+        "via": list[str],
+        "voice": VoiceTable,
+        "volume": words.Bytes,
+        "web": WebTable,
+    },
+    total=False,
+)
+"""A flow of packets from one station or host to another, or one for each member of a group."""
+
+
+class AdaptiveTable(TypedDict, total=False):
+    """The adaptive limit."""
+
+    floor: words.Size
+    rate: words.Rate
+    rtt: words.Duration
+    window: words.Duration
+
+
+class CakeTable(TypedDict, total=False):
+    """CAKE, as `tc qdisc add ... cake` has it, without its ACK filter."""
+
+    isolation: words.IsolationName
+    memory_limit: words.Size
+    mpu: words.Size
+    mtu: words.Size
+    overhead: words.Size
+    rate: words.Rate
+    rtt: words.Duration
+    tins: words.TinsName
+
+
+class CodelTable(TypedDict, total=False):
+    """CoDel, as `tc qdisc add ... codel` has it."""
+
+    behaviour: words.QueueBehaviour
+    ce_threshold: words.Duration
+    ecn: bool
+    interval: words.Duration
+    mtu: words.Size
+    target: words.Duration
+
+
+class DrrTable(TypedDict, total=False):
+    """Deficit round robin."""
+
+    by: words.KeptApartName
+    quantum: words.Size
+
+
+class FqCodelTable(TypedDict, total=False):
+    """FQ-CoDel, as `tc qdisc add ... fq_codel` has it."""
+
+    behaviour: words.QueueBehaviour
+    ce_threshold: words.Duration
+    drop_batch: words.Packets
+    ecn: bool
+    flows: int
+    interval: words.Duration
+    memory_limit: words.Size
+    mtu: words.Size
+    quantum: words.Size
+    target: words.Duration
+
+
+class Mac80211Table(TypedDict, total=False):
+    """The queues of mac80211."""
+
+    airtime_fairness: bool
+    aql: bool
+    aql_high: words.Duration
+    aql_low: words.Duration
+    aql_threshold: words.Duration
+    ecn: bool
+    flows: int
+    interval: words.Duration
+    memory_limit: words.Size
+    quantum: words.Size
+    target: words.Duration
+    turn: words.Duration
+
+
+class PieTable(TypedDict, total=False):
+    """PIE."""
+
+    alpha: float
+    behaviour: words.QueueBehaviour
+    beta: float
+    by_size: bool
+    derandomize: bool
+    ecn: bool
+    mark_up_to: float
+    max_burst: words.Duration
+    mean_packet: words.Size
+    target: words.Duration
+    update: words.Duration
+
+
+class RdqmTable(TypedDict, total=False):
+    """RDQM."""
+
+    beyond_limit: bool
+    expiry: words.Duration
+    expiry_rtts: int
+    floor: bool
+    weight: words.WeightName
+
+
+class RedTable(TypedDict, total=False):
+    """RED."""
+
+    burst: words.Packets
+    by_size: bool
+    ecn: bool
+    gentle: bool
+    hard_drop: bool
+    max: words.QueueLimit
+    mean_packet: words.Size
+    min: words.QueueLimit
+    probability: float
+    rate: words.Rate
+    weight: float
+
+
+class SfqTable(TypedDict, total=False):
+    """SFQ, as `tc qdisc add ... sfq` has it, without its RED mode."""
+
+    depth: int
+    divisor: int
+    flows: int
+    headdrop: bool
+    perturb: words.Duration
+    quantum: words.Size
+
+
+class QueueTable(TypedDict, total=False):
+    """A queue of packets that wait for the MAC, which holds one more. A key that is left out of
+    a station's table is taken from the table of all stations."""
+
+    adaptive: AdaptiveTable
+    cake: CakeTable
+    codel: CodelTable
+    discipline: words.DisciplineName
+    drop_from: words.DropFromName
+    drr: DrrTable
+    fq_codel: FqCodelTable
+    limit: words.QueueLimit
+    link_layer: words.Size
+    mac80211: Mac80211Table
+    pie: PieTable
+    rdqm: RdqmTable
+    red: RedTable
+    ring: words.Packets
+    sfq: SfqTable
+
+
+Queue = QueueTable | str
+"""A queue: a table of keys, or a discipline and its limit in a few letters"""
+
+
+class HostTable(TypedDict, total=False):
+    """A host without a radio, or with `count` a group of them, and its cable."""
+
+    count: int
+    delay: words.Delays
+    link: str
+    name: str
+    queue: Queue
+    rate: words.Rate
+
+
+class RadioLinkTable(TypedDict, total=False):
+    """What is special about links between stations."""
+
+    between: list[str]
+    rate: words.FrameRate
+
+
+class AggregationTable(TypedDict, total=False):
+    """A-MPDUs with block ack, as a station sends them."""
+
+    enabled: bool
+    max_size: words.Size
+    window: int
+
+
+class DcfTable(TypedDict, total=False):
+    """Channel access of a station without QoS."""
+
+    aifsn: int
+    countdown: words.CountdownName
+    cw_max: int
+    cw_min: int
+
+
+class CategoryTable(TypedDict, total=False):
+    """Channel access of an access category. What is left out has the default of the edition and
+    the role."""
+
+    aifsn: int
+    countdown: words.CountdownName
+    cw_max: int
+    cw_min: int
+    txop: words.TxopLimit
+
+
+class EdcaTable(TypedDict, total=False):
+    """Channel access of a station with QoS."""
+
+    be: CategoryTable
+    bk: CategoryTable
+    edition: words.EditionName
+    role: words.RoleName
+    vi: CategoryTable
+    vo: CategoryTable
+
+
+class MacTable(TypedDict, total=False):
+    """Channel access. A key that is left out of a station's table is taken from the table of all
+    stations."""
+
+    access: words.AccessName
+    aggregation: AggregationTable
+    dcf: DcfTable
+    edca: EdcaTable
+    experimental: bool
+    lifetime: words.Duration
+    long_retry_limit: int
+    protection: words.ProtectionName
+    protection_rate: words.Rate
+    rts_threshold: words.Size
+    short_retry_limit: int
+
+
+class SinrTable(TypedDict, total=False):
+    """Capture by the ratio of signal to interference and noise. It needs powers."""
+
+    preamble_detection: words.Duration
+    threshold: words.Decibels
+
+
+class CaptureNameMargin(TypedDict, total=False):
+    """As in ns-2: a frame survives those that begin during it if it is so much stronger than
+    each of them, and they are lost. A later frame never wins."""
+
+    margin: words.Decibels
+
+
+class CaptureNameSinr(TypedDict, total=False):
+    """A frame survives as long as its ratio to noise and all others together stays above a
+    threshold."""
+
+    sinr: SinrTable
+
+
+CaptureName = Literal["none"] | CaptureNameMargin | CaptureNameSinr
+"""What decides between frames that overlap at a receiver."""
+
+
+class ErrorsNameFrame(TypedDict, total=False):
+    """Every frame with this probability, whatever its length."""
+
+    frame: float
+
+
+class ErrorsNameBit(TypedDict, total=False):
+    """Every bit with this probability."""
+
+    bit: float
+
+
+ErrorsName = Literal["none", "snr"] | ErrorsNameFrame | ErrorsNameBit
+"""What loses frames that no other frame destroyed."""
+LinkTable = TypedDict(
+    "LinkTable",
+    {
+        "both": bool,
+        "from": str,
+        "level": words.LevelName,
+        "power": words.Power,
+        "to": str,
+    },
+    total=False,
+)
+"""That stations hear each other."""
+
+
+class FreeSpaceTable(TypedDict, total=False):
+    """Free space."""
+
+    frequency: words.Frequency
+
+
+class TwoRayTable(TypedDict, total=False):
+    """Two-ray ground."""
+
+    antenna_height: words.Length
+    frequency: words.Frequency
+
+
+class LogDistanceTable(TypedDict, total=False):
+    """Log-distance."""
+
+    exponent: float
+    reference: words.Length
+    reference_loss: words.Decibels
+
+
+class PathLossNameFreeSpace(TypedDict, total=False):
+    """Friis: with the square of the distance."""
+
+    free_space: FreeSpaceTable
+
+
+class PathLossNameTwoRay(TypedDict, total=False):
+    """Free space, and beyond a distance that follows from wavelength and antenna height the
+    fourth power of the distance. With its defaults and those of `thresholds` and
+    `stations.power` it is ns-2's: frames are decoded up to 250 m and sensed up to 550 m."""
+
+    two_ray: TwoRayTable
+
+
+class PathLossNameLogDistance(TypedDict, total=False):
+    """A power of the distance beyond a reference distance."""
+
+    log_distance: LogDistanceTable
+
+
+PathLossName = PathLossNameFreeSpace | PathLossNameTwoRay | PathLossNameLogDistance
+"""The loss of power between two stations."""
+
+
+class RangesTable(TypedDict, total=False):
+    """Ranges."""
+
+    decode: words.Length
+    sense: words.Length
+
+
+class ThresholdsTable(TypedDict, total=False):
+    """Received powers from which on a frame is of consequence."""
+
+    decode: words.Power
+    interfere: words.Power
+    sense: words.Power
+
+
+class MediumTable(TypedDict, total=False):
+    """Who hears whom, by one of `ranges`, `path_loss` and `links`, and what is lost."""
+
+    capture: CaptureName
+    errors: ErrorsName
+    links: list[LinkTable]
+    noise: words.Power
+    noise_figure: words.Decibels
+    path_loss: PathLossName
+    ranges: RangesTable
+    thresholds: ThresholdsTable
+
+
+class PhyTable(TypedDict, total=False):
+    """A physical layer."""
+
+    band: words.BandName
+    basic_rates: list[words.Rate]
+    control_rate: words.Rate
+    guard_interval: words.Duration
+    preamble: words.PreambleName
+    rate: words.FrameRate
+    rate_control: words.RateControlName
+    slot: words.SlotName
+    standard: words.Standard
+    streams: int
+    width: words.Frequency
+
+
+class RoutingTable(TypedDict, total=False):
+    """How flows find their ways over the air: those without `via`."""
+
+    connected: bool
+    metric: words.MetricName
+
+
+class GridTable(TypedDict, total=False):
+    """Rows and columns."""
+
+    columns: int
+    spacing: words.Length
+
+
+class RandomTable(TypedDict, total=False):
+    """Places that a seed decides, evenly spread over a disc or a rectangle. Replications do not
+    differ in them."""
+
+    apart: words.Length
+    area: list[words.Length]
+    radius: words.Length
+    seed: int
+
+
+class StationTable(TypedDict, total=False):
+    """A station, or with `count` a group of them."""
+
+    circle: words.Length
+    count: int
+    grid: GridTable
+    mac: MacTable
+    name: str
+    position: list[words.Length]
+    power: words.Power
+    queue: Queue
+    random: RandomTable
+    rate: words.FrameRate
+    rate_control: words.RateControlName
+    step: list[words.Length]
+
+
+class Description(TypedDict, total=False):
+    """A network of 802.11 stations, the traffic in it, and how long it is simulated."""
+
+    behaviour: words.BehaviourName
+    buffers: BuffersTable
+    changes: list[ChangeTable]
+    duration: words.Duration
+    flows: list[FlowTable]
+    hosts: list[HostTable]
+    links: list[RadioLinkTable]
+    mac: MacTable
+    medium: MediumTable
+    phy: PhyTable
+    queue: Queue
+    routing: RoutingTable
+    stations: list[StationTable]
+    tcp: TcpTable
+    warm_up: words.Duration

@@ -1,0 +1,86 @@
+"""What values of scenarios may be: words, and quantities with their units.
+
+Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
+``make types``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+BehaviourName = Literal["standard", "ns3", "ns2"]
+AllocationName = Literal[
+    "ratio", "optimum", "printed", "equal", "first-hop", "airtime", "airtime-path"
+]
+CarryingName = Literal["link-rates", "flow-rates"]
+Packets = str
+DomainsName = Literal["two-hop", "busy"]
+Duration = str
+LimitedName = Literal["node", "flow"]
+RoundingName = Literal["nearest", "largest-remainder", "best"]
+SourceQueueName = Literal["first", "separate"]
+QueueLimit = str
+Rate = str
+FrameRate = Rate | str
+CategoryName = Literal["bk", "be", "vi", "vo"]
+Dscp = str | int
+PacketRate = str
+RateControlName = Literal["fixed", "arf", "aarf", "minstrel"]
+RttName = Literal["base", "smoothed"]
+Size = str
+SourceName = Literal["saturated", "cbr", "poisson", "voice", "tcp", "web", "external"]
+AckScheme = Literal["dynamic"]
+AckEveryValue = int | AckScheme
+AckTimerName = Literal["segment", "ticks"]
+CongestionName = Literal["newreno", "cubic", "bbr"]
+TcpName = Literal["standard", "linux", "ns2"]
+PacingName = Literal["tcp-ap", "tcp-ap-code"]
+PacingValue = bool | PacingName
+CodecName = Literal["g711-plc", "g729", "g729a-vad"]
+Bytes = str
+SizeLawName = Literal["constant", "exponential", "pareto"]
+Delays = Duration | list[Duration]
+IsolationName = Literal[
+    "flowblind",
+    "srchost",
+    "dsthost",
+    "hosts",
+    "flows",
+    "dual-srchost",
+    "dual-dsthost",
+    "triple-isolate",
+]
+TinsName = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"]
+QueueBehaviour = Literal["rfc", "linux"]
+DisciplineName = Literal[
+    "droptail",
+    "codel",
+    "fq_codel",
+    "red",
+    "pie",
+    "sfq",
+    "cake",
+    "drr",
+    "adaptive",
+    "rdqm",
+    "mac80211",
+]
+DropFromName = Literal["tail", "head"]
+KeptApartName = Literal["flow", "link"]
+WeightName = Literal["bdp", "rtt"]
+AccessName = Literal["dcf", "edca"]
+CountdownName = Literal["edca", "freeze"]
+TxopLimit = str
+EditionName = Literal["2005", "2016"]
+RoleName = Literal["station", "access_point"]
+ProtectionName = Literal["none", "cts_to_self", "rts_cts"]
+Decibels = str
+LevelName = Literal["decode", "sense", "interfere"]
+Power = str
+Frequency = str
+Length = str
+BandName = Literal["2.4 GHz", "5 GHz"]
+PreambleName = Literal["long", "short"]
+SlotName = Literal["short", "long"]
+Standard = Literal["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"]
+MetricName = Literal["hops", "airtime"]

@@ -1,0 +1,190 @@
+"""The result of a measurement as JSON has it: names, types, units and meaning.
+
+Written by scripts/measurement_types.py from schema.json: change that, then ``make types``. Units are
+in the names; None: not measured or not applicable.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class Resolution(TypedDict):
+    """What the device's own behaviour (bursts, ticks) keeps the method from telling apart."""
+
+    packets: float
+    because: str
+
+
+class Evidence(TypedDict):
+    """One observation behind the verdict."""
+
+    says: str
+    """A sentence."""
+    name: str
+    """Stable name of the test."""
+    value: float | None
+    ci95: list[float] | None
+
+
+class EstimateOfSize(TypedDict):
+    """An estimator over the accepted sessions with one packet size."""
+
+    packets: float | None
+    ci95_packets: list[float] | None
+    bytes: float | None
+    sessions: int
+    """Sessions behind the interval."""
+
+
+class Estimator(TypedDict):
+    """An estimator over all accepted sessions; bytes include the link-layer header."""
+
+    packets: float | None
+    bytes: float | None
+    ci95_packets: list[float] | None
+    ci95_bytes: list[float] | None
+    by_size: dict[str, EstimateOfSize]
+
+
+class Estimators(TypedDict):
+    """Each estimator over all accepted sessions; null where it is silent."""
+
+    published: Estimator | None
+    corrected: Estimator | None
+    counting: Estimator | None
+    fill_drain: Estimator | None
+
+
+class Estimates(TypedDict):
+    """Packets, one number per estimator."""
+
+    published: NotRequired[float | None]
+    corrected: NotRequired[float | None]
+    counting: NotRequired[float | None]
+    fill_drain: NotRequired[float | None]
+
+
+class Session(TypedDict):
+    """One session."""
+
+    size_bytes: int
+    index: int
+    accepted: bool
+    discarded_because: str | None
+    steady: bool
+    """The rate held still; otherwise published and corrected are null."""
+    estimates: Estimates
+    """Packets, one number per estimator."""
+    throughput_bps: float | None
+    loss: float | None
+    delay_full_s: float | None
+    started_s: float | None
+    elapsed_s: float | None
+
+
+class SearchStep(TypedDict):
+    """One step of the search for the rate that fills the queue."""
+
+    size_bytes: int
+    planned_pps: float | None
+    offered_pps: float | None
+    received_pps: float | None
+    loss: float | None
+    delay_s: float | None
+
+
+class Quantiles(TypedDict):
+    """Quantiles of times in seconds."""
+
+    p50: float | None
+    p99: float | None
+    max: NotRequired[float | None]
+
+
+class ClockSkewPpm(TypedDict):
+    """How much faster one clock runs than the other."""
+
+    value: float
+    ci95: list[float] | None
+
+
+class Hosts(TypedDict):
+    """What the hosts at both ends did to the packets."""
+
+    pacing_error_s: Quantiles | None
+    local_queueing_s: Quantiles | None
+    send_blocked: int
+    receive_overflow: int
+    duplicates: int
+    clock_steps: int
+    clock_skew_ppm: ClockSkewPpm | None
+    kernel_receive_timestamps: bool
+
+
+class Truth(TypedDict):
+    """What the test bed was configured to hold; absent for real devices."""
+
+    counted_in: Literal["packets", "bytes"]
+    capacity: float | None
+
+
+class Document(TypedDict):
+    """Result of `airqueue measure` and `airqueue analyze`. Units are in the names; null: not
+    measured or not applicable."""
+
+    format: Literal["airqueue-measurement"]
+    version: Literal[1]
+    airqueue: str
+    """Version of airqueue that wrote the result."""
+    created: str
+    """RFC 3339, UTC."""
+    profile: Literal["quick", "paper", "capture"]
+    direction: Literal["down", "up"]
+    """down: from the server to the machine that measures."""
+    target: str
+    """host:port of the server, or the file that was analysed."""
+    verdict: Literal[
+        "fifo",
+        "isolated",
+        "not_flat",
+        "policer",
+        "sender_limited",
+        "receiver_limited",
+        "not_saturable",
+        "undecided",
+    ]
+    counted_in: Literal["packets", "bytes", "undecided"]
+    capacity: float | None
+    """What waits when the queue is full, without the packet in service, in capacity_unit; only
+    with verdict fifo."""
+    capacity_unit: Literal["packets", "bytes"] | None
+    ci95: list[float] | None
+    """95 % confidence interval of capacity."""
+    resolution: Resolution | None
+    """What the device's own behaviour (bursts, ticks) keeps the method from telling apart."""
+    in_service_packets: float | None
+    """Packets being transmitted, held apart from capacity."""
+    drop_from: Literal["tail", "head"] | None
+    delay_full_s: float | None
+    """Delay when full, above the quiet path."""
+    quiet_jitter_s: float | None
+    rate_bps: float | None
+    """Rate at which the full queue drains, IP packets."""
+    rate_pps: dict[str, float | None]
+    """Drain rate in packets per second by packet size."""
+    evidence: list[Evidence]
+    warnings: list[str]
+    estimators: Estimators
+    """Each estimator over all accepted sessions; null where it is silent."""
+    sessions: list[Session]
+    discarded_sessions: int
+    discard_reasons: dict[str, int]
+    """Number of discarded sessions by reason."""
+    search: list[SearchStep]
+    hosts: Hosts
+    elapsed_s: float
+    interrupted: bool
+    """The user stopped it; the result is of what was there."""
+    truth: NotRequired[Truth]
+    """What the test bed was configured to hold; absent for real devices."""

@@ -1,0 +1,204 @@
+"""Dictionaries that the bindings return: names, types, units and meaning.
+
+Written by scripts/native_types.py from crates/airqueue-python/src/dicts.rs: change that, then
+``make types``. The unit is in the name; times whose names end in ``_ns`` are whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class CodecDict(TypedDict):
+    """A codec of calls."""
+
+    ie: float
+    """Ie of ITU-T G.113: impairment without loss."""
+    bpl: float
+    """Bpl of ITU-T G.113: robustness against loss, in percent."""
+    frame_s: float
+    """Speech in a frame."""
+    lookahead_s: float
+    """What the coder must hear beyond the frame, or the concealment hold back, before either can
+    work."""
+    frames_per_packet: int
+    """Frames of a packet as usually sent."""
+    rate_bps: float
+    """Rate of its frames, without headers."""
+
+
+class ContentionDict(TypedDict):
+    """What saturated queues did: totals of the medium, and one value for each contender in the
+    contenders' order."""
+
+    idle_slots: int
+    """Idle slots between the end of the smallest AIFS and each transmission."""
+    transmissions: int
+    """Busy periods, successful or not."""
+    collided: int
+    """Busy periods in which several stations transmitted."""
+    attempts: npt.NDArray[np.uint64]
+    """Times that the contender transmitted: successes and collisions."""
+    successes: npt.NDArray[np.uint64]
+    """Transmissions that no other station met."""
+    collisions: npt.NDArray[np.uint64]
+    """Transmissions that met another station's."""
+    internal_collisions: npt.NDArray[np.uint64]
+    """Times that a queue of higher priority in the same node went first."""
+    drops: npt.NDArray[np.uint64]
+    """Packets given up after the last retry."""
+    packets: npt.NDArray[np.uint64]
+    """Packets delivered."""
+
+
+class FatesDict(TypedDict):
+    """What became of packets in a queue behind a token bucket: one value for each packet, in
+    their order."""
+
+    left_ns: npt.NDArray[np.int64]
+    """When the packet left; the least int64 where the packet was dropped."""
+    marked: npt.NDArray[np.bool_]
+    """Whether the packet had a mark of congestion when it left."""
+
+
+class FlowSeriesDict(TypedDict):
+    """What reached the destination of a flow, a value for each interval."""
+
+    throughput_bps: npt.NDArray[np.float64]
+    """Bits of IP packets per second."""
+    delay_mean_s: npt.NDArray[np.float64]
+    """Delay from source to destination of the packets that were delivered in the interval; NaN
+    if none was."""
+
+
+class HostDict(TypedDict):
+    """What the hosts at both ends did to a run."""
+
+    send_blocked: int
+    """Packets that the sending host's own buffer refused."""
+    receive_overflow: int
+    """Packets that the receiving host's socket buffer overflowed with, as its kernel counted
+    them."""
+    duplicates: int
+    """Second and later copies of a packet."""
+    clock_steps: int
+    """Wall-clock steps seen while mapping timestamps, sender and receiver together."""
+    kernel_receive_timestamps: bool
+    """Whether the kernel said when packets came."""
+
+
+class LimitsDict(TypedDict):
+    """What a server agrees to."""
+
+    max_bits_per_s: int
+    """Highest IP bit rate of a plan, all flows together, and of all sessions."""
+    max_packets_per_s: int
+    """Highest packet rate of a plan, all flows together, and of all sessions."""
+    max_run_s: float
+    """Longest run."""
+    max_packets: int
+    """Most packets in one run."""
+    max_sessions: int
+    """Most sessions at a time."""
+    max_sessions_per_address: int
+    """Most sessions at a time from one IP address."""
+
+
+class PollDict(TypedDict):
+    """Where a run stands."""
+
+    state: Literal["running", "collecting", "done", "failed"]
+    """What the run does."""
+    reason: str | None
+    """Why the run failed."""
+    elapsed_s: float
+    """Time since the run began."""
+    planned_s: float
+    """How long the plan is."""
+    received: int
+    """Packets received; upwards, as the server last said."""
+    lost: int
+    """Packets that later ones overtook; upwards, as the server last said."""
+    delay_s: float | None
+    """Recent one-way delay above the least seen in this run; none until known."""
+
+
+class QueueSeriesDict(TypedDict):
+    """The packets that waited in a queue, driver ring included, a value for each interval."""
+
+    length_mean_packets: npt.NDArray[np.float64]
+    """Mean over the interval."""
+    length_packets: npt.NDArray[np.float64]
+    """At the end of the interval."""
+
+
+class RunDict(TypedDict):
+    """The records of a run: columns of equal length, one row per packet in the order of sending.
+    Times are in nanoseconds, the least int64 where there is none."""
+
+    scheduled_ns: npt.NDArray[np.int64]
+    """When the packet was to leave."""
+    sent_ns: npt.NDArray[np.int64]
+    """When the packet left."""
+    kernel_tx_ns: npt.NDArray[np.int64]
+    """When the kernel says that the packet left."""
+    received_ns: npt.NDArray[np.int64]
+    """When the packet arrived."""
+    flow: npt.NDArray[np.uint8]
+    """Which flow the packet is of."""
+    size_bytes: npt.NDArray[np.uint16]
+    """Size of the IP packet."""
+    host: HostDict
+    """What the hosts did to the run."""
+    end: Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
+    """How the run ended."""
+
+
+class SeriesDict(TypedDict):
+    """How a network changes over time: a row for each whole interval."""
+
+    time_s: npt.NDArray[np.float64]
+    """The ends of the intervals, counted from the beginning of the warm-up."""
+    flows: dict[str, FlowSeriesDict]
+    """Of each flow."""
+    queues: dict[str, QueueSeriesDict]
+    """Of each queue that a flow feeds, and of each in front of a cable."""
+
+
+class ServerStatsDict(TypedDict):
+    """What a server has counted since the beginning."""
+
+    sessions: int
+    """Sessions open now."""
+    sessions_opened: int
+    """Sessions opened in all."""
+    refused: int
+    """Requests to open, to join or to run a plan that were refused with a reason."""
+    ignored: int
+    """Datagrams that were not understood or belonged to nobody."""
+    runs: int
+    """Runs begun."""
+    datagrams_received: int
+    """Datagrams that came."""
+    datagrams_sent: int
+    """Datagrams that left."""
+
+
+class TruthDict(TypedDict):
+    """What really happened in a simulated queue during the last run. The columns have a row
+    after each change of the queue, and are empty unless the configuration asks for them."""
+
+    max_waiting_packets: int
+    """Most packets that waited at once; the packet in service is not among them."""
+    max_waiting_bytes: int
+    """Most bytes that waited at once, link-layer bytes included."""
+    at_ns: npt.NDArray[np.int64]
+    """When the queue changed, on the path's clock."""
+    packets: npt.NDArray[np.uint64]
+    """Packets that waited then."""
+    bytes: npt.NDArray[np.uint64]
+    """Bytes that waited then."""
