@@ -6,7 +6,6 @@ pub mod keys;
 pub mod packet;
 pub mod qdisc;
 pub mod quantity;
-pub mod queue_text;
 pub mod ranges;
 pub mod rate;
 pub mod rng;
@@ -14,8 +13,8 @@ pub mod time;
 
 pub use packet::{Ecn, Hosts, Packet, Payload, Tally};
 pub use qdisc::{
-    ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue, QueueDisc,
-    Sent,
+    BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,
+    QueueDisc, Sent,
 };
 pub use rate::{DataRate, Serializer};
 pub use rng::{Seed, Stream};

@@ -23,7 +23,6 @@ mod phy;
 mod placement;
 mod profile;
 mod quantity;
-mod queue;
 mod rates;
 mod recorders;
 mod room;

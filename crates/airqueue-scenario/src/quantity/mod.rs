@@ -4,8 +4,8 @@ mod frame_rate;
 mod txop;
 
 pub(super) use airqueue_core::quantity::{
-    Bytes, Decibels, Dimension, Duration, Frequency, Length, PacketRate, Packets, Power, Quantity,
-    QueueLimit, Rate, Size,
+    Bytes, Decibels, Duration, Frequency, Length, PacketRate, Packets, Power, Quantity, QueueLimit,
+    Rate, Size,
 };
 pub(super) use frame_rate::FrameRate;
 pub(super) use txop::TxopLimit;
