@@ -178,7 +178,7 @@ impl Parameters for Mac80211Params {
 /// bytes is dropped from its head, at most 32 packets (`fq_flow_drop`).
 ///
 /// **Stations** take turns by airtime (`ieee80211_next_txq`). A station is served while it has some of its turn left;
-/// what its packets really took is charged as [`QueueDisc::on_sent`] tells it, and with AQL what those on their way will
+/// what its packets really took is charged as [`LinkFeedback::on_sent`] tells it, and with AQL what those on their way will
 /// take is held against it meanwhile. One that has nothing left gets another turn and goes to the end. One that begins
 /// goes to the front: if it has had less air than the others it waits for none of them.
 ///
