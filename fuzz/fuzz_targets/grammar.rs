@@ -2,8 +2,8 @@
 #![no_main]
 
 use airqueue_core::quantity::{Kind, Measure};
-use airqueue_core::queue_text::QueueText;
 use airqueue_core::ranges::{self, Element};
+use airqueue_qdisc::text::QueueText;
 use libfuzzer_sys::fuzz_target;
 
 /// More values take longer than a fuzzer has.

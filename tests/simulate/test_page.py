@@ -46,6 +46,49 @@ def test_every_word_is_explained():
     assert not missing
 
 
+def disciplines() -> list[str]:
+    """Return the words of the registered queue disciplines."""
+    return [word["const"] for word in schema()["$defs"]["DisciplineName"]["oneOf"]]
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the cells of the table whose header row begins with ``heading``."""
+    table = PAGE.partition(f"\n| {heading} |")[2].partition("\n\n")[0]
+    return [re.split(r"(?<!\\)\|", line.strip("| ")) for line in table.splitlines()[2:]]
+
+
+def queue_row(key: str) -> str:
+    section = PAGE.partition("### `[queue]`")[2]
+    return next(line for line in section.splitlines() if line.startswith(f"| `{key}` |"))
+
+
+@pytest.mark.parametrize("word", disciplines())
+def test_every_queue_discipline_has_its_rows(word):
+    assert f"`{word}`" in queue_row("discipline")
+    assert re.search(rf"^\*\*`{word}`\*\*", PAGE, re.MULTILINE) or word == "droptail"
+    table = schema()["$defs"]["QueueTable"]["properties"].get(word)
+    own = {} if table is None else schema()["$defs"][table["$ref"].rpartition("/")[2]]
+    keys_shown = [
+        key for row in rows(f"`[queue.{word}]`") for key in re.findall(r"`(\w+)`", row[0])
+    ]
+    assert sorted(keys_shown) == sorted(own.get("properties", {}))
+
+
+def test_every_limit_of_a_queue_is_said():
+    said = schema()["$defs"]["QueueTable"]["properties"]["limit"]["description"]
+    group = r"(?:`(\d+) packets`|that of the memory) for ([\w, ]+?)(?=, `|, that|\.$)"
+    limits = {
+        word: limit
+        for limit, those in re.findall(group, said)
+        for word in re.split(", | and ", those)
+    }
+    assert sorted(limits) == sorted(disciplines())
+    row = queue_row("limit")
+    default = re.search(r'`"(\d+) packets"`', row)[1]
+    other = {word: limit for word, limit in limits.items() if limit != default}
+    assert not [word for word, limit in other.items() if f"`{word}`" not in row or limit not in row]
+
+
 def test_every_figure_is_explained():
     call = {"from": "ap", "to": "sta", "source": "voice"}
     flows = {"flows.up.source": "tcp", "flows.down": call}

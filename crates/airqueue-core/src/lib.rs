@@ -1,11 +1,11 @@
-//! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the
-//! queue discipline traits, and how people write quantities. Nothing here reads a clock or touches the operating system.
+//! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the queue discipline
+//! traits, and how people write quantities and keys of files. Nothing here reads a clock or touches the operating system.
 
 mod ids;
+pub mod keys;
 pub mod packet;
 pub mod qdisc;
 pub mod quantity;
-pub mod queue_text;
 pub mod ranges;
 pub mod rate;
 pub mod rng;
@@ -13,8 +13,8 @@ pub mod time;
 
 pub use packet::{Ecn, Hosts, Packet, Payload, Tally};
 pub use qdisc::{
-    ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue, QueueDisc,
-    Sent,
+    BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,
+    QueueDisc, Sent,
 };
 pub use rate::{DataRate, Serializer};
 pub use rng::{Seed, Stream};

@@ -111,6 +111,9 @@ pub trait LinkQueue: ByNeighbour + LinkFeedback {}
 
 impl<Q: ByNeighbour + LinkFeedback + ?Sized> LinkQueue for Q {}
 
+/// Any queue discipline; it can move between threads with the simulation it belongs to.
+pub type BoxedQueue = Box<dyn LinkQueue + Send + Sync>;
+
 /// What a link did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {

@@ -15,7 +15,7 @@ mod ids;
 pub mod line;
 pub mod network;
 pub mod outcome;
-pub mod queue;
+mod queue;
 pub mod run_loop;
 pub mod stages;
 pub mod wlan;

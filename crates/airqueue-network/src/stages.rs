@@ -1,13 +1,10 @@
 //! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
 
 use airqueue_core::{
-    ByNeighbour, Drops, Hosts, Limit, LinkFeedback, LinkQueue, Packet, QueueDisc, Sent, Time,
+    BoxedQueue, ByNeighbour, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc, Sent, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
-
-/// Any queue discipline; it can move between threads with the simulation it belongs to.
-pub type BoxedQueue = Box<dyn LinkQueue + Send + Sync>;
 
 /// How a device counts a packet's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

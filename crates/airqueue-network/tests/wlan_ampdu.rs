@@ -6,8 +6,8 @@ use airqueue_core::{Limit, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::outcome::Outcome;
-use airqueue_network::queue::QueueSpec;
 use airqueue_network::wlan::tap::{Aired, Recording};
+use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::SourceSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{

@@ -6,8 +6,7 @@ mod estimates;
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
-use airqueue_network::queue::{Discipline, QueueSpec};
-use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio, Txop};
@@ -432,7 +431,7 @@ fn flows_that_share_a_queue_share_it_equally() {
         let mut spec = uploads(1);
         let flow = spec.flows[0].clone();
         spec.flows = vec![flow; 3];
-        let discipline = Discipline::DropTail(drop_from);
+        let discipline = DropTailParams { drop_from }.into();
         spec.stations[1].queues[0] =
             QueueSpec { discipline, ..QueueSpec::new(Limit::Packets(limit)) };
         let mut sim = spec.start(Seed(1));

@@ -9,11 +9,9 @@ use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, QueueId};
-use airqueue_network::queue::Discipline;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::AirTally;
 use airqueue_network::wlan::tap::{Aired, Carried, Recording};
-use airqueue_qdisc::DropFrom;
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -65,7 +63,7 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
             prop_assert_eq!(queue.offered, offered);
             let ring = queue_spec.ring_packets as u64;
             if let Limit::Packets(limit) = queue_spec.limit
-                && !matches!(queue_spec.discipline, Discipline::DeficitRoundRobin { .. })
+                && queue_spec.discipline.facts().apart.is_none()
             {
                 prop_assert!(queue.occupancy.longest <= u64::from(limit) + ring);
             }
@@ -78,7 +76,7 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
             prop_assert_eq!(offered.bytes, queue.dropped.bytes + queue.taken.bytes);
             // Each packet waits once: the length summed over time is the waits summed over packets.
             let waited = queue.waited.sum_ns;
-            let kept = keeps(&queue_spec.discipline);
+            let kept = !queue_spec.discipline.facts().drops_waiting;
             let fits = queue.occupancy.packet_time == waited
                 || !kept && queue.occupancy.packet_time > waited;
             prop_assert!(fits, "{} packet-ns, {} ns waited", queue.occupancy.packet_time, waited);
@@ -91,19 +89,6 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
         }
     }
     Ok(())
-}
-
-/// Whether a packet that a queue has taken in leaves it for the MAC in any case.
-fn keeps(discipline: &Discipline) -> bool {
-    match discipline {
-        Discipline::DropTail(from) | Discipline::DeficitRoundRobin { drop_from: from, .. } => {
-            *from == DropFrom::Tail
-        }
-        Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::Mac80211(_) => false,
-        Discipline::Sfq(_) | Discipline::Cake(_) => false,
-        Discipline::Red(_) | Discipline::Pie(_) => true,
-        Discipline::Adaptive(_) | Discipline::Rdqm(_) => true,
-    }
 }
 
 /// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.

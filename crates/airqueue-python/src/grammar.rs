@@ -1,8 +1,8 @@
 //! Text of people: quantities, lists and ranges, queues. What is wrong with one is a `ValueError`.
 
 use airqueue_core::quantity::{Decimal, Kind, Measure};
-use airqueue_core::queue_text::{self, QueueText};
 use airqueue_core::ranges::{self, Element, Range, Term, Value};
+use airqueue_qdisc::text::{self as queue_text, Counted, QueueText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
@@ -117,7 +117,7 @@ pub(crate) fn parse_queue(
 ) -> PyResult<(&'static str, Option<u64>, Option<&'static str>)> {
     let queue = QueueText::parse(&self::text(text)).map_err(wrong)?;
     let (limit, counted) = queue.limit.unzip();
-    Ok((queue.name.word(), limit, counted.map(queue_text::Counted::word)))
+    Ok((queue.word, limit, counted.map(Counted::word)))
 }
 
 /// A number of packets or of bytes, and which.

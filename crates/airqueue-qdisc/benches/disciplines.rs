@@ -4,13 +4,14 @@
 //! `cargo bench -p airqueue-qdisc`; the targets are 100 ns for drop-tail and 300 ns for FQ-CoDel with 1000
 //! flows; RDQM must not grow as the number of flows does. The items are packets.
 
+use airqueue_core::keys::Word;
 use airqueue_core::{
     DataRate, Drops, Feedback, Limit, LinkQueue, Packet, Seed, Sent, Span, Stream, Time,
 };
 use airqueue_qdisc::{
-    Adaptive, AdaptiveParams, Cake, CakeParams, Codel, CodelParams, DropTail, FqCodel,
-    FqCodelParams, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Rdqm, RdqmParams, Red,
-    RedParams, Sfq, SfqParams,
+    Adaptive, AdaptiveParams, Cake, CakeParams, Codel, CodelParams, DisciplineName, DropTail,
+    FqCodel, FqCodelParams, Mac80211, Mac80211Params, PerFlow, Pie, PieParams, Place, Rdqm,
+    RdqmParams, Red, RedParams, Sfq, SfqParams,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -68,6 +69,14 @@ fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
 
 fn chance() -> Stream {
     Seed(1).stream("queue")
+}
+
+/// Every registered discipline with what it has by itself, for flows of which none waits long.
+#[divan::bench(args = DisciplineName::all().map(DisciplineName::word))]
+fn by_itself(bencher: Bencher, word: &str) {
+    let name = DisciplineName::named(word).expect("a word of the registry");
+    let queue = name.by_itself().make(Place { limit: LIMIT, link_layer: 0, chance: chance() });
+    pass(bencher, queue, 10, 20);
 }
 
 #[divan::bench]

@@ -1,12 +1,19 @@
 //! Drop-tail whose limit follows the number of flows, their round-trip time and the rate: the
 //! adaptation that the APQ paper's discussion (section V) proposes.
 
+use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
 use crate::fifo::Fifo;
 use crate::flow_hash::FlowHash;
+use airqueue_core::keys::check::{least, plain, some};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Rate, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
     Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What the adaptation is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +40,47 @@ impl Default for AdaptiveParams {
             floor_bytes: 15_140,
             window: Span::from_secs(1),
         }
+    }
+}
+
+/// The adaptive limit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdaptiveTable {
+    /// The flows' round-trip time without queues. The default is `200 ms`.
+    pub rtt: Option<Quantity<Duration>>,
+    /// The rate of the link. The default is that which is measured.
+    pub rate: Option<Quantity<Rate>>,
+    /// The limit is never lower. The default is `15140 B`.
+    pub floor: Option<Quantity<Size>>,
+    /// A flow counts for one to two times so long after its last packet. The default is `1 s`.
+    pub window: Option<Quantity<Duration>>,
+}
+
+impl Parameters for AdaptiveParams {
+    type Table = AdaptiveTable;
+    const NAME: &'static str = "the adaptive limit";
+    const ABOUT: &'static str =
+        "Drop-tail with a limit of rate · RTT / √n for the n flows that are active.";
+
+    fn check(tables: &Layers<'_, AdaptiveTable>, _: &Around) -> Result<AdaptiveParams> {
+        let mut params = AdaptiveParams::default();
+        take!(params.rtt, tables.rtt, plain);
+        take!(params.rate, tables.rate, some);
+        take!(params.floor_bytes, tables.floor, |given| plain(given).map(u64::from));
+        take!(params.window, tables.window, least(LEAST_INTERVAL, "1 ms"));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        let room = Some(Limit::Bytes(self.floor_bytes));
+        Facts { room, full_below_limit: true, ..Facts::default() }
+    }
+
+    /// The limit is the ceiling of the one that adapts.
+    fn make(&self, mut place: Place) -> BoxedQueue {
+        let queue = Adaptive::new(*self, place.limit, &mut place.chance);
+        Box::new(queue.with_link_layer(place.link_layer))
     }
 }
 

@@ -2,10 +2,17 @@
 //! target for a whole interval, and ever faster while it stays there.
 
 use crate::Behaviour;
+use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
 use crate::fifo::{Fifo, has_room};
+use airqueue_core::keys::check::{any, least, plain, some};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What CoDel is told: the words of `tc qdisc add ... codel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,50 @@ impl Default for CodelParams {
             ce_threshold: None,
             behaviour: Behaviour::Rfc,
         }
+    }
+}
+
+/// CoDel, as `tc qdisc add ... codel` has it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CodelTable {
+    /// The acceptable standing delay. The default is `5 ms`.
+    pub target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub interval: Option<Quantity<Duration>>,
+    /// A backlog of so much is never too long. The default is `1514 B`.
+    pub mtu: Option<Quantity<Size>>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub ecn: Option<bool>,
+    /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
+    pub ce_threshold: Option<Quantity<Duration>>,
+    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    pub behaviour: Option<Behaviour>,
+}
+
+impl Parameters for CodelParams {
+    type Table = CodelTable;
+    const NAME: &'static str = "CoDel";
+    const ABOUT: &'static str =
+        "CoDel (RFC 8289): drops at the head while the delay stays above a target.";
+
+    fn check(tables: &Layers<'_, CodelTable>, _: &Around) -> Result<CodelParams> {
+        let mut params = CodelParams::default();
+        take!(params.target, tables.target, plain);
+        take!(params.interval, tables.interval, least(LEAST_INTERVAL, "1 ms"));
+        take!(params.mtu, tables.mtu, plain);
+        take!(params.ecn, tables.ecn, any);
+        take!(params.ce_threshold, tables.ce_threshold, some);
+        take!(params.behaviour, tables.behaviour, any);
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { drops_waiting: true, ..Facts::default() }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        Box::new(Codel::new(*self, place.limit).with_link_layer(place.link_layer))
     }
 }
 

@@ -1,16 +1,59 @@
 //! The plain FIFO with a hard limit: Linux's pfifo, bfifo and pfifo_head_drop.
 
+use crate::discipline::{Around, Counted, Facts, NoKeys, Parameters, Place, Short};
 use crate::fifo::{Fifo, has_room};
+use airqueue_core::BoxedQueue;
+use airqueue_core::keys::{Layers, Result};
 use airqueue_core::{ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-/// Which packet a full queue drops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a full queue drops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum DropFrom {
-    /// The one that arrives.
+    /// The packet that arrives.
     #[default]
     Tail,
-    /// The oldest ones, until the arriving one fits.
+    /// The oldest packets.
     Head,
+}
+
+/// The parameters of drop-tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropTailParams {
+    /// What it drops when it is full. The oldest packets go until the arriving one fits.
+    pub drop_from: DropFrom,
+}
+
+impl Parameters for DropTailParams {
+    type Table = NoKeys;
+    const NAME: &'static str = "drop-tail";
+    const ABOUT: &'static str = "First come, first served, up to the limit.";
+    const SHORT: &'static [Short] = &[
+        Short { word: "pfifo", counts: Counted::Packets, drop_from: DropFrom::Tail },
+        Short { word: "bfifo", counts: Counted::Bytes, drop_from: DropFrom::Tail },
+        Short { word: "pfifo_head_drop", counts: Counted::Packets, drop_from: DropFrom::Head },
+    ];
+
+    fn check(_: &Layers<'_, NoKeys>, around: &Around) -> Result<DropTailParams> {
+        Ok(DropTailParams { drop_from: around.drop_from })
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            limit: Limit::Packets(50),
+            drops_from: true,
+            searched: true,
+            drops_waiting: self.drop_from == DropFrom::Head,
+            ..Facts::default()
+        }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        let queue = DropTail::new(place.limit).dropping_from(self.drop_from);
+        Box::new(queue.with_link_layer(place.link_layer))
+    }
 }
 
 /// A first-in first-out queue with a limit in packets or in bytes.

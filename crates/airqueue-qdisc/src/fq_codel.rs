@@ -1,10 +1,20 @@
 //! FQ-CoDel (RFC 8290): flows hashed to queues that are served in turn by bytes, new ones first, each
 //! under CoDel.
 
+use crate::Behaviour;
 use crate::codel::CodelParams;
+use crate::discipline::{
+    Around, Facts, LEAST_INTERVAL, MOST_FLOW_QUEUES, Parameters, Place, memory_limit,
+};
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
+use airqueue_core::keys::check::{any, least, one_to, plain, some};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Packets, Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Stream, Time};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What FQ-CoDel is told: the words of `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +49,75 @@ impl Default for FqCodelParams {
     }
 }
 
+/// As in Linux.
+const LEAST_QUANTUM: u32 = 256;
+
+/// FQ-CoDel, as `tc qdisc add ... fq_codel` has it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FqCodelTable {
+    /// The acceptable standing delay of a flow. The default is `5 ms`.
+    pub target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub interval: Option<Quantity<Duration>>,
+    /// A backlog of so much, of all flows, is never too long. The default is `1514 B`.
+    pub mtu: Option<Quantity<Size>>,
+    /// Marks ECN-capable packets and does not drop them. The default is true.
+    pub ecn: Option<bool>,
+    /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
+    pub ce_threshold: Option<Quantity<Duration>>,
+    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    pub behaviour: Option<Behaviour>,
+    /// Number of queues to which flows are hashed. The default is 1024.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub flows: Option<u32>,
+    /// What a queue sends in one turn. The default is `1514 B`.
+    pub quantum: Option<Quantity<Size>>,
+    /// The most that all queues hold, beside a limit in packets. The default is `33554432 B`.
+    pub memory_limit: Option<Quantity<Size>>,
+    /// The most that is dropped at once when they are full. The default is `64 packets`.
+    pub drop_batch: Option<Quantity<Packets>>,
+}
+
+impl Parameters for FqCodelParams {
+    type Table = FqCodelTable;
+    const NAME: &'static str = "FQ-CoDel";
+    const ABOUT: &'static str =
+        "FQ-CoDel (RFC 8290): a queue under CoDel for each flow, new flows first.";
+
+    fn check(tables: &Layers<'_, FqCodelTable>, around: &Around) -> Result<FqCodelParams> {
+        let mut params = FqCodelParams::default();
+        take!(params.codel.target, tables.target, plain);
+        take!(params.codel.interval, tables.interval, least(LEAST_INTERVAL, "1 ms"));
+        take!(params.codel.mtu, tables.mtu, plain);
+        take!(params.codel.ecn, tables.ecn, any);
+        take!(params.codel.ce_threshold, tables.ce_threshold, some);
+        take!(params.codel.behaviour, tables.behaviour, any);
+        take!(params.flows, tables.flows, one_to(MOST_FLOW_QUEUES));
+        take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "256 B"));
+        take!(params.memory_limit, tables.memory_limit, memory_limit(around));
+        take!(params.drop_batch, tables.drop_batch, least(1, "1 packet"));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            limit: Limit::Packets(self.limit),
+            room: Some(Limit::Bytes(self.memory_limit)),
+            queues: Some(("fq_codel.flows", self.flows)),
+            drops_waiting: true,
+            ..Facts::default()
+        }
+    }
+
+    /// The limit stands in the place of that of the parameters which is in the same unit.
+    fn make(&self, mut place: Place) -> BoxedQueue {
+        let mut queue = FqCodel::new(*self, &mut place.chance).with_link_layer(place.link_layer);
+        queue.set_limit(place.limit);
+        Box::new(queue)
+    }
+}
+
 /// Flow queues under CoDel. (tc: `fq_codel`.)
 ///
 /// A packet is taken in within constant time. Only when there is no room all queues are looked at, to
@@ -63,7 +142,7 @@ impl FqCodel {
     pub fn new(params: FqCodelParams, chance: &mut Stream) -> FqCodel {
         let params = FqCodelParams {
             flows: params.flows.max(1),
-            quantum: params.quantum.max(256),
+            quantum: params.quantum.max(LEAST_QUANTUM),
             drop_batch: params.drop_batch.max(1),
             ..params
         };

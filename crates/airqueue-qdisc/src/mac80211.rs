@@ -5,11 +5,20 @@
 use crate::Behaviour;
 use crate::airtime::Airtime;
 use crate::codel::CodelParams;
+use crate::discipline::{
+    Around, Facts, LEAST_INTERVAL, LEAST_QUANTUM, MOST_FLOW_QUEUES, Parameters, Place, memory_limit,
+};
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
+use airqueue_core::keys::check::{any, least, one_to, plain};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span, Stream, Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What the queues are told.
@@ -80,6 +89,86 @@ impl Default for Mac80211Params {
     }
 }
 
+/// The queues of mac80211.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mac80211Table {
+    /// Stations take turns by airtime, and not frame by frame. The default is true.
+    pub airtime_fairness: Option<bool>,
+    /// The airtime of a turn. The default is `256 us`.
+    pub turn: Option<Quantity<Duration>>,
+    /// What the packets handed to ring and MAC may take on the air is limited (airtime queue limits). The
+    /// default is true.
+    pub aql: Option<bool>,
+    /// A station always gets another packet while those that it has will take less. The default is `5 ms`.
+    pub aql_low: Option<Quantity<Duration>>,
+    /// The same while those of all stations will take less than the threshold. The default is `12 ms`.
+    pub aql_high: Option<Quantity<Duration>>,
+    /// The threshold. The default is `24 ms`.
+    pub aql_threshold: Option<Quantity<Duration>>,
+    /// The acceptable standing delay of a flow. The default is `20 ms`.
+    pub target: Option<Quantity<Duration>>,
+    /// How long the delay must have been above the target. The default is `100 ms`.
+    pub interval: Option<Quantity<Duration>>,
+    /// Marks ECN-capable packets and does not drop them. The default is true.
+    pub ecn: Option<bool>,
+    /// Number of queues to which flows of all stations are hashed. The default is 4096.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub flows: Option<u32>,
+    /// What a flow's queue sends in one turn. The default is `300 B`.
+    pub quantum: Option<Quantity<Size>>,
+    /// The most that all queues hold, beside a limit in packets. The default is `16777216 B`.
+    pub memory_limit: Option<Quantity<Size>>,
+}
+
+impl Parameters for Mac80211Params {
+    type Table = Mac80211Table;
+    const NAME: &'static str = "the queues of mac80211";
+    const ABOUT: &'static str = "The queues of Linux's mac80211: FQ-CoDel for each station, \
+        stations take turns by airtime, and the airtime handed to the \
+        MAC is limited.";
+
+    fn check(tables: &Layers<'_, Mac80211Table>, around: &Around) -> Result<Mac80211Params> {
+        let mut params = Mac80211Params::default();
+        let (mut fair, mut limited) = (true, true);
+        take!(fair, tables.airtime_fairness, any);
+        take!(params.airtime, tables.turn, |turn| least(LEAST_TURN, "50 us")(turn).map(Some));
+        params.airtime = params.airtime.filter(|_| fair);
+        let mut aql = AqlParams::default();
+        take!(limited, tables.aql, any);
+        take!(aql.low, tables.aql_low, plain);
+        take!(aql.high, tables.aql_high, plain);
+        take!(aql.threshold, tables.aql_threshold, plain);
+        params.aql = limited.then_some(aql);
+        take!(params.codel.target, tables.target, plain);
+        take!(params.codel.interval, tables.interval, least(LEAST_INTERVAL, "1 ms"));
+        take!(params.codel.ecn, tables.ecn, any);
+        take!(params.flows, tables.flows, one_to(MOST_FLOW_QUEUES));
+        take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "64 B"));
+        take!(params.memory_limit, tables.memory_limit, memory_limit(around));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            limit: Limit::Packets(self.limit),
+            room: Some(Limit::Bytes(self.memory_limit)),
+            queues: Some(("mac80211.flows", self.flows)),
+            searched: true,
+            shares_airtime: true,
+            drops_waiting: true,
+            ..Facts::default()
+        }
+    }
+
+    /// The limit stands in the place of that of the parameters which is in the same unit.
+    fn make(&self, mut place: Place) -> BoxedQueue {
+        let mut queue = Mac80211::new(*self, &mut place.chance).with_link_layer(place.link_layer);
+        queue.set_limit(place.limit);
+        Box::new(queue)
+    }
+}
+
 /// The queues of one access category, for all stations (neighbours, [`Packet::hop`]) that its packets go to.
 ///
 /// **Flows** of all stations are hashed to one set of queues. A queue that another station's flow is in at the time is
@@ -89,7 +178,7 @@ impl Default for Mac80211Params {
 /// bytes is dropped from its head, at most 32 packets (`fq_flow_drop`).
 ///
 /// **Stations** take turns by airtime (`ieee80211_next_txq`). A station is served while it has some of its turn left;
-/// what its packets really took is charged as [`QueueDisc::on_sent`] tells it, and with AQL what those on their way will
+/// what its packets really took is charged as [`LinkFeedback::on_sent`] tells it, and with AQL what those on their way will
 /// take is held against it meanwhile. One that has nothing left gets another turn and goes to the end. One that begins
 /// goes to the front: if it has had less air than the others it waits for none of them.
 ///

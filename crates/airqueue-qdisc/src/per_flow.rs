@@ -1,15 +1,24 @@
 //! Flows, or links, kept apart: one queue for each, served in turn.
 
+use crate::discipline::{Around, Facts, LEAST_QUANTUM, Link, Parameters, Place};
+use crate::droptail::{DropFrom, DropTail};
+use airqueue_core::keys::check::least;
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What packets have in common that wait in the same queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// What has a queue of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum KeptApart {
-    /// They are of one flow.
+    /// Each flow; what TCP acknowledges is another than its data.
     #[default]
     Flow,
-    /// They are for one neighbour.
+    /// Each next station.
     Link,
 }
 
@@ -19,6 +28,73 @@ impl KeptApart {
             KeptApart::Flow => flow,
             KeptApart::Link => u32::from(hop),
         }
+    }
+}
+
+/// The parameters of deficit round robin: drop-tail queues that flows or links have for themselves, each with the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrrParams {
+    /// Whose queue each is.
+    pub by: KeptApart,
+    /// IP bytes of a turn.
+    pub quantum: u32,
+    /// What a full one drops.
+    pub drop_from: DropFrom,
+}
+
+impl Default for DrrParams {
+    /// Flows, and turns of a packet of 1500 bytes.
+    fn default() -> DrrParams {
+        DrrParams { by: KeptApart::Flow, quantum: 1500, drop_from: DropFrom::Tail }
+    }
+}
+
+/// Deficit round robin.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DrrTable {
+    /// Whose queues they are: of flows, each with a queue of its own, or of links, one for each station that is sent
+    /// to. The default is flow.
+    pub by: Option<KeptApart>,
+    /// IP bytes of a turn. The default is `1500 B`.
+    pub quantum: Option<Quantity<Size>>,
+}
+
+impl Parameters for DrrParams {
+    type Table = DrrTable;
+    const NAME: &'static str = "deficit round robin";
+    const ABOUT: &'static str = "A queue for each flow, or for each link, served by deficit \
+        round robin (Shreedhar and Varghese, 1995).";
+
+    fn check(tables: &Layers<'_, DrrTable>, around: &Around) -> Result<DrrParams> {
+        let mut params = DrrParams { drop_from: around.drop_from, ..DrrParams::default() };
+        take!(params.by, tables.by, |by| match by {
+            KeptApart::Link if around.link == Link::Cable => {
+                Err("a cable is one link; keep flows apart, or take another discipline")
+            }
+            by => Ok(*by),
+        });
+        take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "64 B"));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            limit: Limit::Packets(50),
+            apart: Some(self.by),
+            drops_from: true,
+            searched: true,
+            drops_waiting: self.drop_from == DropFrom::Head,
+            ..Facts::default()
+        }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        let DrrParams { by, quantum, drop_from } = *self;
+        let one = move |_| {
+            DropTail::new(place.limit).dropping_from(drop_from).with_link_layer(place.link_layer)
+        };
+        Box::new(PerFlow::new(one).by(by).with_quantum(quantum))
     }
 }
 

@@ -2,20 +2,30 @@
 //! what their receivers report in link-layer acknowledgements (Kliazovich, Gomes, Granelli and da Fonseca,
 //! IEEE Communications Letters 15(7), 2011).
 
+use crate::discipline::{Around, Facts, Parameters, Place};
 use crate::fifo::Fifo;
+use airqueue_core::keys::check::{any, at_most, plain};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DropReason, Drops, Feedback, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span,
     Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What the share of a flow is in proportion to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an RDQM flow's share of the room is in proportion to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum RdqmWeight {
-    /// Round-trip time · rate, the flow's bandwidth-delay product.
+    /// Round-trip time and rate, multiplied.
+    #[default]
     Bdp,
-    /// Round-trip time alone, as in the authors' earlier version (GLOBECOM 2009).
+    /// The round-trip time alone, as in the authors' version of 2009.
+    // At GLOBECOM.
     Rtt,
 }
 
@@ -46,6 +56,55 @@ impl Default for RdqmParams {
             expiry: Span::from_secs(1),
             expiry_rtts: 4,
         }
+    }
+}
+
+/// Far longer than any flow is silent.
+const MOST_EXPIRY_RTTS: u32 = 1000;
+
+/// RDQM.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RdqmTable {
+    /// What the shares of flows that report are in proportion to. The default is bdp.
+    pub weight: Option<RdqmWeight>,
+    /// A packet is dropped if those of its flow that wait are more than its share, and not already if they
+    /// are as many. The default is true.
+    pub beyond_limit: Option<bool>,
+    /// No share is less than a packet. The default is true.
+    pub floor: Option<bool>,
+    /// A flow of which nothing waits is forgotten after so long, if `expiry_rtts` is no longer. The default
+    /// is `1 s`.
+    pub expiry: Option<Quantity<Duration>>,
+    /// The same in round-trip times of its own. The default is 4.
+    #[schemars(range(max = 1000))]
+    pub expiry_rtts: Option<u32>,
+}
+
+impl Parameters for RdqmParams {
+    type Table = RdqmTable;
+    const NAME: &'static str = "RDQM";
+    const ABOUT: &'static str = "RDQM (Kliazovich and others, 2011): the limit is divided among \
+        flows by what their receivers report.";
+
+    fn check(tables: &Layers<'_, RdqmTable>, _: &Around) -> Result<RdqmParams> {
+        let mut params = RdqmParams::default();
+        take!(params.weight, tables.weight, any);
+        take!(params.beyond_limit, tables.beyond_limit, any);
+        take!(params.floor, tables.floor, any);
+        take!(params.expiry, tables.expiry, plain);
+        take!(params.expiry_rtts, tables.expiry_rtts, at_most(MOST_EXPIRY_RTTS));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        let limit = Limit::Packets(50);
+        Facts { limit, searched: true, full_below_limit: true, ..Facts::default() }
+    }
+
+    /// The limit is what is divided.
+    fn make(&self, place: Place) -> BoxedQueue {
+        Box::new(Rdqm::new(*self, place.limit).with_link_layer(place.link_layer))
     }
 }
 

@@ -1,11 +1,18 @@
 //! RED, random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993): drops or marks arrivals
 //! with a probability that grows with the average length of the queue.
 
+use crate::discipline::{Around, Facts, Parameters, Place};
 use crate::fifo::Fifo;
+use airqueue_core::keys::check::{any, least, plain, within};
+use airqueue_core::keys::{Layers, Result, wrong};
+use airqueue_core::quantity::{Packets, Quantity, QueueLimit, Rate, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
     Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What RED is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +61,117 @@ impl Default for RedParams {
             mean_packet: 1000,
             rate: DataRate::from_bps(10_000_000).expect("not zero"),
         }
+    }
+}
+
+/// RED.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RedTable {
+    /// The average length below which nothing is dropped, in packets or bytes. The default is `5 packets`.
+    pub min: Option<Quantity<QueueLimit>>,
+    /// The average length from which everything is, in the same unit. The default is three times min.
+    pub max: Option<Quantity<QueueLimit>>,
+    /// The probability as the average comes to max. The default is 0.02.
+    #[schemars(range(min = 0, max = 1))]
+    pub probability: Option<f64>,
+    /// The weight of the present length in the average. The default is 0.002.
+    #[schemars(range(max = 1))]
+    pub weight: Option<f64>,
+    /// Instead of weight: the weight for which tc lets a burst of so much pass.
+    pub burst: Option<Quantity<Packets>>,
+    /// Between max and its double the probability grows to 1. The default is false.
+    pub gentle: Option<bool>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub ecn: Option<bool>,
+    /// Drops also these where everything is dropped. The default is false.
+    pub hard_drop: Option<bool>,
+    /// The probability is in proportion to a packet's size. The default is false.
+    pub by_size: Option<bool>,
+    /// The mean size of packets. The default is `1000 B`.
+    pub mean_packet: Option<Quantity<Size>>,
+    /// The rate of the link, for idle times. The default is `10 Mb/s`.
+    pub rate: Option<Quantity<Rate>>,
+}
+
+/// A threshold, and whether it is in bytes.
+fn threshold(limit: Limit) -> (u64, bool) {
+    match limit {
+        Limit::Packets(packets) => (u64::from(packets), false),
+        Limit::Bytes(bytes) => (bytes, true),
+    }
+}
+
+impl RedParams {
+    /// Both thresholds, in the same unit.
+    fn check_thresholds(&mut self, tables: &Layers<'_, RedTable>) -> Result<()> {
+        if let Some(min) = tables.find("min", |red| red.min.as_ref()) {
+            (self.min, self.in_bytes) = threshold(min.value.value);
+            self.max = 3 * self.min;
+        }
+        if let Some(max) = tables.find("max", |red| red.max.as_ref()) {
+            let (value, in_bytes) = threshold(max.value.value);
+            if in_bytes != self.in_bytes {
+                let problem = "it is in another unit than min; both are in packets or in bytes";
+                return wrong(max.key, problem);
+            }
+            if value <= self.min {
+                let problem = format_args!("found {:?}, expected more than min", max.value.text);
+                return wrong(max.key, problem);
+            }
+            self.max = value;
+        }
+        Ok(())
+    }
+
+    /// The weight that tc derives from a burst, if there is one.
+    fn check_burst(&mut self, tables: &Layers<'_, RedTable>) -> Result<()> {
+        let Some(burst) = tables.find("burst", |red| red.burst.as_ref()) else { return Ok(()) };
+        if tables.find("weight", |red| red.weight.as_ref()).is_some() {
+            let problem = "it stands for a weight, which is there too; leave one of them out";
+            return wrong(burst.key, problem);
+        }
+        let min = self.min as f64;
+        let min = if self.in_bytes { min / f64::from(self.mean_packet) } else { min };
+        self.weight = burst.check(|burst| {
+            weight_for_burst(burst.value, min).ok_or_else(|| {
+                let text = &burst.text;
+                format!(
+                    "found {text:?}, expected at least as many as min, {min:.1} packets of mean size"
+                )
+            })
+        })?;
+        Ok(())
+    }
+}
+
+impl Parameters for RedParams {
+    type Table = RedTable;
+    const NAME: &'static str = "RED";
+    const ABOUT: &'static str =
+        "RED (Floyd and Jacobson, 1993): drops arrivals by the average length of the queue.";
+
+    fn check(tables: &Layers<'_, RedTable>, _: &Around) -> Result<RedParams> {
+        let mut params = RedParams::default();
+        params.check_thresholds(tables)?;
+        take!(params.max_p, tables.probability, within(0.0..=1.0));
+        take!(params.weight, tables.weight, within(1e-9..=1.0));
+        take!(params.gentle, tables.gentle, any);
+        take!(params.ecn, tables.ecn, any);
+        take!(params.hard_drop, tables.hard_drop, any);
+        take!(params.by_size, tables.by_size, any);
+        take!(params.mean_packet, tables.mean_packet, least(1, "1 B"));
+        take!(params.rate, tables.rate, plain);
+        params.check_burst(tables)?;
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts { refuses_for_ever: true, ..Facts::default() }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        Box::new(Red::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
     }
 }
 

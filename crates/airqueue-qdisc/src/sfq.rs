@@ -1,11 +1,20 @@
 //! SFQ, stochastic fairness queueing (McKenney, INFOCOM 1990), as Linux's `sch_sfq` has it: flows hashed to queues that take
 //! turns by bytes, a key of the hash that may change, and drops from the longest queue.
 
-use crate::depths::Depths;
+mod depths;
+
+use crate::discipline::{Around, Facts, LEAST_INTERVAL, LEAST_QUANTUM, Parameters, Place};
 use crate::flow_hash::FlowHash;
+use airqueue_core::keys::check::{any, least, one_to};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
 };
+use depths::Depths;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::collections::VecDeque;
 
 /// The longest queue of a flow in Linux (`SFQ_MAX_DEPTH`).
@@ -47,6 +56,62 @@ impl Default for SfqParams {
             headdrop: false,
             perturb: None,
         }
+    }
+}
+
+/// SFQ, as `tc qdisc add ... sfq` has it, without its RED mode.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SfqTable {
+    /// What a queue sends in one turn. The default is `1514 B`.
+    pub quantum: Option<Quantity<Size>>,
+    /// The most packets of one queue. The default is 127.
+    #[schemars(range(min = 1, max = 127))]
+    pub depth: Option<u32>,
+    /// The most queues that hold packets at the same time. The default is 128.
+    #[schemars(range(min = 1, max = 65_408))]
+    pub flows: Option<u32>,
+    /// Number of places of the hash; more flows than places share queues. The default is 1024.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub divisor: Option<u32>,
+    /// A queue that is too long drops its oldest packet, and not its newest. The default is false.
+    pub headdrop: Option<bool>,
+    /// How often the hash changes, so that no two flows share a queue for long. The default is never.
+    pub perturb: Option<Quantity<Duration>>,
+}
+
+impl Parameters for SfqParams {
+    type Table = SfqTable;
+    const NAME: &'static str = "SFQ";
+    const ABOUT: &'static str = "SFQ (McKenney, 1990), as in Linux: flows hashed to queues that \
+        take turns, and drops from the longest.";
+
+    fn check(tables: &Layers<'_, SfqTable>, _: &Around) -> Result<SfqParams> {
+        let mut params = SfqParams::default();
+        take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "64 B"));
+        take!(params.depth, tables.depth, one_to(MOST_DEPTH));
+        take!(params.flows, tables.flows, one_to(MOST_FLOWS));
+        take!(params.divisor, tables.divisor, one_to(MOST_DIVISOR));
+        take!(params.headdrop, tables.headdrop, any);
+        take!(params.perturb, tables.perturb, |given| least(LEAST_INTERVAL, "1 ms")(given)
+            .map(Some));
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            limit: Limit::Packets(MOST_DEPTH),
+            // All in one queue, or each in another.
+            room: Some(Limit::Packets(self.depth.min(self.flows))),
+            queues: Some(("sfq.divisor", self.divisor)),
+            drops_waiting: true,
+            full_below_limit: true,
+            ..Facts::default()
+        }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        Box::new(Sfq::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
     }
 }
 

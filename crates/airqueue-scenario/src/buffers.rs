@@ -2,12 +2,13 @@
 
 use super::error::{Result, wrong};
 use super::file::{
-    AllocationName, BuffersTable, CarryingName, DisciplineName, DomainsName, File, LimitedName,
-    RoundingName, SourceQueueName,
+    AllocationName, BuffersTable, CarryingName, DomainsName, File, LimitedName, RoundingName,
+    SourceQueueName,
 };
 use super::quantity::{Duration, Quantity};
 use super::stations::Stations;
 use airqueue_core::Span;
+use airqueue_qdisc::queue::offered;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,10 +61,14 @@ impl Buffers {
         if table.change.value == 0 {
             return wrong("buffers.change", "found 0 packets, expected at least 1 packet");
         }
-        let apart = stations.disciplines.iter().all(|of| *of == DisciplineName::Drr);
+        let mut queues_of_all = stations.specs.iter().flat_map(|station| &station.queues);
+        let apart = queues_of_all.all(|queue| queue.discipline.facts().apart.is_some());
         if queues == LimitedName::Flow && !apart {
-            let problem = "flows have limits of their own where queues are apart; give discipline = \"drr\" \
-                           to the queues of all stations, or buffers.queues = \"node\"";
+            let problem = format_args!(
+                "flows have limits of their own where queues are apart; give discipline = {} to the queues of all \
+                 stations, or buffers.queues = \"node\"",
+                offered(|facts| facts.apart.is_some())
+            );
             return wrong("buffers.queues", problem);
         }
         let seconds = |time: &Quantity<Duration>| time.value.as_secs_f64();

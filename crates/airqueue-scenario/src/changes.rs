@@ -9,9 +9,9 @@ use super::room::{Kept, check_room};
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{Change, TimedChange};
-use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
-use airqueue_qdisc::KeptApart;
+use airqueue_qdisc::queue::offered;
+use airqueue_qdisc::{KeptApart, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -176,11 +176,11 @@ impl Changes<'_> {
         let first = hops.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;
-        let Discipline::DeficitRoundRobin { by, .. } =
-            self.queue(&self.made.hops[first.index()]).discipline
-        else {
+        let queue = self.queue(&self.made.hops[first.index()]);
+        let Some(by) = queue.discipline.facts().apart else {
             let problem = format_args!(
-                "the queue of {name:?} keeps no flows apart; give it discipline = \"drr\", or leave `flow` out"
+                "the queue of {name:?} keeps no flows apart; give it discipline = {}, or leave `flow` out",
+                offered(|facts| facts.apart.is_some())
             );
             return wrong(key, problem);
         };

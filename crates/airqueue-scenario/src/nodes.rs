@@ -1,15 +1,14 @@
 //! Stations and hosts by their names, the cables of hosts, and the ways between all of them.
 
 use super::error::{Result, error, wrong};
-use super::file::{Delays, DisciplineName, File, HostTable};
-use super::layers::Layers;
-use super::queue::{self, queue};
+use super::file::{Delays, File, HostTable};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
+use airqueue_core::keys::Layers;
 use airqueue_network::WireId;
 use airqueue_network::network::{Node, WireSpec};
-use airqueue_network::queue::Discipline;
-use airqueue_qdisc::KeptApart;
+use airqueue_qdisc::queue::check_used;
+use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use std::collections::HashMap;
 
@@ -109,21 +108,9 @@ impl Nodes<'_> {
             }
             (Some(own), Some(_)) => {
                 let layers = Layers::new(vec![(format!("{key}.queue"), &**own)]);
-                let discipline = queue::discipline(&layers);
-                queue::check_used(format_args!("{key}.queue"), own, &[discipline])?;
-                if discipline == DisciplineName::Mac80211 {
-                    // It would wait for reports for ever.
-                    let problem =
-                        "\"mac80211\" shares airtime, and a cable has none; choose another";
-                    return wrong(format_args!("{key}.queue.discipline"), problem);
-                }
-                let spec = queue(&layers, false)?;
-                if let Discipline::DeficitRoundRobin { by: KeptApart::Link, .. } = spec.discipline {
-                    let problem =
-                        "a cable is one link; keep flows apart, or take another discipline";
-                    return wrong(format_args!("{key}.queue.drr.by"), problem);
-                }
-                Some(spec)
+                let name = DisciplineName::of(&layers);
+                check_used(format_args!("{key}.queue"), own, &[name])?;
+                Some(QueueSpec::check(&layers, Link::Cable)?)
             }
         };
         let other = self.name(link).to_owned();

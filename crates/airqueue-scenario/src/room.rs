@@ -1,11 +1,9 @@
 //! Whether queues have room for what they must hold.
 
 use super::error::{Result, wrong};
-use super::queue::limits;
 use airqueue_core::Limit;
-use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
-use airqueue_qdisc::KeptApart;
+use airqueue_qdisc::{KeptApart, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::HashMap;
@@ -25,19 +23,18 @@ pub(super) fn check_room(
 ) -> Result<()> {
     let size = u64::from(hop.size_bytes) + u64::from(queue.link_layer_bytes);
     // Where flows or links are kept apart each has the limit for itself.
-    let apart = match queue.discipline {
-        Discipline::DeficitRoundRobin { by, .. } => Some(by),
-        _ => None,
-    };
+    let facts = queue.discipline.facts();
+    let apart = facts.apart;
     let to = apart.map(|_| hop.to);
     let shared = kept.entry((hop.from, hop.ac, to)).or_default();
     let mut own = (0, 0);
     let by_flow = apart == Some(KeptApart::Flow);
     let (packets, bytes) = if by_flow { &mut own } else { shared };
     if saturated {
-        if matches!(queue.discipline, Discipline::Red(_)) {
+        if facts.refuses_for_ever {
+            let word = queue.discipline.name().word();
             let problem = format_args!(
-                "the queue of {name:?} has the discipline \"red\", and what it drops of a saturated \
+                "the queue of {name:?} has the discipline {word:?}, and what it drops of a saturated \
                  flow would be offered again at once; give the source a rate"
             );
             return wrong(format_args!("{key}.source"), problem);
@@ -45,7 +42,7 @@ pub(super) fn check_room(
         *packets += 1;
         *bytes += size;
     }
-    for limit in limits(queue) {
+    for limit in queue.room() {
         let (needed, most, unit) = match limit {
             Limit::Packets(most) => (*packets, u64::from(most), "packets"),
             Limit::Bytes(most) => (size.max(*bytes), most, "B"),

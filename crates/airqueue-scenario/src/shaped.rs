@@ -1,12 +1,11 @@
 //! A queue of a scenario on its own, with a token bucket in the place of the MAC.
 
-use super::error::{Result, error, wrong};
-use super::file::{DisciplineName, QueueGiven};
-use super::layers::Layers;
-use super::queue;
+use super::error::{Result, error, unreadable};
+use airqueue_core::keys::Layers;
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
-use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::queue::check_used;
+use airqueue_qdisc::{DisciplineName, DropFrom, Link, QueueGiven, QueueSpec};
 
 /// The device of a queue from the JSON of a scenario's `queue`, a table or a text, whose head waits
 /// for tokens as under Linux's tbf. The rate and the bucket's depth include the bytes that the table's
@@ -23,17 +22,10 @@ pub fn shaped_queue(
 ) -> Result<Bottleneck> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|problem| error("", problem))?;
-    let QueueGiven(table) = serde_path_to_error::deserialize(value)?;
+    let table: QueueGiven = serde_path_to_error::deserialize(value).map_err(unreadable)?;
     let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
-    let queue = queue::queue(&layers, false)?;
-    let name = queue::discipline(&layers);
-    queue::check_used("queue", &table, &[name])?;
-    if name == DisciplineName::Mac80211 {
-        // It would wait for reports for ever.
-        let problem = "\"mac80211\" shares airtime, and a token bucket tells of none; choose another, or \
-                       simulate a network";
-        return wrong("queue.discipline", problem);
-    }
+    let queue = QueueSpec::check(&layers, Link::TokenBucket)?;
+    check_used("queue", &table, &[DisciplineName::of(&layers)])?;
     let spec = DeviceSpec {
         limit: queue.limit,
         drop_from: DropFrom::Tail,

@@ -1,13 +1,13 @@
 //! The stations of a scenario: groups become their members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, DisciplineName, File, MacTable, RateControlName, StationTable};
-use super::layers::Layers;
+use super::file::{AccessName, File, MacTable, RateControlName, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
-use super::queue::{self, queue};
-use airqueue_network::queue::{Discipline, QueueSpec};
+use airqueue_core::keys::Layers;
 use airqueue_network::wlan::StationSpec;
+use airqueue_qdisc::queue::check_used;
+use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(super) const MOST_STATIONS: usize = 100_000;
 /// The most packets that all driver rings of stations, or of cables, can hold together: memory is set aside for them.
 const MOST_RING_PACKETS: usize = 1 << 22;
-/// The most queues that FQ-CoDel can hash flows to in all stations, or on all cables, together: some 100 bytes each.
+/// The most queues that disciplines can hash flows to in all stations, or on all cables, together: some 100 bytes each.
 const MOST_FLOW_QUEUES: usize = 1 << 22;
 
 /// All stations.
@@ -53,13 +53,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Adds what a queue needs, whose table is called `key`.
     pub(super) fn add(&mut self, key: impl Display, queue: &QueueSpec) -> Result<()> {
-        let (flows, name) = match queue.discipline {
-            Discipline::FqCodel(params) => (params.flows, "fq_codel.flows"),
-            Discipline::Mac80211(params) => (params.flows, "mac80211.flows"),
-            Discipline::Cake(params) => (params.queues(), "cake"),
-            Discipline::Sfq(params) => (params.divisor, "sfq.divisor"),
-            _ => (0, ""),
-        };
+        let (name, flows) = queue.discipline.facts().queues.unwrap_or_default();
         self.ring_packets += queue.ring_packets;
         self.flow_queues += flows as usize;
         if self.ring_packets > MOST_RING_PACKETS {
@@ -117,7 +111,7 @@ impl Stations {
         }
         stations.check_memory()?;
         stations.check_used(&file.mac)?;
-        queue::check_used("queue", &file.queue, &stations.disciplines)?;
+        check_used("queue", &file.queue, &stations.disciplines)?;
         Ok(stations)
     }
 
@@ -176,14 +170,15 @@ impl Stations {
             ("mac".to_owned(), &file.mac.0),
         ]);
         let queues = Layers::new(vec![
-            (format!("{key}.queue"), &table.queue.0),
-            ("queue".to_owned(), &file.queue.0),
+            (format!("{key}.queue"), &*table.queue),
+            ("queue".to_owned(), &*file.queue),
         ]);
         check_access(key, table, &macs, phy)?;
         let mac = mac(&macs, phy, file.behaviour.profile())?;
-        let discipline = queue::discipline(&queues);
-        queue::check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
-        let queues = vec![queue(&queues, mac.aggregation.is_some())?; mac.categories.len()];
+        let discipline = DisciplineName::of(&queues);
+        check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
+        let link = Link::Air { aggregates: mac.aggregation.is_some() };
+        let queues = vec![QueueSpec::check(&queues, link)?; mac.categories.len()];
         Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
     }
 

@@ -4,7 +4,6 @@ use super::error::{Result, error, wrong};
 use super::file::SourceName;
 use super::flows::{Draft, Flows};
 use super::nodes::Part;
-use super::queue::limits;
 use super::source::Packets;
 use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::network::WireSpec;
@@ -116,7 +115,7 @@ pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
 pub(super) fn check_cable(key: &str, wire: &WireSpec, size_bytes: u32) -> Result<()> {
     let Some(queue) = &wire.queue else { return Ok(()) };
     let needed = u64::from(size_bytes) + u64::from(queue.link_layer_bytes);
-    for limit in limits(queue) {
+    for limit in queue.room() {
         if let Limit::Bytes(most) = limit
             && needed > most
         {

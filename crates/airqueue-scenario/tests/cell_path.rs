@@ -6,9 +6,9 @@ mod sessions;
 
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::queue::QueueSpec;
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
+use airqueue_qdisc::QueueSpec;
 use airqueue_scenario::path::{CellSpec, PathConfig, SimulatedPath};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;

@@ -3,7 +3,7 @@
 mod scenarios;
 
 use airqueue_core::Span;
-use airqueue_network::queue::Discipline;
+use airqueue_qdisc::Discipline;
 use airqueue_scenario::Scenario;
 use scenarios::{full, refusal_of, set};
 use serde_json::{Value, json};

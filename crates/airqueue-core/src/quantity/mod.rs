@@ -21,11 +21,13 @@
 
 mod any;
 mod decimal;
+mod glue;
 mod spelling;
 mod units;
 
 pub use any::{Kind, Measure};
 pub use decimal::Decimal;
+pub use glue::Quantity;
 pub use spelling::Case;
 pub use units::{
     Bytes, Decibels, Duration, FARTHEST_M, Frequency, Length, PacketRate, Packets, Power,
@@ -124,8 +126,8 @@ const BLANKS: [char; 2] = [' ', '\t'];
 /// Characters of a text that a sentence repeats.
 const SHOWN: usize = 40;
 
-/// A text in quotes, cut where it is long.
-pub(crate) fn shown(text: &str) -> String {
+/// A text in quotes, cut where it is long: as sentences about a text repeat it.
+pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}...", &text[..end]),

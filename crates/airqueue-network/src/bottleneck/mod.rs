@@ -16,9 +16,9 @@ pub use crate::stages::Framing;
 pub use exit::Books;
 pub use spec::{DeviceSpec, ServerSpec};
 
-use crate::stages::{BoxedQueue, Stages};
+use crate::stages::Stages;
 use airqueue_core::rate::work_for;
-use airqueue_core::{DropReason, Hosts, Packet, Seed, Time};
+use airqueue_core::{BoxedQueue, DropReason, Hosts, Packet, Seed, Time};
 use conditions::{Change, Cue, Programme, Speed};
 use exit::Exit;
 use spec::Server;

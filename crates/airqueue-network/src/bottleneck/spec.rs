@@ -3,9 +3,9 @@
 use super::bucket::TokenBucket;
 use super::conditions::Change;
 use super::link::{Link, LinkSpec};
-use crate::stages::{BoxedQueue, Framing};
+use crate::stages::Framing;
 use airqueue_core::rate::work_for;
-use airqueue_core::{DataRate, Limit, Seed, Span};
+use airqueue_core::{BoxedQueue, DataRate, Limit, Seed, Span};
 use airqueue_qdisc::{DropFrom, DropTail, PerFlow};
 
 /// What serves the stages.

@@ -4,7 +4,6 @@ use super::engine::{Event, Network};
 use super::hops::End;
 use super::spec::{NetworkError, NetworkSpec};
 use crate::event::EventQueue;
-use crate::queue::Discipline;
 use crate::{FlowId, HopId, RouteId};
 use airqueue_core::{Limit, Time};
 use airqueue_wifi::RateIndex;
@@ -72,11 +71,9 @@ impl TimedChange {
                 hop.rate_control.is_none() && known && bytes <= wlan.radio.phy.max_mpdu_bytes(rate)
             }),
             Change::Limit { station, ac, .. } => queue(station, ac).is_some(),
-            Change::HopLimit { hop, .. } => {
-                hop_at(hop).and_then(|hop| queue(hop.from, hop.ac)).is_some_and(|queue| {
-                    matches!(queue.discipline, Discipline::DeficitRoundRobin { .. })
-                })
-            }
+            Change::HopLimit { hop, .. } => hop_at(hop)
+                .and_then(|hop| queue(hop.from, hop.ac))
+                .is_some_and(|queue| queue.discipline.facts().apart.is_some()),
             Change::Route { flow, route } => {
                 spec.flows.get(flow.index()).is_some_and(|flow| route.index() <= flow.others.len())
             }

@@ -2,10 +2,10 @@
 
 use super::changes::TimedChange;
 use super::connection::Connection;
-use crate::queue::QueueSpec;
 use crate::wlan::{HopSpec, WlanError, WlanSpec};
 use crate::{ConnectionId, FlowId, HopId, WireId};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
+use airqueue_qdisc::QueueSpec;
 use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
 use airqueue_wifi::medium::StationId;

@@ -1,8 +1,8 @@
 //! What a wireless LAN is made of, and what is checked before it runs.
 
 use super::rates::RateControlSpec;
-use crate::queue::QueueSpec;
 use airqueue_core::Span;
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{MacConfig, MacError, Radio};
 use airqueue_wifi::medium::{Capture, FrameErrors, MediumError, Reach, StationId};

@@ -4,9 +4,7 @@
 use super::cells::{CellSpec, Flow};
 use super::random_networks::STOP;
 use airqueue_core::{Span, Time};
-use airqueue_network::queue::Discipline;
 use airqueue_network::wlan::tap::Aired;
-use airqueue_qdisc::CakeParams;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
 use airqueue_wifi::medium::{Outcome, StationId};
@@ -192,9 +190,7 @@ impl<'a> View<'a> {
 
     /// A shaper holds packets back, whoever offers them.
     fn always_has_packets(&self, queue: usize) -> bool {
-        if let Discipline::Cake(CakeParams { rate: Some(_), .. }) =
-            self.spec.stations[self.id.index()].queues[queue].discipline
-        {
+        if self.spec.stations[self.id.index()].queues[queue].discipline.facts().shapes {
             return false;
         }
         let feeds = |f: &&Flow| (f.from, f.ac.index()) == (self.id, queue);

@@ -8,12 +8,12 @@ use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
-use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{Algorithm, RateControlSpec, RttReport, StationSpec};
 use airqueue_qdisc::{
-    AdaptiveParams, CakeParams, CodelParams, DropFrom, FqCodelParams, KeptApart, Mac80211Params,
-    PieParams, RdqmParams, RedParams, SfqParams,
+    AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom, DropTailParams,
+    DrrParams, FqCodelParams, KeptApart, Mac80211Params, PieParams, QueueSpec, RdqmParams,
+    RedParams, SfqParams,
 };
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
@@ -202,7 +202,7 @@ pub fn queue() -> impl Strategy<Value = QueueSpec> {
     })
 }
 
-/// Mostly drop-tail; the others with targets that these short runs exceed.
+/// All of them, many with targets that these short runs exceed.
 fn discipline() -> impl Strategy<Value = Discipline> {
     let codel = CodelParams {
         target: Span::from_micros(100),
@@ -219,11 +219,11 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         beta: 125.0,
         ..PieParams::default()
     };
-    let drop_from = DropFrom::Tail;
-    select(vec![
-        Discipline::DropTail(DropFrom::Tail),
-        Discipline::DropTail(DropFrom::Tail),
-        Discipline::DropTail(DropFrom::Head),
+    let drr = |by| DrrParams { by, quantum: 500, ..DrrParams::default() };
+    let given = [
+        Discipline::DropTail(DropTailParams { drop_from: DropFrom::Tail }),
+        Discipline::DropTail(DropTailParams { drop_from: DropFrom::Tail }),
+        Discipline::DropTail(DropTailParams { drop_from: DropFrom::Head }),
         Discipline::Codel(codel),
         Discipline::FqCodel(FqCodelParams { codel, flows: 4, ..FqCodelParams::default() }),
         Discipline::Red(RedParams { min: 2, max: 6, weight: 0.2, ..RedParams::default() }),
@@ -239,13 +239,20 @@ fn discipline() -> impl Strategy<Value = Discipline> {
             rate: DataRate::from_bps(2_000_000),
             ..CakeParams::default()
         }),
-        Discipline::DeficitRoundRobin { by: KeptApart::Flow, quantum: 500, drop_from },
-        Discipline::DeficitRoundRobin { by: KeptApart::Link, quantum: 500, drop_from },
+        Discipline::Drr(drr(KeptApart::Flow)),
+        Discipline::Drr(drr(KeptApart::Link)),
         Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),
         Discipline::Mac80211(Mac80211Params { codel, aql: None, ..Mac80211Params::default() }),
         Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),
         Discipline::Adaptive(AdaptiveParams { floor_bytes: 4000, ..AdaptiveParams::default() }),
-    ])
+    ];
+    // Every one that is registered is among them, with what it has by itself.
+    select(
+        given
+            .into_iter()
+            .chain(DisciplineName::all().map(DisciplineName::by_itself))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// A flow whose ends, queue and rate are still to be found.

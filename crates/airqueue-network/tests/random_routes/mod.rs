@@ -9,10 +9,9 @@ use airqueue_network::network::{
     Change, FlowSpec, Hop, NetworkSpec, Node, OtherRoute, RttKind, TcpFlowSpec, TimedChange,
     Traffic, WireSpec, Work,
 };
-use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId, RouteId, WireId};
-use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
 use airqueue_wifi::medium::StationId;
@@ -83,7 +82,7 @@ fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let number = first.index(wlan.hops.len());
     let hop = &wlan.hops[number];
     let queue = &wlan.stations[hop.from.index()].queues[hop.ac.index()];
-    let apart = matches!(queue.discipline, Discipline::DeficitRoundRobin { .. });
+    let apart = queue.discipline.facts().apart.is_some();
     let phy = &wlan.radio.phy;
     let bytes = hop.size_bytes + hop.overhead_bytes;
     let rates: Vec<_> = phy
@@ -129,12 +128,13 @@ fn wire() -> impl Strategy<Value = WireSpec> {
     let rates = prop::option::of((200u64..50_000).prop_map(rate));
     let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
     (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
-        let kept = |queue: QueueSpec| match queue.discipline {
+        let kept = |queue: QueueSpec| match queue.discipline.facts().shares_airtime {
             // Nobody would tell it of airtime.
-            Discipline::Mac80211(_) => {
-                QueueSpec { discipline: Discipline::DropTail(DropFrom::Head), ..queue }
+            true => {
+                let discipline = DropTailParams { drop_from: DropFrom::Head }.into();
+                QueueSpec { discipline, ..queue }
             }
-            _ => queue,
+            false => queue,
         };
         let queue = queue.filter(|_| rate.is_some()).map(kept);
         WireSpec { name: String::new(), rate, delay, queue }

@@ -1,18 +1,22 @@
 //! Which packets share a tin of CAKE, and what part of the rate each tin may have before the others.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 /// How packets are shared out among tins by their DSCP (RFC 2474).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Diffserv {
-    /// One tin for all.
+    /// One for all.
     BestEffort,
     /// Bulk, best effort, voice.
     #[default]
     Diffserv3,
     /// Bulk, best effort, video, voice.
     Diffserv4,
-    /// Eight tins, by the traffic classes of RFC 4594.
+    /// Eight, by the classes of RFC 4594.
     Diffserv8,
-    /// Eight tins, by the upper three bits alone: the IP precedence of old.
+    /// Eight, by the upper three bits.
     Precedence,
 }
 

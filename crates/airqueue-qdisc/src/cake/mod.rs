@@ -8,10 +8,12 @@ mod chains;
 mod cobalt;
 mod diffserv;
 mod hosts;
+mod keys;
 mod shaper;
 mod tin;
 
 pub use diffserv::Diffserv;
+pub use keys::CakeTable;
 
 use crate::flow_hash::FlowHash;
 use crate::lists::Lists;
@@ -19,6 +21,8 @@ use airqueue_core::{
     ByNeighbour, DataRate, DropReason, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc, Span,
     Stream, Time,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use shaper::Shaper;
 use std::collections::BTreeMap;
 use tin::{QUEUES, Tin};
@@ -29,25 +33,32 @@ const LEAST_MEMORY: u64 = 4 << 20;
 const MOST_PACKETS: u64 = 10_240;
 
 /// Which packets share a queue, and between whom queues are fair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// One queue for all. (tc: `flowblind`.)
+    /// Nobody: one queue.
+    #[serde(rename = "flowblind")]
     Blind,
-    /// A queue for each source host. (`srchost`.)
+    /// Source hosts, each with a queue.
+    #[serde(rename = "srchost")]
     Source,
-    /// A queue for each destination host. (`dsthost`.)
+    /// Destination hosts, each with a queue.
+    #[serde(rename = "dsthost")]
     Destination,
-    /// A queue for each pair of hosts. (`hosts`.)
+    /// Pairs of hosts, each with a queue.
     Hosts,
-    /// A queue for each flow. (`flows`.)
+    /// Flows.
     Flows,
-    /// A queue for each flow, and equal shares for the source hosts. (`dual-srchost`.)
+    /// Source hosts, and the flows of each.
+    #[serde(rename = "dual-srchost")]
     DualSource,
-    /// The same for the destination hosts. (`dual-dsthost`.)
+    /// Destination hosts, and the flows of each.
+    #[serde(rename = "dual-dsthost")]
     DualDestination,
-    /// A queue for each flow, whose share is that among the flows of its source or of its destination, whichever has more.
-    /// (`triple-isolate`.)
+    /// Flows, each by the busier of its hosts.
+    // A flow's share is that among the flows of its source or of its destination, whichever has more.
     #[default]
+    #[serde(rename = "triple-isolate")]
     Triple,
 }
 

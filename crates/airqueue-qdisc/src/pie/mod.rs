@@ -4,11 +4,18 @@
 mod controller;
 
 use crate::Behaviour;
+use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
 use crate::fifo::{Fifo, has_room};
+use airqueue_core::keys::check::{any, least, plain, within};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Size};
+use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
     ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
 };
 use controller::Controller;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// What PIE is told. tc has the same words; its `alpha` and `beta` are 16 times these.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +63,68 @@ impl Default for PieParams {
             derandomize: true,
             behaviour: Behaviour::Rfc,
         }
+    }
+}
+
+/// PIE.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PieTable {
+    /// The delay that is aimed at. The default is `15 ms`.
+    pub target: Option<Quantity<Duration>>,
+    /// How often the probability is computed. The default is `15 ms`.
+    pub update: Option<Quantity<Duration>>,
+    /// Per second, how much the distance from the target moves the probability. The default is 0.125.
+    #[schemars(range(min = 0, max = 1000))]
+    pub alpha: Option<f64>,
+    /// Per second, how much a change of the delay does. The default is 1.25.
+    #[schemars(range(min = 0, max = 1000))]
+    pub beta: Option<f64>,
+    /// How long a burst is let through. The default is `150 ms`.
+    pub max_burst: Option<Quantity<Duration>>,
+    /// Marks ECN-capable packets and does not drop them. The default is false.
+    pub ecn: Option<bool>,
+    /// The probability above which also these are dropped. The default is 0.1.
+    #[schemars(range(min = 0, max = 1))]
+    pub mark_up_to: Option<f64>,
+    /// The probability is in proportion to a packet's size. The default is false.
+    pub by_size: Option<bool>,
+    /// The mean size of packets; twice as much is never too long. The default is `1024 B`.
+    pub mean_packet: Option<Quantity<Size>>,
+    /// Spreads the drops evenly. The default is true.
+    pub derandomize: Option<bool>,
+    /// Whom it follows where they differ: the RFC or Linux. The default is rfc.
+    pub behaviour: Option<Behaviour>,
+}
+
+impl Parameters for PieParams {
+    type Table = PieTable;
+    const NAME: &'static str = "PIE";
+    const ABOUT: &'static str =
+        "PIE (RFC 8033): drops arrivals so that the delay stays at a target.";
+
+    fn check(tables: &Layers<'_, PieTable>, _: &Around) -> Result<PieParams> {
+        let mut params = PieParams::default();
+        take!(params.target, tables.target, plain);
+        take!(params.update, tables.update, least(LEAST_INTERVAL, "1 ms"));
+        take!(params.alpha, tables.alpha, within(0.0..=1000.0));
+        take!(params.beta, tables.beta, within(0.0..=1000.0));
+        take!(params.max_burst, tables.max_burst, plain);
+        take!(params.ecn, tables.ecn, any);
+        take!(params.mark_up_to, tables.mark_up_to, within(0.0..=1.0));
+        take!(params.by_size, tables.by_size, any);
+        take!(params.mean_packet, tables.mean_packet, least(1, "1 B"));
+        take!(params.derandomize, tables.derandomize, any);
+        take!(params.behaviour, tables.behaviour, any);
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        Box::new(Pie::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
     }
 }
 

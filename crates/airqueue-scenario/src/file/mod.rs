@@ -3,33 +3,28 @@
 //! The comments on the keys are the reference: the schema carries them to editors.
 
 mod buffers;
-mod cake;
 mod changes;
 mod dscp;
 mod mac;
 mod medium;
 mod mesh;
 mod phy;
-mod queue;
-mod queue_text;
 mod traffic;
 
 pub(super) use buffers::*;
-pub(super) use cake::*;
 pub(super) use changes::*;
 use dscp::Dscp;
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use mesh::*;
 pub(super) use phy::*;
-pub(super) use queue::*;
-pub(super) use queue_text::QueueGiven;
 pub(super) use traffic::*;
 
 use super::quantity::{
     Bytes, Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size,
 };
-use super::table::Table;
+use airqueue_core::keys::Table;
+use airqueue_qdisc::QueueGiven;
 use airqueue_wifi::phy::AccessCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,9 +52,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) medium: Table<MediumTable>,
     /// Every queue of every station, as far as `stations.queue` does not say otherwise.
-    #[serde(default, deserialize_with = "queue_text::queue_table")]
-    #[schemars(with = "QueueGiven")]
-    pub(super) queue: Table<QueueTable>,
+    #[serde(default)]
+    pub(super) queue: QueueGiven,
     /// The stations, or groups of them.
     #[schemars(length(min = 1))]
     pub(super) stations: Vec<Table<StationTable>>,
@@ -140,9 +134,8 @@ pub(super) struct StationTable {
     #[serde(default)]
     pub(super) mac: Table<MacTable>,
     /// Its queues, where they differ from `queue`.
-    #[serde(default, deserialize_with = "queue_text::queue_table")]
-    #[schemars(with = "QueueGiven")]
-    pub(super) queue: Table<QueueTable>,
+    #[serde(default)]
+    pub(super) queue: QueueGiven,
 }
 
 /// Rows and columns.

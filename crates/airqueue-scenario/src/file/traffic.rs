@@ -2,14 +2,12 @@
 
 use super::RttName;
 use crate::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
-use crate::table::Table;
+use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-use super::{QueueGiven, QueueTable, queue_text};
 
 /// A host without a radio, or with `count` a group of them, and its cable.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,9 +27,7 @@ pub(crate) struct HostTable {
     /// member. The default is `0 s`.
     pub(crate) delay: Option<Delays>,
     /// Where packets wait for the cable, at both of its ends, where it has a rate. The default is room for as many as come.
-    #[serde(default, deserialize_with = "queue_text::some_queue_table")]
-    #[schemars(with = "Option<QueueGiven>")]
-    pub(crate) queue: Option<Table<QueueTable>>,
+    pub(crate) queue: Option<QueueGiven>,
 }
 
 /// A delay, or one for each member of a group.

@@ -3,13 +3,13 @@
 use super::cell::CellSpec;
 use super::config::{CellConfig, ConfigError, PathConfig};
 use crate::Scenario;
-use airqueue_core::queue_text::{QueueName, QueueText};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::bottleneck::conditions::Change;
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{DeviceSpec, Framing, ServerSpec};
 use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::text::QueueText;
 use std::fmt::Display;
 
 /// The longest time that a configuration may name, in seconds: thirty years.
@@ -182,9 +182,9 @@ fn limit(queue: &str) -> Result<Limit, ConfigError> {
     let most = 1_000_000_000;
     let parsed = QueueText::parse(queue).ok().and_then(|queue| {
         let n = u32::try_from(queue.limit?.0).ok().filter(|n| (1..=most).contains(n))?;
-        match queue.name {
-            QueueName::Pfifo => Some(Limit::Packets(n)),
-            QueueName::Bfifo => Some(Limit::Bytes(u64::from(n))),
+        match queue.word {
+            "pfifo" => Some(Limit::Packets(n)),
+            "bfifo" => Some(Limit::Bytes(u64::from(n))),
             _ => None,
         }
     });

@@ -1,4 +1,4 @@
-//! A table of keys: what a map of a scenario is read into.
+//! A table of keys: what a map of a file is read into.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
@@ -12,7 +12,10 @@ use std::ops::Deref;
 /// A `T` that is written as keys and values. Derived code alone would also take an array as the values in
 /// the order of the fields.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table<T>(pub(super) T);
+pub struct Table<T>(
+    /// What the table says.
+    pub T,
+);
 
 struct TableVisitor<T>(PhantomData<T>);
 

@@ -1,6 +1,6 @@
 //! A quantity as a key of a file has it, and the schema that editors use.
 
-use airqueue_core::quantity::{self, Dimension, bare, examples};
+use super::{Dimension, bare, examples};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
@@ -10,16 +10,21 @@ use std::marker::PhantomData;
 
 /// A number with its unit.
 #[derive(Clone)]
-pub(crate) struct Quantity<D: Dimension> {
-    pub(crate) value: D::Value,
+pub struct Quantity<D: Dimension> {
+    /// What it says.
+    pub value: D::Value,
     /// As it was written.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl<D: Dimension> Quantity<D> {
     /// What `text` says.
-    pub(crate) fn parse(text: &str) -> Result<Quantity<D>, String> {
-        quantity::parse::<D>(text).map(|value| Quantity { value, text: text.trim().to_owned() })
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in one sentence.
+    pub fn parse(text: &str) -> Result<Quantity<D>, String> {
+        super::parse::<D>(text).map(|value| Quantity { value, text: text.trim().to_owned() })
     }
 
     /// A quantity of the program's own.
@@ -27,7 +32,7 @@ impl<D: Dimension> Quantity<D> {
     /// # Panics
     ///
     /// If it is none.
-    pub(crate) fn of(text: &str) -> Quantity<D> {
+    pub fn of(text: &str) -> Quantity<D> {
         Quantity::parse(text).expect("a default that can be parsed")
     }
 }
@@ -85,7 +90,7 @@ impl<D: Dimension> JsonSchema for Quantity<D> {
         json_schema!({
             "type": "string",
             "description": format!("{}{}, with its unit", D::WHAT[..1].to_uppercase(), &D::WHAT[1..]),
-            "pattern": quantity::pattern::<D>(),
+            "pattern": super::pattern::<D>(),
             "examples": [D::EXAMPLES[0]],
         })
     }

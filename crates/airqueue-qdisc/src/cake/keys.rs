@@ -1,0 +1,82 @@
+//! The keys of CAKE, what they may be, and what others may rely on.
+
+use super::{Cake, CakeParams, Diffserv, Isolation};
+use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place, memory_limit};
+use airqueue_core::keys::check::{any, least, most, plain, some};
+use airqueue_core::keys::{Layers, Result};
+use airqueue_core::quantity::{Duration, Quantity, Rate, Size};
+use airqueue_core::{BoxedQueue, Limit, QueueDisc, take};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// As in tc.
+const MOST_OVERHEAD: u32 = 256;
+
+/// CAKE, as `tc qdisc add ... cake` has it, without its ACK filter.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CakeTable {
+    /// The rate of its own shaper. The default is none: it sends whatever the link takes.
+    pub rate: Option<Quantity<Rate>>,
+    /// What counts on top of each IP packet against that rate. The default is `link_layer`.
+    pub overhead: Option<Quantity<Size>>,
+    /// What a packet costs the rate at least, overhead included. The default is `0 B`.
+    pub mpu: Option<Quantity<Size>>,
+    /// Which packets are served before others, by their DSCP. The default is diffserv3.
+    pub tins: Option<Diffserv>,
+    /// Between whom it is fair. The default is triple-isolate.
+    pub isolation: Option<Isolation>,
+    /// About the longest round-trip time of the flows. The default is `100 ms`.
+    pub rtt: Option<Quantity<Duration>>,
+    /// The largest packet with its link layer. The default is `1514 B`.
+    pub mtu: Option<Quantity<Size>>,
+    /// The most that all queues hold. The default is what the rate sends in four times `rtt`, 4 MiB at least.
+    pub memory_limit: Option<Quantity<Size>>,
+}
+
+impl Parameters for CakeParams {
+    type Table = CakeTable;
+    const NAME: &'static str = "CAKE";
+    const ABOUT: &'static str = "CAKE (Høiland-Jørgensen and others, 2018), as in Linux: a \
+        shaper, classes by DSCP, fairness among hosts and flows, and \
+        COBALT.";
+
+    /// A limit in bytes is that of the memory.
+    fn check(tables: &Layers<'_, CakeTable>, around: &Around) -> Result<CakeParams> {
+        let mut params = CakeParams::default();
+        take!(params.rate, tables.rate, some);
+        take!(params.overhead, tables.overhead, |given| {
+            most(MOST_OVERHEAD, "256 B")(given).map(|bytes| Some(bytes as i32))
+        });
+        take!(params.mpu, tables.mpu, most(MOST_OVERHEAD, "256 B"));
+        take!(params.diffserv, tables.tins, any);
+        take!(params.isolation, tables.isolation, any);
+        take!(params.rtt, tables.rtt, least(LEAST_INTERVAL, "1 ms"));
+        take!(params.mtu, tables.mtu, plain);
+        take!(params.memory_limit, tables.memory_limit, |given| {
+            memory_limit(around)(given).map(Some)
+        });
+        if let Some(Limit::Bytes(bytes)) = around.limit {
+            params.memory_limit = Some(bytes);
+        }
+        Ok(params)
+    }
+
+    fn facts(&self) -> Facts {
+        let memory = Limit::Bytes(self.memory());
+        Facts {
+            limit: memory,
+            room: Some(memory),
+            queues: Some(("cake", self.queues())),
+            shapes: self.rate.is_some(),
+            drops_waiting: true,
+            ..Facts::default()
+        }
+    }
+
+    fn make(&self, place: Place) -> BoxedQueue {
+        let mut queue = Cake::new(*self, place.chance).with_link_layer(place.link_layer);
+        queue.set_limit(place.limit);
+        Box::new(queue)
+    }
+}

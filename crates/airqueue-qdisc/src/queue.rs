@@ -1,0 +1,180 @@
+//! A queue as tables of keys describe it: its discipline, its limit, and the ring behind it.
+
+use crate::discipline::{Around, Facts, Link, Place};
+use crate::droptail::DropFrom;
+use crate::registry::{Discipline, DisciplineName, QueueTable};
+use airqueue_core::keys::check::{any, plain, some};
+use airqueue_core::keys::{Layers, Result, wrong};
+use airqueue_core::{BoxedQueue, Limit, Stream, take};
+use std::fmt::Display;
+
+/// What the MAC of a station that aggregates finds packets for one receiver in, behind a discipline that cannot be
+/// searched for them.
+const AGGREGATING_RING: usize = 64;
+
+/// An interface of a station: the queue of one access category.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// How it works.
+    pub discipline: Discipline,
+    /// The hard limit.
+    pub limit: Limit,
+    /// Bytes that it counts on top of each IP packet, wherever it counts bytes.
+    pub link_layer_bytes: u32,
+    /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
+    pub ring_packets: usize,
+}
+
+impl QueueSpec {
+    /// A drop-tail queue without a ring.
+    pub fn new(limit: Limit) -> QueueSpec {
+        let discipline = DisciplineName::DropTail.by_itself();
+        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0 }
+    }
+
+    /// The queue that tables describe, in front of a link.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a key.
+    pub fn check(tables: &Layers<'_, QueueTable>, link: Link) -> Result<QueueSpec> {
+        let name = DisciplineName::of(tables);
+        check_link(tables, name, link)?;
+        let mut around = Around { limit: None, drop_from: DropFrom::default(), link };
+        take!(around.limit, tables.limit, some);
+        take!(around.drop_from, tables.drop_from, any);
+        let discipline = name.check(tables, &around)?;
+        let facts = discipline.facts();
+        let mut spec = QueueSpec {
+            discipline,
+            limit: around.limit.unwrap_or(facts.limit),
+            link_layer_bytes: 0,
+            ring_packets: 0,
+        };
+        if link == (Link::Air { aggregates: true }) && !facts.searched {
+            spec.ring_packets = AGGREGATING_RING;
+        }
+        take!(spec.ring_packets, tables.ring, |ring| Ok::<_, &str>(ring.value as usize));
+        take!(spec.link_layer_bytes, tables.link_layer, plain);
+        Ok(spec)
+    }
+
+    /// An empty queue of this discipline, without the ring; its random numbers, or the keys of its hash, come from `chance`.
+    pub fn make(&self, chance: Stream) -> BoxedQueue {
+        let QueueSpec { limit, link_layer_bytes: link_layer, .. } = *self;
+        self.discipline.make(Place { limit, link_layer, chance })
+    }
+
+    /// How much always fits into it, whatever it decides while it works: no more than each of these.
+    pub fn room(&self) -> impl Iterator<Item = Limit> {
+        std::iter::once(self.limit).chain(self.discipline.facts().room)
+    }
+}
+
+/// What shares airtime would wait for reports for ever where there are none.
+fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link) -> Result<()> {
+    let why = match link {
+        Link::Air { .. } => return Ok(()),
+        Link::Cable => "a cable has none; choose another",
+        Link::TokenBucket => "a token bucket tells of none; choose another, or simulate a network",
+    };
+    match tables.find("discipline", |queue| queue.discipline.as_ref()) {
+        Some(given) if name.by_itself().facts().shares_airtime => {
+            wrong(given.key, format_args!("{:?} shares airtime, and {why}", name.word()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what would change nothing: keys in `table`, which is called `key`, of disciplines that none of its
+/// queues has.
+///
+/// # Errors
+///
+/// The key.
+pub fn check_used(key: impl Display, table: &QueueTable, queues: &[DisciplineName]) -> Result<()> {
+    let has = |name| queues.contains(&name);
+    if let Some(other) = table.tables().find(|&name| !has(name)) {
+        let word = other.word();
+        let problem = format_args!(
+            "{}; give discipline = {word:?} beside it, or leave it out",
+            not_used(queues)
+        );
+        return wrong(format_args!("{key}.{word}"), problem);
+    }
+    let drops_from = |name: &DisciplineName| name.by_itself().facts().drops_from;
+    if table.drop_from.is_some() && !queues.iter().any(drops_from) {
+        let problem = format_args!("{}; leave it out", not_used(queues));
+        return wrong(format_args!("{key}.drop_from"), problem);
+    }
+    Ok(())
+}
+
+fn not_used(queues: &[DisciplineName]) -> String {
+    match queues {
+        [only] => format!("the queue has the discipline {:?}", only.word()),
+        _ => "no queue has the discipline for it".to_owned(),
+    }
+}
+
+/// What the schema says of the key `limit`.
+pub(crate) fn limit_words() -> String {
+    let said = |limit| match limit {
+        Limit::Packets(packets) => format!("`{packets} packets`"),
+        Limit::Bytes(_) => "that of the memory".to_owned(),
+    };
+    let mut groups: Vec<(Limit, Vec<&str>)> = Vec::new();
+    for name in DisciplineName::all() {
+        let limit = name.by_itself().facts().limit;
+        match groups.iter_mut().find(|(of, _)| *of == limit) {
+            Some((_, words)) => words.push(name.word()),
+            None => groups.push((limit, vec![name.word()])),
+        }
+    }
+    let groups = groups.iter().map(|(limit, words)| format!("{} for {}", said(*limit), and(words)));
+    format!(
+        "The most that waits in the queue, in packets or in bytes of IP packets; with {} of each flow or link. The default is {}.",
+        and(&those_with(|facts| facts.apart.is_some())),
+        groups.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// What the schema says of the key `drop_from`.
+pub(crate) fn drop_from_words() -> String {
+    let choose = those_with(|facts| facts.drops_from);
+    format!(
+        "What a full queue of {} drops. The default is the arriving packet: tail.",
+        choose.join(" or ")
+    )
+}
+
+/// What the schema says of the key `ring`.
+pub(crate) fn ring_words() -> String {
+    let behind = those_with(|facts| !facts.searched);
+    format!(
+        "Packets of a driver ring between the queue and the MAC. The default is `0 packets`, there is none; behind {} it is \
+         `{AGGREGATING_RING} packets` where the MAC aggregates: what it finds packets for one receiver in.",
+        and(&behind)
+    )
+}
+
+/// The words of the disciplines that have something by themselves.
+fn those_with(has: impl Fn(&Facts) -> bool) -> Vec<&'static str> {
+    let all = DisciplineName::all().filter(|name| has(&name.by_itself().facts()));
+    all.map(DisciplineName::word).collect()
+}
+
+/// The disciplines that have something by themselves, as a sentence offers them: `"drr"`.
+pub fn offered(has: impl Fn(&Facts) -> bool) -> String {
+    let quoted = |word| format!("{word:?}");
+    those_with(has).into_iter().map(quoted).collect::<Vec<_>>().join(" or ")
+}
+
+/// `a, b and c`.
+fn and(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
