@@ -1,7 +1,8 @@
 //! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the
-//! queue discipline traits, and how people write quantities. Nothing here reads a clock or touches the operating system.
+//! queue discipline traits, and how people write quantities and keys of files. Nothing here reads a clock or touches the operating system.
 
 mod ids;
+pub mod keys;
 pub mod packet;
 pub mod qdisc;
 pub mod quantity;

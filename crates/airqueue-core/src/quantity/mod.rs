@@ -21,11 +21,13 @@
 
 mod any;
 mod decimal;
+mod glue;
 mod spelling;
 mod units;
 
 pub use any::{Kind, Measure};
 pub use decimal::Decimal;
+pub use glue::Quantity;
 pub use spelling::Case;
 pub use units::{
     Bytes, Decibels, Duration, FARTHEST_M, Frequency, Length, PacketRate, Packets, Power,
