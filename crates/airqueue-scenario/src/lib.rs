@@ -13,7 +13,6 @@ mod error;
 mod figures;
 mod file;
 mod flows;
-mod layers;
 mod links;
 mod mac;
 mod medium;
@@ -34,7 +33,6 @@ mod schema;
 mod shaped;
 mod source;
 mod stations;
-mod table;
 mod tcp;
 mod watch;
 mod ways;
@@ -47,6 +45,7 @@ pub use shaped::shaped_queue;
 pub use watch::Watch;
 
 use air::Air;
+use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
@@ -55,7 +54,7 @@ use airqueue_wifi::medium::{Place, StationId};
 use buffers::Buffers;
 use calls::Call;
 use changes::Changes;
-use error::error;
+use error::{error, unreadable};
 use figures::Names;
 use file::File;
 use flows::{Flows, Made};
@@ -92,7 +91,7 @@ impl Scenario {
         // never seen.
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
-        let file: table::Table<File> = serde_path_to_error::deserialize(value)?;
+        let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
         Scenario::new(&file)
     }
 

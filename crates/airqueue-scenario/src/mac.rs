@@ -4,9 +4,9 @@ use super::error::{Result, error, wrong};
 use super::file::{
     AccessName, AggregationTable, CategoryTable, CountdownName, DcfTable, EdcaTable, MacTable,
 };
-use super::layers::{Given, Layers};
 use super::profile::Profile;
 use airqueue_core::Span;
+use airqueue_core::keys::{Given, Layers};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, CategoryConfig, MacConfig};
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};

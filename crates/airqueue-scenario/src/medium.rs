@@ -7,8 +7,8 @@ use super::file::{
 };
 use super::placement::{no_places, places};
 use super::stations::Stations;
-use super::table::Table;
 use airqueue_core::Span;
+use airqueue_core::keys::Table;
 use airqueue_wifi::medium::{
     Capture, FrameErrors, Level, Link, PathLoss, Place, Propagation, Reach, StationId, Thresholds,
     thermal_noise_w,

@@ -2,10 +2,10 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{Delays, DisciplineName, File, HostTable};
-use super::layers::Layers;
 use super::queue::{self, queue};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
+use airqueue_core::keys::Layers;
 use airqueue_network::WireId;
 use airqueue_network::network::{Node, WireSpec};
 use airqueue_network::queue::Discipline;

@@ -2,8 +2,8 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{PacingName, PacingValue, TcpTable};
-use super::layers::Layers;
 use airqueue_core::DataRate;
+use airqueue_core::keys::Layers;
 use airqueue_network::HopId;
 use airqueue_network::network::Hop;
 use airqueue_network::wlan::HopSpec;

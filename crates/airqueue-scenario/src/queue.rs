@@ -5,8 +5,8 @@ use super::file::{
     AdaptiveTable, CakeTable, CodelTable, DisciplineName, DrrTable, FqCodelTable, Mac80211Table,
     PieTable, QueueTable, RdqmTable, RedTable, SfqTable,
 };
-use super::layers::{Given, Layers};
 use super::quantity::{Dimension, Quantity, Size};
+use airqueue_core::keys::{Given, Layers};
 use airqueue_core::{Limit, Span};
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_qdisc::mac80211::LEAST_TURN;

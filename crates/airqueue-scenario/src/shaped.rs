@@ -1,9 +1,9 @@
 //! A queue of a scenario on its own, with a token bucket in the place of the MAC.
 
-use super::error::{Result, error, wrong};
+use super::error::{Result, error, unreadable, wrong};
 use super::file::{DisciplineName, QueueGiven};
-use super::layers::Layers;
 use super::queue;
+use airqueue_core::keys::Layers;
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_qdisc::DropFrom;
@@ -23,7 +23,7 @@ pub fn shaped_queue(
 ) -> Result<Bottleneck> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|problem| error("", problem))?;
-    let QueueGiven(table) = serde_path_to_error::deserialize(value)?;
+    let QueueGiven(table) = serde_path_to_error::deserialize(value).map_err(unreadable)?;
     let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
     let queue = queue::queue(&layers, false)?;
     let name = queue::discipline(&layers);

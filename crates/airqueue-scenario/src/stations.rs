@@ -2,10 +2,10 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{AccessName, DisciplineName, File, MacTable, RateControlName, StationTable};
-use super::layers::Layers;
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use super::queue::{self, queue};
+use airqueue_core::keys::Layers;
 use airqueue_network::queue::{Discipline, QueueSpec};
 use airqueue_network::wlan::StationSpec;
 use airqueue_wifi::RateIndex;

@@ -5,12 +5,12 @@ use super::file::{
     AckEveryValue, AckScheme, AckTimerName, CongestionName, File, FlowTable, PacingValue, RttName,
     SizeLawName, SourceName, TcpTable,
 };
-use super::layers::Layers;
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
 use super::quantity::{Duration, Packets, Quantity};
 use super::source::times;
 use airqueue_core::Span;
+use airqueue_core::keys::Layers;
 use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_transport::tcp::{
     AckEvery, AckTimer, Algorithm, InitialWindow, LossDetection, Opening, Pacing, TcpSpec,

@@ -1,7 +1,7 @@
 //! The keys of channel access.
 
 use crate::quantity::{Duration, Quantity, Rate, Size, TxopLimit};
-use crate::table::Table;
+use airqueue_core::keys::Table;
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Protection};
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! The keys of the medium.
 
 use crate::quantity::{Decibels, Duration, Frequency, Length, Power, Quantity};
-use crate::table::Table;
+use airqueue_core::keys::Table;
 use airqueue_wifi::medium::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -29,7 +29,7 @@ pub(super) use traffic::*;
 use super::quantity::{
     Bytes, Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size,
 };
-use super::table::Table;
+use airqueue_core::keys::Table;
 use airqueue_wifi::phy::AccessCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

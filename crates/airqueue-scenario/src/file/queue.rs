@@ -2,7 +2,7 @@
 
 use super::cake::CakeTable;
 use crate::quantity::{Duration, Packets, Quantity, QueueLimit, Rate, Size};
-use crate::table::Table;
+use airqueue_core::keys::Table;
 use airqueue_qdisc::{Behaviour, DropFrom, KeptApart, RdqmWeight};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use super::{DisciplineName, DropFromName, QueueTable};
 use crate::quantity::Quantity;
-use crate::table::Table;
+use airqueue_core::keys::Table;
 use airqueue_core::queue_text::{QueueName, QueueText};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;

@@ -2,7 +2,7 @@
 
 use super::RttName;
 use crate::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
-use crate::table::Table;
+use airqueue_core::keys::Table;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};

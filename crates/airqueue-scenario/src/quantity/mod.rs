@@ -1,15 +1,13 @@
 //! Quantities of scenarios: those of [`airqueue_core::quantity`], and those that only 802.11 has.
 
 mod frame_rate;
-mod glue;
 mod txop;
 
 pub(super) use airqueue_core::quantity::{
-    Bytes, Decibels, Dimension, Duration, Frequency, Length, PacketRate, Packets, Power,
+    Bytes, Decibels, Dimension, Duration, Frequency, Length, PacketRate, Packets, Power, Quantity,
     QueueLimit, Rate, Size,
 };
 pub(super) use frame_rate::FrameRate;
-pub(super) use glue::Quantity;
 pub(super) use txop::TxopLimit;
 
 // A length that can be read is one that the medium knows.
