@@ -2,8 +2,8 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, AckTimerName, CongestionName, File, FlowTable, PacingValue, RttName,
-    SizeLawName, SourceName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, SizeLawName,
+    SourceName, TcpTable,
 };
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
@@ -13,7 +13,7 @@ use airqueue_core::Span;
 use airqueue_core::keys::Layers;
 use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_transport::tcp::{
-    AckEvery, AckTimer, Algorithm, InitialWindow, LossDetection, Opening, Pacing, TcpSpec,
+    AckEvery, AckTimer, CongestionName, InitialWindow, Opening, Pacing, TcpSpec, Unmet,
 };
 use airqueue_transport::traffic::{FilesSpec, SizeLaw};
 
@@ -129,11 +129,7 @@ fn spec(
 ) -> Result<TcpSpec> {
     let mut tcp = (like.spec)(1);
     tcp.ecn = table.ecn;
-    take!(tcp.sender.congestion, layers.congestion, |name: &CongestionName| match name {
-        CongestionName::Newreno => Algorithm::NewReno,
-        CongestionName::Cubic => Algorithm::Cubic,
-        CongestionName::Bbr => Algorithm::Bbr,
-    });
+    take!(tcp.sender.congestion, layers.congestion, |&name: &CongestionName| name);
     take_checked!(tcp.sender.window_segments, layers.window, some);
     take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
         some(window).map(InitialWindow::Segments)
@@ -178,27 +174,26 @@ fn spec(
         PacingValue::Flag(true) => LINUX,
         PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
-    if tcp.sender.congestion == Algorithm::Bbr {
-        let own = layers.find("congestion", |table| table.congestion.as_ref());
-        prepare_for_bbr(&mut tcp, own.map_or_else(|| key.to_owned(), |own| own.key), layers)?;
-    }
+    meet_requirements(&mut tcp, key, layers)?;
     tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
     Ok(tcp)
 }
 
-/// BBR needs losses noticed by time, as in Linux, and paces by itself. `key` has asked for BBR.
-fn prepare_for_bbr(tcp: &mut TcpSpec, key: String, layers: &Layers<'_, TcpTable>) -> Result<()> {
-    if !tcp.sack {
-        let problem = "BBR learns from selective acknowledgements how much is delivered, and this TCP has none; give \
-                       sack = true, or another congestion";
-        return wrong(key, problem);
+/// What the congestion controller needs and the file can say, the file has to say; the rest comes with the controller.
+fn meet_requirements(tcp: &mut TcpSpec, key: &str, layers: &Layers<'_, TcpTable>) -> Result<()> {
+    let needed = tcp.sender.congestion.requirements();
+    if let Some(none @ Unmet::Sack(_)) = needed.unmet(tcp) {
+        let congestion = layers.find("congestion", |table| table.congestion.as_ref());
+        let key = congestion.map_or_else(|| key.to_owned(), |given| given.key);
+        return wrong(key, format_args!("{none}; give sack = true, or another congestion"));
     }
     let pacing = layers.find("pacing", |table| table.pacing.as_ref());
-    if let Some(other) = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true))) {
-        let problem = "BBR paces by itself, at a rate of its own; leave the key out, or take another congestion";
+    let other = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true)));
+    if let (Some(why), Some(other)) = (needed.own_pacing, other) {
+        let problem = format_args!("{why}; leave the key out, or take another congestion");
         return wrong(other.key, problem);
     }
-    tcp.sender.loss_detection = LossDetection::Timing;
+    needed.meet(tcp);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::RttName;
 use crate::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
 use airqueue_core::keys::Table;
+use airqueue_transport::tcp::CongestionName;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -117,18 +118,6 @@ pub(crate) enum TcpName {
     Linux,
     /// The one-way TCP of ns-2 with its defaults.
     Ns2,
-}
-
-/// What governs the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CongestionName {
-    /// RFC 5681 and RFC 6582.
-    Newreno,
-    /// RFC 9438.
-    Cubic,
-    /// BBR version 1, as Linux has it. It needs `sack`, notices losses by time (RFC 8985), and paces by itself.
-    Bbr,
 }
 
 /// What measures how long acknowledgements wait.
