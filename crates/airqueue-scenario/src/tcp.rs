@@ -2,8 +2,7 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, SizeLawName,
-    SourceName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, TcpTable,
 };
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
@@ -15,10 +14,8 @@ use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_transport::tcp::{
     AckEvery, AckTimer, CongestionName, InitialWindow, Opening, Pacing, TcpSpec, Unmet,
 };
-use airqueue_transport::traffic::{FilesSpec, SizeLaw};
+use airqueue_transport::traffic::{FilesSpec, Load, PACKET_BYTES};
 
-/// IP bytes of the largest packets, if nothing says otherwise.
-const SIZE_BYTES: u32 = 1500;
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// The same where pacing follows from what they tell.
@@ -30,11 +27,6 @@ const MOST_BYTES: u32 = 65_535;
 const DYNAMIC: [u64; 3] = [2, 5, 9];
 /// As Linux has it.
 const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
-/// β of the files of the HTTP paper.
-const PARETO_SHAPE: f64 = 1.5;
-/// Up to 1 there is no mean, and far above 2 all files are of one size.
-const LEAST_SHAPE: f64 = 1.001;
-const MOST_SHAPE: f64 = 50.0;
 
 /// A setting, if there is one.
 macro_rules! take {
@@ -79,16 +71,23 @@ pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Lay
 }
 
 /// A flow of TCP without its ways, nor the pacing that depends on them.
-pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpFlowSpec> {
+pub(super) fn tcp_flow(
+    key: &str,
+    table: &FlowTable,
+    load: Load,
+    file: &File,
+) -> Result<TcpFlowSpec> {
     let layers = layers(key, table, file);
-    check_keys(key, table)?;
     let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
     let like = like.unwrap_or(file.behaviour.profile().tcp).profile();
     let tcp = spec(key, table, &layers, like)?;
     let (start, stop) = times(key, table)?;
-    let work = match table.source {
-        SourceName::Web => Work::Files(files(key, table, like, &tcp)?),
-        _ => Work::Transfer(table.volume.as_ref().map(|volume| volume.value)),
+    let work = match load {
+        Load::Transfer(bytes) => Work::Transfer(bytes),
+        Load::Files { files, whole_segments } => {
+            let whole = whole_segments.unwrap_or(like.whole_segments);
+            Work::Files(FilesSpec { unit_bytes: if whole { tcp.mss_bytes } else { 1 }, ..files })
+        }
     };
     let flow = TcpFlowSpec {
         closes: tcp.opening != Opening::Open && like.closes,
@@ -101,23 +100,6 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
     };
     flow.check().map_err(|problem| error(format_args!("{key}.tcp"), problem))?;
     Ok(flow)
-}
-
-/// Keys that mean nothing for TCP, or nothing for this source.
-fn check_keys(key: &str, table: &FlowTable) -> Result<()> {
-    let web = table.source == SourceName::Web;
-    let given = [
-        ("rate", table.rate.is_some(), "TCP finds its rate"),
-        ("packet_rate", table.packet_rate.is_some(), "TCP finds its rate"),
-        ("volume", web && table.volume.is_some(), "the sizes of files are those of flows.web"),
-        ("web", !web && table.web.is_some(), "only source = \"web\" has files"),
-    ];
-    match given.into_iter().find(|&(_, is_given, _)| is_given) {
-        Some((name, _, why)) => {
-            wrong(format_args!("{key}.{name}"), format_args!("{why}; leave the key out"))
-        }
-        None => Ok(()),
-    }
 }
 
 /// Both ends.
@@ -219,7 +201,7 @@ fn mss_bytes(
             });
         }
         (Some(size), None) => size.value,
-        (None, None) => like.mss_bytes.map_or(SIZE_BYTES, |mss| mss + headers),
+        (None, None) => like.mss_bytes.map_or(PACKET_BYTES, |mss| mss + headers),
     };
     match size.checked_sub(headers) {
         Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),
@@ -231,38 +213,6 @@ fn mss_bytes(
             wrong(format_args!("{key}.size"), problem)
         }
     }
-}
-
-/// What a user of the web asks for.
-fn files(key: &str, table: &FlowTable, like: &TcpProfile, tcp: &TcpSpec) -> Result<FilesSpec> {
-    let web = table.web.as_ref();
-    let shape = web.and_then(|web| web.shape);
-    let law = match web.and_then(|web| web.law).unwrap_or(SizeLawName::Exponential) {
-        SizeLawName::Constant => SizeLaw::Constant,
-        SizeLawName::Exponential => SizeLaw::Exponential,
-        SizeLawName::Pareto => SizeLaw::Pareto(shape.unwrap_or(PARETO_SHAPE)),
-    };
-    let problem = match (shape, law) {
-        (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
-            Some("only law = \"pareto\" has a shape; leave it out".to_owned())
-        }
-        (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
-            Some(format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"))
-        }
-        _ => None,
-    };
-    if let Some(problem) = problem {
-        return wrong(format_args!("{key}.web.shape"), problem);
-    }
-    let whole = web.and_then(|web| web.whole_segments).unwrap_or(like.whole_segments);
-    Ok(FilesSpec {
-        mean_bytes: web.and_then(|web| web.file_size.as_ref()).map_or(30_000, |size| size.value),
-        law,
-        unit_bytes: if whole { tcp.mss_bytes } else { 1 },
-        think: web
-            .and_then(|web| web.think_time.as_ref())
-            .map_or(Span::from_secs(10), |think| think.value),
-    })
 }
 
 /// What the receiver tells of, in link-layer acknowledgements.
