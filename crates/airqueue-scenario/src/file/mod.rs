@@ -32,6 +32,7 @@ use super::quantity::{
 use airqueue_core::keys::Table;
 use airqueue_transport::traffic::{SourceName, VoiceTable, WebTable};
 use airqueue_wifi::phy::AccessCategory;
+use airqueue_wifi::rate_control::RateControlName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
