@@ -3,15 +3,17 @@
 mod cells;
 mod counting;
 
+use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Seed, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{Algorithm, RateControlSpec};
+use airqueue_network::wlan::RateControlSpec;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, Preamble, Width, dsss, he};
+use airqueue_wifi::rate_control::RateControlName;
 use cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use counting::{allocations, most_held};
 
@@ -109,7 +111,7 @@ fn aggregates() {
 
 #[test]
 fn rate_control() {
-    for algorithm in [Algorithm::Aarf, Algorithm::Minstrel] {
+    for &algorithm in RateControlName::ALL {
         let mut spec = uploads(4);
         let rates: Vec<_> = spec.radio.phy.rates().map(|(rate, _)| rate).collect();
         for flow in &mut spec.flows {

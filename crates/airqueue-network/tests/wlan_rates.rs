@@ -4,13 +4,14 @@ mod cells;
 
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::FlowId;
-use airqueue_network::wlan::{Algorithm, RateControlSpec};
+use airqueue_network::wlan::RateControlSpec;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
+use airqueue_wifi::rate_control::RateControlName;
 use cells::{CellSpec, Flow, at, dcf, edca, saturated};
 
 const NOISE_W: f64 = 1e-13;
@@ -73,7 +74,7 @@ fn with(spec: &CellSpec, change: impl Fn(&mut Flow)) -> CellSpec {
     spec
 }
 
-fn controlled(spec: &CellSpec, algorithm: Algorithm) -> CellSpec {
+fn controlled(spec: &CellSpec, algorithm: RateControlName) -> CellSpec {
     let rates = rates(&spec.radio.phy);
     let control = |flow: &mut Flow| {
         flow.rate_control = Some(RateControlSpec { algorithm, rates: rates.clone().into() });
@@ -104,7 +105,7 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
         for snr_db in snrs {
             let spec = uploads(radio.clone(), &[snr_db]);
             let (best, found) =
-                (best(&spec, 2), delivered(&controlled(&spec, Algorithm::Minstrel), 4));
+                (best(&spec, 2), delivered(&controlled(&spec, RateControlName::Minstrel), 4));
             assert!(
                 found as f64 > 0.85 * 2.0 * best as f64,
                 "{snr_db} dB: {found} of twice {best}"
@@ -120,7 +121,8 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
 fn minstrel_carries_more_than_any_rate_for_all() {
     let arrivals = Arrivals::Constant(DataRate::from_bps(2_500_000).unwrap());
     let spec = with(&uploads(a(), &[26.0, 15.0, 5.0]), |flow| flow.source.arrivals = arrivals);
-    let (best, found) = (best(&spec, 3), delivered(&controlled(&spec, Algorithm::Minstrel), 3));
+    let (best, found) =
+        (best(&spec, 3), delivered(&controlled(&spec, RateControlName::Minstrel), 3));
     assert!(found as f64 > 1.2 * best as f64, "{found} of {best}");
 }
 
@@ -128,7 +130,7 @@ fn minstrel_carries_more_than_any_rate_for_all() {
 #[test]
 fn collisions_mislead_arf() {
     let spec = uploads(a(), &[30.0; 8]);
-    let [arf, minstrel] = [Algorithm::Arf, Algorithm::Minstrel]
+    let [arf, minstrel] = [RateControlName::Arf, RateControlName::Minstrel]
         .map(|algorithm| delivered(&controlled(&spec, algorithm), 3));
     let best = best(&spec, 3);
     assert!((arf as f64) < 0.8 * best as f64, "ARF {arf} of {best}");
@@ -138,7 +140,7 @@ fn collisions_mislead_arf() {
 /// Where nothing is lost all of them end at the highest rate.
 #[test]
 fn without_losses_all_climb_to_the_highest_rate() {
-    for algorithm in [Algorithm::Arf, Algorithm::Aarf, Algorithm::Minstrel] {
+    for algorithm in [RateControlName::Arf, RateControlName::Aarf, RateControlName::Minstrel] {
         let spec = controlled(&uploads(a(), &[60.0]), algorithm);
         let mut sim = spec.start(Seed(1));
         sim.run_until(at(3));

@@ -1,7 +1,7 @@
 //! The hops of flows over the air.
 
 use super::error::{Result, wrong};
-use super::file::{CategoryName, File, FlowTable, RateControlName};
+use super::file::{CategoryName, File, FlowTable};
 use super::links::{LinkRates, decodes};
 use super::medium::Medium;
 use super::phy::rate_index;
@@ -12,6 +12,7 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{FCS_BYTES, HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES};
 use airqueue_wifi::phy::{AccessCategory, Phy};
+use airqueue_wifi::rate_control::RateControlName;
 use std::ops::Deref;
 
 /// What hops are made from.

@@ -1,7 +1,7 @@
 //! The ways that flows take later in a run.
 
 use super::error::{Result, wrong};
-use super::file::{ChangeTable, SourceName};
+use super::file::ChangeTable;
 use super::flows::{Draft, Flows, Made, Origin};
 use super::nodes::Part;
 use super::pacing::tcp_ap;
@@ -9,6 +9,7 @@ use super::room::Kept;
 use airqueue_network::network::{Change, Hop, OtherRoute, Traffic};
 use airqueue_network::{FlowId, RouteId};
 use airqueue_transport::tcp::{Pacing, TcpApSpec};
+use airqueue_transport::traffic::PACKET_BYTES;
 
 impl Flows<'_> {
     /// Gives flows the ways that changes let them take. Of each change: which, if it is one of a way.
@@ -41,7 +42,7 @@ impl Flows<'_> {
         let flow = made.find(key, name)?;
         let Origin { table, told, from, to } = made.origins[flow];
         let table = &self.air.file.flows[table];
-        if matches!(table.source, SourceName::Saturated) {
+        if made.flows[flow].traffic.is_saturated() {
             let problem = format_args!(
                 "{name:?} fills the queue of the station that it begins at, for its first hop; give it a rate, or \
                  source = \"tcp\""
@@ -79,7 +80,14 @@ impl Flows<'_> {
                 }
                 Ok(OtherRoute { route, back })
             }
-            _ => Ok(OtherRoute { route: self.one_way(draft, way, made)?, back: Vec::new() }),
+            Traffic::Source { source, .. } => {
+                let size_bytes = source.size_bytes;
+                self.one_way(draft, way, size_bytes, made)
+            }
+            Traffic::Offered { .. } => {
+                let size = draft.table.size.as_ref();
+                self.one_way(draft, way, size.map_or(PACKET_BYTES, |size| size.value), made)
+            }
         }
     }
 }

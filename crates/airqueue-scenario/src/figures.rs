@@ -1,10 +1,10 @@
 //! A replication, and what is reported of it.
 
 use super::Scenario;
-use super::calls::Call;
 use super::error::{ScenarioError, error};
 use super::reported::{
-    ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures, StationFigures,
+    CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures,
+    StationFigures,
 };
 use airqueue_core::Tally;
 use airqueue_core::{Seed, Span, Time};
@@ -14,6 +14,7 @@ use airqueue_network::network::series::Series;
 use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpTally};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::{FlowId, WireId};
+use airqueue_transport::traffic::Call;
 use airqueue_wifi::mac::{CategoryTally, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -141,7 +142,7 @@ impl Count<'_> {
         let (connections, all) = self.connections(names);
         let calls = calls.iter();
         let calls = calls.map(|&(flow, call)| {
-            (&*names.flows[flow.index()], call.figures(&self.network.flow(flow)))
+            (&*names.flows[flow.index()], CallFigures::of(&call, &self.network.flow(flow)))
         });
         let calls = calls.collect();
         let medium = self.medium(names.stations.len(), &flows, &all);

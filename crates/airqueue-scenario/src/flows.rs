@@ -1,22 +1,21 @@
 //! The flows of a scenario: those of groups become one for each member.
 
 use super::air::{Air, Told, Wish};
-use super::calls::Call;
 use super::error::{Result, error, wrong};
-use super::file::{FlowTable, SourceName};
+use super::file::FlowTable;
 use super::nodes::{Nodes, Part, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::room::{Kept, check_room};
 use super::routes::Routes;
-use super::source::{Packets, check_tcp_keys, offset, packets, report, spread};
+use super::source::{Packets, carried, offset, report, spread};
 use super::tcp::{layers, tcp_flow};
 use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use airqueue_core::Ecn;
-use airqueue_network::network::{FlowSpec, Hop, Traffic};
+use airqueue_network::network::{FlowSpec, Hop, OtherRoute, Traffic};
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId};
 use airqueue_transport::tcp::{Pacing, TcpSpec};
-use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_transport::traffic::{Call, Carried, Load, SourceSpec};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::iter::repeat_n;
@@ -151,21 +150,19 @@ impl<'a> Flows<'a> {
                 format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
             );
         }
-        let call = Call::new(key, table)?;
+        let carried = carried(key, table)?;
         let told = self.air.told(key, table)?;
         let first = made.flows.len();
-        let flows = (first..first + count).map(FlowId::at);
-        made.calls
-            .extend(call.iter().flat_map(|&call| flows.clone().map(move |flow| (flow, call))));
+        if let Carried::Packets { call: Some(call), .. } = carried {
+            let flows = (first..first + count).map(FlowId::at);
+            made.calls.extend(flows.map(|flow| (flow, call)));
+        }
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
             let via = table.via.as_deref();
             let draft = Draft { key, table, via, told, name, from, to };
             made.origins.push(Origin { table: place, told, from, to });
-            let (route, traffic) = match table.source {
-                SourceName::Tcp | SourceName::Web => self.tcp(&draft, made)?,
-                _ => self.datagrams(&draft, (at, count), made)?,
-            };
+            let (route, traffic) = self.traffic(&draft, carried, (at, count), made)?;
             let (from, to) = (self.nodes.node(from), self.nodes.node(to));
             let (spread, others) = (spread(key, table)?, Vec::new());
             made.flows.push(FlowSpec {
@@ -182,22 +179,38 @@ impl<'a> Flows<'a> {
         Ok(())
     }
 
-    /// The `at`th of `count` flows that TCP does not govern.
-    fn datagrams(
+    /// The hops of the `at`th of `count` flows, and what makes its packets.
+    fn traffic(
         &self,
         draft: &Draft<'_>,
+        carried: Carried,
         (at, count): (usize, usize),
         made: &mut Made,
     ) -> Result<(Vec<Hop>, Traffic)> {
+        let (source, size_bytes) = match carried {
+            Carried::Tcp(load) => return self.tcp(draft, load, made),
+            Carried::Offered { size_bytes } => (None, size_bytes),
+            Carried::Packets { source, .. } => {
+                let start = source.start + offset(&source, at, count);
+                (Some(SourceSpec { start, ..source }), source.size_bytes)
+            }
+        };
+        self.datagrams(draft, Packets { source, size_bytes }, made)
+    }
+
+    /// A flow that TCP does not govern.
+    fn datagrams(
+        &self,
+        draft: &Draft<'_>,
+        packets: Packets,
+        made: &mut Made,
+    ) -> Result<(Vec<Hop>, Traffic)> {
         let &Draft { key, table, .. } = draft;
-        check_tcp_keys(key, table)?;
-        let Packets { source, size_bytes } = packets(key, table)?;
-        let late = |of: SourceSpec| SourceSpec { start: of.start + offset(&of, at, count), ..of };
-        let source = source.map(late);
+        let Packets { source, size_bytes } = packets;
         let way = self.way(draft)?;
         check_air_keys(self, draft, &way)?;
         let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
-        let saturated = source.is_some_and(|source| source.arrivals == Arrivals::Saturated);
+        let saturated = source.is_some_and(|source| source.is_saturated());
         if saturated && !matches!(way[0], Part::Air(..)) {
             let problem = format_args!(
                 "a saturated source fills the queue of a station, and {:?} sends through a cable; give the \
@@ -210,7 +223,7 @@ impl<'a> Flows<'a> {
             made.saturated.insert(made.hops.len());
         }
         let route = self.route(draft, &way, Carries { size_bytes, role: Role::Own }, made)?;
-        check_source(key, &Packets { source, size_bytes })?;
+        check_source(key, &packets)?;
         let traffic = match source {
             Some(source) => Traffic::Source { source, ecn },
             None => Traffic::Offered { ecn },
@@ -218,21 +231,22 @@ impl<'a> Flows<'a> {
         Ok((route, traffic))
     }
 
-    /// The hops of packets that nothing answers.
+    /// Another way of packets that nothing answers.
     pub(super) fn one_way(
         &self,
         draft: &Draft<'_>,
         way: &[Part],
+        size_bytes: u32,
         made: &mut Made,
-    ) -> Result<Vec<Hop>> {
-        let size_bytes = packets(draft.key, draft.table)?.size_bytes;
-        self.route(draft, way, Carries { size_bytes, role: Role::Own }, made)
+    ) -> Result<OtherRoute> {
+        let route = self.route(draft, way, Carries { size_bytes, role: Role::Own }, made)?;
+        Ok(OtherRoute { route, back: Vec::new() })
     }
 
     /// A flow that TCP governs: there and back.
-    fn tcp(&self, draft: &Draft<'_>, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
+    fn tcp(&self, draft: &Draft<'_>, load: Load, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
         let &Draft { key, table, .. } = draft;
-        let mut tcp = tcp_flow(key, table, self.air.file)?;
+        let mut tcp = tcp_flow(key, table, load, self.air.file)?;
         let there = self.way(draft)?;
         let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, made)?;
         tcp.back = back;

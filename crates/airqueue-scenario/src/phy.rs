@@ -18,8 +18,7 @@ pub(super) fn radio(table: &PhyTable, profile: &Profile) -> Result<(Radio, RateI
         check_dsss(table, profile.name)?;
     }
     let phy = control(table, profile, layer(table, rules.conventions)?)?;
-    if let (Some(_), Some(_)) = (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
-    {
+    if let (Some(_), Some(_)) = (&table.rate, table.rate_control.filter(|name| name.looks())) {
         return wrong("phy.rate", "phy.rate_control looks for it; leave one of them out");
     }
     let rate = match &table.rate {

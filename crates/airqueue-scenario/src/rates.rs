@@ -2,13 +2,14 @@
 
 use super::air::Told;
 use super::error::{Result, wrong};
-use super::file::{File, RateControlName};
+use super::file::File;
 use super::links::LinkRates;
 use super::phy::rates;
 use super::stations::Stations;
-use airqueue_network::wlan::{Algorithm, RateControlSpec};
+use airqueue_network::wlan::RateControlSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
+use airqueue_wifi::rate_control::RateControlName;
 use std::sync::Arc;
 
 /// What rate controls are made from.
@@ -60,20 +61,20 @@ impl<'a> RateControls<'a> {
         if old { &self.old } else { &self.all }
     }
 
-    fn algorithm(&self, told: Told, (from, to): (usize, usize)) -> Option<Algorithm> {
+    fn algorithm(&self, told: Told, (from, to): (usize, usize)) -> Option<RateControlName> {
         if told.phy_rate.is_some() {
             return None;
         }
         match told.rate_control.or(self.stations.rate_controls[from]) {
-            Some(named) => named.algorithm(),
+            Some(named) => looking(named),
             None if self.is_rated(from, to) => None,
-            None => self.file.phy.rate_control.and_then(RateControlName::algorithm),
+            None => self.file.phy.rate_control.and_then(looking),
         }
     }
 
     /// Nobody looks for a rate that is given.
     fn check(&self, key: &str, told: Told, (from, to): (usize, usize)) -> Result<()> {
-        let looks = |name: Option<RateControlName>| name.and_then(RateControlName::algorithm);
+        let looks = |name: Option<RateControlName>| name.and_then(looking);
         if told.phy_rate.is_some() {
             return match looks(told.rate_control) {
                 None => Ok(()),
@@ -107,4 +108,9 @@ impl<'a> RateControls<'a> {
         let station = station.map(|id| format!("{:?}", self.stations.name(id)));
         self.links.key(from, to).or(station)
     }
+}
+
+/// A rate control that looks for the rate; `None`: the rate is given.
+fn looking(name: RateControlName) -> Option<RateControlName> {
+    name.looks().then_some(name)
 }

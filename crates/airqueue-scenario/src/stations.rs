@@ -1,7 +1,7 @@
 //! The stations of a scenario: groups become their members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, File, MacTable, RateControlName, StationTable};
+use super::file::{AccessName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use airqueue_core::keys::Layers;
@@ -10,6 +10,7 @@ use airqueue_qdisc::queue::check_used;
 use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
+use airqueue_wifi::rate_control::RateControlName;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::ops::Range;
@@ -134,9 +135,7 @@ impl Stations {
         if !self.disciplines.contains(&discipline) {
             self.disciplines.push(discipline);
         }
-        if let (Some(_), Some(_)) =
-            (&table.rate, table.rate_control.and_then(|name| name.algorithm()))
-        {
+        if let (Some(_), Some(_)) = (&table.rate, table.rate_control.filter(|name| name.looks())) {
             let problem = "rate_control looks for it; leave one of them out";
             return wrong(format_args!("{key}.rate"), problem);
         }

@@ -2,8 +2,7 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, AckTimerName, CongestionName, File, FlowTable, PacingValue, RttName,
-    SizeLawName, SourceName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, TcpTable,
 };
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
@@ -13,12 +12,10 @@ use airqueue_core::Span;
 use airqueue_core::keys::Layers;
 use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_transport::tcp::{
-    AckEvery, AckTimer, Algorithm, InitialWindow, LossDetection, Opening, Pacing, TcpSpec,
+    AckEvery, AckTimer, CongestionName, InitialWindow, Opening, Pacing, TcpSpec, Unmet,
 };
-use airqueue_transport::traffic::{FilesSpec, SizeLaw};
+use airqueue_transport::traffic::{FilesSpec, Load, PACKET_BYTES};
 
-/// IP bytes of the largest packets, if nothing says otherwise.
-const SIZE_BYTES: u32 = 1500;
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// The same where pacing follows from what they tell.
@@ -30,11 +27,6 @@ const MOST_BYTES: u32 = 65_535;
 const DYNAMIC: [u64; 3] = [2, 5, 9];
 /// As Linux has it.
 const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
-/// β of the files of the HTTP paper.
-const PARETO_SHAPE: f64 = 1.5;
-/// Up to 1 there is no mean, and far above 2 all files are of one size.
-const LEAST_SHAPE: f64 = 1.001;
-const MOST_SHAPE: f64 = 50.0;
 
 /// A setting, if there is one.
 macro_rules! take {
@@ -79,16 +71,23 @@ pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Lay
 }
 
 /// A flow of TCP without its ways, nor the pacing that depends on them.
-pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpFlowSpec> {
+pub(super) fn tcp_flow(
+    key: &str,
+    table: &FlowTable,
+    load: Load,
+    file: &File,
+) -> Result<TcpFlowSpec> {
     let layers = layers(key, table, file);
-    check_keys(key, table)?;
     let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
     let like = like.unwrap_or(file.behaviour.profile().tcp).profile();
     let tcp = spec(key, table, &layers, like)?;
     let (start, stop) = times(key, table)?;
-    let work = match table.source {
-        SourceName::Web => Work::Files(files(key, table, like, &tcp)?),
-        _ => Work::Transfer(table.volume.as_ref().map(|volume| volume.value)),
+    let work = match load {
+        Load::Transfer(bytes) => Work::Transfer(bytes),
+        Load::Files { files, whole_segments } => {
+            let whole = whole_segments.unwrap_or(like.whole_segments);
+            Work::Files(FilesSpec { unit_bytes: if whole { tcp.mss_bytes } else { 1 }, ..files })
+        }
     };
     let flow = TcpFlowSpec {
         closes: tcp.opening != Opening::Open && like.closes,
@@ -103,23 +102,6 @@ pub(super) fn tcp_flow(key: &str, table: &FlowTable, file: &File) -> Result<TcpF
     Ok(flow)
 }
 
-/// Keys that mean nothing for TCP, or nothing for this source.
-fn check_keys(key: &str, table: &FlowTable) -> Result<()> {
-    let web = table.source == SourceName::Web;
-    let given = [
-        ("rate", table.rate.is_some(), "TCP finds its rate"),
-        ("packet_rate", table.packet_rate.is_some(), "TCP finds its rate"),
-        ("volume", web && table.volume.is_some(), "the sizes of files are those of flows.web"),
-        ("web", !web && table.web.is_some(), "only source = \"web\" has files"),
-    ];
-    match given.into_iter().find(|&(_, is_given, _)| is_given) {
-        Some((name, _, why)) => {
-            wrong(format_args!("{key}.{name}"), format_args!("{why}; leave the key out"))
-        }
-        None => Ok(()),
-    }
-}
-
 /// Both ends.
 fn spec(
     key: &str,
@@ -129,11 +111,7 @@ fn spec(
 ) -> Result<TcpSpec> {
     let mut tcp = (like.spec)(1);
     tcp.ecn = table.ecn;
-    take!(tcp.sender.congestion, layers.congestion, |name: &CongestionName| match name {
-        CongestionName::Newreno => Algorithm::NewReno,
-        CongestionName::Cubic => Algorithm::Cubic,
-        CongestionName::Bbr => Algorithm::Bbr,
-    });
+    take!(tcp.sender.congestion, layers.congestion, |&name: &CongestionName| name);
     take_checked!(tcp.sender.window_segments, layers.window, some);
     take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
         some(window).map(InitialWindow::Segments)
@@ -178,27 +156,26 @@ fn spec(
         PacingValue::Flag(true) => LINUX,
         PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
-    if tcp.sender.congestion == Algorithm::Bbr {
-        let own = layers.find("congestion", |table| table.congestion.as_ref());
-        prepare_for_bbr(&mut tcp, own.map_or_else(|| key.to_owned(), |own| own.key), layers)?;
-    }
+    meet_requirements(&mut tcp, key, layers)?;
     tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
     Ok(tcp)
 }
 
-/// BBR needs losses noticed by time, as in Linux, and paces by itself. `key` has asked for BBR.
-fn prepare_for_bbr(tcp: &mut TcpSpec, key: String, layers: &Layers<'_, TcpTable>) -> Result<()> {
-    if !tcp.sack {
-        let problem = "BBR learns from selective acknowledgements how much is delivered, and this TCP has none; give \
-                       sack = true, or another congestion";
-        return wrong(key, problem);
+/// What the congestion controller needs and the file can say, the file has to say; the rest comes with the controller.
+fn meet_requirements(tcp: &mut TcpSpec, key: &str, layers: &Layers<'_, TcpTable>) -> Result<()> {
+    let needed = tcp.sender.congestion.requirements();
+    if let Some(none @ Unmet::Sack(_)) = needed.unmet(tcp) {
+        let congestion = layers.find("congestion", |table| table.congestion.as_ref());
+        let key = congestion.map_or_else(|| key.to_owned(), |given| given.key);
+        return wrong(key, format_args!("{none}; give sack = true, or another congestion"));
     }
     let pacing = layers.find("pacing", |table| table.pacing.as_ref());
-    if let Some(other) = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true))) {
-        let problem = "BBR paces by itself, at a rate of its own; leave the key out, or take another congestion";
+    let other = pacing.filter(|given| !matches!(given.value, PacingValue::Flag(true)));
+    if let (Some(why), Some(other)) = (needed.own_pacing, other) {
+        let problem = format_args!("{why}; leave the key out, or take another congestion");
         return wrong(other.key, problem);
     }
-    tcp.sender.loss_detection = LossDetection::Timing;
+    needed.meet(tcp);
     Ok(())
 }
 
@@ -224,7 +201,7 @@ fn mss_bytes(
             });
         }
         (Some(size), None) => size.value,
-        (None, None) => like.mss_bytes.map_or(SIZE_BYTES, |mss| mss + headers),
+        (None, None) => like.mss_bytes.map_or(PACKET_BYTES, |mss| mss + headers),
     };
     match size.checked_sub(headers) {
         Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),
@@ -236,38 +213,6 @@ fn mss_bytes(
             wrong(format_args!("{key}.size"), problem)
         }
     }
-}
-
-/// What a user of the web asks for.
-fn files(key: &str, table: &FlowTable, like: &TcpProfile, tcp: &TcpSpec) -> Result<FilesSpec> {
-    let web = table.web.as_ref();
-    let shape = web.and_then(|web| web.shape);
-    let law = match web.and_then(|web| web.law).unwrap_or(SizeLawName::Exponential) {
-        SizeLawName::Constant => SizeLaw::Constant,
-        SizeLawName::Exponential => SizeLaw::Exponential,
-        SizeLawName::Pareto => SizeLaw::Pareto(shape.unwrap_or(PARETO_SHAPE)),
-    };
-    let problem = match (shape, law) {
-        (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
-            Some("only law = \"pareto\" has a shape; leave it out".to_owned())
-        }
-        (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
-            Some(format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"))
-        }
-        _ => None,
-    };
-    if let Some(problem) = problem {
-        return wrong(format_args!("{key}.web.shape"), problem);
-    }
-    let whole = web.and_then(|web| web.whole_segments).unwrap_or(like.whole_segments);
-    Ok(FilesSpec {
-        mean_bytes: web.and_then(|web| web.file_size.as_ref()).map_or(30_000, |size| size.value),
-        law,
-        unit_bytes: if whole { tcp.mss_bytes } else { 1 },
-        think: web
-            .and_then(|web| web.think_time.as_ref())
-            .map_or(Span::from_secs(10), |think| think.value),
-    })
 }
 
 /// What the receiver tells of, in link-layer acknowledgements.

@@ -1,7 +1,6 @@
 //! What the way of a flow must be like, and what its keys can say of it.
 
 use super::error::{Result, error, wrong};
-use super::file::SourceName;
 use super::flows::{Draft, Flows};
 use super::nodes::Part;
 use super::source::Packets;
@@ -45,8 +44,7 @@ fn check_categories(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Resul
         Part::Air(from, to) => Some((from, to)),
     });
     let (mut senders, answerers): (Vec<usize>, Vec<usize>) = air.unzip();
-    let tcp = matches!(table.source, SourceName::Tcp | SourceName::Web);
-    if tcp && table.ack_category.is_none() {
+    if table.source.is_over_tcp() && table.ack_category.is_none() {
         senders.extend_from_slice(&answerers);
     }
     let categories =

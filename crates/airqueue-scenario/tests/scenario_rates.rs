@@ -1,8 +1,9 @@
 //! Rate control in scenarios: who has which, among which rates, and what is refused.
 
 use airqueue_core::Seed;
-use airqueue_network::wlan::{Algorithm, HopSpec, RateControlSpec};
+use airqueue_network::wlan::{HopSpec, RateControlSpec};
 use airqueue_scenario::Scenario;
+use airqueue_wifi::rate_control::RateControlName;
 use serde_json::{Value, json};
 
 fn cell(phy: Value) -> Value {
@@ -19,7 +20,7 @@ fn hops(scenario: &Value) -> Vec<HopSpec> {
     scenario.wlan().hops.clone()
 }
 
-fn algorithms(scenario: &Value) -> Vec<Option<Algorithm>> {
+fn algorithms(scenario: &Value) -> Vec<Option<RateControlName>> {
     let algorithm = |flow: &HopSpec| flow.rate_control.as_ref().map(|control| control.algorithm);
     hops(scenario).iter().map(algorithm).collect()
 }
@@ -33,13 +34,16 @@ fn flows_stations_and_the_layer_say_it_in_this_order() {
     let mut scenario = cell(json!({"standard": "802.11a"}));
     assert_eq!(algorithms(&scenario), [None, None]);
     scenario["phy"]["rate_control"] = json!("arf");
-    assert_eq!(algorithms(&scenario), [Some(Algorithm::Arf); 2]);
+    assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf); 2]);
     scenario["stations"][0]["rate_control"] = json!("minstrel");
-    assert_eq!(algorithms(&scenario), [Some(Algorithm::Arf), Some(Algorithm::Minstrel)]);
+    assert_eq!(
+        algorithms(&scenario),
+        [Some(RateControlName::Arf), Some(RateControlName::Minstrel)]
+    );
     scenario["flows"][1]["rate_control"] = json!("aarf");
-    assert_eq!(algorithms(&scenario), [Some(Algorithm::Arf), Some(Algorithm::Aarf)]);
+    assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), Some(RateControlName::Aarf)]);
     scenario["flows"][1]["rate_control"] = json!("fixed");
-    assert_eq!(algorithms(&scenario), [Some(Algorithm::Arf), None]);
+    assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), None]);
     // Who has a rate is not looked after.
     scenario["stations"][1]["rate"] = json!("24 Mb/s");
     assert_eq!(algorithms(&scenario), [None, None]);

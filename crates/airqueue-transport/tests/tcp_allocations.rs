@@ -3,8 +3,9 @@
 #[path = "../../airqueue-network/tests/counting/mod.rs"]
 mod counting;
 
+use airqueue_core::keys::Word;
 use airqueue_core::{Span, Time};
-use airqueue_transport::tcp::{Algorithm, Receiver, Segment, Sender, TcpSpec};
+use airqueue_transport::tcp::{CongestionName, Receiver, Segment, Sender, TcpSpec};
 use counting::allocations;
 use std::collections::VecDeque;
 
@@ -44,14 +45,12 @@ impl Path {
 fn segments_allocate_nothing() {
     let standard = TcpSpec::standard(1460);
     let counting = TcpSpec { sack: false, ..standard };
-    let bbr = (Algorithm::Bbr, TcpSpec::linux(1460));
-    for (congestion, spec) in [Algorithm::NewReno, Algorithm::Cubic]
-        .into_iter()
-        .flat_map(|a| [counting, standard, TcpSpec::linux(1460)].map(|spec| (a, spec)))
-        .chain([bbr])
+    let specs = [counting, standard, TcpSpec::linux(1460)];
+    for (congestion, mut spec) in
+        CongestionName::ALL.iter().flat_map(|&name| specs.map(|spec| (name, spec)))
     {
-        let mut spec = spec;
         spec.sender.congestion = congestion;
+        congestion.requirements().meet(&mut spec);
         let mut path = Path {
             sender: Sender::new(&spec).unwrap(),
             receiver: Receiver::new(&spec).unwrap(),

@@ -95,7 +95,7 @@ fn ns3_scheme(row: &[&str]) -> (Mcs, Band) {
     let mut formats = Format::ALL.iter().copied();
     let format = formats.find(|format| format.to_string() == row[0]).unwrap();
     let mut guards = GuardInterval::ALL.into_iter();
-    let guard_ns = row[5].parse().unwrap();
+    let guard_ns: i64 = row[5].parse().unwrap();
     let mcs = Mcs {
         format,
         index: row[2].parse().unwrap(),

@@ -27,7 +27,8 @@ pub trait Word: Copy + 'static {
 }
 
 /// Makes an enum of words out of a list, one line each: the word as it is written, the variant, and what it is in the schema's words,
-/// which may be a constant of the thing's own. The enum implements [`Word`], reads its words with serde, and has a JSON Schema.
+/// which may be a constant of the thing's own. The enum implements [`Word`], reads and writes its words with serde, and has a JSON
+/// Schema.
 ///
 /// ```
 /// airqueue_core::words! {
@@ -81,6 +82,15 @@ macro_rules! words {
                 D: $crate::keys::expanded::serde::Deserializer<'de>,
             {
                 $crate::keys::expanded::read(deserializer)
+            }
+        }
+
+        impl $crate::keys::expanded::serde::Serialize for $Name {
+            fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+            where
+                S: $crate::keys::expanded::serde::Serializer,
+            {
+                serializer.serialize_str($crate::keys::Word::word(*self))
             }
         }
 
@@ -140,6 +150,7 @@ mod tests {
     fn words_are_read_and_others_are_refused_with_the_list() {
         for colour in Colour::ALL {
             let text = serde_json::Value::from(colour.word());
+            assert_eq!(serde_json::to_value(colour).unwrap(), text);
             assert_eq!(serde_json::from_value::<Colour>(text).unwrap(), *colour);
         }
         let refused = serde_json::from_str::<Colour>("\"blue\"").unwrap_err().to_string();

@@ -7,7 +7,7 @@ use crate::{ConnectionId, FlowId, HopId, WireId};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::tcp::{SpecError, TcpSpec};
-use airqueue_transport::traffic::{Arrivals, FilesError, FilesSpec, SourceError, SourceSpec};
+use airqueue_transport::traffic::{FilesError, FilesSpec, SourceError, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::borrow::Cow;
@@ -110,6 +110,13 @@ pub enum Traffic {
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
+}
+
+impl Traffic {
+    /// Whether a source always has a packet.
+    pub fn is_saturated(&self) -> bool {
+        matches!(self, Traffic::Source { source, .. } if source.is_saturated())
+    }
 }
 
 /// An end of a flow.
@@ -284,9 +291,7 @@ impl NetworkSpec {
             }
         }
         for flow in &self.flows {
-            if let Traffic::Source { source, .. } = &flow.traffic
-                && source.arrivals == Arrivals::Saturated
-            {
+            if flow.traffic.is_saturated() {
                 self.check_saturated(flow)?;
             }
         }

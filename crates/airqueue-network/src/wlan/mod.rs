@@ -38,7 +38,7 @@ mod upper;
 
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
-pub use rates::{Algorithm, RateControlSpec};
+pub use rates::RateControlSpec;
 pub use record::{AirTally, StationTally};
 pub use spec::{HopSpec, RttReport, StationSpec, WlanError, WlanSpec};
 pub use upper::UpperLayer;

@@ -9,26 +9,15 @@ use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::{AccessCategory, Phy, RateIndex};
-use airqueue_wifi::rate_control::{Arf, ArfRules, Minstrel, RateControl, ladder};
+use airqueue_wifi::rate_control::{Beginning, RateControl, RateControlName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// An algorithm that looks for the rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Algorithm {
-    /// [`ArfRules::ARF`].
-    Arf,
-    /// [`ArfRules::AARF`].
-    Aarf,
-    /// [`Minstrel`].
-    Minstrel,
-}
 
 /// How a station finds the rate of its frames to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateControlSpec {
     /// By which algorithm.
-    pub algorithm: Algorithm,
+    pub algorithm: RateControlName,
     /// Among which rates, at least one: all of the same format, or all without one.
     pub rates: Arc<[RateIndex]>,
 }
@@ -62,17 +51,12 @@ impl Controls {
         let RateControlSpec { algorithm, rates } = spec;
         let key = (hop.from, hop.to, spec.clone());
         let place = *self.known.entry(key).or_insert_with(|| {
-            let arf = |rules| RateControl::Arf(Arf::new(rules, ladder(phy, rates)));
-            let minstrel = || {
-                let mpdu_bytes = hop.size_bytes + hop.overhead_bytes;
-                let chance = seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0));
-                Minstrel::new(phy, rates, mpdu_bytes, chance)
-            };
-            let rates = match algorithm {
-                Algorithm::Arf => arf(ArfRules::ARF),
-                Algorithm::Aarf => arf(ArfRules::AARF),
-                Algorithm::Minstrel => RateControl::Minstrel(Box::new(minstrel())),
-            };
+            let rates = algorithm.begin(Beginning {
+                phy,
+                rates,
+                mpdu_bytes: hop.size_bytes + hop.overhead_bytes,
+                chance: seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0)),
+            });
             self.all.push(Control { rates, in_vain: 0 });
             self.all.len() - 1
         });

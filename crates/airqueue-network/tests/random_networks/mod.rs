@@ -4,12 +4,13 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use super::cells::{CellSpec, Flow, at};
+use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{Algorithm, RateControlSpec, RttReport, StationSpec};
+use airqueue_network::wlan::{RateControlSpec, RttReport, StationSpec};
 use airqueue_qdisc::{
     AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom, DropTailParams,
     DrrParams, FqCodelParams, KeptApart, Mac80211Params, PieParams, QueueSpec, RdqmParams,
@@ -22,6 +23,7 @@ use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId}
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Band, Capability, Preamble, Protection, Slot, Width};
 use airqueue_wifi::phy::{dsss, erp, he, ht, ofdm, vht};
+use airqueue_wifi::rate_control::RateControlName;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -261,7 +263,7 @@ struct Draft {
     pair: Index,
     queue: Index,
     rate: Index,
-    algorithm: Option<Algorithm>,
+    algorithm: Option<RateControlName>,
     source: SourceSpec,
     offered: bool,
 }
@@ -276,8 +278,10 @@ fn flow() -> impl Strategy<Value = Draft> {
         Just(None),
     ];
     let size = select(vec![40u32, 250, 1000, 1500]);
-    use Algorithm::{Aarf, Arf, Minstrel};
-    let algorithm = select(vec![None, None, Some(Arf), Some(Aarf), Some(Minstrel)]);
+    let algorithm = prop_oneof![
+        2 => Just(None),
+        3 => select(RateControlName::ALL).prop_map(Some),
+    ];
     (any::<[Index; 3]>(), algorithm, arrivals, size, 0i64..60).prop_map(
         |([pair, queue, rate], algorithm, arrivals, size_bytes, start_ms)| {
             let start = Time::ZERO + Span::from_millis(start_ms);

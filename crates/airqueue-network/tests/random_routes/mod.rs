@@ -4,6 +4,7 @@
 
 use super::cells::{self, CellSpec};
 use super::random_networks::{STOP, networks, queue};
+use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_network::network::{
     Change, FlowSpec, Hop, NetworkSpec, Node, OtherRoute, RttKind, TcpFlowSpec, TimedChange,
@@ -12,7 +13,7 @@ use airqueue_network::network::{
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId, RouteId, WireId};
 use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
-use airqueue_transport::tcp::{AckEvery, AckTimer, Algorithm, Opening, TcpSpec};
+use airqueue_transport::tcp::{AckEvery, AckTimer, CongestionName, Opening, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -181,7 +182,7 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
     let kinds = select(vec![TcpSpec::standard(900), TcpSpec::linux(500), TcpSpec::ns2(1000)]);
     let timer = select(vec![AckTimer::Segment, AckTimer::Ticks]);
     let every = select(vec![AckEvery::Fixed(1), AckEvery::Fixed(3), AckEvery::Dynamic([2, 5, 9])]);
-    let algorithm = select(vec![Algorithm::NewReno, Algorithm::Cubic]);
+    let congestion = select(CongestionName::ALL);
     let opening = select(vec![Opening::BySender, Opening::ByReceiver, Opening::Open]);
     let files = FilesSpec {
         mean_bytes: 8000,
@@ -197,14 +198,15 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
         Work::Files(FilesSpec { think: Span::ZERO, ..files }),
     ]);
     let reports = select(vec![None, Some(RttKind::Base), Some(RttKind::Smoothed)]);
-    let all = (kinds, (every, timer), algorithm, opening, any::<[bool; 3]>(), 1u32..40);
+    let all = (kinds, (every, timer), congestion, opening, any::<[bool; 3]>(), 1u32..40);
     (all, work, reports, 0i64..60).prop_map(|(all, work, reports, start_ms)| {
-        let (mut tcp, (every, timer), algorithm, opening, [sack, ecn, closes], window) = all;
+        let (mut tcp, (every, timer), congestion, opening, [sack, ecn, closes], window) = all;
         (tcp.receiver.acknowledge, tcp.receiver.timer) = (every, timer);
-        tcp.sender.congestion = algorithm;
+        tcp.sender.congestion = congestion;
         tcp.sender.window_segments = window;
         tcp.sender.rto.shortest = Span::from_millis(20);
         (tcp.opening, tcp.sack, tcp.ecn) = (opening, sack, ecn);
+        congestion.requirements().meet(&mut tcp);
         TcpFlowSpec {
             tcp,
             back: Vec::new(),

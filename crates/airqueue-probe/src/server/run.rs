@@ -241,7 +241,7 @@ mod tests {
         run.want(2, 0b11);
         run.want(8, u64::MAX); // only two of these exist
         assert_eq!(chunks(&mut run), [2, 3, 4, 6, 8, 9]);
-        assert_eq!(chunks(&mut run), []);
+        assert!(chunks(&mut run).is_empty());
         run.want(u32::MAX, u64::MAX);
         run.want(0, 1);
         assert_eq!(chunks(&mut run), [0]);

@@ -25,7 +25,9 @@ use super::quantity::{
 };
 use airqueue_core::keys::Table;
 use airqueue_qdisc::QueueGiven;
+use airqueue_transport::traffic::{SourceName, VoiceTable, WebTable};
 use airqueue_wifi::phy::AccessCategory;
+use airqueue_wifi::rate_control::RateControlName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -235,27 +237,6 @@ pub(super) struct FlowTable {
 
 fn start() -> Quantity<Duration> {
     Quantity::of("0 s")
-}
-
-/// How packets are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum SourceName {
-    /// One always waits.
-    #[default]
-    Saturated,
-    /// At a constant rate.
-    Cbr,
-    /// At random times that do not depend on each other.
-    Poisson,
-    /// One direction of a call: a packet of speech every 20 ms, with the headers of RTP, UDP and IP.
-    Voice,
-    /// A TCP connection, with data without end or `volume`.
-    Tcp,
-    /// A user of the web: files, each over a TCP connection of its own, with pauses between them.
-    Web,
-    /// Outside the network: a measurement sends them through it. Nothing else makes any.
-    External,
 }
 
 /// A round-trip time.

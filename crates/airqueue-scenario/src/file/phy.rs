@@ -1,8 +1,8 @@
 //! The keys of a physical layer.
 
 use crate::quantity::{Duration, FrameRate, Frequency, Quantity, Rate};
-use airqueue_network::wlan::Algorithm;
 use airqueue_wifi::phy::{self, GENERATIONS, Generation, Preamble, Slot, words};
+use airqueue_wifi::rate_control::RateControlName;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -44,33 +44,6 @@ pub(crate) struct PhyTable {
     /// A frame is answered at the highest of these rates that does not exceed its own. The default is 1 and
     /// 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for all others.
     pub(crate) basic_rates: Option<Vec<Quantity<Rate>>>,
-}
-
-/// How a station finds the rate of its data frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum RateControlName {
-    /// It is given.
-    Fixed,
-    /// Auto rate fallback: a step up after ten frames that got through, a step down after two that did not.
-    Arf,
-    /// Adaptive ARF: it waits the longer for a step up the more of them have failed at once.
-    Aarf,
-    /// Minstrel-HT, as in Linux: it counts what gets through at each rate, and takes the one with the highest
-    /// throughput.
-    Minstrel,
-}
-
-impl RateControlName {
-    /// `None`: the rate is given.
-    pub(crate) fn algorithm(self) -> Option<Algorithm> {
-        match self {
-            RateControlName::Fixed => None,
-            RateControlName::Arf => Some(Algorithm::Arf),
-            RateControlName::Aarf => Some(Algorithm::Aarf),
-            RateControlName::Minstrel => Some(Algorithm::Minstrel),
-        }
-    }
 }
 
 /// A physical layer's name.

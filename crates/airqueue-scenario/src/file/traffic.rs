@@ -1,8 +1,9 @@
 //! The keys of cables and of TCP.
 
 use super::RttName;
-use crate::quantity::{Bytes, Duration, Packets, Quantity, Rate, Size};
+use crate::quantity::{Duration, Packets, Quantity, Rate, Size};
 use airqueue_qdisc::QueueGiven;
+use airqueue_transport::tcp::CongestionName;
 use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -115,18 +116,6 @@ pub(crate) enum TcpName {
     Ns2,
 }
 
-/// What governs the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CongestionName {
-    /// RFC 5681 and RFC 6582.
-    Newreno,
-    /// RFC 9438.
-    Cubic,
-    /// BBR version 1, as Linux has it. It needs `sack`, notices losses by time (RFC 8985), and paces by itself.
-    Bbr,
-}
-
 /// What measures how long acknowledgements wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -174,67 +163,6 @@ pub(crate) enum PacingName {
     /// The same as in its authors' code for ns-2, which takes the mean absolute deviation of delays in the place of the
     /// standard deviation.
     TcpApCode,
-}
-
-/// A user of the web: files, each over a connection of its own, with pauses between them.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct WebTable {
-    /// Mean size of a file. The default is `30 kB`.
-    pub(crate) file_size: Option<Quantity<Bytes>>,
-    /// How sizes are spread. The default is exponential.
-    pub(crate) law: Option<SizeLawName>,
-    /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
-    #[schemars(range(min = 1.001, max = 50))]
-    pub(crate) shape: Option<f64>,
-    /// Sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
-    pub(crate) whole_segments: Option<bool>,
-    /// Mean of the pauses before each file, which are exponentially distributed. The default is `10 s`.
-    pub(crate) think_time: Option<Quantity<Duration>>,
-}
-
-/// One direction of a call.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct VoiceTable {
-    /// Which codec. The default is g711-plc.
-    pub(crate) codec: CodecName,
-    /// How much speech is in a packet: a multiple of the codec's frame of 10 ms. The default is `20 ms`.
-    pub(crate) packet_time: Option<Quantity<Duration>>,
-    /// For how long the receiver holds back the packets that have come fastest, so that slower ones are there in time. The
-    /// default is the time with which the call is best.
-    pub(crate) playout: Option<Quantity<Duration>>,
-    /// Mean of the times of talk, which are exponentially distributed. The default is talk without pauses.
-    pub(crate) talk: Option<Quantity<Duration>>,
-    /// Mean of the pauses between them, which are, too, and have no packets.
-    pub(crate) silence: Option<Quantity<Duration>>,
-}
-
-/// A codec.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-pub(crate) enum CodecName {
-    /// G.711, 64 kb/s, with the loss concealment of its appendix I.
-    #[default]
-    #[serde(rename = "g711-plc")]
-    G711Plc,
-    /// G.729, 8 kb/s.
-    #[serde(rename = "g729")]
-    G729,
-    /// G.729A, 8 kb/s, with voice activity detection.
-    #[serde(rename = "g729a-vad")]
-    G729aVad,
-}
-
-/// How sizes of files are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum SizeLawName {
-    /// All are equal.
-    Constant,
-    /// Exponentially.
-    Exponential,
-    /// As Pareto has it.
-    Pareto,
 }
 
 impl HostTable {

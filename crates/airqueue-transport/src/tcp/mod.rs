@@ -20,8 +20,8 @@ mod spec;
 mod tcp_ap;
 
 pub use congestion::{
-    AckReport, Acked, Algorithm, Bbr, Controller, Cubic, CubicBehaviour, Event, Growth, LinuxCubic,
-    LossState, NewReno, RateSample, SenderState,
+    AckReport, Acked, Bbr, CongestionName, Controller, Cubic, CubicBehaviour, Event, Growth,
+    LinuxCubic, LossState, NewReno, RateSample, Requirements, SenderState, Unmet,
 };
 pub use pacing::Pacing;
 pub use ranges::Range;

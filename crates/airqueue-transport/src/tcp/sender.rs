@@ -2,7 +2,7 @@
 
 mod steering;
 
-use super::congestion::{Acked, Controller, Event};
+use super::congestion::{Acked, Beginning, Controller, Event};
 use super::delivery::DeliveryRates;
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
@@ -109,8 +109,12 @@ impl Sender {
         let end = &spec.sender;
         let active = spec.opening == Opening::BySender;
         let open = spec.opening == Opening::Open;
-        let initial = spec.initial_window_bytes();
-        let controller = end.controller(spec.mss_bytes, initial, &mut draws);
+        let controller = end.congestion.begin(Beginning {
+            mss_bytes: spec.mss_bytes,
+            initial_bytes: spec.initial_window_bytes(),
+            sender: end,
+            draws: &mut draws,
+        });
         let by_rate = controller.steers_by_rate();
         Sender {
             spec: *spec,

@@ -1,6 +1,6 @@
 //! What a connection is made of: one description that both of its ends are built from.
 
-use super::congestion::{Algorithm, CubicBehaviour, Growth};
+use super::congestion::{CongestionName, CubicBehaviour, Growth, Unmet};
 use super::pacing::Pacing;
 use super::recovery::LossDetection;
 use super::rto::{Estimator, RtoSpec};
@@ -54,7 +54,7 @@ pub struct SenderSpec {
     /// How many segments the first flight has.
     pub initial_window: InitialWindow,
     /// What governs the congestion window.
-    pub congestion: Algorithm,
+    pub congestion: CongestionName,
     /// Whose CUBIC it is, if it is CUBIC.
     pub cubic: CubicBehaviour,
     /// How acknowledgements open the window; Linux's CUBIC has a way of its own.
@@ -205,12 +205,8 @@ pub enum SpecError {
     Pacing(f64),
     #[error("adaptive pacing over a path of no hops")]
     NoHops,
-    #[error(
-        "BBR without selective acknowledgements or without loss detection by time; it needs both"
-    )]
-    BbrLoss,
-    #[error("BBR with adaptive pacing; it paces by itself")]
-    BbrPacing,
+    #[error("{0}")]
+    Congestion(Unmet),
 }
 
 impl TcpSpec {
@@ -228,7 +224,7 @@ impl TcpSpec {
             sender: SenderSpec {
                 window_segments: u32::MAX,
                 initial_window: InitialWindow::Rfc6928,
-                congestion: Algorithm::NewReno,
+                congestion: CongestionName::NewReno,
                 cubic: CubicBehaviour::Rfc9438,
                 growth: Growth::Bytes { segments_per_ack: 1 },
                 halving: Halving::Outstanding,
@@ -289,7 +285,7 @@ impl TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
         TcpSpec {
             sender: SenderSpec {
-                congestion: Algorithm::Cubic,
+                congestion: CongestionName::Cubic,
                 cubic: CubicBehaviour::Linux,
                 growth: Growth::Bytes { segments_per_ack: u32::MAX },
                 rto: RtoSpec::LINUX,
@@ -363,22 +359,9 @@ impl TcpSpec {
             }
             AckEvery::Dynamic(_) => {}
         }
-        if self.sender.congestion == Algorithm::Bbr {
-            self.check_bbr()?;
-        }
+        let requirements = self.sender.congestion.requirements();
+        requirements.unmet(self).map_or(Ok(()), |unmet| Err(SpecError::Congestion(unmet)))?;
         self.check_times()
-    }
-
-    /// Delivery rates are sampled from the times of segments, and in fast recovery BBR itself decides how many are in
-    /// flight.
-    fn check_bbr(&self) -> Result<(), SpecError> {
-        if !self.sack || self.sender.loss_detection != LossDetection::Timing {
-            return Err(SpecError::BbrLoss);
-        }
-        match self.sender.pacing {
-            Pacing::TcpAp(_) => Err(SpecError::BbrPacing),
-            Pacing::Off | Pacing::Window { .. } => Ok(()),
-        }
     }
 
     fn check_times(&self) -> Result<(), SpecError> {

@@ -3,12 +3,28 @@
 //! A source with a schedule says when its next packet comes ([`Source::next_emission`]) and makes it
 //! when called then ([`Source::on_emission`]). A saturated source has no schedule: it always has a packet
 //! when its queue asks for one. [`Files`] says what a user of TCP asks for.
+//!
+//! A kind of source, as scenarios know them, is one file and one line of `registry`.
 
-mod files;
+mod cbr;
+mod external;
+mod periodic;
+mod poisson;
+mod registry;
+mod saturated;
+mod tcp;
+mod voice;
+mod web;
 
-pub use files::{Files, FilesError, FilesSpec, SizeLaw};
+pub use periodic::Spurts;
+pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName};
+pub use voice::{Call, CodecName, VoiceTable};
+pub use web::{Files, FilesError, FilesSpec, SizeLaw, SizeLawName, WebTable};
 
-use airqueue_core::{DataRate, Serializer, Span, Stream, Time};
+use airqueue_core::{DataRate, Span, Stream, Time};
+use cbr::Constant;
+use periodic::Periodic;
+use poisson::Poisson;
 use thiserror::Error;
 
 /// When packets come.
@@ -27,15 +43,6 @@ pub enum Arrivals {
         /// When there are any.
         spurts: Option<Spurts>,
     },
-}
-
-/// Times with packets and times without, by turns, exponentially distributed. The first is one with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spurts {
-    /// Mean of those with.
-    pub talk: Span,
-    /// Mean of those without.
-    pub silence: Span,
 }
 
 /// A source of packets of one size.
@@ -80,72 +87,55 @@ pub struct Source {
 #[derive(Clone, Debug)]
 enum Pace {
     None,
-    Constant(Serializer),
-    Poisson { mean: Span, chance: Stream },
-    Periodic { every: Span, turns: Option<Turns> },
+    Constant(Constant),
+    Poisson(Poisson),
+    Periodic(Periodic),
 }
 
-/// The present spurt, and the random stream that the lengths of spurts are drawn from.
-#[derive(Clone, Debug)]
-struct Turns {
-    spurts: Spurts,
-    chance: Stream,
-    /// When the present spurt ends.
-    ends: Time,
+/// The mean time between packets at a rate.
+fn mean_gap(rate: DataRate, spec: &SourceSpec) -> Result<Span, SourceError> {
+    match rate.time_for(spec.size_bytes) {
+        mean if mean > Span::from_nanos(1) => Ok(mean),
+        _ => Err(SourceError::TooFast(rate, spec.size_bytes)),
+    }
 }
 
-impl Turns {
-    /// The first spurt begins at `start`.
-    fn new(spurts: Spurts, mut chance: Stream, start: Time) -> Result<Turns, SourceError> {
-        let Spurts { talk, silence } = spurts;
-        if talk <= Span::ZERO || silence <= Span::ZERO {
-            return Err(SourceError::Spurts { talk, silence });
-        }
-        let ends = start + chance.exponential(talk);
-        Ok(Turns { spurts, chance, ends })
+impl SourceSpec {
+    /// Whether it has a packet whenever one is asked for.
+    pub fn is_saturated(&self) -> bool {
+        self.arrivals == Arrivals::Saturated
     }
 
-    /// When the packet comes that would come at `next` without pauses: with the next spurt, if this one is over.
-    fn put_off(&mut self, next: Time) -> Time {
-        if next < self.ends {
-            return next;
+    /// From one packet to the next, if that is always as long but for pauses.
+    pub fn period(&self) -> Option<Span> {
+        match self.arrivals {
+            Arrivals::Constant(rate) => Some(rate.time_for(self.size_bytes)),
+            Arrivals::Periodic { every, .. } => Some(every),
+            Arrivals::Saturated | Arrivals::Poisson(_) => None,
         }
-        let begins = self.ends + self.chance.exponential(self.spurts.silence);
-        self.ends = begins + self.chance.exponential(self.spurts.talk);
-        begins
     }
 }
 
 impl Source {
     /// A source whose draws come from `chance`.
-    pub fn new(spec: SourceSpec, mut chance: Stream) -> Result<Source, SourceError> {
+    pub fn new(spec: SourceSpec, chance: Stream) -> Result<Source, SourceError> {
         if !(20..=65_535).contains(&spec.size_bytes) {
             return Err(SourceError::Size(spec.size_bytes));
         }
         if spec.stop <= spec.start {
             return Err(SourceError::Times { start: spec.start, stop: spec.stop });
         }
-        let mean = |rate: DataRate| match rate.time_for(spec.size_bytes) {
-            mean if mean > Span::from_nanos(1) => Ok(mean),
-            _ => Err(SourceError::TooFast(rate, spec.size_bytes)),
-        };
+        let start = spec.start;
         let (pace, next) = match spec.arrivals {
             Arrivals::Saturated => (Pace::None, None),
-            Arrivals::Constant(rate) => {
-                mean(rate)?;
-                (Pace::Constant(Serializer::new(rate)), Some(spec.start))
-            }
+            Arrivals::Constant(rate) => (Pace::Constant(Constant::new(rate, &spec)?), Some(start)),
             Arrivals::Poisson(rate) => {
-                let mean = mean(rate)?;
-                let first = spec.start + chance.exponential(mean);
-                (Pace::Poisson { mean, chance }, Some(first))
-            }
-            Arrivals::Periodic { every, .. } if every <= Span::from_nanos(1) => {
-                return Err(SourceError::TooOften(every));
+                let mut poisson = Poisson::new(rate, &spec, chance)?;
+                let first = poisson.after(start);
+                (Pace::Poisson(poisson), Some(first))
             }
             Arrivals::Periodic { every, spurts } => {
-                let turns = spurts.map(|spurts| Turns::new(spurts, chance, spec.start));
-                (Pace::Periodic { every, turns: turns.transpose()? }, Some(spec.start))
+                (Pace::Periodic(Periodic::new(every, spurts, chance, start)?), Some(start))
             }
         };
         Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
@@ -158,8 +148,7 @@ impl Source {
 
     /// Whether it has a packet at `now` whenever it is asked.
     pub fn is_saturated(&self, now: Time) -> bool {
-        self.spec.arrivals == Arrivals::Saturated
-            && (self.spec.start..self.spec.stop).contains(&now)
+        self.spec.is_saturated() && (self.spec.start..self.spec.stop).contains(&now)
     }
 
     /// When a saturated source begins.
@@ -177,10 +166,9 @@ impl Source {
         let Some(at) = self.next else { return };
         let next = match &mut self.pace {
             Pace::None => return,
-            Pace::Constant(line) => at + line.send(self.spec.size_bytes),
-            Pace::Poisson { mean, chance } => at + chance.exponential(*mean),
-            Pace::Periodic { every, turns: None } => at + *every,
-            Pace::Periodic { every, turns: Some(turns) } => turns.put_off(at + *every),
+            Pace::Constant(constant) => constant.after(at, self.spec.size_bytes),
+            Pace::Poisson(poisson) => poisson.after(at),
+            Pace::Periodic(periodic) => periodic.after(at),
         };
         self.next = Some(next).filter(|&next| next < self.spec.stop);
     }

@@ -5,15 +5,15 @@ use crate::link::{Link, Network, To};
 use crate::script::{MSS, at};
 use airqueue_core::{DataRate, Seed, Span, Stream, Time};
 use airqueue_transport::tcp::{
-    Algorithm, HeaderSize, LossDetection, Opening, Pacing, Segment, Sender, SpecError, Spread,
-    TcpApSpec, TcpSpec,
+    CongestionName, HeaderSize, LossDetection, Opening, Pacing, Segment, Sender, SpecError, Spread,
+    TcpApSpec, TcpSpec, Unmet,
 };
 
 /// 400 packets of 1040 bytes a second: 40 in a round trip of 100 ms.
 const BPS: u64 = 8 * 1040 * 400;
 const PATH: f64 = 40.0;
 
-fn governed_by(congestion: Algorithm) -> TcpSpec {
+fn governed_by(congestion: CongestionName) -> TcpSpec {
     let mut spec = TcpSpec::linux(MSS as u32);
     spec.header = HeaderSize::Fixed(40);
     spec.timestamps = None;
@@ -22,7 +22,7 @@ fn governed_by(congestion: Algorithm) -> TcpSpec {
 }
 
 fn bbr() -> TcpSpec {
-    governed_by(Algorithm::Bbr)
+    governed_by(CongestionName::Bbr)
 }
 
 fn link(buffer: usize) -> Link<Bottleneck> {
@@ -100,7 +100,7 @@ impl Network for Lossy {
 }
 
 /// Share of the link from 20 to 220 s with a random loss of 1 %, on a path that holds 400 packets.
-fn share_with_loss(congestion: Algorithm) -> f64 {
+fn share_with_loss(congestion: CongestionName) -> f64 {
     let bottleneck = Bottleneck::new(10 * BPS, 400, Span::from_millis(RTT_MS / 2), 0);
     let lossy = Lossy { bottleneck, loss: 0.01, draws: Seed(1).stream("loss") };
     let mut link = Link::new(&governed_by(congestion), lossy);
@@ -116,7 +116,8 @@ fn share_with_loss(congestion: Algorithm) -> f64 {
 /// and ProbeRTT takes up to 4 %: 94 % at least.
 #[test]
 fn random_losses_do_not_slow_it_down() {
-    let shares = [Algorithm::NewReno, Algorithm::Cubic, Algorithm::Bbr].map(share_with_loss);
+    let shares =
+        [CongestionName::NewReno, CongestionName::Cubic, CongestionName::Bbr].map(share_with_loss);
     let [reno, cubic, bbr] = shares;
     assert!(reno < 0.05 && cubic < 0.06, "{shares:?}");
     assert!(bbr > 0.94, "{bbr}");
@@ -170,10 +171,14 @@ fn some_connections_cannot_have_it() {
     };
     let rate = DataRate::from_bps(1_000_000).unwrap();
     let tcp_ap = TcpApSpec { hops: 4, rate, overhead_bytes: 112, spread: Spread::Deviation };
-    assert_eq!(refusal(&|spec| spec.sack = false), Err(SpecError::BbrLoss));
+    let needs = CongestionName::Bbr.requirements();
+    let [sack, by_time, own] =
+        [needs.sack, needs.loss_by_time, needs.own_pacing].map(Option::unwrap);
+    let unmet = |unmet| Err(SpecError::Congestion(unmet));
+    assert_eq!(refusal(&|spec| spec.sack = false), unmet(Unmet::Sack(sack)));
     let counting = |spec: &mut TcpSpec| spec.sender.loss_detection = LossDetection::Counting;
-    assert_eq!(refusal(&counting), Err(SpecError::BbrLoss));
+    assert_eq!(refusal(&counting), unmet(Unmet::LossByTime(by_time)));
     let adaptive = |spec: &mut TcpSpec| spec.sender.pacing = Pacing::TcpAp(tcp_ap);
-    assert_eq!(refusal(&adaptive), Err(SpecError::BbrPacing));
+    assert_eq!(refusal(&adaptive), unmet(Unmet::OwnPacing(own)));
     assert_eq!(refusal(&|spec| spec.opening = Opening::Open), Ok(()));
 }

@@ -4,7 +4,7 @@ use crate::bottleneck::{RTT_MS, through_bottleneck};
 use crate::link::{Link, Network, To, Wire};
 use crate::script::{MSS, at, plain, selective};
 use airqueue_core::{Span, Time};
-use airqueue_transport::tcp::{AckEvery, Algorithm, Segment, TcpSpec};
+use airqueue_transport::tcp::{AckEvery, CongestionName, Segment, TcpSpec};
 
 fn wire() -> Wire {
     Wire { one_way: Span::from_millis(RTT_MS / 2) }
@@ -106,7 +106,7 @@ fn cubic_fills_a_small_buffer_better() {
     let bps = 8 * 1040 * 4000;
     let reno = each_answered(selective(2));
     let mut cubic = reno;
-    cubic.sender.congestion = Algorithm::Cubic;
+    cubic.sender.congestion = CongestionName::Cubic;
     let buffer = 40; // a tenth of the path
     let x: f64 = 1.0 + 40.0 / 400.0;
     let theory = 0.375 * x * x / (1.0 - x / 2.0 + (x * x - 1.0) / 2.0);
@@ -132,7 +132,7 @@ impl Network for Lossy {
 }
 
 /// Mean window in segments with one loss in `every`.
-fn mean_window(congestion: Algorithm, every: u64) -> f64 {
+fn mean_window(congestion: CongestionName, every: u64) -> f64 {
     let mut spec = each_answered(selective(2));
     spec.sender.congestion = congestion;
     let mut link = Link::new(&spec, Lossy { every, seen: 0 });
@@ -156,9 +156,9 @@ fn rare_losses_give_the_mean_window() {
         assert!(off < tolerance, "{congestion:?}, one in {every}: {mean} for {theory}");
     };
     for every in [1_000, 10_000, 40_000] {
-        check(Algorithm::NewReno, every, (1.5 * every as f64).sqrt(), 0.05);
+        check(CongestionName::NewReno, every, (1.5 * every as f64).sqrt(), 0.05);
     }
     for every in [10_000, 40_000] {
-        check(Algorithm::Cubic, every, 1.054 * (0.1 * every as f64).powf(0.75), 0.1);
+        check(CongestionName::Cubic, every, 1.054 * (0.1 * every as f64).powf(0.75), 0.1);
     }
 }

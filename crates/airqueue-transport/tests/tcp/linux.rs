@@ -3,8 +3,9 @@
 
 use crate::bottleneck::Bottleneck;
 use crate::link::{Link, Network, To};
+use airqueue_core::keys::Word;
 use airqueue_core::{Span, Time};
-use airqueue_transport::tcp::{Algorithm, Segment, TcpSpec};
+use airqueue_transport::tcp::{CongestionName, Segment, TcpSpec};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -56,6 +57,12 @@ fn by_path(table: &[Cells]) -> impl Iterator<Item = &[Cells]> {
     table.chunk_by(|one, other| one["path"] == other["path"])
 }
 
+/// The controller that Linux calls so: by our word, but for `tcp_cong.c`'s own.
+fn by_the_kernels_name(name: &str) -> CongestionName {
+    let word = if name == "reno" { "newreno" } else { name };
+    CongestionName::named(word).unwrap_or_else(|| panic!("there is no controller {name:?}"))
+}
+
 /// Connections that share a bottleneck.
 struct Paths {
     links: Vec<Link<Arm>>,
@@ -71,12 +78,7 @@ impl Paths {
         let shared = Rc::new(RefCell::new(shared));
         let link = |flow: &&Cells| {
             let mut spec = TcpSpec::linux(MSS);
-            spec.sender.congestion = match flow["congestion"] {
-                "reno" => Algorithm::NewReno,
-                "cubic" => Algorithm::Cubic,
-                "bbr" => Algorithm::Bbr,
-                other => panic!("no such algorithm: {other}"),
-            };
+            spec.sender.congestion = by_the_kernels_name(flow["congestion"]);
             let back = Span::from_secs_f64(number(flow, "rtt_ms") / 1e3);
             Link::new(&spec, Arm { shared: Rc::clone(&shared), back })
         };

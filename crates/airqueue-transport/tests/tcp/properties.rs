@@ -2,9 +2,10 @@
 
 use crate::link::{Link, Network, To};
 use crate::script::MSS;
+use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
 use airqueue_transport::tcp::{
-    AckEvery, Algorithm, CubicBehaviour, Growth, IdleRestart, InitialWindow, LossDetection,
+    AckEvery, CongestionName, CubicBehaviour, Growth, IdleRestart, InitialWindow, LossDetection,
     Opening, Pacing, RtoSpec, Segment, Spread, TcpApSpec, TcpSpec,
 };
 use proptest::prelude::*;
@@ -48,12 +49,9 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
     ];
     let acknowledge =
         prop_oneof![(1u32..6).prop_map(AckEvery::Fixed), Just(AckEvery::Dynamic([2, 5, 9]))];
-    let algorithm = prop_oneof![
-        Just((Algorithm::NewReno, CubicBehaviour::Rfc9438)),
-        Just((Algorithm::Cubic, CubicBehaviour::Rfc9438)),
-        Just((Algorithm::Cubic, CubicBehaviour::Linux)),
-        Just((Algorithm::Bbr, CubicBehaviour::Linux)),
-    ];
+    let congestion = prop::sample::select(CongestionName::ALL);
+    let cubic = prop_oneof![Just(CubicBehaviour::Rfc9438), Just(CubicBehaviour::Linux)];
+    let algorithm = (congestion, cubic);
     let rto = prop_oneof![Just(RtoSpec::RFC_6298), Just(RtoSpec::NS2), Just(RtoSpec::LINUX)];
     let switches = prop::array::uniform8(any::<bool>());
     (opening, growth, pacing, acknowledge, algorithm, rto, switches, 1u32..40, 1u32..12).prop_map(
@@ -71,12 +69,7 @@ fn specs() -> impl Strategy<Value = TcpSpec> {
             sender.idle_restart = if on[4] { IdleRestart::OneSegment } else { IdleRestart::Off };
             spec.receiver.acknowledge = acknowledge;
             spec.receiver.at_once_first = if on[7] { initial } else { 0 };
-            if congestion == Algorithm::Bbr {
-                // No other connection with BBR can be.
-                spec.sack = true;
-                spec.sender.loss_detection = LossDetection::Timing;
-                spec.sender.pacing = Pacing::Off;
-            }
+            congestion.requirements().meet(&mut spec);
             spec
         },
     )

@@ -1,6 +1,6 @@
 //! What a sender does about loss.
 
-use crate::script::{MSS, Script, ack, at, plain, selective, stamped};
+use crate::script::{MSS, NONE, Script, ack, at, plain, selective, stamped};
 use airqueue_core::Span;
 use airqueue_transport::tcp::TcpSpec;
 
@@ -9,11 +9,11 @@ use airqueue_transport::tcp::TcpSpec;
 fn three_duplicates_are_a_loss() {
     let mut s = Script::backlogged(&plain(8));
     assert_eq!(s.sent().len(), 8);
-    assert_eq!(s.on_ack(0), []);
-    assert_eq!(s.on_ack(0), []);
+    assert_eq!(s.on_ack(0), NONE);
+    assert_eq!(s.on_ack(0), NONE);
     assert_eq!(s.on_ack(0), [1]);
     assert_eq!((s.cwnd(), s.ssthresh()), (4.0, 4.0));
-    assert_eq!(s.on_ack(0), []); // a window of 4 + 4, of which 8 are outstanding
+    assert_eq!(s.on_ack(0), NONE); // a window of 4 + 4, of which 8 are outstanding
     for new in 9..=11 {
         assert_eq!(s.on_ack(0), [new]);
     }
@@ -86,8 +86,8 @@ fn several_holes_in_one_round() {
     // The third: (4.3). Half of ten; the pipe holds 3, 5, 7 to 12 and the 1 just sent.
     assert_eq!(s.on_sack(0, &[(6, 6), (4, 4), (2, 2)]), [1]);
     assert_eq!((s.cwnd(), s.ssthresh()), (5.0, 5.0));
-    assert_eq!(s.on_sack(0, &[(6, 7), (4, 4), (2, 2)]), []);
-    assert_eq!(s.on_sack(0, &[(6, 8), (4, 4), (2, 2)]), []); // 9 to 12, and 1
+    assert_eq!(s.on_sack(0, &[(6, 7), (4, 4), (2, 2)]), NONE);
+    assert_eq!(s.on_sack(0, &[(6, 8), (4, 4), (2, 2)]), NONE); // 9 to 12, and 1
     assert_eq!(s.on_sack(0, &[(6, 9), (4, 4), (2, 2)]), [3]);
     assert_eq!(s.on_sack(0, &[(6, 10), (4, 4), (2, 2)]), [5]);
     // No hole is left: new data (NextSeg, rule 2).
@@ -106,9 +106,9 @@ fn several_holes_in_one_round() {
 fn bytes_beyond_a_hole_make_it_lost() {
     let mut s = Script::backlogged(&selective(8));
     s.sent();
-    assert_eq!(s.on_sack(0, &[]), []);
-    assert_eq!(s.on_sack(0, &[]), []);
-    assert_eq!(s.on_sack(0, &[]), []);
+    assert_eq!(s.on_sack(0, &[]), NONE);
+    assert_eq!(s.on_sack(0, &[]), NONE);
+    assert_eq!(s.on_sack(0, &[]), NONE);
     assert_eq!(s.on_sack(0, &[(2, 4)]), [1]);
 }
 
@@ -118,11 +118,11 @@ fn a_lost_tail_is_rescued() {
     let mut s = Script::new(&selective(5));
     s.sender.write(5 * MSS);
     s.sent();
-    assert_eq!(s.on_sack(0, &[(2, 2)]), []);
-    assert_eq!(s.on_sack(0, &[(2, 3)]), []);
+    assert_eq!(s.on_sack(0, &[(2, 2)]), NONE);
+    assert_eq!(s.on_sack(0, &[(2, 3)]), NONE);
     assert_eq!(s.on_sack(0, &[(2, 4)]), [1]);
     assert_eq!(s.on_sack(4, &[]), [5]);
-    assert_eq!(s.on_sack(5, &[]), []);
+    assert_eq!(s.on_sack(5, &[]), NONE);
     assert_eq!((s.sender.tallies().timeouts, s.sender.backlog_bytes()), (0, 0));
 }
 
@@ -183,9 +183,9 @@ fn a_timeout_is_not_followed_by_fast_recovery() {
     s.sent();
     s.timer_at(1000);
     assert_eq!(s.on_ack(6), [7, 8]);
-    assert_eq!(s.on_ack(6), []);
-    assert_eq!(s.on_ack(6), []);
-    assert_eq!(s.on_ack(6), []);
+    assert_eq!(s.on_ack(6), NONE);
+    assert_eq!(s.on_ack(6), NONE);
+    assert_eq!(s.on_ack(6), NONE);
     assert_eq!(s.sender.tallies().fast_recoveries, 0);
 }
 
@@ -199,12 +199,12 @@ fn a_timeout_skips_what_has_arrived() {
         sender
     };
     s.sent();
-    assert_eq!(s.on_sack(0, &[(3, 3)]), []);
-    assert_eq!(s.on_sack(0, &[(5, 5), (3, 3)]), []);
+    assert_eq!(s.on_sack(0, &[(3, 3)]), NONE);
+    assert_eq!(s.on_sack(0, &[(5, 5), (3, 3)]), NONE);
     assert_eq!(s.timer_at(1000), [1]);
     assert_eq!(s.on_sack(1, &[(5, 5), (3, 3)]), [2, 4]);
     assert_eq!(s.on_sack(3, &[(5, 5)]), [6]);
-    assert_eq!(s.on_ack(6), []);
+    assert_eq!(s.on_ack(6), NONE);
     assert_eq!(s.sender.tallies().retransmitted, 4);
 }
 
@@ -216,7 +216,7 @@ fn nonsense_is_ignored() {
     s.on_ack(2);
     let before = (s.cwnd(), s.sender.tallies(), s.sender.next_timer());
     for n in [0, 1, 60] {
-        assert_eq!(s.on_ack(n), []);
+        assert_eq!(s.on_ack(n), NONE);
     }
     assert_eq!((s.cwnd(), s.sender.tallies(), s.sender.next_timer()), before);
 }

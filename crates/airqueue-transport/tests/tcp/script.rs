@@ -7,6 +7,8 @@ use airqueue_transport::tcp::{
 };
 
 pub const MSS: u64 = 1000;
+/// What goes out when nothing does.
+pub const NONE: [u64; 0] = [];
 
 pub fn at(ms: i64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -117,7 +119,7 @@ impl Script {
     pub fn quiet_until(&mut self, ms: i64) {
         assert!(self.sender.next_timer() >= at(ms), "a timer at {}", self.sender.next_timer());
         self.now = at(ms);
-        assert_eq!(self.sent(), []);
+        assert_eq!(self.sent(), NONE);
     }
 
     /// Passes to `ms`, where the next timer is; what goes out then.

@@ -1,6 +1,6 @@
 //! What a sender sends when nothing is lost.
 
-use crate::script::{MSS, Script, ack, at, bare, octet, plain, stamped};
+use crate::script::{MSS, NONE, Script, ack, at, bare, octet, plain, stamped};
 use airqueue_core::{DataRate, Ecn, Span, Time};
 use airqueue_transport::tcp::{
     Growth, IdleRestart, InitialWindow, Pacing, Segment, Sender, SpecError, Spread, TcpApSpec,
@@ -15,7 +15,7 @@ fn slow_start_doubles() {
     assert_eq!(s.on_ack(1), [3, 4]);
     assert_eq!(s.on_ack(2), [5, 6]);
     assert_eq!(s.on_ack(4), [7, 8, 9]); // L = 1: one segment, however much it acknowledges
-    assert_eq!(s.on_ack(4), []);
+    assert_eq!(s.on_ack(4), NONE);
     assert_eq!(s.cwnd(), 5.0);
 }
 
@@ -87,7 +87,7 @@ fn a_pause_restarts_slowly() {
         assert_eq!(s.sent(), [1, 2]);
         s.on_ack(1);
         s.on_ack(2);
-        assert_eq!(s.on_ack(3), []);
+        assert_eq!(s.on_ack(3), NONE);
         s.on_ack(6);
         assert_eq!((s.cwnd(), s.sender.rto()), (6.0, Span::from_secs(1)));
         assert_eq!(s.sender.next_timer(), Time::MAX);
@@ -103,10 +103,10 @@ fn marks_reduce_the_window_once_per_window() {
     let mut s = Script::backlogged(&TcpSpec { ecn: true, ..plain(8) });
     assert!(s.segments().iter().all(|s| s.ecn == Ecn::Ect && !s.cwr));
     let marked = |n| Segment { ece: true, ..ack(n) };
-    assert_eq!(s.on(&marked(1)), []);
+    assert_eq!(s.on(&marked(1)), NONE);
     assert_eq!((s.cwnd(), s.ssthresh()), (3.5, 3.5));
     for n in 2..=4 {
-        assert_eq!(s.on(&marked(n)), []);
+        assert_eq!(s.on(&marked(n)), NONE);
     }
     let mut cwr = vec![];
     for n in 5..=8 {
@@ -136,7 +136,7 @@ fn small_segments() {
     assert_eq!(s.sender.backlog_bytes(), MSS + 10);
     assert_eq!(s.on_ack(2), [3]);
     s.sender.write(10);
-    assert_eq!(s.sent(), []);
+    assert_eq!(s.sent(), NONE);
     s.sender.close();
     let last = s.segments();
     assert_eq!((last[0].payload_bytes, last[0].fin, last.len()), (10, true, 1));
@@ -246,10 +246,10 @@ fn adaptive_pacing_sends_one_at_a_time() {
     // The queue of the third goes on; the next waits for the delay of a round trip of 120 ms:
     // 4 · ((30 ms - 1224 · 8 / 11 us) / 2 + 1112 · 8 / 11 us)
     s.now = at(120);
-    assert_eq!(s.on(&stamped(ack(1), 0, Some(0))), []);
+    assert_eq!(s.on(&stamped(ack(1), 0, Some(0))), NONE);
     assert_eq!(s.timer_at(150), [4]);
     let delay = 4.0 * ((30e6 - 1224.0 * 8e3 / 11.0) / 2.0 + 1112.0 * 8e3 / 11.0);
-    assert_eq!(s.sent(), []);
+    assert_eq!(s.sent(), NONE);
     let gap = s.sender.next_timer() - at(150);
     assert!((gap.as_nanos() as f64 - delay).abs() < 2.0, "{gap}");
     // Losses: of all that follows nothing arrives.

@@ -1,6 +1,6 @@
 //! Loss by time: RFC 8985, and RFC 9937 for how fast the window shrinks.
 
-use crate::script::{MSS, Script, at, selective};
+use crate::script::{MSS, NONE, Script, at, selective};
 use airqueue_transport::tcp::{LossDetection, TcpSpec};
 
 fn timed(initial: u32) -> TcpSpec {
@@ -104,13 +104,13 @@ fn a_probe_finds_a_lost_tail() {
     s.sender.write(3 * MSS);
     s.sent();
     s.now = at(50);
-    assert_eq!(s.on_ack(1), []);
+    assert_eq!(s.on_ack(1), NONE);
     s.quiet_until(149);
     assert_eq!(s.timer_at(150), [3]);
     s.now = at(200);
     assert_eq!(s.on_sack(1, &[(3, 3)]), [2]);
     s.now = at(250);
-    assert_eq!(s.on_ack(3), []);
+    assert_eq!(s.on_ack(3), NONE);
     let tallies = s.sender.tallies();
     assert_eq!((tallies.probes, tallies.timeouts, tallies.retransmitted), (1, 0, 2));
     assert_eq!(s.sender.backlog_bytes(), 0);

@@ -1,6 +1,9 @@
-//! Auto rate fallback, and its adaptive variant.
+//! Auto rate fallback.
 
+use super::registry::{Beginning, Kind};
+use super::{got_through, ladder};
 use crate::phy::RateIndex;
+use airqueue_core::Time;
 
 /// When [`Arf`] steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +22,6 @@ impl ArfRules {
     /// ARF (Kamerman and Monteban, "WaveLAN-II: a high-performance wireless LAN for the unlicensed band",
     /// Bell Labs Technical Journal 2(3), 1997): 10 successes, or 15 transmissions, lead up.
     pub const ARF: ArfRules = ArfRules { successes: 10, timer: 15, growth: 1, most_successes: 10 };
-    /// AARF (Lacage, Manshaei and Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004):
-    /// a step up that fails at once doubles what the next one takes, up to 50 successes.
-    pub const AARF: ArfRules = ArfRules { growth: 2, most_successes: 50, ..ArfRules::ARF };
 }
 
 /// ARF or AARF: two frames lost in a row lead a step down, as many successes in a row as
@@ -45,7 +45,34 @@ pub struct Arf {
     timer: u32,
 }
 
+impl Kind for Arf {
+    const ABOUT: &'static str = "Auto rate fallback: a step up after ten frames that got through, a step down after two that did not.";
+
+    fn begin(with: Beginning<'_>) -> Arf {
+        Arf::by(ArfRules::ARF, with)
+    }
+
+    #[inline]
+    fn choose(&mut self, _: u32) -> RateIndex {
+        Arf::rate(self)
+    }
+
+    #[inline]
+    fn report(&mut self, _: RateIndex, sent: u32, acknowledged: u32, _: Time) {
+        self.on_frame(got_through(sent, acknowledged));
+    }
+
+    fn rate(&self) -> RateIndex {
+        Arf::rate(self)
+    }
+}
+
 impl Arf {
+    /// On the lowest of the steps that a sender's rates make.
+    pub(super) fn by(rules: ArfRules, with: Beginning<'_>) -> Arf {
+        Arf::new(rules, ladder(with.phy, with.rates))
+    }
+
     /// On the lowest step of a ladder, which is given from slow to fast ([`super::ladder`]).
     ///
     /// # Panics
@@ -77,7 +104,7 @@ impl Arf {
         self.threshold
     }
 
-    pub(super) fn report(&mut self, success: bool) {
+    fn on_frame(&mut self, success: bool) {
         self.sent += 1;
         if success { self.on_success() } else { self.on_failure() }
     }

@@ -3,6 +3,7 @@
 
 use super::cost::{Cost, Waits};
 use super::got_through;
+use super::registry::{Beginning, Kind};
 use crate::phy::{GuardInterval, ModulationClass, Phy, RateIndex, Width};
 use airqueue_core::{Span, Stream, Time};
 
@@ -222,6 +223,29 @@ impl Past {
     }
 }
 
+impl Kind for Box<Minstrel> {
+    const ABOUT: &'static str = "Minstrel-HT, as in Linux: it counts what gets through at each rate, and takes the one with the \
+                                 highest throughput.";
+
+    fn begin(with: Beginning<'_>) -> Box<Minstrel> {
+        Box::new(Minstrel::new(with.phy, with.rates, with.mpdu_bytes, with.chance))
+    }
+
+    #[inline]
+    fn choose(&mut self, attempt: u32) -> RateIndex {
+        Minstrel::choose(self, attempt)
+    }
+
+    #[inline]
+    fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
+        Minstrel::report(self, rate, sent, acknowledged, now);
+    }
+
+    fn rate(&self) -> RateIndex {
+        Minstrel::rate(self)
+    }
+}
+
 impl Minstrel {
     /// Knows nothing yet and begins with the slowest of these rates. Frames are expected to have
     /// `mpdu_bytes` bytes with header and FCS; samples are drawn from `chance`.
@@ -261,7 +285,7 @@ impl Minstrel {
 
     /// See [`super::RateControl::choose`].
     #[inline]
-    pub(super) fn choose(&mut self, attempt: u32) -> RateIndex {
+    fn choose(&mut self, attempt: u32) -> RateIndex {
         if attempt > 0 {
             return self.rates[self.chain.at(attempt)].rate;
         }
@@ -273,7 +297,7 @@ impl Minstrel {
     }
 
     /// See [`super::RateControl::report`]. Rates that are none of its own are ignored.
-    pub(super) fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
+    fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
         let Ok(at) = self.rates.binary_search_by_key(&rate, |candidate| candidate.rate) else {
             return;
         };

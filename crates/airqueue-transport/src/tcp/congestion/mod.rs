@@ -1,44 +1,20 @@
-//! Congestion control: how large the congestion window is. One algorithm, one file.
+//! Congestion control: how large the congestion window is. A controller is one file or folder, and one line of `registry`.
 
 mod bbr;
 mod cubic;
-mod hystart;
-mod linux_cubic;
 mod newreno;
 mod rates;
+mod registry;
 
-use super::pacing::Pacing;
-use super::spec::SenderSpec;
-use airqueue_core::{DataRate, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, Span, Time};
 use std::fmt::Debug;
 
 pub use bbr::Bbr;
-pub use cubic::Cubic;
-pub use linux_cubic::LinuxCubic;
+pub use cubic::{Cubic, CubicBehaviour, LinuxCubic};
 pub use newreno::NewReno;
 pub use rates::{AckReport, Event, LossState, RateSample, SenderState};
-
-/// Which algorithm governs the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// RFC 5681, with the recovery of RFC 6582 or RFC 6675.
-    NewReno,
-    /// CUBIC, in the one or the other form.
-    Cubic,
-    /// BBR version 1, as Linux has it.
-    Bbr,
-}
-
-/// Whose CUBIC [`Algorithm::Cubic`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CubicBehaviour {
-    /// That of RFC 9438, without HyStart.
-    Rfc9438,
-    /// Linux's, with HyStart if the sender keeps times of segments ([`LossDetection::Timing`]).
-    ///
-    /// [`LossDetection::Timing`]: super::LossDetection::Timing
-    Linux,
-}
+pub(super) use registry::Beginning;
+pub use registry::{CongestionName, Requirements, Unmet};
 
 /// How acknowledgements open the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,35 +97,6 @@ pub trait Controller: Debug + Send + Sync {
 }
 
 const ONE: DataRate = DataRate::from_bps(1).expect("one is not zero");
-
-impl SenderSpec {
-    /// A controller that begins with a window of `initial_bytes` and segments of `mss_bytes`. What it decides at random
-    /// comes from `draws`.
-    pub(super) fn controller(
-        &self,
-        mss_bytes: u32,
-        initial_bytes: u64,
-        draws: &mut Stream,
-    ) -> Box<dyn Controller> {
-        let growth = self.growth;
-        match (self.congestion, self.cubic) {
-            (Algorithm::NewReno, _) => {
-                Box::new(NewReno::new(mss_bytes, initial_bytes, growth, self.halving))
-            }
-            (Algorithm::Cubic, CubicBehaviour::Rfc9438) => {
-                Box::new(Cubic::new(mss_bytes, initial_bytes, growth))
-            }
-            (Algorithm::Cubic, CubicBehaviour::Linux) => {
-                let paced = self.pacing != Pacing::Off;
-                Box::new(LinuxCubic::new(mss_bytes, initial_bytes, paced))
-            }
-            (Algorithm::Bbr, _) => {
-                let phases = Seed(draws.next_u64()).stream("bbr");
-                Box::new(Bbr::new(mss_bytes, initial_bytes, phases))
-            }
-        }
-    }
-}
 
 /// What the algorithms have in common: a window in bytes with its fraction, and slow start.
 #[derive(Clone, Copy, Debug)]

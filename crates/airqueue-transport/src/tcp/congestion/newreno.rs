@@ -1,5 +1,6 @@
 //! RFC 5681: one segment more per round trip, half of it after a loss.
 
+use super::registry::{Beginning, Kind};
 use super::{Acked, Controller, Growth, Window};
 use crate::tcp::spec::Halving;
 
@@ -28,6 +29,15 @@ impl NewReno {
         let half = cwnd.min(flight_bytes as f64) * 0.5;
         self.window.ssthresh = ((half / mss).floor() * mss).max(2.0 * mss);
         half
+    }
+}
+
+impl Kind for NewReno {
+    const ABOUT: &'static str = "RFC 5681 and RFC 6582.";
+
+    fn begin(with: Beginning<'_>) -> Box<dyn Controller> {
+        let Beginning { mss_bytes, initial_bytes, sender, .. } = with;
+        Box::new(NewReno::new(mss_bytes, initial_bytes, sender.growth, sender.halving))
     }
 }
 

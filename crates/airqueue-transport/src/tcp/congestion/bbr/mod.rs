@@ -14,9 +14,10 @@ mod tests;
 mod window;
 
 use super::rates::{AckReport, Event, LossState, SenderState, bytes_in};
+use super::registry::{Beginning, Kind, Requirements};
 use super::{Acked, Controller};
 use aggregation::Aggregation;
-use airqueue_core::{DataRate, Span, Stream, Time};
+use airqueue_core::{DataRate, Seed, Span, Stream, Time};
 use filters::WindowedMax;
 use policer::{Finding, Policer, Sighting};
 
@@ -419,6 +420,21 @@ impl Bbr {
         self.pipe.bandwidth = 0;
         self.round.begins = true;
         self.watch_policer(true, false, state);
+    }
+}
+
+impl Kind for Bbr {
+    const ABOUT: &'static str = "BBR version 1, as Linux has it. It needs `sack`, notices losses by time (RFC 8985), and paces by \
+                                 itself.";
+    const REQUIREMENTS: Requirements = Requirements {
+        sack: Some("BBR learns from selective acknowledgements how much is delivered"),
+        loss_by_time: Some("BBR reads rates of delivery off the times of segments"),
+        own_pacing: Some("BBR paces by itself, at a rate of its own"),
+    };
+
+    fn begin(with: Beginning<'_>) -> Box<dyn Controller> {
+        let phases = Seed(with.draws.next_u64()).stream("bbr");
+        Box::new(Bbr::new(with.mss_bytes, with.initial_bytes, phases))
     }
 }
 

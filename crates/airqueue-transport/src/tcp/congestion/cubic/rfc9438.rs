@@ -1,6 +1,6 @@
 //! RFC 9438: the window is a cubic function of the time since the last loss.
 
-use super::{Acked, Controller, Growth, Window};
+use crate::tcp::congestion::{Acked, Controller, Growth, Window};
 use airqueue_core::Time;
 
 /// C, in segments per cubic second (section 5.1).
@@ -131,8 +131,8 @@ impl Controller for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::acked;
     use super::*;
+    use crate::tcp::congestion::acked;
     use airqueue_core::Span;
 
     const MSS: u64 = 1000;

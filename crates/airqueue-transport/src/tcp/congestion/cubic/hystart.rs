@@ -2,7 +2,7 @@
 //! slow start for high-bandwidth and long-distance networks", PFLDnet 2008, as Linux has it in
 //! `tcp_cubic.c`.
 
-use super::Acked;
+use crate::tcp::congestion::Acked;
 use airqueue_core::{Span, Time};
 
 /// From this window on, in segments (`hystart_low_window`).
@@ -102,8 +102,8 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
-    use super::super::acked;
     use super::*;
+    use crate::tcp::congestion::acked;
 
     fn at(ms: i64) -> Time {
         Time::ZERO + Span::from_millis(ms)

@@ -1,7 +1,95 @@
 //! Files that a user asks for, one after the other, with pauses between them.
 
+use super::registry::{Asked, Carried, Kind, Load};
+use super::tcp::NO_RATE;
+use airqueue_core::keys::{self, wrong};
+use airqueue_core::quantity::{Bytes, Duration, Quantity};
 use airqueue_core::{Span, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+/// β of the files of the HTTP paper.
+const PARETO_SHAPE: f64 = 1.5;
+/// Up to 1 there is no mean, and far above 2 all files are of one size.
+const LEAST_SHAPE: f64 = 1.001;
+const MOST_SHAPE: f64 = 50.0;
+/// Mean of the files' sizes, if nothing says otherwise.
+const FILE_BYTES: u64 = 30_000;
+/// Mean of the pauses, if nothing says otherwise.
+const THINK: Span = Span::from_secs(10);
+
+/// A user of the web: files, each over a connection of its own, with pauses between them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebTable {
+    /// Mean size of a file. The default is `30 kB`.
+    pub file_size: Option<Quantity<Bytes>>,
+    /// How sizes are spread. The default is exponential.
+    pub law: Option<SizeLawName>,
+    /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
+    #[schemars(range(min = 1.001, max = 50))]
+    pub shape: Option<f64>,
+    /// Sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
+    pub whole_segments: Option<bool>,
+    /// Mean of the pauses before each file, which are exponentially distributed. The default is `10 s`.
+    pub think_time: Option<Quantity<Duration>>,
+}
+
+/// How sizes of files are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SizeLawName {
+    /// All are equal.
+    Constant,
+    /// Exponentially.
+    Exponential,
+    /// As Pareto has it.
+    Pareto,
+}
+
+pub(super) struct Web;
+
+impl Kind for Web {
+    const ABOUT: &'static str = "A user of the web: files, each over a TCP connection of its own, with pauses between them.";
+    const OVER_TCP: bool = true;
+    const TABLE_OF: Option<&'static str> = Some("files");
+
+    fn carried(asked: &Asked<'_>) -> keys::Result<Carried> {
+        asked.refuse(&["rate", "packet_rate"], NO_RATE)?;
+        let why = "the sizes of files are those of flows.web; leave the key out";
+        asked.refuse(&["volume"], why)?;
+        let none = WebTable::default();
+        let web = asked.web.unwrap_or(&none);
+        let files = FilesSpec {
+            mean_bytes: web.file_size.as_ref().map_or(FILE_BYTES, |size| size.value),
+            law: web.law(asked.key)?,
+            unit_bytes: 1,
+            think: web.think_time.as_ref().map_or(THINK, |think| think.value),
+        };
+        Ok(Carried::Tcp(Load::Files { files, whole_segments: web.whole_segments }))
+    }
+}
+
+impl WebTable {
+    fn law(&self, key: &str) -> keys::Result<SizeLaw> {
+        let law = match self.law.unwrap_or(SizeLawName::Exponential) {
+            SizeLawName::Constant => SizeLaw::Constant,
+            SizeLawName::Exponential => SizeLaw::Exponential,
+            SizeLawName::Pareto => SizeLaw::Pareto(self.shape.unwrap_or(PARETO_SHAPE)),
+        };
+        let problem = match (self.shape, law) {
+            (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
+                "only law = \"pareto\" has a shape; leave it out".to_owned()
+            }
+            (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
+                format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}")
+            }
+            _ => return Ok(law),
+        };
+        wrong(format_args!("{key}.web.shape"), problem)
+    }
+}
 
 /// How the sizes of files are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! CUBIC as Linux has it in `tcp_cubic.c`: whole segments, HyStart, and where it differs from RFC 9438.
 
 use super::hystart::HyStart;
-use super::{Acked, Controller};
+use crate::tcp::congestion::{Acked, Controller};
 use airqueue_core::{Span, Time};
 
 /// C, in segments per cubic second.
@@ -184,8 +184,8 @@ impl Controller for LinuxCubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::acked;
     use super::*;
+    use crate::tcp::congestion::acked;
 
     const MSS: u64 = 1000;
 

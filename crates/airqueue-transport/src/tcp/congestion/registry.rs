@@ -1,0 +1,180 @@
+//! Which controllers there are, one line each. What a controller is stands in its own file.
+
+use super::Controller;
+use crate::tcp::pacing::Pacing;
+use crate::tcp::recovery::LossDetection;
+use crate::tcp::spec::{SenderSpec, TcpSpec};
+use airqueue_core::Stream;
+use std::fmt;
+
+/// A kind of controller, as its file describes it.
+pub(super) trait Kind {
+    /// What it is, as the schema of scenarios says it.
+    const ABOUT: &'static str;
+    /// What connections it can govern; any, if it does not say.
+    const REQUIREMENTS: Requirements = Requirements::NONE;
+
+    /// The controller of a connection that begins.
+    fn begin(with: Beginning<'_>) -> Box<dyn Controller>;
+}
+
+/// What a controller begins with.
+pub(in crate::tcp) struct Beginning<'a> {
+    /// Bytes of data in a full segment.
+    pub(in crate::tcp) mss_bytes: u32,
+    /// The first congestion window.
+    pub(in crate::tcp) initial_bytes: u64,
+    /// How the sending end behaves.
+    pub(in crate::tcp) sender: &'a SenderSpec,
+    /// Where the controller takes from what it decides at random.
+    pub(in crate::tcp) draws: &'a mut Stream,
+}
+
+/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name.
+macro_rules! controllers {
+    ($($word:ident: $Kind:ident;)+) => {
+        airqueue_core::words! {
+            /// Which controller governs the congestion window.
+            pub enum CongestionName: "What governs the congestion window" {
+                $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
+            }
+        }
+
+        impl CongestionName {
+            /// What the controller needs of a connection that it is to govern.
+            pub fn requirements(self) -> Requirements {
+                match self {
+                    $(CongestionName::$Kind => <super::$word::$Kind as Kind>::REQUIREMENTS,)+
+                }
+            }
+
+            pub(in crate::tcp) fn begin(self, with: Beginning<'_>) -> Box<dyn Controller> {
+                match self {
+                    $(CongestionName::$Kind => <super::$word::$Kind as Kind>::begin(with),)+
+                }
+            }
+        }
+    };
+}
+
+controllers! {
+    newreno: NewReno;
+    cubic: Cubic;
+    bbr: Bbr;
+}
+
+/// What a controller needs of a connection that it is to govern. A reason is a sentence without its full stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirements {
+    /// Why there have to be selective acknowledgements.
+    pub sack: Option<&'static str>,
+    /// Why losses have to be noticed by time ([`LossDetection::Timing`]).
+    pub loss_by_time: Option<&'static str>,
+    /// Why nothing else can pace the segments by what it knows of the path ([`Pacing::TcpAp`]).
+    pub own_pacing: Option<&'static str>,
+}
+
+/// What a connection lacks or has too much, with the controller's reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// There are no selective acknowledgements.
+    Sack(&'static str),
+    /// Losses are noticed by counting.
+    LossByTime(&'static str),
+    /// Something else paces.
+    OwnPacing(&'static str),
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmet::Sack(why) => write!(f, "{why}, and this TCP has none"),
+            Unmet::LossByTime(why) => write!(f, "{why}, and this TCP notices losses by counting"),
+            Unmet::OwnPacing(why) => write!(f, "{why}, and this TCP has adaptive pacing"),
+        }
+    }
+}
+
+impl Requirements {
+    /// Any connection will do.
+    pub const NONE: Requirements =
+        Requirements { sack: None, loss_by_time: None, own_pacing: None };
+
+    /// What a connection does not meet, if there is something.
+    pub fn unmet(&self, tcp: &TcpSpec) -> Option<Unmet> {
+        let by_time = tcp.sender.loss_detection == LossDetection::Timing;
+        let adaptive = matches!(tcp.sender.pacing, Pacing::TcpAp(_));
+        let sack = self.sack.filter(|_| !tcp.sack).map(Unmet::Sack);
+        sack.or_else(|| self.loss_by_time.filter(|_| !by_time).map(Unmet::LossByTime))
+            .or_else(|| self.own_pacing.filter(|_| adaptive).map(Unmet::OwnPacing))
+    }
+
+    /// Changes a connection as little as is needed to meet them.
+    pub fn meet(&self, tcp: &mut TcpSpec) {
+        tcp.sack |= self.sack.is_some();
+        if self.loss_by_time.is_some() {
+            tcp.sender.loss_detection = LossDetection::Timing;
+        }
+        if self.own_pacing.is_some() && matches!(tcp.sender.pacing, Pacing::TcpAp(_)) {
+            tcp.sender.pacing = Pacing::Off;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::keys::Word;
+    use airqueue_core::{Seed, Span};
+
+    fn governed(name: CongestionName, change: impl Fn(&mut TcpSpec)) -> TcpSpec {
+        let mut tcp = TcpSpec::linux(1000);
+        change(&mut tcp);
+        tcp.sender.congestion = name;
+        tcp
+    }
+
+    /// Rates of delivery come from the times of segments and from selective acknowledgements, and nobody else can pace what has a
+    /// pace of its own.
+    #[test]
+    fn controllers_say_what_they_cannot_do_without() {
+        for &name in CongestionName::ALL {
+            let tcp = governed(name, |_| {});
+            let controller = name.begin(Beginning {
+                mss_bytes: tcp.mss_bytes,
+                initial_bytes: 10_000,
+                sender: &tcp.sender,
+                draws: &mut Seed(1).stream("tcp"),
+            });
+            let Requirements { sack, loss_by_time, own_pacing } = name.requirements();
+            if controller.steers_by_rate() {
+                assert!(sack.is_some() && loss_by_time.is_some(), "{name:?}");
+            }
+            assert_eq!(controller.own_pacing_rate().is_some(), own_pacing.is_some(), "{name:?}");
+            assert_eq!(controller.cwnd_bytes(), 10_000, "{name:?}");
+        }
+    }
+
+    /// Whatever a connection lacks, [`Requirements::meet`] adds, and it changes nothing else.
+    #[test]
+    fn requirements_can_be_met() {
+        let rate = airqueue_core::DataRate::from_bps(1_000_000).unwrap();
+        let spread = crate::tcp::Spread::Deviation;
+        let adaptive = crate::tcp::TcpApSpec { hops: 4, rate, overhead_bytes: 112, spread };
+        let poor = |tcp: &mut TcpSpec| {
+            tcp.sack = false;
+            tcp.timestamps = Some(Span::from_micros(1));
+            tcp.sender.loss_detection = LossDetection::Counting;
+            tcp.sender.pacing = Pacing::TcpAp(adaptive);
+        };
+        for &name in CongestionName::ALL {
+            let needs = name.requirements();
+            let before = governed(name, poor);
+            let mut after = before;
+            needs.meet(&mut after);
+            assert_eq!(needs.unmet(&after), None, "{name:?}");
+            assert_eq!(after == before, needs == Requirements::NONE, "{name:?}");
+            assert_eq!(after.check(), Ok(()), "{name:?}");
+        }
+    }
+}

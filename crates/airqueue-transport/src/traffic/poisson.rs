@@ -1,0 +1,37 @@
+//! Packets at random times that do not depend on each other.
+
+use super::registry::{Asked, Carried, Kind};
+use super::{Arrivals, SourceError, SourceSpec, mean_gap};
+use airqueue_core::keys::Result;
+use airqueue_core::{DataRate, Span, Stream, Time};
+
+/// The times between packets are exponentially distributed.
+#[derive(Clone, Debug)]
+pub(super) struct Poisson {
+    mean: Span,
+    chance: Stream,
+}
+
+impl Kind for Poisson {
+    const ABOUT: &'static str = "At random times that do not depend on each other.";
+
+    fn carried(asked: &Asked<'_>) -> Result<Carried> {
+        let source = asked.packets(Arrivals::Poisson(asked.needed_rate()?));
+        Ok(Carried::Packets { source, call: None })
+    }
+}
+
+impl Poisson {
+    pub(super) fn new(
+        rate: DataRate,
+        spec: &SourceSpec,
+        chance: Stream,
+    ) -> std::result::Result<Poisson, SourceError> {
+        Ok(Poisson { mean: mean_gap(rate, spec)?, chance })
+    }
+
+    #[inline]
+    pub(super) fn after(&mut self, at: Time) -> Time {
+        at + self.chance.exponential(self.mean)
+    }
+}

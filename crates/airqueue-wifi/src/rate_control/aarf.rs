@@ -1,0 +1,39 @@
+//! Adaptive auto rate fallback.
+
+use super::arf::{Arf, ArfRules};
+use super::registry::{Beginning, Kind};
+use crate::phy::RateIndex;
+use airqueue_core::Time;
+
+/// [`Arf`] by the rules of AARF.
+#[derive(Clone, Debug)]
+pub struct Aarf(Arf);
+
+impl ArfRules {
+    /// AARF (Lacage, Manshaei and Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004):
+    /// a step up that fails at once doubles what the next one takes, up to 50 successes.
+    pub const AARF: ArfRules = ArfRules { growth: 2, most_successes: 50, ..ArfRules::ARF };
+}
+
+impl Kind for Aarf {
+    const ABOUT: &'static str =
+        "Adaptive ARF: it waits the longer for a step up the more of them have failed at once.";
+
+    fn begin(with: Beginning<'_>) -> Aarf {
+        Aarf(Arf::by(ArfRules::AARF, with))
+    }
+
+    #[inline]
+    fn choose(&mut self, attempt: u32) -> RateIndex {
+        self.0.choose(attempt)
+    }
+
+    #[inline]
+    fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
+        Kind::report(&mut self.0, rate, sent, acknowledged, now);
+    }
+
+    fn rate(&self) -> RateIndex {
+        self.0.rate()
+    }
+}

@@ -1,0 +1,115 @@
+//! Which rate controls there are, one line each. What a rate control is stands in its own file.
+
+use super::aarf::Aarf;
+use super::arf::Arf;
+use super::minstrel::Minstrel;
+use crate::phy::{Phy, RateIndex};
+use airqueue_core::{Stream, Time};
+
+/// A kind of rate control, as its file describes it. What it does for each frame is marked `#[inline]`.
+pub(super) trait Kind: Sized {
+    /// What it is, as the schema of scenarios says it.
+    const ABOUT: &'static str;
+    /// Whether it looks for the rate.
+    const LOOKS: bool = true;
+
+    /// The rate control of a sender that begins to send to a receiver.
+    fn begin(with: Beginning<'_>) -> Self;
+    /// [`RateControl::choose`].
+    fn choose(&mut self, attempt: u32) -> RateIndex;
+    /// [`RateControl::report`].
+    fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time);
+    /// [`RateControl::rate`].
+    fn rate(&self) -> RateIndex;
+}
+
+/// What a rate control begins with.
+#[derive(Clone, Debug)]
+pub struct Beginning<'a> {
+    /// The layer of the rates.
+    pub phy: &'a Phy,
+    /// The rates that the sender has, at least one: all of the same format, or all without one.
+    pub rates: &'a [RateIndex],
+    /// Bytes of the largest MPDUs.
+    pub mpdu_bytes: u32,
+    /// Where the rate control takes from what it decides at random.
+    pub chance: Stream,
+}
+
+/// Makes the words of the registry, and of its types the enum whose values are dispatched without a table of functions.
+macro_rules! rate_controls {
+    ($($word:ident: $Kind:ident($Type:ty);)+) => {
+        airqueue_core::words! {
+            /// How a station finds the rate of its data frames to another.
+            #[derive(PartialOrd, Ord)]
+            pub enum RateControlName: "How a station finds the rate of its data frames" {
+                $($word: $Kind, <$Type as Kind>::ABOUT;)+
+            }
+        }
+
+        impl RateControlName {
+            /// Whether it looks for the rate. Otherwise the rate is given.
+            pub fn looks(self) -> bool {
+                match self {
+                    $(RateControlName::$Kind => <$Type as Kind>::LOOKS,)+
+                }
+            }
+
+            /// The rate control of a sender that begins to send to a receiver; one that does not look has the first of the rates.
+            ///
+            /// # Panics
+            ///
+            /// If there are no rates.
+            pub fn begin(self, with: Beginning<'_>) -> RateControl {
+                match self {
+                    $(RateControlName::$Kind => RateControl::$Kind(<$Type as Kind>::begin(with)),)+
+                }
+            }
+        }
+
+        /// How a sender finds the rate of its data frames to a receiver.
+        #[derive(Clone, Debug)]
+        pub enum RateControl {
+            $(
+                #[doc = concat!("`", stringify!($word), "`")]
+                $Kind($Type),
+            )+
+        }
+
+        impl RateControl {
+            /// The rate of the next transmission of a frame that was sent `attempt` times in vain. The answer stays
+            /// the same until the next [`Self::report`]: it may be asked for as often as is convenient.
+            #[inline]
+            pub fn choose(&mut self, attempt: u32) -> RateIndex {
+                match self {
+                    $(RateControl::$Kind(control) => Kind::choose(control, attempt),)+
+                }
+            }
+
+            /// What became of a PPDU: of its `sent` MPDUs so many were `acknowledged`, 0 if no response came. An RTS
+            /// without CTS says nothing about the data rate and is not reported.
+            #[inline]
+            pub fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
+                match self {
+                    $(RateControl::$Kind(control) => {
+                        Kind::report(control, rate, sent, acknowledged, now);
+                    })+
+                }
+            }
+
+            /// The rate that it holds for the best at present.
+            pub fn rate(&self) -> RateIndex {
+                match self {
+                    $(RateControl::$Kind(control) => Kind::rate(control),)+
+                }
+            }
+        }
+    };
+}
+
+rate_controls! {
+    fixed: Fixed(RateIndex);
+    arf: Arf(Arf);
+    aarf: Aarf(Aarf);
+    minstrel: Minstrel(Box<Minstrel>);
+}
