@@ -128,20 +128,20 @@ class AdaptiveTable(TypedDict, total=False):
 class CakeTable(TypedDict, total=False):
     """CAKE, as `tc qdisc add ... cake` has it, without its ACK filter."""
 
-    isolation: words.IsolationName
+    isolation: words.Isolation
     memory_limit: words.Size
     mpu: words.Size
     mtu: words.Size
     overhead: words.Size
     rate: words.Rate
     rtt: words.Duration
-    tins: words.TinsName
+    tins: words.Diffserv
 
 
 class CodelTable(TypedDict, total=False):
     """CoDel, as `tc qdisc add ... codel` has it."""
 
-    behaviour: words.QueueBehaviour
+    behaviour: words.Behaviour
     ce_threshold: words.Duration
     ecn: bool
     interval: words.Duration
@@ -152,14 +152,14 @@ class CodelTable(TypedDict, total=False):
 class DrrTable(TypedDict, total=False):
     """Deficit round robin."""
 
-    by: words.KeptApartName
+    by: words.KeptApart
     quantum: words.Size
 
 
 class FqCodelTable(TypedDict, total=False):
     """FQ-CoDel, as `tc qdisc add ... fq_codel` has it."""
 
-    behaviour: words.QueueBehaviour
+    behaviour: words.Behaviour
     ce_threshold: words.Duration
     drop_batch: words.Packets
     ecn: bool
@@ -192,7 +192,7 @@ class PieTable(TypedDict, total=False):
     """PIE."""
 
     alpha: float
-    behaviour: words.QueueBehaviour
+    behaviour: words.Behaviour
     beta: float
     by_size: bool
     derandomize: bool
@@ -211,7 +211,7 @@ class RdqmTable(TypedDict, total=False):
     expiry: words.Duration
     expiry_rtts: int
     floor: bool
-    weight: words.WeightName
+    weight: words.RdqmWeight
 
 
 class RedTable(TypedDict, total=False):
@@ -249,7 +249,7 @@ class QueueTable(TypedDict, total=False):
     cake: CakeTable
     codel: CodelTable
     discipline: words.DisciplineName
-    drop_from: words.DropFromName
+    drop_from: words.DropFrom
     drr: DrrTable
     fq_codel: FqCodelTable
     limit: words.QueueLimit

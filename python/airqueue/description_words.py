@@ -40,7 +40,7 @@ CodecName = Literal["g711-plc", "g729", "g729a-vad"]
 Bytes = str
 SizeLawName = Literal["constant", "exponential", "pareto"]
 Delays = Duration | list[Duration]
-IsolationName = Literal[
+Isolation = Literal[
     "flowblind",
     "srchost",
     "dsthost",
@@ -50,8 +50,8 @@ IsolationName = Literal[
     "dual-dsthost",
     "triple-isolate",
 ]
-TinsName = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"]
-QueueBehaviour = Literal["rfc", "linux"]
+Diffserv = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"]
+Behaviour = Literal["rfc", "linux"]
 DisciplineName = Literal[
     "droptail",
     "codel",
@@ -65,9 +65,9 @@ DisciplineName = Literal[
     "rdqm",
     "mac80211",
 ]
-DropFromName = Literal["tail", "head"]
-KeptApartName = Literal["flow", "link"]
-WeightName = Literal["bdp", "rtt"]
+DropFrom = Literal["tail", "head"]
+KeptApart = Literal["flow", "link"]
+RdqmWeight = Literal["bdp", "rtt"]
 AccessName = Literal["dcf", "edca"]
 CountdownName = Literal["edca", "freeze"]
 TxopLimit = str
