@@ -95,7 +95,7 @@ class Mesh(Scenario):
                 yield dx * away, dy * away, limit
         yield 0.0, 0.0, self.frames[-1]
 
-    def ways(self) -> list[list[int]]:
+    def routes(self) -> list[list[int]]:
         """Of each flow the numbers of the nodes that it passes."""
         if self.kind == "cross":
             arms = [list(range(a * self.hops, (a + 1) * self.hops)) for a in range(ARMS)]
@@ -122,10 +122,10 @@ class Meshed(Run):
 
 def run_mesh(scenario: Mesh, *, watch: bool = True) -> Meshed:
     """In ns-2; without ``watch`` at no cost that the simulation would not have."""
-    flows = [(kind, way) for kind in kinds(scenario) for way in scenario.ways()]
+    flows = [(kind, route) for kind in kinds(scenario) for route in scenario.routes()]
     options = scenario.options() | {
         "nodes": " ".join(f"{x:g}:{y:g}:{limit}" for x, y, limit in scenario.nodes()),
-        "flows": " ".join(f"{kind}:{'-'.join(map(str, way))}" for kind, way in flows),
+        "flows": " ".join(f"{kind}:{'-'.join(map(str, route))}" for kind, route in flows),
         "watch": str(int(watch)),
     }
     figures, trace = run_traced("mesh.tcl", options)
@@ -135,7 +135,7 @@ def run_mesh(scenario: Mesh, *, watch: bool = True) -> Meshed:
     seen = Watch(nodes, scenario.warm_up_s)
     for line in trace:
         seen.on_line(line)
-    ends = [(way[0], way[-1]) for way in scenario.ways()]
+    ends = [(route[0], route[-1]) for route in scenario.routes()]
     calls = [seen.call(*pair) for pair in ends] if scenario.calls else []
     return Meshed(
         rtt_s=[seen.rtt_s(*pair) for pair in ends],

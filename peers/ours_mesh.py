@@ -16,8 +16,8 @@ def described(scenario: Mesh) -> dict[str, Any]:
         place = {"position": [f"{x:g} m", f"{y:g} m"], "queue": limit(frames)}
         network["stations"].append({"name": f"node{number}", **place})
     call = {"source": "cbr", "packet_rate": "25 packets/s", "size": "40 B"}
-    for number, way in enumerate(scenario.ways(), 1):
-        source, *relays, gateway = (f"node{node}" for node in way)
+    for number, route in enumerate(scenario.routes(), 1):
+        source, *relays, gateway = (f"node{node}" for node in route)
         path = {"from": source, "to": gateway, **BEGIN} | ({"via": relays} if relays else {})
         network["flows"].append({"name": str(number), "source": "tcp", **path})
         if scenario.calls:
@@ -34,7 +34,7 @@ def run_ours(scenario: Mesh) -> Meshed:
 def measured(scenario: Mesh, figures: Mapping[str, Any], cost: Mapping[str, Any]) -> Meshed:
     """Figures of a run as those of ns-2 are given."""
     nodes = [f"node{number}" for number, _ in enumerate(scenario.nodes())]
-    flows = [str(number) for number, _ in enumerate(scenario.ways(), 1)]
+    flows = [str(number) for number, _ in enumerate(scenario.routes(), 1)]
     connections = [figures["connections"][flow] for flow in flows]
     calls = [figures["flows"][f"call{flow}"] for flow in flows] if scenario.calls else []
     return Meshed(

@@ -86,8 +86,8 @@ def add_transfers(network: dict[str, Any], scenario: Transfers) -> None:
         far = AP
         if flow.delay_ms is not None:
             far = f"server{number}"
-            cable = {"link": AP, "rate": "100 Mb/s", "delay": f"{flow.delay_ms:g} ms"}
-            network["hosts"].append({"name": far, **cable})
+            wire = {"link": AP, "rate": "100 Mb/s", "delay": f"{flow.delay_ms:g} ms"}
+            network["hosts"].append({"name": far, **wire})
         ends = (far, f"sta{number}") if flow.direction == "down" else (f"sta{number}", far)
         tcp = {"name": str(number), "from": ends[0], "to": ends[1], "source": "tcp"}
         network["flows"].append(tcp | BEGIN)

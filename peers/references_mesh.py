@@ -103,7 +103,7 @@ def call(number: int) -> Iterator[Quantity[Meshed]]:
 
 
 def point(scenario: Mesh, tolerance: float, cpu_limit_s: float) -> MeshPoint:
-    numbers = range(1, len(scenario.ways()) + 1)
+    numbers = range(1, len(scenario.routes()) + 1)
     quantities = [q for number in numbers for q in flow(number, tolerance)]
     if scenario.calls:
         quantities += [q for number in numbers for q in call(number)]

@@ -5,7 +5,7 @@ The bindings have JSON Schemas of all that crosses them: names, types, and the c
 structs, which say meaning and unit. Of these come in ``python/airqueue``
 
 - ``figures.py``: the figures of simulations, which cross as JSON,
-- ``watched.py``: what a manager of a network sees, likewise,
+- ``monitored.py``: what a manager of a network sees, likewise,
 - ``records.py``: what crosses as dictionaries,
 - ``description.py`` and ``description_words.py``: the keys of scenarios, and their words,
 
@@ -29,7 +29,7 @@ from airqueue import _native
 
 ROOT: Final = Path(__file__).parents[1]
 FIGURES: Final = ROOT / "python" / "airqueue" / "figures.py"
-WATCHED: Final = ROOT / "python" / "airqueue" / "watched.py"
+WATCHED: Final = ROOT / "python" / "airqueue" / "monitored.py"
 RECORDS: Final = ROOT / "python" / "airqueue" / "records.py"
 DESCRIPTION: Final = ROOT / "python" / "airqueue" / "description.py"
 WORDS: Final = ROOT / "python" / "airqueue" / "description_words.py"
@@ -66,7 +66,7 @@ from typing import Literal, NotRequired, TypedDict
 '''
 _WATCHED_HEAD: Final = '''"""What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/native_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
+Written by scripts/native_types.py from monitor.rs and buffers.rs of crates/airqueue-scenario: change
 those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
 """
 
@@ -147,9 +147,9 @@ def figures_module() -> str:
     return "\n".join(parts)
 
 
-def watched_module() -> str:
-    """Return the text of ``airqueue/watched.py``."""
-    return "\n".join([_WATCHED_HEAD, *_classes(_definitions(1), ["Map", "Look", "Buffers"])])
+def monitored_module() -> str:
+    """Return the text of ``airqueue/monitored.py``."""
+    return "\n".join([_WATCHED_HEAD, *_classes(_definitions(1), ["Map", "Snapshot", "Buffers"])])
 
 
 def records_module() -> str:
@@ -426,7 +426,7 @@ def _unit(name: str) -> str:
 
 WRITTEN: Final[Mapping[Path, Callable[[], str]]] = {
     FIGURES: figures_module,
-    WATCHED: watched_module,
+    WATCHED: monitored_module,
     RECORDS: records_module,
     WORDS: description_words_module,
     DESCRIPTION: description_module,

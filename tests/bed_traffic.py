@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from airqueue.linux.bed import HostAp
+from airqueue.linux.host_ap import HostAp
 
 UDP_SEGMENT = 103
 SO_TIMESTAMPNS = 35

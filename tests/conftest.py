@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
 from airqueue.linux import preflight
-from airqueue.linux.netns import BedError
+from airqueue.linux.netns import HostApError
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, and what they start
 # inherits that.
@@ -43,7 +43,7 @@ def _why_no_bed() -> str:
         return absent
     try:
         prefix = preflight.command_prefix()
-    except BedError as error:
+    except HostApError as error:
         return str(error)
     if prefix:
         return f"not root here: run the tests as '{' '.join(prefix)} pytest'"

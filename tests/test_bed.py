@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import pytest
 
-from airqueue.linux.bed import HostAp
-from airqueue.linux.config import BedConfig, ConfigError, QueueSpec
+from airqueue.linux.config import ConfigError, HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance, Disturber
+from airqueue.linux.host_ap import HostAp
 from bed_traffic import (
     Flow,
     judged_when_punctual,
@@ -35,7 +35,7 @@ FRAME_BITS = 8 * FRAME_BYTES
 
 
 def bed_of(queue: str, **settings: object) -> HostAp:
-    return HostAp(BedConfig(queue=QueueSpec.parse(queue), **settings))
+    return HostAp(HostApConfig(queue=QueueSpec.parse(queue), **settings))
 
 
 @pytest.mark.parametrize("shaper", SHAPERS)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from airqueue.linux import preflight
-from airqueue.linux.bed import HostAp
-from airqueue.linux.config import BedConfig
-from airqueue.linux.netns import BedError, Namespace
+from airqueue.linux.config import HostApConfig
+from airqueue.linux.host_ap import HostAp
+from airqueue.linux.netns import HostApError, Namespace
 
 pytestmark = pytest.mark.bed
 
@@ -24,7 +24,7 @@ BUILD_AND_HOLD = """
 import signal, sys, time
 # A shell that runs the tests in the background has them ignore it, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from airqueue.linux.bed import HostAp
+from airqueue.linux.host_ap import HostAp
 from airqueue.linux.config import BedConfig
 outside = int(sys.argv[1])
 with HostAp(BedConfig()) as bed:
@@ -74,36 +74,36 @@ def open_files() -> int:
 def test_leaving_the_bed_closes_what_it_opened():
     before = open_files()
     for _ in range(3):
-        with HostAp(BedConfig()) as bed:
+        with HostAp(HostApConfig()) as bed:
             assert Path(bed.sender_ns).exists()
     assert open_files() == before
-    with pytest.raises(BedError, match="with statement"):
+    with pytest.raises(HostApError, match="with statement"):
         bed.queue_stats()
 
 
 def test_a_bed_that_cannot_be_finished_is_taken_down(monkeypatch):
     before = open_files()
     monkeypatch.setattr("airqueue.linux.shaper.DEVICE", "nowhere")
-    with pytest.raises(BedError, match=r"nowhere.*testbed check"), HostAp(BedConfig()):
+    with pytest.raises(HostApError, match=r"nowhere.*testbed check"), HostAp(HostApConfig()):
         pass
     assert open_files() == before
 
 
 def test_the_recorded_commands_build_the_same_bed_by_hand():
-    with HostAp(BedConfig()) as bed:
+    with HostAp(HostApConfig()) as bed:
         recorded = bed.commands
         bed.queue_stats()
         assert bed.commands == recorded
-    from airqueue.linux.bed import script  # noqa: PLC0415
+    from airqueue.linux.host_ap import script  # noqa: PLC0415
 
-    assert script(BedConfig())[3:] == recorded
+    assert script(HostApConfig())[3:] == recorded
 
 
 WITHOUT_ROOT = """
 import os, sys
 print(os.getpid(), flush=True)
 from airqueue.linux import preflight
-from airqueue.linux.bed import HostAp
+from airqueue.linux.host_ap import HostAp
 from airqueue.linux.config import BedConfig
 preflight.ensure_privileges()
 with HostAp(BedConfig()) as bed:
@@ -136,19 +136,19 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "nft" else f"/bin/{name}")
     assert preflight.missing_tools(("ip", "tc")) == ""
     assert "apt-get install nftables" in preflight.missing_tools(preflight.needed_tools(True))
-    with pytest.raises(BedError, match="nft is not installed"):
+    with pytest.raises(HostApError, match="nft is not installed"):
         preflight.ensure_privileges(policer=True)
 
 
 def test_no_rights_at_all_is_one_sentence(monkeypatch):
     monkeypatch.setattr(preflight, "has_capabilities", lambda: False)
     monkeypatch.setattr(preflight, "_PROBE", ("false",))
-    with pytest.raises(BedError, match=r"needs root or user namespaces.*run as root"):
+    with pytest.raises(HostApError, match=r"needs root or user namespaces.*run as root"):
         preflight.ensure_privileges()
 
 
 def test_a_user_namespace_without_rights_does_not_loop(monkeypatch):
     monkeypatch.setattr(preflight, "has_capabilities", lambda: False)
     monkeypatch.setenv("AIRQUEUE_IN_USER_NAMESPACE", "1")
-    with pytest.raises(BedError, match="run as root"):
+    with pytest.raises(HostApError, match="run as root"):
         preflight.ensure_privileges()

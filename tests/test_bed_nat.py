@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from airqueue._native import Server
-from airqueue.linux.bed import HostAp
-from airqueue.linux.config import BedConfig, QueueSpec
+from airqueue.linux.config import HostApConfig, QueueSpec
+from airqueue.linux.host_ap import HostAp
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import Plan, cbr
 
@@ -29,7 +29,7 @@ def run(namespace, *argv: str, stdin: str = "") -> None:
 
 
 def test_a_flood_finds_its_way_back_through_a_nat():
-    with HostAp(BedConfig(queue=QueueSpec("pfifo", 40))) as bed:
+    with HostAp(HostApConfig(queue=QueueSpec("pfifo", 40))) as bed:
         ap, sender = bed.namespace("ap"), bed.namespace("sender")
         run(ap, "ip", "addr", "add", "10.97.1.1/32", "dev", "in")
         run(ap, "nft", "-f", "-", stdin=MASQUERADE)

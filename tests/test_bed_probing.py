@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from airqueue.linux.config import BedConfig, QueueSpec
+from airqueue.linux.config import HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance
-from airqueue.linux.netns import BedError, _in_scratch_thread, _set_network
-from airqueue.linux.probing import bed_prober
+from airqueue.linux.netns import HostApError, _in_scratch_thread, _set_network
+from airqueue.linux.probing import testbed_prober
 from airqueue.measure.prober import ProbeError
 
 pytestmark = pytest.mark.bed
@@ -89,8 +89,8 @@ def stand_ins(monkeypatch):
 @pytest.mark.parametrize("isolate", [False, True])
 def test_server_and_client_reach_each_other_through_the_access_point(isolate, direction, ipv6):
     shaper = "htb" if isolate else "tbf"
-    config = BedConfig(shaper=shaper, isolate=isolate, direction=direction, ipv6=ipv6)
-    with bed_prober(config) as prober:
+    config = HostApConfig(shaper=shaper, isolate=isolate, direction=direction, ipv6=ipv6)
+    with testbed_prober(config) as prober:
         assert prober.direction == direction
         assert prober.heard == [prober.wanted] * 3
     assert EchoServer.running == 0
@@ -98,10 +98,10 @@ def test_server_and_client_reach_each_other_through_the_access_point(isolate, di
 
 def test_a_bed_that_fails_midway_is_a_path_that_fails(monkeypatch):
     def refuse(self, factor: float) -> None:
-        raise BedError("tc said no")
+        raise HostApError("tc said no")
 
-    monkeypatch.setattr("airqueue.linux.bed.HostAp.change_rate", refuse)
-    config = BedConfig(QueueSpec("pfifo", 10), disturbances=(Disturbance("swing", 0.1, 0.5),))
-    with pytest.raises(ProbeError, match=r"^tc said no\.$"), bed_prober(config):
+    monkeypatch.setattr("airqueue.linux.host_ap.HostAp.change_rate", refuse)
+    config = HostApConfig(QueueSpec("pfifo", 10), disturbances=(Disturbance("swing", 0.1, 0.5),))
+    with pytest.raises(ProbeError, match=r"^tc said no\.$"), testbed_prober(config):
         time.sleep(0.4)
     assert EchoServer.running == 0

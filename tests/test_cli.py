@@ -20,7 +20,7 @@ from airqueue.cli.progress import Display, glimpse, time_left
 from airqueue.measure.capture import CaptureFile
 from airqueue.measure.events import Event
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
-from airqueue.measure.prober import ProbeError, Progress, RunInterrupted
+from airqueue.measure.prober import ProbeError, RunInterrupted, RunProgress
 from airqueue.measure.schema import ResultError, check, to_text
 from fifo import Fifo, FifoProber
 
@@ -420,7 +420,7 @@ def test_a_header_from_elsewhere_is_checked(change):
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(capsys):
-    running = Progress(elapsed_s=1.0, planned_s=2.0, received=90, lost=10, delay_s=0.02)
+    running = RunProgress(elapsed_s=1.0, planned_s=2.0, received=90, lost=10, delay_s=0.02)
     with Display() as display:
         display.on_event(Event("session", "session 1 with [1500]-byte packets", 0.1, 20.0))
         display.on_event(Event("session", "inside", 0.1, 19.0, running))
@@ -437,9 +437,9 @@ def test_quiet_is_silent(capsys):
 
 
 def test_glimpse_and_time_left():
-    running = Progress(elapsed_s=1.0, planned_s=2.0, received=90, lost=10, delay_s=0.02)
+    running = RunProgress(elapsed_s=1.0, planned_s=2.0, received=90, lost=10, delay_s=0.02)
     assert glimpse(running) == "delay 20 ms  loss 10.0 %"
-    assert glimpse(Progress(0.0, 2.0, 0, 0, None)) == ""
+    assert glimpse(RunProgress(0.0, 2.0, 0, 0, None)) == ""
     assert time_left(None) == ""
     assert time_left(12.3) == "about 12 s left"
     assert time_left(3600.0) == "about 60 min left"

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from airqueue.cli import main
 from airqueue.cli import testbed as testbed_module
-from airqueue.linux.config import BedConfig
-from airqueue.linux.netns import BedError
+from airqueue.linux.config import HostApConfig
+from airqueue.linux.netns import HostApError
 from airqueue.measure.schema import check
 from fifo import Fifo, FifoProber
 
@@ -62,7 +62,7 @@ def test_wrong_options_are_wrong_usage_in_one_sentence(arguments, says):
 
 def test_a_machine_that_cannot_build_it_is_told_so(monkeypatch):
     def refuse(policer: bool = False) -> None:
-        raise BedError("the test bed needs root")
+        raise HostApError("the test bed needs root")
 
     monkeypatch.setattr(testbed_module.preflight, "ensure_privileges", refuse)
     for command in ("check", "measure"):
@@ -79,10 +79,10 @@ def test_an_output_that_cannot_be_written_is_found_before_anything_is_built(monk
 
 
 def test_the_truth_stands_beside_the_estimate(monkeypatch):
-    configs: list[BedConfig] = []
+    configs: list[HostApConfig] = []
 
     @contextmanager
-    def simulated(config: BedConfig):
+    def simulated(config: HostApConfig):
         configs.append(config)
         yield FifoProber(Fifo(100, shaper=True))
 
@@ -95,7 +95,7 @@ def test_the_truth_stands_beside_the_estimate(monkeypatch):
     assert answer["truth"]["capacity"] == 100
     assert answer["truth"]["counted_in"] == "packets"
     assert answer["target"] == "Host AP, pfifo:100 behind htb at 7.00 Mb/s"
-    assert configs == [BedConfig(shaper="htb")]
+    assert configs == [HostApConfig(shaper="htb")]
     shown = run("measure", "--queue", "pfifo:100", "--quiet")
     assert "truth" in shown.stdout
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from airqueue.linux.bed import HostAp
-from airqueue.linux.config import BedConfig, QueueSpec
+from airqueue.linux.config import HostApConfig, QueueSpec
+from airqueue.linux.host_ap import HostAp
 from airqueue.measure.api import analyze
 from airqueue.measure.mgen import read_mgen
 from bed_traffic import judged_when_punctual
@@ -32,7 +32,7 @@ SCRIPT = """\
 @judged_when_punctual
 def test_mgen_log_of_a_session(tmp_path, capacity):
     log, sent = tmp_path / "receiver.drc", tmp_path / "sender.drc"
-    with HostAp(BedConfig(queue=QueueSpec("pfifo", capacity))) as bed:
+    with HostAp(HostApConfig(queue=QueueSpec("pfifo", capacity))) as bed:
         script = SCRIPT.format(to=bed.receiver_address, rate=750)
         (tmp_path / "send.mgn").write_text(script, "utf-8")
         listen = ["mgen", "event", "listen udp 5001-5002", "output", str(log)]

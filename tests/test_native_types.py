@@ -10,7 +10,7 @@ import mypy.api
 import numpy as np
 import pytest
 
-from airqueue import _native, figures, records, watched
+from airqueue import _native, figures, monitored, records
 from airqueue.simulate import cell, mesh
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.reported import KINDS, Run
@@ -60,14 +60,14 @@ def test_a_replication_has_the_figures_of_the_types_in_their_order():
 
 def test_what_a_manager_sees_is_of_the_types():
     network = mesh.chain(2, overrides={"buffers.look": "1 s"})
-    layout, look = network.layout()
-    assert sorted(layout) == sorted(keys(watched.Map))
-    assert sorted(look) == sorted(keys(watched.Look))
-    assert sorted(layout["flows"][0]) == sorted(keys(watched.MapFlow))
-    assert sorted(look["flows"][0]) == sorted(keys(watched.FlowLook))
-    assert sorted(look["flows"][0]["hops"][0]) == sorted(keys(watched.HopLook))
+    layout, snapshot = network.layout()
+    assert sorted(layout) == sorted(keys(monitored.Map))
+    assert sorted(snapshot) == sorted(keys(monitored.Snapshot))
+    assert sorted(layout["flows"][0]) == sorted(keys(monitored.MapFlow))
+    assert sorted(snapshot["flows"][0]) == sorted(keys(monitored.FlowSnapshot))
+    assert sorted(snapshot["flows"][0]["hops"][0]) == sorted(keys(monitored.HopSnapshot))
     settings = json.loads(network._native.buffers)
-    assert sorted(settings) == sorted(keys(watched.Buffers))
+    assert sorted(settings) == sorted(keys(monitored.Buffers))
 
 
 def test_series_are_arrays_of_the_types():

@@ -33,14 +33,14 @@ def test_a_mesh_that_cannot_be_is_refused(wrong) -> None:  # type: ignore[no-unt
 @pytest.mark.parametrize("scenario", [CHAIN, LOT, CROSS])
 def test_ways_lead_from_neighbour_to_neighbour(scenario) -> None:  # type: ignore[no-untyped-def]
     nodes = list(scenario.nodes())
-    ways = scenario.ways()
-    assert len({way[0] for way in ways}) == len(ways)
-    assert len({way[-1] for way in ways}) == 1
-    for way in ways:
-        for a, b in pairwise(way):
+    routes = scenario.routes()
+    assert len({route[0] for route in routes}) == len(routes)
+    assert len({route[-1] for route in routes}) == 1
+    for route in routes:
+        for a, b in pairwise(route):
             (ax, ay, _), (bx, by, _) = nodes[a], nodes[b]
             assert abs(ax - bx) + abs(ay - by) == scenario.spacing_m
-    limits = [nodes[node][2] for node in max(ways, key=len)]
+    limits = [nodes[node][2] for node in max(routes, key=len)]
     assert limits == list(scenario.frames)
 
 

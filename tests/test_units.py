@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airqueue.linux.config import BedConfig, ConfigError, QueueSpec
+from airqueue.linux.config import ConfigError, HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance
 from airqueue.units import (
     UnitError,
@@ -160,7 +160,7 @@ def test_queues_that_cannot_be(text):
 )
 def test_beds_that_cannot_be(settings, says):
     with pytest.raises(ConfigError, match=says):
-        BedConfig(**settings)
+        HostApConfig(**settings)
 
 
 @pytest.mark.parametrize("text", ["1s:2s", "10s:60s", "10s", "0s:1s", "10s:0s", "2h:1s"])

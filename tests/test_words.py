@@ -4,10 +4,10 @@ import pytest
 
 import synthetic
 from airqueue import text
-from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.measure.schema import schema
 from airqueue.measure.tables import estimates
 from airqueue.measure.words import describe
+from airqueue.qoe import effect_on_call, effect_on_game
 
 VERDICTS = (
     "isolated",
@@ -67,8 +67,8 @@ def test_every_verdict_of_the_schema_has_words():
     ],
 )
 def test_thresholds_of_a_call_and_a_game(delay_s, call, game):
-    assert call in meaning_for_call(delay_s)
-    assert game in meaning_for_game(delay_s)
+    assert call in effect_on_call(delay_s)
+    assert game in effect_on_game(delay_s)
 
 
 def test_warnings_discards_and_interruption_are_said():

@@ -10,11 +10,11 @@ from typing import Final
 
 import airqueue
 from airqueue import provenance, text
-from airqueue.runs import Local, Progress, Store
+from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers.claim import SORTS, load
 from airqueue_papers.drawing import draw
 from airqueue_papers.item import Budget
-from airqueue_papers.picture import Picture
+from airqueue_papers.picture import PaperFigure
 from airqueue_papers.reproduction import Reproduced, choose, missing, reproduce
 from airqueue_papers.site import Origin, write_site
 from airqueue_papers.site.verdicts import LOOKS
@@ -76,7 +76,7 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
     return "\n".join(lines) + f"\n\n{screens}\n\n"
 
 
-def _section(each: Reproduced, picture: Picture, budget: Budget) -> str:
+def _section(each: Reproduced, picture: PaperFigure, budget: Budget) -> str:
     counted = [f"{n} {kind}" for kind, n in counts(each.records).items() if n]
     said = f"{text.listed(counted)}. " if counted else ""
     return (
@@ -118,7 +118,7 @@ def main() -> None:
     photograph(site, arguments.out)
 
 
-def _show(progress: Progress) -> None:
+def _show(progress: WorkProgress) -> None:
     print(f"{progress.finished} of {progress.pieces} runs", end="\r", flush=True)
 
 

@@ -143,7 +143,9 @@ def _points(kind: str, name: str, hops: int | None) -> Iterator[Point]:
 def _setting(point: MeshPoint, name: str, word: str) -> Iterator[Point]:
     """A point for each flow or node."""
     rows = _references().get(TABLE.key(point), {})
-    numbers = range(point.cell.hops + 1) if name == SHARE else range(1, len(point.cell.ways()) + 1)
+    numbers = (
+        range(point.cell.hops + 1) if name == SHARE else range(1, len(point.cell.routes()) + 1)
+    )
     for number in numbers:
         row = rows.get(name.format(number))
         if row is None:

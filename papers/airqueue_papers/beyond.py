@@ -19,7 +19,7 @@ from airqueue.simulate.reported import known
 from airqueue_papers import rdqm
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 Figure = Callable[[Figures], float | None]
 """A number from the figures of one replication."""
@@ -131,7 +131,7 @@ def _game_s(run: Figures) -> float | None:
     return run["flows"]["game"]["delay_p95_s"]
 
 
-def _draw_access_point(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_access_point(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (
         _bars(outcomes, "goodput of all (Mb/s)", _goodput_mbps),
         _bars(outcomes, "mean time of a page (s)", _page_s),
@@ -139,7 +139,7 @@ def _draw_access_point(outcomes: Outcomes) -> Iterable[Picture]:
         _bars(outcomes, "95th percentile of the game's delay (s)", _game_s),
     )
     title = "Three downloads, a reader, a call and a game behind one access point of 802.11ax"
-    yield Picture("beyond-queue", title, panels)
+    yield PaperFigure("beyond-queue", title, panels)
 
 
 def _conclude_access_point(outcomes: Outcomes) -> Iterable[str]:
@@ -193,10 +193,10 @@ def _flow_kbps(run: Figures, flow: str) -> float:
     return known(run["connections"][flow]["goodput_bps"]) / 1e3
 
 
-def _draw_rates(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_rates(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (_flows_kbps(outcomes), _bars(outcomes, "goodput of all (Mb/s)", _goodput_mbps))
     title = "Six downloads at three rates and six distances (as RDQM Fig. 3)"
-    yield Picture("beyond-rates", title, panels)
+    yield PaperFigure("beyond-rates", title, panels)
 
 
 def _conclude_rates(outcomes: Outcomes) -> Iterable[str]:
@@ -272,13 +272,13 @@ def _jain(run: Figures) -> float:
     return float(sum(goodput) ** 2 / (len(goodput) * sum(bps * bps for bps in goodput)))
 
 
-def _draw_uploads(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_uploads(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (
         _bars(outcomes, "goodput of all (Mb/s)", _goodput_mbps),
         _bars(outcomes, "share of the downloads (%)", _share_down),
         _bars(outcomes, "fairness of all twelve (Jain)", _jain),
     )
-    yield Picture("beyond-uploads", "Six uploads and six downloads (as EDCA Fig. 7)", panels)
+    yield PaperFigure("beyond-uploads", "Six uploads and six downloads (as EDCA Fig. 7)", panels)
 
 
 def _conclude_uploads(outcomes: Outcomes) -> Iterable[str]:

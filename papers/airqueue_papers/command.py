@@ -17,7 +17,7 @@ from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import preflight
 from airqueue.measure.events import Event
-from airqueue.runs import Local, Progress, Store
+from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers import command_tables
 from airqueue_papers.document import to_text
 from airqueue_papers.item import Budget
@@ -121,10 +121,12 @@ def _run_real(
     return _run(items, budget, store, Local(1))
 
 
-def _run(chosen: Sequence[Chosen], budget: Budget, store: Store, crew: Local) -> list[Reproduced]:
+def _run(
+    chosen: Sequence[Chosen], budget: Budget, store: Store, backend: Local
+) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
     with on_terminal() as show:
-        return reproduce(chosen, budget, store, crew, lambda progress: show(_event(progress)))
+        return reproduce(chosen, budget, store, backend, lambda progress: show(_event(progress)))
 
 
 def _kept_at(out_path: str | None) -> Path:
@@ -135,7 +137,7 @@ def _kept_at(out_path: str | None) -> Path:
     return Path(cache) / "airqueue" / "runs"
 
 
-def _event(progress: Progress) -> Event:
+def _event(progress: WorkProgress) -> Event:
     before = f", {progress.kept} from before" if progress.kept else ""
     return Event(
         phase="reproduction",
@@ -150,7 +152,7 @@ def _report(
     reproduced: Sequence[Reproduced],
     budget: Budget,
     took_s: float,
-    crew: Local,
+    backend: Local,
 ) -> Path:
     """Write the report and return its first page."""
     from airqueue_papers.site import Origin, write_site  # noqa: PLC0415 - matplotlib is slow
@@ -164,7 +166,7 @@ def _report(
         revision=provenance.git_revision(),
         took_s=took_s,
     )
-    return write_site(out_path, reproduced, origin, Store(_kept_at(out_path)), crew)
+    return write_site(out_path, reproduced, origin, Store(_kept_at(out_path)), backend)
 
 
 def _emit(

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 
 from airqueue.plots.parts import DASHES, MARKERS, logarithmic, plain, saved
 from airqueue.plots.style import COLOURS, STYLE
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _INCHES: Final = {1: (4.4, 2.9), 2: (3.5, 2.7), 3: (2.75, 2.4)}
 """Width and height of a panel, by how many stand side by side."""
@@ -105,7 +105,7 @@ class _Drawn:
         return _numbers(series.low), _numbers(series.high)
 
 
-def draw(picture: Picture, *formats: str, stacked: bool = False) -> list[bytes]:
+def draw(picture: PaperFigure, *formats: str, stacked: bool = False) -> list[bytes]:
     """Return a picture as a file of each of some of `airqueue.plots.parts.FORMATS`.
 
     Panels stand beside each other, three at most; ``stacked`` puts one below the other, for narrow
@@ -144,7 +144,7 @@ def draw(picture: Picture, *formats: str, stacked: bool = False) -> list[bytes]:
         return files
 
 
-def _looks(picture: Picture) -> Mapping[str, _Look]:
+def _looks(picture: PaperFigure) -> Mapping[str, _Look]:
     """Return the look of every name: ours first, so that they have the first colours."""
     every = [series for panel in picture.panels for series in panel.series]
     names = [s.label for s in every if not s.printed] + [s.label for s in every if s.printed]
@@ -337,7 +337,7 @@ def _word_inches(panel: Panel, characters: int) -> float:
     return longest / _CHARACTERS_AN_INCH * math.sin(math.radians(rotation))
 
 
-def _legend_entries(picture: Picture, looks: Mapping[str, _Look]) -> dict[str, Any]:
+def _legend_entries(picture: PaperFigure, looks: Mapping[str, _Look]) -> dict[str, Any]:
     """Return what each name looks like: ours first, then the paper's."""
     every = [series for panel in picture.panels for series in panel.series]
     ours = {series.label for series in every if not series.printed}

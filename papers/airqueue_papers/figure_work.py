@@ -13,10 +13,10 @@ from typing import Any
 
 from airqueue.runs import kinds
 from airqueue_papers.drawing import draw
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 
-def inputs(picture: Picture) -> dict[str, Any]:
+def inputs(picture: PaperFigure) -> dict[str, Any]:
     """Return all that a picture's files depend on, as plain JSON."""
     panels = [
         {**asdict(panel), "series": [_plain_series(series) for series in panel.series]}
@@ -39,7 +39,7 @@ def figure(described: Mapping[str, Any]) -> dict[str, str]:
         Panel(**{**panel, "series": tuple(_series(each) for each in panel["series"])})
         for panel in described["panels"]
     )
-    picture = Picture(described["name"], described["title"], panels)
+    picture = PaperFigure(described["name"], described["title"], panels)
     svg, pdf = draw(picture, "svg", "pdf")
     files = {"svg": svg.decode(), "pdf": base64.b64encode(pdf).decode()}
     if len(panels) > 1:

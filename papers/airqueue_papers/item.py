@@ -11,7 +11,7 @@ from airqueue.description import Description
 from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue_papers.finding import Finding
-from airqueue_papers.picture import Picture
+from airqueue_papers.picture import PaperFigure
 
 _Chosen = TypeVar("_Chosen")
 
@@ -83,7 +83,7 @@ def _no_runs(_: Budget) -> Mapping[str, Run]:
     return {}
 
 
-def _no_pictures(_: Outcomes) -> Iterable[Picture]:
+def _no_pictures(_: Outcomes) -> Iterable[PaperFigure]:
     return ()
 
 
@@ -101,7 +101,7 @@ class Item:
     compare: Callable[[Outcomes], Iterable[Finding]]
     """What the outcomes say of the item's claims; cheap models are computed here."""
     runs: Callable[[Budget], Mapping[str, Run]] = _no_runs
-    pictures: Callable[[Outcomes], Iterable[Picture]] = _no_pictures
+    pictures: Callable[[Outcomes], Iterable[PaperFigure]] = _no_pictures
     notes: tuple[str, ...] = ()
     """Paragraphs for the report: what was assumed where the paper is silent, what it means."""
     real: bool = False

@@ -41,7 +41,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PaperFigure:
     """A figure of one or more panels beside each other."""
 
     name: str

@@ -21,7 +21,7 @@ from airqueue.simulate import Results
 from airqueue.simulate.reported import known
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 DISCIPLINES: Final = {
     "droptail": "drop-tail",
@@ -367,10 +367,10 @@ def _panel(title: str, axis: Axis, lines: Mapping[str, Sequence[int]]) -> Panel:
     return Panel(title, "buffer (frames)", "goodput per flow (kb/s)", tuple(series))
 
 
-def _draw_delays(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_delays(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = {f"{delay} ms": (i,) for i, delay in enumerate(DELAYS_MS, 1)}
     panels = [_panel(name, Axis(outcomes, key), lines) for key, name in DISCIPLINES.items()]
-    yield Picture("rdqm-fig2", "Six downloads with different delays (Fig. 2)", tuple(panels))
+    yield PaperFigure("rdqm-fig2", "Six downloads with different delays (Fig. 2)", tuple(panels))
 
 
 def _by_rate(outcomes: Outcomes, titles: Mapping[str, str]) -> tuple[Panel, ...]:
@@ -379,17 +379,17 @@ def _by_rate(outcomes: Outcomes, titles: Mapping[str, str]) -> tuple[Panel, ...]
     return tuple(_panel(name, axis, lines) for name, axis in axes.items())
 
 
-def _draw_rates(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_rates(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = _by_rate(outcomes, DISCIPLINES)
-    yield Picture("rdqm-fig3", "Six downloads at three rates (Fig. 3)", panels)
+    yield PaperFigure("rdqm-fig3", "Six downloads at three rates (Fig. 3)", panels)
 
 
-def _draw_population(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_population(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = Axis(outcomes, "half", tuple(MIXES))
     lines = {f"{rate:g} Mb/s, RDQM": [i for i in _at(rate) if i not in LEGACY] for rate in RATES}
     lines |= {f"{rate:g} Mb/s, legacy": [i for i in _at(rate) if i in LEGACY] for rate in RATES}
     panel = _panel("half of the stations tell", axis, {k: v for k, v in lines.items() if v})
-    yield Picture("rdqm-fig4", "Stations that tell beside others (Fig. 4)", (panel,))
+    yield PaperFigure("rdqm-fig4", "Stations that tell beside others (Fig. 4)", (panel,))
 
 
 PAPER: Final = Paper(

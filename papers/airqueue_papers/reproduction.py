@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airqueue.runs import Progress, Store, Work, carry_out
-from airqueue.runs.crew import Crew
+from airqueue.runs import Store, Work, WorkProgress, execute
+from airqueue.runs.backend import Backend
 from airqueue_papers import claim
 from airqueue_papers.claim import PAPERS, Claim
 from airqueue_papers.item import Budget, Item, Paper, Run
-from airqueue_papers.picture import Picture
+from airqueue_papers.picture import PaperFigure
 from airqueue_papers.verdict import Record, judge
 
 
@@ -50,7 +50,7 @@ class Reproduced:
     chosen: Chosen
     runs: Mapping[str, Run]
     records: Sequence[Record]
-    pictures: Sequence[Picture]
+    pictures: Sequence[PaperFigure]
     sentences: Sequence[str] = ()
     """What the outcomes show beyond the claims."""
 
@@ -90,8 +90,8 @@ def reproduce(
     chosen: Sequence[Chosen],
     budget: Budget,
     store: Store,
-    crew: Crew,
-    on_progress: Callable[[Progress], None] | None = None,
+    backend: Backend,
+    on_progress: Callable[[WorkProgress], None] | None = None,
 ) -> list[Reproduced]:
     """Run what the items ask for and is not kept yet, and judge what they found.
 
@@ -99,7 +99,7 @@ def reproduce(
     """
     runs = [dict(each.item.runs(budget)) for each in chosen]
     works = [work for of_item in runs for run in of_item.values() for work in run.works()]
-    results = carry_out(works, store, crew, on_progress)
+    results = execute(works, store, backend, on_progress)
     return [_judged(each, of_item, results) for each, of_item in zip(chosen, runs, strict=True)]
 
 

@@ -297,13 +297,13 @@ class Scenario:
     @property
     def flows(self) -> list[str]: ...
     @property
-    def ways(self) -> dict[str, list[str]]: ...
+    def routes(self) -> dict[str, list[str]]: ...
     @property
     def buffers(self) -> str | None:
         """How the limits of queues are to be set while it runs, if the scenario asks for that, as
-        JSON: `airqueue.watched.Buffers`.
+        JSON: `airqueue.monitored.Buffers`.
         """
-    def watch(self) -> Watch:
+    def monitor(self) -> Monitor:
         """What a manager of the network sees and sets, in any replication."""
     def start(
         self,
@@ -314,19 +314,19 @@ class Scenario:
         pcap_station: str | None = None,
         pcap_bytes: int = ...,
     ) -> Run:
-        """A replication, at time zero; ``seed`` from 0 to 2**64 - 1 decides all chance in it.
+        """A replication, at time zero; ``seed`` from 0 to 2**64 - 1 decides every random draw in it.
 
         ``pcap``: a capture of all frames, or of those at a station, with so many bytes of each.
         Raises `ValueError` for what cannot be recorded, and `OSError`.
         """
 
-class Watch:
+class Monitor:
     """Where to look and what to set in the replications of a scenario."""
 
     def map(self) -> str:
-        """What stays as it is, as JSON: `airqueue.watched.Map`."""
-    def look(self, run: Run) -> str:
-        """What can be seen now, as JSON: `airqueue.watched.Look`."""
+        """What stays as it is, as JSON: `airqueue.monitored.Map`."""
+    def snapshot(self, run: Run) -> str:
+        """What can be seen now, as JSON: `airqueue.monitored.Snapshot`."""
     def set_limit(self, run: Run, station: str, flow: str | None, packets: int | None) -> None:
         """Set the limit of a station's queues, or of what ``flow`` has for itself in them, both ways.
 

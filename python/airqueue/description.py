@@ -30,8 +30,8 @@ class BuffersTable(TypedDict, total=False):
 
 
 class ChangeTable(TypedDict, total=False):
-    """A change at a given time: of the rate of a link, of the limit of queues, or of the way of
-    a flow."""
+    """A change at a given time: of the rate of a link, of the limit of queues, or of the route
+    of a flow."""
 
     at: words.Duration
     flow: str
@@ -77,7 +77,7 @@ class WebTable(TypedDict, total=False):
     """A user of the web: files, each over a connection of its own, with pauses between them."""
 
     file_size: words.Bytes
-    law: words.SizeLawName
+    law: words.SizeDistributionName
     shape: float
     think_time: words.Duration
     whole_segments: bool
@@ -152,7 +152,7 @@ class CodelTable(TypedDict, total=False):
 class DrrTable(TypedDict, total=False):
     """Deficit round robin."""
 
-    by: words.KeptApart
+    by: words.QueuePer
     quantum: words.Size
 
 
@@ -267,7 +267,7 @@ Queue = QueueTable | str
 
 
 class HostTable(TypedDict, total=False):
-    """A host without a radio, or with `count` a group of them, and its cable."""
+    """A host without a radio, or with `count` a group of them, and its wired link."""
 
     count: int
     delay: words.Delays
@@ -483,7 +483,7 @@ class PhyTable(TypedDict, total=False):
 
 
 class RoutingTable(TypedDict, total=False):
-    """How flows find their ways over the air: those without `via`."""
+    """How flows find their routes over the air: those without `via`."""
 
     connected: bool
     metric: words.MetricName

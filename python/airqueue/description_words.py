@@ -38,7 +38,7 @@ PacingName = Literal["tcp-ap", "tcp-ap-code"]
 PacingValue = bool | PacingName
 CodecName = Literal["g711-plc", "g729", "g729a-vad"]
 Bytes = str
-SizeLawName = Literal["constant", "exponential", "pareto"]
+SizeDistributionName = Literal["constant", "exponential", "pareto"]
 Delays = Duration | list[Duration]
 Isolation = Literal[
     "flowblind",
@@ -66,7 +66,7 @@ DisciplineName = Literal[
     "mac80211",
 ]
 DropFrom = Literal["tail", "head"]
-KeptApart = Literal["flow", "link"]
+QueuePer = Literal["flow", "link"]
 RdqmWeight = Literal["bdp", "rtt"]
 AccessName = Literal["dcf", "edca"]
 CountdownName = Literal["edca", "freeze"]

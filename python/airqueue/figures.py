@@ -36,9 +36,9 @@ class FlowFigures(TypedDict):
     """The PHY's data rate at which its packets were sent last, mean over those that the MAC is
     done with."""
     delay_mean_s: float | None
-    """Delay from the source to the end of the frame, or of the cable, that delivers the packet;
-    of a saturated source from the moment when its queue had room. Mean over the delivered
-    packets."""
+    """Delay from the source to the end of the frame, or of the wired link, that delivers the
+    packet; of a saturated source from the moment when its queue had room. Mean over the
+    delivered packets."""
     delay_p50_s: float | None
     """Median of that delay. Quantiles are read from buckets of 1/32 of an octave: to 1.6 %."""
     delay_p95_s: float | None
@@ -151,7 +151,7 @@ class QueueFigures(TypedDict):
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
     taken_packets: int
-    """Taken by the MAC, or by the cable."""
+    """Taken by the MAC, or by the wired link."""
     length_mean_packets: float | None
     """Waiting in queue and ring, mean over time; the packet that the MAC is busy with is in
     neither."""
@@ -204,8 +204,8 @@ class Figures(TypedDict):
     stations: dict[str, StationFigures]
     """What each station sent."""
     queues: dict[str, QueueFigures]
-    """What happened in each queue that a flow feeds, and in each in front of a cable. A queue is
-    called as its station, with EDCA `sta1.be`, or as its cable, `server->ap`."""
+    """What happened in each queue that a flow feeds, and in each in front of a wired link. A
+    queue is called as its station, with EDCA `sta1.be`, or as its wired link, `server->ap`."""
     medium: MediumFigures
     """What all stations together did, and how the time was used."""
 

@@ -166,7 +166,7 @@ class SeriesDict(TypedDict):
     flows: dict[str, FlowSeriesDict]
     """Of each flow."""
     queues: dict[str, QueueSeriesDict]
-    """Of each queue that a flow feeds, and of each in front of a cable."""
+    """Of each queue that a flow feeds, and of each in front of a wired link."""
 
 
 class ServerStatsDict(TypedDict):

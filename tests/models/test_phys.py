@@ -22,7 +22,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import unrounded
 from airqueue.models.phy_names import PHYS, phy
 from airqueue.models.phys import Mode, Phy, dsss, erp, ofdm
-from airqueue.models.phys_ht import he, ht, vht
+from airqueue.models.phys_ht import he, ht, later, vht
 
 
 @pytest.mark.parametrize("row", rows("phy_constants"), ids=lambda row: row["phy"])
@@ -227,6 +227,12 @@ NO_NAMES = """
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(ParameterError, match=r"must be|add the option"):
         phy(name)
+
+
+@pytest.mark.parametrize("standard", ["802.11n", "802.11ac"])
+def test_training_symbols_of_other_lengths_are_of_later_standards(standard: str) -> None:
+    with pytest.raises(ParameterError, match="ltf_s is of later standards; leave it out"):
+        later(standard, ltf_s=6.4e-6)
 
 
 def test_order_of_options_does_not_matter() -> None:

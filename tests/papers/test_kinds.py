@@ -2,7 +2,7 @@
 
 import pytest
 
-from airqueue.runs import Local, Work, carry_out, kinds
+from airqueue.runs import Local, Work, execute, kinds
 from airqueue_papers import figure_work
 from airqueue_papers.apq import host_ap, path
 from test_layers import PACKAGE, imported
@@ -33,5 +33,5 @@ def test_a_kind_stands_on_all_that_its_packages_import(name):
 def test_a_process_that_never_imported_the_kind_carries_it_out():
     network = path.access_point(30)
     work = Work("apq-session", {"path": network, "rate_pps": 600, "size_bytes": 1500, "seed": 1})
-    (found,) = carry_out([work], None, Local(1)).values()
+    (found,) = execute([work], None, Local(1)).values()
     assert found == path.session(work.inputs)

@@ -6,7 +6,7 @@ from airqueue.runs import Work
 from airqueue_papers.claim import Claim
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Calculation, Item, Simulation
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 from airqueue_papers.reproduction import Chosen, Reproduced
 from airqueue_papers.site import Origin
 from airqueue_papers.verdict import judge
@@ -112,7 +112,7 @@ def pictures():
     dense = tuple(0.1 * n for n in range(1, 101))
     steps = Series("distribution", dense, tuple(min(1.0, d / 6) for d in dense), style="steps")
     return (
-        Picture(
+        PaperFigure(
             "goodput-and-delay",
             f"Goodput and delay against the buffer, after Fig. 8 {HOSTILE}",
             (
@@ -121,7 +121,7 @@ def pictures():
                 Panel("Distribution", "delay (ms)", "share of packets", (steps,)),
             ),
         ),
-        Picture("by-load", "Goodput by load", (Panel("", "load", "Mb/s", bars),)),
+        PaperFigure("by-load", "Goodput by load", (Panel("", "load", "Mb/s", bars),)),
     )
 
 

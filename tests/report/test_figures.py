@@ -12,14 +12,14 @@ import reproduced as made_up
 from airqueue.plots.parts import FORMATS
 from airqueue_papers.drawing import draw
 from airqueue_papers.figure_work import figure, inputs
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
 
 def svg(*series, stacked=False, panels=1, **axes):
     panel = Panel("title", "x", "y", series, **axes)
-    (content,) = draw(Picture("p", "P", (panel,) * panels), "svg", stacked=stacked)
+    (content,) = draw(PaperFigure("p", "P", (panel,) * panels), "svg", stacked=stacked)
     return content.decode()
 
 
@@ -33,7 +33,7 @@ def size(content):
 
 
 def test_every_format_is_drawn_and_the_same_each_time():
-    picture = Picture("p", "P", (Panel("", "x", "y", made_up.pictures()[1].panels[0].series),))
+    picture = PaperFigure("p", "P", (Panel("", "x", "y", made_up.pictures()[1].panels[0].series),))
     first, second = draw(picture, *FORMATS), draw(picture, *FORMATS)
     assert first == second
     for content, file_format in zip(first, FORMATS, strict=True):
@@ -163,7 +163,9 @@ def test_a_dollar_begins_no_formula():
 def test_what_is_not_finite_is_a_gap_and_words_stay_words():
     numbers = Series("a", (1.0, 2.0), (float("nan"), 2.0), (float("-inf"), 1.0), (3.0, 4.0))
     named = Series("b", ("low", "high"), (1.0, None), style="bars", printed=True)
-    picture = Picture("p", "P", (Panel("t", "x", "y", (numbers,)), Panel("u", "x", "y", (named,))))
+    picture = PaperFigure(
+        "p", "P", (Panel("t", "x", "y", (numbers,)), Panel("u", "x", "y", (named,)))
+    )
     described = json.loads(json.dumps(inputs(picture), allow_nan=False))
     assert described["panels"][0]["series"][0]["y"] == [None, 2.0]
     assert described["panels"][0]["series"][0]["low"] == [None, 1.0]

@@ -11,7 +11,7 @@ from airqueue.simulate import Scenario, ScenarioError, mesh
 
 def steps(scenario: Scenario) -> dict[str, int]:
     """Return how many hops each flow takes."""
-    return {flow: len(way) - 1 for flow, way in scenario.ways.items()}
+    return {flow: len(route) - 1 for flow, route in scenario.routes.items()}
 
 
 def test_the_examples_of_the_module_are_true():
@@ -24,7 +24,7 @@ def test_a_chain_has_its_hops(hops):
     chain = mesh.chain(hops)
     assert chain.stations == ["gateway", *(f"node{at}" for at in range(1, hops + 1))]
     assert steps(chain) == {"up": hops}
-    assert chain.ways["up"] == [*chain.stations[:0:-1], "gateway"]
+    assert chain.routes["up"] == [*chain.stations[:0:-1], "gateway"]
 
 
 @given(hops=st.lists(st.integers(1, 12), min_size=1, max_size=5))
@@ -36,11 +36,11 @@ def test_flows_of_a_parking_lot_have_their_hops(hops):
 @given(hops=st.integers(1, 6), arms=st.integers(1, 4))
 @settings(max_examples=10, deadline=None)
 def test_arms_of_a_cross_meet_at_the_gateway_alone(hops, arms):
-    ways = mesh.cross(hops, arms).ways
-    assert len(ways) == arms
-    for flow, way in ways.items():
+    routes = mesh.cross(hops, arms).routes
+    assert len(routes) == arms
+    for flow, route in routes.items():
         arm = flow.removeprefix("up_")
-        assert way == [*(f"{arm}{at}" for at in range(hops, 0, -1)), "gateway"]
+        assert route == [*(f"{arm}{at}" for at in range(hops, 0, -1)), "gateway"]
 
 
 @given(columns=st.integers(1, 7), rows=st.integers(2, 7), data=st.data())
@@ -48,12 +48,12 @@ def test_arms_of_a_cross_meet_at_the_gateway_alone(hops, arms):
 def test_ways_through_a_grid_have_no_detour(columns, rows, data):
     gateway = data.draw(st.integers(1, columns * rows))
     flows = data.draw(st.integers(1, columns * rows - 1))
-    ways = mesh.grid(columns, rows, flows=flows, gateway=gateway).ways
-    assert len(ways) == flows
+    routes = mesh.grid(columns, rows, flows=flows, gateway=gateway).routes
+    assert len(routes) == flows
     place = {f"node{at + 1}": divmod(at, columns) for at in range(columns * rows)}
-    for way in ways.values():
-        here, there = place[way[0]], place[f"node{gateway}"]
-        assert len(way) - 1 == abs(here[0] - there[0]) + abs(here[1] - there[1])
+    for route in routes.values():
+        here, there = place[route[0]], place[f"node{gateway}"]
+        assert len(route) - 1 == abs(here[0] - there[0]) + abs(here[1] - there[1])
 
 
 def test_a_random_mesh_is_the_first_that_does_not_fall_apart():
@@ -62,7 +62,7 @@ def test_a_random_mesh_is_the_first_that_does_not_fall_apart():
     for seed in range(places["seed"]):
         with pytest.raises(ScenarioError, match="routing: the network falls apart"):
             village.changed({"stations.node.random.seed": seed})
-    assert mesh.random(25, area_m=(900.0, 700.0), seed=places["seed"]).ways == village.ways
+    assert mesh.random(25, area_m=(900.0, 700.0), seed=places["seed"]).routes == village.routes
     with pytest.raises(ScenarioError, match=r"seeds in a row the network falls apart.*gateway"):
         mesh.random(3, area_m=(50_000.0, 50_000.0), flows=2)
     with pytest.raises(ScenarioError, match=r"random\.apart: only \d+ of 90 stations.*at most"):
@@ -73,10 +73,10 @@ def test_a_server_is_behind_the_gateway_and_calls_beside_the_flows():
     lot = mesh.parking_lot((1, 2), server="10 ms", direction="both", calls=True)
     plain = ["up1", "up2", "down1", "down2"]
     assert lot.flows == [*plain, *(f"call_{flow}" for flow in plain)]
-    assert lot.ways["down2"] == ["server", "gateway", "node1", "node2"]
-    assert lot.ways["call_up1"] == ["node1", "gateway", "server"]
+    assert lot.routes["down2"] == ["server", "gateway", "node1", "node2"]
+    assert lot.routes["call_up1"] == ["node1", "gateway", "server"]
     corner = mesh.grid(2, 2, flows=1, gateway=4, server="1 ms", direction="down")
-    assert corner.ways == {"down3": ["server", "node4", "node3"]}
+    assert corner.routes == {"down3": ["server", "node4", "node3"]}
 
 
 def test_options_end_up_in_the_scenario():

@@ -18,7 +18,7 @@ from airqueue.runs import Store
 from airqueue.runs import store as store_module
 from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cell
 from airqueue.simulate import directory as directory_module
-from airqueue.simulate.directory import Directory
+from airqueue.simulate.directory import ResultsDirectory
 from airqueue.sweep import Sweep
 
 TABLES = ("flows", "connections", "calls", "stations", "queues", "limits", "medium")
@@ -412,7 +412,7 @@ def test_a_directory_without_permission_is_named(invoke):
 
 def test_only_one_process_writes(invoke):
     scenario = small()
-    with Directory.opened("out", scenario.description, 1):
+    with ResultsDirectory.opened("out", scenario.description, 1):
         result = invoke("cell.toml", "--out", "out")
         assert result.exit_code == 1
         assert "out: another process writes there; wait for it or" in result.stderr

@@ -15,7 +15,7 @@ from airqueue import _native
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.single_station import single_station
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, cell
-from airqueue.simulate.replications import Progress, engine_seed
+from airqueue.simulate.replications import ReplicationProgress, engine_seed
 from airqueue.simulate.scenario import schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "simulate").glob("*.toml"))
@@ -316,11 +316,11 @@ def test_series_are_asked_for_before_they_are_used():
 
 
 def test_progress_goes_from_nothing_to_everything():
-    seen: list[Progress] = []
+    seen: list[ReplicationProgress] = []
     small(duration="20 s").simulate(replications=3, workers=2, on_progress=seen.append)
     fractions = [progress.fraction for progress in seen]
     assert fractions == sorted(fractions)
-    assert seen[-1] == Progress(3, 3, 1.0, 0.0)
+    assert seen[-1] == ReplicationProgress(3, 3, 1.0, 0.0)
     assert all(progress.finished <= 3 * progress.fraction for progress in seen)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from airqueue import text
 from airqueue.plots import network as plots
-from airqueue.plots.simulation_map import Map, _network
+from airqueue.plots.simulation_map import NetworkPlot, _network
 from airqueue.simulate import Scenario, ScenarioError, cell
 
 CHAIN = {
@@ -50,9 +50,9 @@ def test_it_shows_what_the_scenario_and_its_figures_are():
     }
     # The one aside is understood by its neighbour, and no flow passes it.
     assert (0, 5) not in labels
-    assert [way.nodes for way in network.ways] == [(0, 1, 2, 3, 4), (3, 2, 1)]
-    assert network.ways[0].label.startswith("file, ")
-    assert "RTT" in network.ways[0].label
+    assert [route.nodes for route in network.routes] == [(0, 1, 2, 3, 4), (3, 2, 1)]
+    assert network.routes[0].label.startswith("file, ")
+    assert "RTT" in network.routes[0].label
     first, relay, aside = network.nodes[0], network.nodes[1], network.nodes[5]
     assert (first.limit, relay.limit, aside.limit) == (6, 6, None)
     queue = results.summary["queues"]["n2"]["length_mean_packets"]["mean"]
@@ -83,11 +83,11 @@ def test_ways_that_flows_take_later_are_drawn_too():
     medium = {"ranges": {"decode": "450 m", "sense": "900 m"}}
     scenario, results = drawn(CHAIN, medium=medium, flows=flows, changes=changes)
     network = _network(scenario, results)
-    assert [(way.nodes, way.later) for way in network.ways] == [
+    assert [(route.nodes, route.later) for route in network.routes] == [
         ((0, 1, 2, 3, 4), ()),
         ((3, 2, 1), ((3, 1),)),
     ]
-    assert "a way of a flow, later" in plots.draw(network, "svg").decode()
+    assert "a route of a flow, later" in plots.draw(network, "svg").decode()
 
 
 def test_limits_that_were_released_are_those_of_the_scenario():
@@ -104,8 +104,8 @@ def test_limits_that_were_released_are_those_of_the_scenario():
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_the_same_results_are_the_same_file(suffix):
     scenario, results = drawn(CHAIN)
-    first = Map(f"a.{suffix}").draw("chain", scenario, results)
-    assert first == Map(f"b.{suffix}").draw("chain", scenario, results)
+    first = NetworkPlot(f"a.{suffix}").draw("chain", scenario, results)
+    assert first == NetworkPlot(f"b.{suffix}").draw("chain", scenario, results)
     magic = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
     assert first.startswith(magic)
 
@@ -117,7 +117,7 @@ def test_where_nobody_stands_anywhere_stations_are_on_a_circle():
     places = [node.place_m for node in network.nodes]
     assert places == list(plots.circle(len(places)))
     assert not network.domain
-    assert Map("cell.svg").draw("cell", scenario, results).startswith(b"<?xml")
+    assert NetworkPlot("cell.svg").draw("cell", scenario, results).startswith(b"<?xml")
 
 
 def test_a_network_of_one_station_and_cables_can_be_drawn():
@@ -130,8 +130,8 @@ def test_a_network_of_one_station_and_cables_can_be_drawn():
     }
     scenario, results = drawn(wired)
     network = _network(scenario, results)
-    assert (len(network.nodes), network.links, network.ways) == (1, (), ())
-    assert Map("a.svg").draw("wired", scenario, results).startswith(b"<?xml")
+    assert (len(network.nodes), network.links, network.routes) == (1, (), ())
+    assert NetworkPlot("a.svg").draw("wired", scenario, results).startswith(b"<?xml")
 
 
 def test_a_large_network_has_no_names_but_is_drawn():
@@ -154,9 +154,9 @@ def test_a_large_network_has_no_names_but_is_drawn():
         "hosts": [],
     }
     scenario, results = drawn(grid)
-    assert Map("a.svg").draw("grid", scenario, results).startswith(b"<?xml")
+    assert NetworkPlot("a.svg").draw("grid", scenario, results).startswith(b"<?xml")
 
 
 def test_other_formats_are_refused():
     with pytest.raises(ScenarioError, match=r"a.gif: a map is SVG, PDF or PNG"):
-        Map("a.gif")
+        NetworkPlot("a.gif")

@@ -10,8 +10,8 @@ import pytest
 from airqueue.models.mesh_topology import chain as mesh
 from airqueue.models.virtual_queues import virtual_queues
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.controlled import ObservedNetwork
 from airqueue.simulate.scenario import schema
-from airqueue.simulate.steered import Network
 
 CHAIN = """
 duration = "{duration}"
@@ -216,15 +216,15 @@ def hop(rate_bps: float = 11e6, data_s: float = 2e-3, ack_s: float = 0.5e-3) -> 
     return {"rate_bps": rate_bps, "data_s": data_s, "ack_s": ack_s}
 
 
-def look(
+def observe(
     now_s: float,
     busy_s: list[float],
     *flows: tuple[int, int, list[dict]],
-    ways: tuple[str, str] = ("abc", "bc"),
+    routes: tuple[str, str] = ("abc", "bc"),
 ) -> dict:
     named = ("delivered_bytes", "under_way_packets", "hops")
     seen = [dict(zip(named, flow, strict=True)) for flow in flows]
-    for flow, way, elsewhere_s in zip(seen, ways, (0.02, 0.0), strict=True):
+    for flow, way, elsewhere_s in zip(seen, routes, (0.02, 0.0), strict=True):
         flow |= {"route": list(way), "elsewhere_s": elsewhere_s}
     return {"now_s": now_s, "busy_s": busy_s, "flows": seen}
 
@@ -240,10 +240,10 @@ LAYOUT = {
 
 
 def test_what_the_engine_shows_is_what_the_controller_sees() -> None:
-    network = Network(LAYOUT)
+    network = ObservedNetwork(LAYOUT)
     assert network.segment_bytes == 1460
-    before = look(1.0, [0.1, 0.2, 0.3, 0.0], (1000, 0, [hop(), hop()]), (40, 0, [hop()]))
-    now = look(
+    before = observe(1.0, [0.1, 0.2, 0.3, 0.0], (1000, 0, [hop(), hop()]), (40, 0, [hop()]))
+    now = observe(
         3.0,
         [1.1, 2.3, 0.3, 0.0],
         (251_000, 0, [hop(), hop(5.5e6, 3e-3)]),
@@ -267,16 +267,16 @@ def test_what_the_engine_shows_is_what_the_controller_sees() -> None:
 
 
 def test_a_flow_whose_packets_are_under_way_is_active() -> None:
-    quiet = look(1.0, [0.0] * 4, (0, 0, [hop(), hop()]), (0, 0, [hop()]))
-    waits = look(2.0, [0.0] * 4, (0, 3, [hop(), hop()]), (0, 0, [hop()]))
-    assert Network(LAYOUT).observation(quiet, waits).active == {"f"}
+    quiet = observe(1.0, [0.0] * 4, (0, 0, [hop(), hop()]), (0, 0, [hop()]))
+    waits = observe(2.0, [0.0] * 4, (0, 3, [hop(), hop()]), (0, 0, [hop()]))
+    assert ObservedNetwork(LAYOUT).observation(quiet, waits).active == {"f"}
 
 
 def test_another_way_is_another_topology_and_the_same_way_the_same() -> None:
-    network = Network(LAYOUT)
+    network = ObservedNetwork(LAYOUT)
     sent = [(0, 3, [hop(), hop()]), (0, 0, [hop()])]
-    looks = [look(float(at), [0.0] * 4, *sent) for at in range(3)]
-    short = look(3.0, [0.0] * 4, (0, 3, [hop()]), sent[1], ways=("ac", "bc"))
+    looks = [observe(float(at), [0.0] * 4, *sent) for at in range(3)]
+    short = observe(3.0, [0.0] * 4, (0, 3, [hop()]), sent[1], routes=("ac", "bc"))
     first, same = (network.observation(*pair) for pair in pairwise(looks))
     assert same.topology is first.topology
     other = network.observation(looks[-1], short)

@@ -1,8 +1,8 @@
-"""A crew without processes, for tests that are not about them; and a short scenario."""
+"""A backend without processes, for tests that are not about them; and a short scenario."""
 
 from contextlib import contextmanager
 
-from airqueue.runs import perform
+from airqueue.runs import protocol
 
 CELL = """
 duration = "40 ms"
@@ -44,4 +44,4 @@ class Here:
             raise KeyboardInterrupt
         work = self.todo.pop(0)
         self.done.append(work)
-        return [(work, perform.answer(work, perform.perform(perform.request(work)), "this"))]
+        return [(work, protocol.answer(work, protocol.run_request(protocol.request(work)), "this"))]

@@ -100,13 +100,13 @@ def test_processes_and_a_broken_off_sweep_give_the_same_bytes(tmp_path):
     Sweep(given).run(tmp_path / "processes", Local(2))
     broken, done = tmp_path / "broken", []
     for most in (0, 1, 3, 2, 10**9):
-        crew = Here(most)
+        backend = Here(most)
         try:
-            results = Sweep(given).run(broken, crew)
+            results = Sweep(given).run(broken, backend)
         except Interrupted as interrupt:
             results = interrupt.results
             assert not results.complete
-        done += [work.key for work in crew.done]
+        done += [work.key for work in backend.done]
         assert len(results.table("medium")) == results.replications == len(done)
     # Nothing was done twice, and nothing else.
     assert sorted(done) == sorted(work.key for work in whole.done)
@@ -115,9 +115,9 @@ def test_processes_and_a_broken_off_sweep_give_the_same_bytes(tmp_path):
 
 def test_a_changed_sweep_simulates_what_has_changed(tmp_path):
     def done(**changes):
-        crew = Here()
-        Sweep(COUNTS | changes).run(tmp_path, crew)
-        return len(crew.done)
+        backend = Here()
+        Sweep(COUNTS | changes).run(tmp_path, backend)
+        return len(backend.done)
 
     assert done() == 4
     assert done() == 0
@@ -130,10 +130,10 @@ def test_a_changed_sweep_simulates_what_has_changed(tmp_path):
 
 
 def test_points_of_the_same_scenario_are_simulated_once(tmp_path):
-    crew = Here()
+    backend = Here()
     parameters = {"stations.sta.count": [1, 2], "stations.1.count": [2, 3]}
-    results = Sweep(COUNTS | {"parameters": parameters}).run(tmp_path, crew)
-    assert len(crew.done) == 4
+    results = Sweep(COUNTS | {"parameters": parameters}).run(tmp_path, backend)
+    assert len(backend.done) == 4
     medium = results.table("medium").drop(columns=["stations.sta.count"])
     for point in (0, 1):
         one, other = (medium.query(f"point == {each}") for each in (point, point + 2))

@@ -11,11 +11,11 @@ pub mod rate;
 pub mod rng;
 pub mod time;
 
-pub use packet::{Ecn, Hosts, Packet, Payload, Tally};
+pub use packet::{Ecn, Hosts, Packet, PacketCount, Payload};
 pub use qdisc::{
     BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,
     QueueDisc, Sent,
 };
 pub use rate::{DataRate, Serializer};
-pub use rng::{Seed, Stream};
+pub use rng::{RandomStream, Seed};
 pub use time::{Span, Time};

@@ -48,9 +48,9 @@ pub enum Ecn {
 pub struct Payload(pub u32);
 
 /// The ends of a flow. Packets do not carry their ends: a discipline that is fair among hosts gets them once per flow
-/// ([`LinkFeedback::know_flow`]).
+/// ([`LinkFeedback::set_flow_hosts`]).
 ///
-/// [`LinkFeedback::know_flow`]: crate::LinkFeedback::know_flow
+/// [`LinkFeedback::set_flow_hosts`]: crate::LinkFeedback::know_flow
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
     /// The source host, as the owner of the queues numbers hosts.
@@ -68,14 +68,14 @@ impl Ecn {
 
 /// A number of packets and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PacketCount {
     /// Packets.
     pub packets: u64,
     /// IP bytes.
     pub bytes: u64,
 }
 
-impl Tally {
+impl PacketCount {
     /// Counts a packet.
     pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
@@ -83,7 +83,7 @@ impl Tally {
     }
 
     /// Adds another count.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &PacketCount) {
         self.packets += other.packets;
         self.bytes += other.bytes;
     }

@@ -68,21 +68,21 @@ pub trait QueueDisc {
 /// By default only the packet whose turn it is counts.
 #[auto_impl(Box)]
 pub trait ByNeighbour: QueueDisc {
-    /// The packet that `dequeue_along(hop, now)` would return, which stays in the queue.
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+    /// The packet that `dequeue_for_neighbour(hop, now)` would return, which stays in the queue.
+    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
         self.peek(now, drops).filter(|packet| packet.hop == hop)
     }
 
     /// Removes and returns a packet for a neighbour that is to share a frame (an A-MPDU) with the packet for this neighbour
     /// that `dequeue` returned at this instant. A discipline that knows which packets wait for which neighbour may return one out of
     /// turn.
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_along(hop, now, drops)?;
+    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_for_neighbour(hop, now, drops)?;
         self.dequeue(now, drops)
     }
 
     /// A neighbour with waiting packets that is not among those to whom packets are already being sent.
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
         self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
     }
 }
@@ -97,7 +97,7 @@ pub trait LinkFeedback {
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
-    fn know_flow(&mut self, _flow: u32, _hosts: Hosts) {}
+    fn set_flow_hosts(&mut self, _flow: u32, _hosts: Hosts) {}
 
     /// Changes the limit of one queue only, by the rule of [`QueueDisc::set_limit`]: that in which packets of this flow
     /// for this neighbour wait, now or later. False: nothing changed, since this discipline has no limit per queue.

@@ -20,13 +20,13 @@ pub struct Seed(pub u64);
 /// neighbouring seeds are independent. Only integer arithmetic, IEEE basic operations and
 /// the portable `libm` stand between the generator and a value.
 #[derive(Clone, Debug)]
-pub struct Stream(Pcg64Dxsm);
+pub struct RandomStream(Pcg64Dxsm);
 
 impl Seed {
     /// The stream called `name`, from its beginning.
-    pub fn stream(self, name: &str) -> Stream {
+    pub fn stream(self, name: &str) -> RandomStream {
         let digest = Sha256::new().chain_update(self.0.to_le_bytes()).chain_update(name).finalize();
-        Stream(Pcg64Dxsm::from_seed(digest.into()))
+        RandomStream(Pcg64Dxsm::from_seed(digest.into()))
     }
 
     /// 32 bytes derived from `name`, for callers that need a key and not a stream.
@@ -37,7 +37,7 @@ impl Seed {
     }
 }
 
-impl Stream {
+impl RandomStream {
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
@@ -62,7 +62,7 @@ impl Stream {
     }
 
     /// True with probability `p`. Draws once whatever `p` is.
-    pub fn chance(&mut self, p: f64) -> bool {
+    pub fn bernoulli(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
@@ -131,8 +131,8 @@ mod tests {
             let span = s.span_below(Span::from_nanos(ns));
             prop_assert!(span >= Span::ZERO && span < Span::from_nanos(ns));
             prop_assert!(s.exponential(Span::from_nanos(ns)) >= Span::ZERO);
-            prop_assert!(!s.chance(0.0));
-            prop_assert!(s.chance(1.0));
+            prop_assert!(!s.bernoulli(0.0));
+            prop_assert!(s.bernoulli(1.0));
         }
     }
 

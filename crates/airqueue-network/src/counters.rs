@@ -1,7 +1,7 @@
 //! The counters of packets. Each packet is counted once at each hop; every other figure is derived from these counters.
 
 use crate::histogram::Histogram;
-use airqueue_core::{DataRate, DropReason, Dropped, Ecn, Packet, Span, Tally, Time};
+use airqueue_core::{DataRate, DropReason, Dropped, Ecn, Packet, PacketCount, Span, Time};
 
 /// A number of lengths of time, their sum and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,19 +119,19 @@ impl DataRates {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopCounters {
     /// Offered to the hop: to its queue if it has one.
-    pub offered: Tally,
+    pub offered: PacketCount,
     /// Dropped by the queue.
-    pub dropped: Tally,
+    pub dropped: PacketCount,
     /// Of these the packets that the queue would have had room for: active queue management slows senders down.
-    pub dropped_early: Tally,
+    pub dropped_early: PacketCount,
     /// Taken out of the queue by the MAC, or by the link behind the queue.
-    pub taken: Tally,
+    pub taken: PacketCount,
     /// From the arrival in the queue to that moment.
     pub waited: Durations,
     /// Given up by the MAC.
-    pub given_up: Tally,
+    pub given_up: PacketCount,
     /// Received at the far end of the hop, each once.
-    pub delivered: Tally,
+    pub delivered: PacketCount,
     /// Of these the packets with a mark of congestion.
     pub marked: u64,
     /// The rates of the last data frames of packets that the MAC is done with.
@@ -209,7 +209,7 @@ impl HopCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Packets, each once.
-    pub tally: Tally,
+    pub counters: PacketCount,
     /// Their delays from the source, summed in nanoseconds.
     pub delay_ns: i128,
 }
@@ -217,13 +217,13 @@ pub struct Delivered {
 impl Delivered {
     /// Together with what has been delivered since.
     pub(crate) fn plus(&self, since: &HopCounters) -> Delivered {
-        self.with(&Delivered { tally: since.delivered, delay_ns: since.delay.sum_ns })
+        self.with(&Delivered { counters: since.delivered, delay_ns: since.delay.sum_ns })
     }
 
     /// Together with what has been delivered elsewhere.
     pub(crate) fn with(&self, other: &Delivered) -> Delivered {
         let mut sum = *self;
-        sum.tally.merge(&other.tally);
+        sum.counters.merge(&other.counters);
         sum.delay_ns += other.delay_ns;
         sum
     }
@@ -245,13 +245,13 @@ pub struct Occupancy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Offered to the discipline.
-    pub offered: Tally,
+    pub offered: PacketCount,
     /// Dropped by the discipline.
-    pub dropped: Tally,
+    pub dropped: PacketCount,
     /// Of these the packets that the queue would have had room for.
-    pub dropped_early: Tally,
+    pub dropped_early: PacketCount,
     /// Taken by the MAC, or by the link behind the queue.
-    pub taken: Tally,
+    pub taken: PacketCount,
     /// From the arrival of packets until they were taken.
     pub waited: Durations,
     /// How long the queue was over time.

@@ -8,7 +8,7 @@
 //! The events themselves lie still in a slab, and an agenda orders their slots. Nothing is allocated once the slab has
 //! grown to the largest number of events that were ever pending together.
 
-use crate::agenda::Agenda;
+use crate::event_list::EventList;
 use crate::heap::Entry;
 use airqueue_core::Time;
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ pub struct EventQueue<E> {
     now: Time,
     sequence: u64,
     /// The slots of pending events.
-    agenda: Agenda<Key>,
+    event_list: EventList<Key>,
     slots: Vec<Slot<E>>,
     /// The first free slot, or [`NONE`].
     free: u32,
@@ -89,7 +89,7 @@ impl<E> EventQueue<E> {
         EventQueue {
             now: Time::ZERO,
             sequence: 0,
-            agenda: Agenda::new(),
+            event_list: EventList::new(),
             slots: Vec::new(),
             free: NONE,
             closing_at: Time::MAX,
@@ -104,7 +104,7 @@ impl<E> EventQueue<E> {
 
     /// Number of pending events.
     pub fn len(&self) -> usize {
-        self.agenda.len() + usize::from(self.closing_at < Time::MAX)
+        self.event_list.len() + usize::from(self.closing_at < Time::MAX)
     }
 
     /// Whether nothing is pending.
@@ -115,7 +115,7 @@ impl<E> EventQueue<E> {
     /// When the next event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        match self.agenda.first() {
+        match self.event_list.first() {
             Some(entry) => Some(entry.key.at.min(self.closing_at)),
             None => (self.closing_at < Time::MAX).then_some(self.closing_at),
         }
@@ -140,7 +140,7 @@ impl<E> EventQueue<E> {
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
         let key = self.next_key(at, phase);
         let slot = if self.free == NONE { self.add_slot() } else { self.free };
-        self.agenda.insert(slot, key);
+        self.event_list.insert(slot, key);
         let Slot { event: free, generation, next_free } = &mut self.slots[slot as usize];
         *free = Some(event);
         self.free = *next_free;
@@ -150,7 +150,7 @@ impl<E> EventQueue<E> {
     #[cold]
     fn add_slot(&mut self) -> u32 {
         self.slots.push(Slot { event: None, generation: 0, next_free: NONE });
-        self.agenda.grow()
+        self.event_list.grow()
     }
 
     /// Takes the event back; `None` if it is no longer pending.
@@ -158,7 +158,7 @@ impl<E> EventQueue<E> {
         if !self.is_pending(id) {
             return None;
         }
-        self.agenda.remove(id.slot);
+        self.event_list.remove(id.slot);
         self.vacate(id.slot)
     }
 
@@ -172,8 +172,8 @@ impl<E> EventQueue<E> {
         let pending = self.is_pending(id);
         if pending {
             let key = self.next_key(at, phase);
-            self.agenda.remove(id.slot);
-            self.agenda.insert(id.slot, key);
+            self.event_list.remove(id.slot);
+            self.event_list.insert(id.slot, key);
         }
         pending
     }
@@ -186,14 +186,14 @@ impl<E> EventQueue<E> {
     /// Takes out the next event if it happens at or before `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        let first = self.agenda.first().map_or(Time::MAX, |entry| entry.key.at);
+        let first = self.event_list.first().map_or(Time::MAX, |entry| entry.key.at);
         if first.min(self.closing_at) > limit {
             return None;
         }
         if self.closing_at < first {
             return self.pop_closing();
         }
-        let Entry { key, item } = self.agenda.pop()?;
+        let Entry { key, item } = self.event_list.pop()?;
         self.now = key.at;
         self.vacate(item).map(|event| (key.at, event))
     }

@@ -1,15 +1,15 @@
 //! A queue at work: its discipline, the driver ring behind it, and how long it has been over time.
 
 use crate::counters::Occupancy;
-use crate::stages::{Framing, Stages};
-use airqueue_core::{Dropped, Packet, Stream, Time};
+use crate::tx_queue::{Framing, TxQueue};
+use airqueue_core::{Dropped, Packet, RandomStream, Time};
 use airqueue_qdisc::QueueSpec;
 
 /// Queue discipline and ring, and how many packets were in them over time. The packets themselves are counted by the owner
 /// of the queue, hop by hop.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(crate) stages: Stages,
+    pub(crate) tx_queue: TxQueue,
     occupancy: Occupancy,
     /// How many packets wait, and since when.
     waiting: u64,
@@ -20,10 +20,10 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// An empty queue with a random stream of its own.
-    pub(crate) fn new(spec: &QueueSpec, chance: Stream) -> Queue {
+    pub(crate) fn new(spec: &QueueSpec, rng: RandomStream) -> Queue {
         let framing = Framing { link_layer: spec.link_layer_bytes, mpu: 0 };
         Queue {
-            stages: Stages::new(spec.make(chance), spec.ring_packets, framing),
+            tx_queue: TxQueue::new(spec.make(rng), spec.ring_packets, framing),
             occupancy: Occupancy::default(),
             waiting: 0,
             changed: Time::ZERO,
@@ -36,58 +36,58 @@ impl Queue {
     pub(crate) fn take_drops(&mut self, each: impl FnMut(Dropped)) -> bool {
         let any = self.has_drops();
         if any {
-            self.stages.drops().drain().for_each(each);
+            self.tx_queue.drops().drain().for_each(each);
         }
         any
     }
 
     #[inline(always)]
     fn has_drops(&mut self) -> bool {
-        !self.stages.drops().as_slice().is_empty()
+        !self.tx_queue.drops().as_slice().is_empty()
     }
 
     /// A packet arrives. What the arrival cost is in the drops of the stages.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, packet: Packet, now: Time) {
         self.pass(now);
-        self.stages.enqueue(packet, now);
+        self.tx_queue.enqueue(packet, now);
         self.measure();
     }
 
     /// The next packet for the link.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
-        self.change(now, |stages| stages.take(now))
+        self.change(now, |tx_queue| tx_queue.take(now))
     }
 
-    /// The packet for a neighbour that [`Self::take_along`] returns.
-    pub(crate) fn peek_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
-        self.look(now, |stages| stages.peek_along(hop, now).copied())
+    /// The packet for a neighbour that [`Self::take_for_neighbour`] returns.
+    pub(crate) fn peek_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        self.look(now, |tx_queue| tx_queue.peek_for_neighbour(hop, now).copied())
     }
 
     /// The neighbour of a packet that waits and is for none of these.
-    pub(crate) fn next_hop_beside(&mut self, hops: &[u16], now: Time) -> Option<u16> {
-        self.look(now, |stages| stages.next_hop_beside(hops, now))
+    pub(crate) fn other_neighbour(&mut self, hops: &[u16], now: Time) -> Option<u16> {
+        self.look(now, |tx_queue| tx_queue.other_neighbour(hops, now))
     }
 
     /// The next packet for a neighbour, out of turn.
-    pub(crate) fn take_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
-        self.change(now, |stages| stages.take_along(hop, now))
+    pub(crate) fn take_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
+        self.change(now, |tx_queue| tx_queue.take_for_neighbour(hop, now))
     }
 
     #[inline(always)]
-    fn change<T>(&mut self, now: Time, change: impl FnOnce(&mut Stages) -> T) -> T {
+    fn change<T>(&mut self, now: Time, change: impl FnOnce(&mut TxQueue) -> T) -> T {
         self.pass(now);
-        let found = change(&mut self.stages);
+        let found = change(&mut self.tx_queue);
         self.measure();
         found
     }
 
     /// What only looks for a packet changes the length by what it drops.
     #[inline(always)]
-    fn look<T>(&mut self, now: Time, look: impl FnOnce(&mut Stages) -> T) -> T {
+    fn look<T>(&mut self, now: Time, look: impl FnOnce(&mut TxQueue) -> T) -> T {
         self.pass(now);
-        let found = look(&mut self.stages);
+        let found = look(&mut self.tx_queue);
         if self.has_drops() {
             self.measure();
         }
@@ -97,14 +97,14 @@ impl Queue {
     /// How long the queue was since counting began, up to `now`.
     pub(crate) fn occupancy_at(&mut self, now: Time) -> Occupancy {
         self.pass(now);
-        Occupancy { marked: self.stages.marks() - self.marked_before, ..self.occupancy }
+        Occupancy { marked: self.tx_queue.marks() - self.marked_before, ..self.occupancy }
     }
 
     /// Counting begins anew; returns what was counted before.
     pub(crate) fn start_counting(&mut self, now: Time) -> Occupancy {
         let before = self.occupancy_at(now);
         self.occupancy = Occupancy::default();
-        self.marked_before = self.stages.marks();
+        self.marked_before = self.tx_queue.marks();
         before
     }
 
@@ -120,7 +120,7 @@ impl Queue {
     }
 
     fn measure(&mut self) {
-        self.waiting = self.stages.packets();
+        self.waiting = self.tx_queue.packets();
         self.occupancy.longest = self.occupancy.longest.max(self.waiting);
     }
 }

@@ -4,9 +4,9 @@ mod common;
 mod counting;
 
 use airqueue_core::{Limit, Packet, Seed, Span, Time};
-use airqueue_network::alarm::Alarm;
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec};
 use airqueue_network::event::{EventQueue, Phase};
+use airqueue_network::timer::Timer;
 use common::link;
 use counting::allocations;
 
@@ -20,7 +20,7 @@ enum Happening {
 struct World {
     queue: EventQueue<Happening>,
     device: Bottleneck,
-    alarm: Alarm<Happening>,
+    timer: Timer<Happening>,
     next_id: u64,
 }
 
@@ -28,8 +28,8 @@ impl World {
     fn new(spec: DeviceSpec) -> World {
         let mut queue = EventQueue::new();
         queue.schedule(Time::ZERO, Phase(1), Happening::Arrival);
-        let alarm = Alarm::new(Happening::Device, Phase(0));
-        World { queue, device: Bottleneck::new(spec, Seed(1)), alarm, next_id: 0 }
+        let timer = Timer::new(Happening::Device, Phase(0));
+        World { queue, device: Bottleneck::new(spec, Seed(1)), timer, next_id: 0 }
     }
 
     fn step(&mut self) {
@@ -45,7 +45,7 @@ impl World {
             Happening::Device => self.device.on_deadline(now),
         }
         while self.device.poll_outcome().is_some() {}
-        self.alarm.set(self.device.next_deadline(), &mut self.queue);
+        self.timer.set(self.device.next_deadline(), &mut self.queue);
     }
 }
 

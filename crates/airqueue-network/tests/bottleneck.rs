@@ -6,7 +6,7 @@ use airqueue_core::{
     ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Seed, Span,
     Time,
 };
-use airqueue_network::bottleneck::conditions::Change;
+use airqueue_network::bottleneck::conditions::DeviceChange;
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, Outcome, ServerSpec};
 use airqueue_qdisc::DropFrom;
@@ -76,10 +76,10 @@ fn back_to_back_services_do_not_drift() {
 fn a_stall_interrupts_and_resumes() {
     // Halfway through the first packet, for 10 ms; a second stall overlaps the end of the first.
     let changes = vec![
-        (Span::from_micros(500), Change::Stall),
-        (Span::from_micros(9_000), Change::Stall),
-        (Span::from_micros(10_500), Change::Resume),
-        (Span::from_micros(12_000), Change::Resume),
+        (Span::from_micros(500), DeviceChange::Stall),
+        (Span::from_micros(9_000), DeviceChange::Stall),
+        (Span::from_micros(10_500), DeviceChange::Resume),
+        (Span::from_micros(12_000), DeviceChange::Resume),
     ];
     let bench = run(DeviceSpec { changes, ..link(Limit::Packets(10)) }, every(Span::ZERO, 2));
     assert_eq!(times_us(&bench), [12_500, 13_500]);
@@ -87,22 +87,25 @@ fn a_stall_interrupts_and_resumes() {
 
 #[test]
 fn a_service_that_ends_as_the_stall_begins_is_over() {
-    let changes =
-        vec![(Span::from_millis(1), Change::Stall), (Span::from_millis(5), Change::Resume)];
+    let changes = vec![
+        (Span::from_millis(1), DeviceChange::Stall),
+        (Span::from_millis(5), DeviceChange::Resume),
+    ];
     let bench = run(DeviceSpec { changes, ..link(Limit::Packets(10)) }, every(Span::ZERO, 2));
     assert_eq!(times_us(&bench), [1000, 6000]);
 }
 
 #[test]
 fn a_rate_change_alters_the_rest_of_the_packet() {
-    let changes = vec![(Span::from_micros(500), Change::Rate(0.5))];
+    let changes = vec![(Span::from_micros(500), DeviceChange::Rate(0.5))];
     let bench = run(DeviceSpec { changes, ..link(Limit::Packets(10)) }, every(Span::ZERO, 2));
     assert_eq!(times_us(&bench), [1500, 3500]);
 }
 
 #[test]
 fn changes_recur() {
-    let changes = vec![(Span::ZERO, Change::Stall), (Span::from_millis(9), Change::Resume)];
+    let changes =
+        vec![(Span::ZERO, DeviceChange::Stall), (Span::from_millis(9), DeviceChange::Resume)];
     let period = Some(Span::from_millis(10));
     let spec = DeviceSpec { changes, period, ..link(Limit::Packets(10)) };
     let mut bench = Bench::new(spec);
@@ -115,8 +118,8 @@ fn changes_recur() {
 #[test]
 fn limits_change_with_the_hour() {
     let changes = vec![
-        (Span::from_millis(100), Change::Limit(Limit::Packets(20))),
-        (Span::from_millis(200), Change::Limit(Limit::Packets(5))),
+        (Span::from_millis(100), DeviceChange::Limit(Limit::Packets(20))),
+        (Span::from_millis(200), DeviceChange::Limit(Limit::Packets(5))),
     ];
     let mut bench = Bench::new(DeviceSpec { changes, ..link(Limit::Packets(10)) });
     let mut waiting_at = Vec::new();
@@ -243,7 +246,10 @@ fn a_holding_discipline_is_woken() {
     let direct = link(Limit::Packets(1));
     let ring = DeviceSpec { ring: 3, ..direct.clone() };
     let shaped = DeviceSpec { server: bucket, ..direct.clone() };
-    let stall = vec![(Span::from_millis(4), Change::Stall), (Span::from_millis(8), Change::Resume)];
+    let stall = vec![
+        (Span::from_millis(4), DeviceChange::Stall),
+        (Span::from_millis(8), DeviceChange::Resume),
+    ];
     let stalled = DeviceSpec { changes: stall, ..direct.clone() };
     let expected = [
         (stalled, [9_000, 10_000, 16_000]),
@@ -268,9 +274,9 @@ fn air_loss_takes_its_share_after_service() {
     let (n, p) = (40_000f64, 0.1);
     let spec = DeviceSpec { loss: p, ..link(Limit::Packets(10)) };
     let bench = run(spec, every(Span::from_millis(1), n as usize));
-    let books = bench.device.books();
-    assert_eq!(books.dropped.packets, 0);
-    let lost = books.lost.packets as f64;
+    let counters = bench.device.counters();
+    assert_eq!(counters.dropped.packets, 0);
+    let lost = counters.lost.packets as f64;
     assert!((lost - n * p).abs() < 5.0 * (n * p * (1.0 - p)).sqrt(), "{lost} lost");
 }
 
@@ -288,9 +294,9 @@ fn any_device() -> impl Strategy<Value = DeviceSpec> {
         (500u32..4000).prop_map(|burst_bytes| ServerSpec::Policer { burst_bytes }),
     ];
     let change = prop_oneof![
-        Just(vec![Change::Stall, Change::Resume]),
-        (0.1f64..3.0).prop_map(|f| vec![Change::Rate(f)]),
-        (1u32..30).prop_map(|n| vec![Change::Limit(Limit::Packets(n))]),
+        Just(vec![DeviceChange::Stall, DeviceChange::Resume]),
+        (0.1f64..3.0).prop_map(|f| vec![DeviceChange::Rate(f)]),
+        (1u32..30).prop_map(|n| vec![DeviceChange::Limit(Limit::Packets(n))]),
     ];
     let changes = prop::collection::vec((0i64..50, 1i64..20, change), 0..6).prop_map(|list| {
         list.into_iter()
@@ -320,7 +326,7 @@ fn any_device() -> impl Strategy<Value = DeviceSpec> {
 
 proptest! {
     /// Whatever the device and the traffic, every packet meets one fate, in the end none is left,
-    /// and flows keep their order. (The books are checked by the bench after every step.)
+    /// and flows keep their order. (The counters are checked by the bench after every step.)
     #[test]
     fn every_packet_is_accounted_for(
         spec in any_device(),

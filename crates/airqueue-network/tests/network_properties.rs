@@ -1,10 +1,10 @@
-//! What is true of every network of stations, cables and TCP, whatever is in it.
+//! What is true of every network of stations, wired links and TCP, whatever is in it.
 
 mod cells;
 mod random_networks;
 mod random_routes;
 
-use airqueue_core::{Payload, Seed, Span, Stream, Time};
+use airqueue_core::{Payload, RandomStream, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::{
     FlowSpec, Hop, Network, NetworkSpec, Node, QueueId, TcpFlowSpec, Traffic, WireSpec, Work,
@@ -21,8 +21,8 @@ use random_routes::{wired_networks, wired_transfers};
 /// How far the counters of each path are from what is on it, there and back: nothing, if counting began with the
 /// first packet.
 fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
-    let of = |tally: &HopCounters, under_way: u64| {
-        let HopCounters { offered, dropped, given_up, delivered, .. } = tally;
+    let of = |counters: &HopCounters, under_way: u64| {
+        let HopCounters { offered, dropped, given_up, delivered, .. } = counters;
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
         i128::from(under_way) - (i128::from(offered.packets) - out)
@@ -111,22 +111,23 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 /// No TCP delivers more than its application has written, or than was sent.
 fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     for (flow, of) in spec.flows.iter().enumerate() {
-        let (Traffic::Tcp(tcp), Some(tally)) = (&of.traffic, network.tcp(FlowId::at(flow))) else {
+        let (Traffic::Tcp(tcp), Some(counters)) = (&of.traffic, network.tcp(FlowId::at(flow)))
+        else {
             continue;
         };
-        prop_assert!(tally.retransmitted <= tally.segments);
+        prop_assert!(counters.retransmitted <= counters.segments);
         if spec.warm_up > Time::ZERO {
             continue;
         }
-        let most = tally.segments * u64::from(tcp.tcp.mss_bytes);
-        prop_assert!(tally.delivered_bytes <= most);
+        let most = counters.segments * u64::from(tcp.tcp.mss_bytes);
+        prop_assert!(counters.delivered_bytes <= most);
         if let Work::Transfer(Some(bytes)) = tcp.work {
-            prop_assert!(tally.delivered_bytes <= bytes);
-            let ended = tally.sessions.took.count;
-            prop_assert!(ended == 0 || (ended, tally.delivered_bytes) == (1, bytes));
+            prop_assert!(counters.delivered_bytes <= bytes);
+            let ended = counters.sessions.took.count;
+            prop_assert!(ended == 0 || (ended, counters.delivered_bytes) == (1, bytes));
         }
         let sent = network.flow(FlowId::at(flow)).offered.packets;
-        prop_assert!(tally.segments <= sent, "{} segments in {sent} packets", tally.segments);
+        prop_assert!(counters.segments <= sent, "{} segments in {sent} packets", counters.segments);
     }
     Ok(())
 }
@@ -135,12 +136,12 @@ fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 fn wire_counters(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     let (now, network) = (sim.now(), &mut sim.model);
     for wire in 0..spec.wires.len() {
-        let tally = network.queue(QueueId::Wire(WireId::at(wire)), now);
+        let counters = network.queue(QueueId::Wire(WireId::at(wire)), now);
         prop_assert_eq!(network.waiting(QueueId::Wire(WireId::at(wire))), (0, 0));
-        prop_assert_eq!(tally.waited.count, tally.taken.packets);
+        prop_assert_eq!(counters.waited.count, counters.taken.packets);
         if spec.warm_up == Time::ZERO {
-            let out = tally.dropped.packets + tally.taken.packets;
-            prop_assert_eq!(tally.offered.packets, out);
+            let out = counters.dropped.packets + counters.taken.packets;
+            prop_assert_eq!(counters.offered.packets, out);
         }
     }
     Ok(())
@@ -196,7 +197,7 @@ fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseEr
 
 /// A clock that is late by up to 10 ms, or not, as it happens.
 struct Late {
-    by: Stream,
+    by: RandomStream,
 }
 
 impl Clock for Late {
@@ -229,7 +230,7 @@ fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
     sim.model
 }
 
-/// The network, and on a cable of their own two flows more.
+/// The network, and on a wired link of their own two flows more.
 fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
     let mut more = spec.clone();
     let wire = Hop::Wire(WireId::at(more.wires.len()));
@@ -334,9 +335,9 @@ proptest! {
         sim.run_until(cells::at(100_000));
         let network = &sim.model;
         for (flow, tcp) in transfers.iter().enumerate() {
-            let tally = network.tcp(FlowId::at(flow)).unwrap();
-            prop_assert_eq!(Work::Transfer(Some(tally.delivered_bytes)), tcp.work);
-            prop_assert_eq!(tally.sessions.took.count, 1);
+            let counters = network.tcp(FlowId::at(flow)).unwrap();
+            prop_assert_eq!(Work::Transfer(Some(counters.delivered_bytes)), tcp.work);
+            prop_assert_eq!(counters.sessions.took.count, 1);
         }
         prop_assert_eq!(network.segments_kept(), 0);
         prop_assert_eq!(sim.queue.next_at(), None, "events are pending");

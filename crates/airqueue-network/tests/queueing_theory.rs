@@ -23,12 +23,12 @@ fn batch_means(samples: &[f64]) -> (f64, f64) {
 /// Waiting times in units of the service time, in the order of delivery, at load `rho`.
 fn waits(rho: f64, seed: u64, packets: usize) -> Vec<f64> {
     let mut bench = Bench::new(link(Limit::Packets(u32::MAX)));
-    let mut chance = Seed(seed).stream("arrivals");
+    let mut rng = Seed(seed).stream("arrivals");
     let gap = Span::from_secs_f64(1e-3 / rho);
     let mut at = Time::ZERO;
     let mut waits = Vec::with_capacity(packets);
     for _ in 0..packets {
-        at += chance.exponential(gap);
+        at += rng.exponential(gap);
         bench.arrive(Arrival { at, flow: 0, size: 1000 });
         for fate in bench.fates.drain(..) {
             let packet = fate.delivered().expect("an endless queue loses nothing");

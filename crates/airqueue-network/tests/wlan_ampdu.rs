@@ -6,7 +6,7 @@ use airqueue_core::{Limit, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::outcome::Outcome;
-use airqueue_network::wlan::tap::{Aired, Recording};
+use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::SourceSpec;
 use airqueue_wifi::RateIndex;
@@ -53,7 +53,7 @@ fn uploads(radio: Radio, senders: u32, aggregation: Aggregation) -> CellSpec {
     CellSpec { flows, ..cells::cell(radio, macs) }
 }
 
-fn recorded(spec: &CellSpec, seconds: i64) -> (Network, Vec<Aired>) {
+fn recorded(spec: &CellSpec, seconds: i64) -> (Network, Vec<TracedFrame>) {
     let mut sim = spec.start(Seed(1));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(cells::at(seconds));
@@ -61,16 +61,16 @@ fn recorded(spec: &CellSpec, seconds: i64) -> (Network, Vec<Aired>) {
     (sim.model, recording.frames)
 }
 
-fn of(frames: &[Aired], kind: FrameKind) -> impl Iterator<Item = &Aired> {
-    frames.iter().filter(move |aired| aired.frame.kind == kind)
+fn of(frames: &[TracedFrame], kind: FrameKind) -> impl Iterator<Item = &TracedFrame> {
+    frames.iter().filter(move |traced| traced.frame.kind == kind)
 }
 
-fn data(frames: &[Aired]) -> impl Iterator<Item = &Aired> {
+fn data(frames: &[TracedFrame]) -> impl Iterator<Item = &TracedFrame> {
     of(frames, FrameKind::Data)
 }
 
-fn ids(aired: &Aired) -> Vec<u64> {
-    aired.carried.iter().map(|carried| carried.packet.id).collect()
+fn ids(traced: &TracedFrame) -> Vec<u64> {
+    traced.carried.iter().map(|carried| carried.packet.id).collect()
 }
 
 /// AIFS, a backoff of 7.5 slots in the mean, a full A-MPDU, SIFS, block ack. The mean of some 4000 backoffs has a
@@ -84,9 +84,9 @@ fn one_station_sends_a_full_frame_in_each_cycle() {
             let limits = phy.ampdu_limits(fast).unwrap();
             let ampdu = phy.fill(fast, &limits, std::iter::repeat(MPDU_BYTES));
             let (network, frames) = recorded(&uploads(radio, 1, Aggregation::STANDARD), 20);
-            for aired in data(&frames).skip(1) {
-                assert_eq!(aired.frame.bytes, ampdu.bytes(), "{layer}");
-                assert_eq!(aired.carried.len() as u32, ampdu.mpdus());
+            for traced in data(&frames).skip(1) {
+                assert_eq!(traced.frame.bytes, ampdu.bytes(), "{layer}");
+                assert_eq!(traced.carried.len() as u32, ampdu.mpdus());
             }
             let response = Response::to_window(limits.mpdus);
             let backoff = Span::from_nanos(phy.slot().as_nanos() * 15 / 2);
@@ -124,13 +124,13 @@ fn frames_keep_to_their_limits() {
         let radio = radio(Behaviour::Standard, "ac");
         let aggregation = Aggregation { max_bytes, window };
         let (_, frames) = recorded(&uploads(radio, 2, aggregation), 1);
-        for aired in data(&frames) {
+        for traced in data(&frames) {
             // One goes in any case.
-            let alone = aired.carried.len() == 1;
-            assert!(alone || aired.frame.bytes <= max_bytes, "{:?}", aired.frame);
-            assert!(aired.carried.len() as u32 <= window.min(64));
+            let alone = traced.carried.len() == 1;
+            assert!(alone || traced.frame.bytes <= max_bytes, "{:?}", traced.frame);
+            assert!(traced.carried.len() as u32 <= window.min(64));
         }
-        let most = data(&frames).map(|aired| aired.carried.len()).max().unwrap();
+        let most = data(&frames).map(|traced| traced.carried.len()).max().unwrap();
         assert_eq!(most == 1, max_bytes == 1);
     }
 }
@@ -152,10 +152,10 @@ fn lost_packets_go_first_and_the_window_holds() {
         let mut number: HashMap<u64, u64> = HashMap::new();
         let mut next = [0; 3];
         let (mut sent, mut lost) = (0.0, 0.0);
-        for aired in data(&frames) {
-            let ids = ids(aired);
+        for traced in data(&frames) {
+            let ids = ids(traced);
             assert!(ids.is_sorted(), "{ids:?}");
-            let from = aired.frame.from.index();
+            let from = traced.frame.from.index();
             let numbers: Vec<u64> = ids
                 .iter()
                 .map(|&id| {
@@ -166,9 +166,9 @@ fn lost_packets_go_first_and_the_window_holds() {
                 })
                 .collect();
             assert!(numbers.last().unwrap() - numbers[0] < 16, "{numbers:?}");
-            if aired.at_receiver().unwrap().outcome.decoded() {
+            if traced.at_receiver().unwrap().outcome.decoded() {
                 sent += ids.len() as f64;
-                lost += aired.carried.iter().filter(|carried| !carried.decoded).count() as f64;
+                lost += traced.carried.iter().filter(|carried| !carried.decoded).count() as f64;
             }
         }
         // Five standard errors of a fraction.
@@ -220,15 +220,15 @@ fn a_lifetime_ends_what_no_block_ack_answers() {
         // Of the packet of the first frame, which was alone, and of some 18 full ones.
         assert!((10 * 50..20 * 64).contains(&given_up), "{given_up}");
         let mut first: HashMap<u64, Time> = HashMap::new();
-        for aired in data(&frames) {
-            for id in ids(aired) {
-                let begun = *first.entry(id).or_insert(aired.begins);
+        for traced in data(&frames) {
+            for id in ids(traced) {
+                let begun = *first.entry(id).or_insert(traced.begins);
                 // A failure finds that it is too old; before the last was the longest backoff.
-                assert!(aired.begins - begun <= lifetime + Span::from_millis(15));
+                assert!(traced.begins - begun <= lifetime + Span::from_millis(15));
             }
         }
         let requests = of(&frames, FrameKind::BlockAckRequest).count();
-        let several = data(&frames).filter(|aired| aired.carried.len() > 1).count();
+        let several = data(&frames).filter(|traced| traced.carried.len() > 1).count();
         match behaviour {
             Behaviour::Ns3 => assert!(requests > 5 * several, "{requests} {several}"),
             _ => assert!(requests == 0 && several > 100, "{requests} {several}"),
@@ -245,7 +245,7 @@ fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> CellSpec {
 }
 
 /// Frames of a TXOP, from the first of an exchange to the last answer within SIFS of each other.
-fn opportunities(frames: &[Aired], sifs: Span) -> Vec<&[Aired]> {
+fn opportunities(frames: &[TracedFrame], sifs: Span) -> Vec<&[TracedFrame]> {
     frames.chunk_by(|before, next| next.begins - before.ends <= sifs).collect()
 }
 
@@ -275,7 +275,7 @@ fn packets_of_a_txop_are_counted_across_its_frames() {
     let (_, frames) = recorded(&spec, 1);
     let all = opportunities(&frames, spec.radio.phy.sifs());
     for frames in &all[1..] {
-        let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
+        let packets: usize = frames.iter().map(|traced| traced.carried.len()).sum();
         assert_eq!(packets, 5);
     }
 }
@@ -289,7 +289,7 @@ fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
     let (_, frames) = recorded(&spec, 1);
     let all = opportunities(&frames, spec.radio.phy.sifs());
     for frames in &all[1..] {
-        let packets: usize = frames.iter().map(|aired| aired.carried.len()).sum();
+        let packets: usize = frames.iter().map(|traced| traced.carried.len()).sum();
         assert_eq!(packets, 5);
     }
 }
@@ -307,8 +307,8 @@ fn packets_for_one_receiver_are_found_among_others() {
             *queue = QueueSpec { ring_packets, ..QueueSpec::new(Limit::Packets(50)) };
         }
         let (network, frames) = recorded(&spec, 2);
-        for aired in data(&frames).skip(10) {
-            assert!(aired.carried.len() > 100, "{}", aired.carried.len());
+        for traced in data(&frames).skip(10) {
+            assert!(traced.carried.len() > 100, "{}", traced.carried.len());
         }
         let packets: Vec<f64> =
             (0..4).map(|flow| network.flow(FlowId::at(flow)).delivered.packets as f64).collect();
@@ -328,30 +328,30 @@ fn a_hidden_station_destroys_what_it_overlaps() {
     let phy = &spec.radio.phy;
     let (network, frames) = recorded(&spec, 2);
     let (mut hit, mut spared) = (0, 0);
-    for aired in data(&frames).filter(|aired| aired.carried.len() > 1) {
+    for traced in data(&frames).filter(|traced| traced.carried.len() > 1) {
         let seconds = |at: Time| (at - Time::ZERO).as_secs_f64();
         let others: Vec<(f64, f64)> = frames
             .iter()
             .filter(|other| other.frame.from != StationId(1))
-            .filter(|other| other.begins < aired.ends && aired.begins < other.ends)
+            .filter(|other| other.begins < traced.ends && traced.begins < other.ends)
             .map(|other| (seconds(other.begins), seconds(other.ends)))
             .collect();
-        let first_bit = seconds(aired.begins + phy.preamble(aired.frame.rate));
-        let lasts = seconds(aired.ends) - first_bit;
+        let first_bit = seconds(traced.begins + phy.preamble(traced.frame.rate));
+        let lasts = seconds(traced.ends) - first_bit;
         let found = others.iter().all(|&(from, _)| from >= first_bit);
         let mut at = 0;
-        for carried in &aired.carried {
-            let byte = |at: u32| first_bit + lasts * f64::from(at) / f64::from(aired.frame.bytes);
+        for carried in &traced.carried {
+            let byte = |at: u32| first_bit + lasts * f64::from(at) / f64::from(traced.frame.bytes);
             let (begins, ends) = (byte(at), byte(at + 4 + carried.mpdu_bytes));
             at = (at + 4 + carried.mpdu_bytes).next_multiple_of(4);
             let touched = |margin: f64| {
                 others.iter().any(|&(from, until)| from < ends + margin && begins < until + margin)
             };
             if !found || touched(-1e-8) {
-                assert!(!carried.decoded, "{aired:?}");
+                assert!(!carried.decoded, "{traced:?}");
                 hit += 1;
             } else if !touched(1e-8) {
-                assert!(carried.decoded, "{aired:?}");
+                assert!(carried.decoded, "{traced:?}");
                 spared += usize::from(!others.is_empty());
             }
         }
@@ -383,14 +383,14 @@ fn a_frame_is_as_long_as_its_packets() {
         spec.flows.remove(0);
         let (_, frames) = recorded(&spec, 1);
         let mut several = 0;
-        for aired in data(&frames) {
-            let mpdus = aired.carried.iter().map(|carried| carried.mpdu_bytes);
-            let bytes = match aired.carried.len() {
+        for traced in data(&frames) {
+            let mpdus = traced.carried.iter().map(|carried| carried.mpdu_bytes);
+            let bytes = match traced.carried.len() {
                 1 => mpdus.sum(),
                 _ => mpdus.fold(0u32, |psdu, mpdu| psdu.next_multiple_of(4) + 4 + mpdu),
             };
-            assert_eq!(aired.frame.bytes, bytes, "{max_bytes} {txop:?}");
-            several += usize::from(aired.carried.len() > 1);
+            assert_eq!(traced.frame.bytes, bytes, "{max_bytes} {txop:?}");
+            several += usize::from(traced.carried.len() > 1);
         }
         let room = max_bytes > 100 && txop != Txop::Time(Span::from_micros(400));
         assert!(several > 0 || !room, "{max_bytes} {txop:?}");
@@ -422,7 +422,7 @@ fn receivers_take_turns_whatever_they_lose() {
         let [lossy, clean] =
             [0, 1].map(|flow| network.flow(FlowId::at(flow)).delivered.packets as f64);
         let carried =
-            || data(&frames).filter(|aired| aired.frame.to.0 == 1).flat_map(|a| &a.carried);
+            || data(&frames).filter(|traced| traced.frame.to.0 == 1).flat_map(|a| &a.carried);
         let decoded = carried().filter(|carried| carried.decoded).count() as f64;
         let kept = decoded / carried().count() as f64;
         assert!((margin_db == 25.0) == (kept < 0.001), "{kept}");
@@ -431,7 +431,7 @@ fn receivers_take_turns_whatever_they_lose() {
         assert!(clean > 100_000.0, "{clean}");
         let longest = network.flow(FlowId(1)).delay.greatest;
         assert!(longest < Span::from_millis(40), "{longest}");
-        let sent = |to: u32| data(&frames).filter(move |aired| aired.frame.to.0 == to).count();
+        let sent = |to: u32| data(&frames).filter(move |traced| traced.frame.to.0 == to).count();
         let turns = sent(1) as f64 / sent(2) as f64;
         assert!((turns - 1.0).abs() < 0.05, "{turns}");
     }

@@ -279,11 +279,11 @@ fn queues(queues: &[Queue], tolerance: f64) {
             continue; // Nothing goes before the highest queue of a station.
         }
         let found = runs(&spec, 20, tolerance, |network| {
-            let tally = |at| {
+            let counters = |at| {
                 let (station, queue) = place(at);
                 network.wlan().access(StationId(station as u32), AccessCategory::at(queue))
             };
-            share(&|at| tally(at).internal_collisions, &|at| tally(at).acknowledged, at)
+            share(&|at| counters(at).internal_collisions, &|at| counters(at).acknowledged, at)
         });
         let expected = counted(&|Counts { contenders, .. }| {
             share(&|at| contenders[at].internal_collisions, &|at| contenders[at].packets, at)
@@ -456,8 +456,11 @@ fn constant_intervals_longer_than_a_service() {
     let spec = CellSpec { flows: vec![flow], ..cell(radio, macs) };
     let mut sim = spec.start(Seed(1));
     sim.run_until(cells::at(10));
-    let tally = sim.model.flow(FlowId(0));
-    assert_eq!(tally.delay.sum_ns, i128::from(data.as_nanos()) * i128::from(tally.delay.count));
-    assert!(tally.offered.packets - tally.delivered.packets <= 1);
-    assert_eq!(tally.offered.packets, 3125);
+    let counters = sim.model.flow(FlowId(0));
+    assert_eq!(
+        counters.delay.sum_ns,
+        i128::from(data.as_nanos()) * i128::from(counters.delay.count)
+    );
+    assert!(counters.offered.packets - counters.delivered.packets <= 1);
+    assert_eq!(counters.offered.packets, 3125);
 }

@@ -7,9 +7,9 @@ use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
-use airqueue_network::wlan::tap::{Aired, Recording};
-use airqueue_network::wlan::{StationSpec, StationTally};
-use airqueue_wifi::mac::{CategoryTally, Frame};
+use airqueue_network::wlan::tap::{Recording, TracedFrame};
+use airqueue_network::wlan::{StationCounters, StationSpec};
+use airqueue_wifi::mac::{CategoryCounters, Frame};
 use airqueue_wifi::medium::{Level, Link, Reach, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use cells::{CellSpec, Flow};
@@ -22,7 +22,7 @@ use random_networks::networks;
 struct Seen {
     frames: Vec<(Time, Time, Frame)>,
     flows: Vec<HopCounters>,
-    stations: Vec<(StationTally, CategoryTally, Span)>,
+    stations: Vec<(StationCounters, CategoryCounters, Span)>,
 }
 
 /// Runs a network, in one go or stopping on the way.
@@ -38,11 +38,11 @@ fn run(spec: &CellSpec, seed: u64, stops: i64) -> Network {
 fn seen(mut network: Network, of: &CellSpec) -> Seen {
     let recording: Recording = network.wlan_mut().unplug().expect("it was plugged in");
     let stations = of.stations.len();
-    let of_them = |aired: &&Aired| aired.frame.from.index() < stations;
+    let of_them = |traced: &&TracedFrame| traced.frame.from.index() < stations;
     let now = Time::from_nanos(200_000_000);
     Seen {
         frames: (recording.frames.iter().filter(of_them))
-            .map(|aired| (aired.begins, aired.ends, aired.frame))
+            .map(|traced| (traced.begins, traced.ends, traced.frame))
             .collect(),
         flows: (0..of.flows.len()).map(|flow| network.flow(FlowId::at(flow)).clone()).collect(),
         stations: (0..stations)
@@ -59,7 +59,7 @@ fn seen(mut network: Network, of: &CellSpec) -> Seen {
 
 fn links(reach: &Reach) -> Vec<Link> {
     let of = |from: StationId| {
-        reach.hearers(from).iter().map(move |hearer| {
+        reach.listeners_of(from).iter().map(move |hearer| {
             let power_w = reach.powers_known().then_some(hearer.power_w);
             Link { from, to: hearer.station, level: hearer.level, power_w }
         })

@@ -80,8 +80,8 @@ fn data_share_what_acknowledgements_leave() {
                 let mut sim = spec.start(Seed(seed));
                 sim.run_until(at(31));
                 for acks in data..2 * data {
-                    let tally = sim.model.flow(FlowId::at(acks));
-                    assert_eq!((tally.dropped.packets, tally.given_up.packets), (0, 0));
+                    let counters = sim.model.flow(FlowId::at(acks));
+                    assert_eq!((counters.dropped.packets, counters.given_up.packets), (0, 0));
                 }
                 let packets = |flow| sim.model.flow(FlowId::at(flow)).delivered.packets as f64;
                 packets(flow) / (0..data).map(packets).sum::<f64>()

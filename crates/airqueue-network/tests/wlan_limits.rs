@@ -108,9 +108,9 @@ proptest! {
         prop_assert_eq!(missing(&sim.model, spec.flows.len()), none);
         nothing_is_left(&sim, &spec)?;
         for (station, category) in queues(&spec) {
-            let books = sim.model.queue(QueueId::Station(StationId(station as u32), AccessCategory::at(category)), drained());
-            let out = books.dropped.packets + books.taken.packets;
-            prop_assert_eq!(books.offered.packets, out);
+            let counters = sim.model.queue(QueueId::Station(StationId(station as u32), AccessCategory::at(category)), drained());
+            let out = counters.dropped.packets + counters.taken.packets;
+            prop_assert_eq!(counters.offered.packets, out);
         }
     }
 }

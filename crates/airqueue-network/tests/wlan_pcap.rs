@@ -5,7 +5,7 @@ mod pcap_records;
 
 use airqueue_core::Seed;
 use airqueue_network::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOLE_FRAMES};
-use airqueue_network::wlan::tap::{Aired, Carried, Recording, Tap};
+use airqueue_network::wlan::tap::{Recording, Tap, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, StationId};
 use airqueue_wifi::phy::AccessCategory;
@@ -59,7 +59,7 @@ fn captured(spec: &CellSpec, view: View, snap: u32) -> Vec<Record> {
     records(&capture.finish().unwrap(), snap)
 }
 
-fn all_frames(spec: &CellSpec) -> Vec<Aired> {
+fn all_frames(spec: &CellSpec) -> Vec<TracedFrame> {
     run(spec, Recording::default()).frames
 }
 
@@ -69,8 +69,8 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
     let phy = &spec.radio.phy;
     let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, WHOLE_FRAMES));
     assert!(frames.len() > 2000 && frames.len() == records.len());
-    for (aired, record) in frames.iter().zip(&records) {
-        let Aired { frame, begins, ends, .. } = aired;
+    for (traced, record) in frames.iter().zip(&records) {
+        let TracedFrame { frame, begins, ends, .. } = traced;
         assert_eq!(record.time_ns, ends.as_nanos());
         assert_eq!(record.length, RADIOTAP + frame.bytes as usize);
         let header = &record.bytes;
@@ -81,7 +81,7 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
         let dsss = phy.class(frame.rate) == ModulationClass::Dsss;
         let flags = if dsss { 0xa0 } else { 0xc0 };
         assert_eq!((le16(&header[18..]), le16(&header[20..])), (2412, flags));
-        let lost = aired.at_receiver().is_some_and(|heard| !heard.decoded());
+        let lost = traced.at_receiver().is_some_and(|heard| !heard.decoded());
         // FCS at the end, and a short preamble for all of DSSS but 1 Mb/s, which is not used here.
         let marks = 0x10 | if dsss { 0x02 } else { 0 } | if lost { 0x40 } else { 0 };
         assert_eq!(header[16], marks);
@@ -139,8 +139,8 @@ fn schemes_have_fields_of_their_own() {
 fn frames_say_who_sends_what_to_whom() {
     let spec = busy_cell();
     let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, WHOLE_FRAMES));
-    for (aired, record) in frames.iter().zip(&records) {
-        let (frame, bytes) = (&aired.frame, record.frame());
+    for (traced, record) in frames.iter().zip(&records) {
+        let (frame, bytes) = (&traced.frame, record.frame());
         let (to, from) = (frame.to.0 as u8, frame.from.0 as u8);
         let to_all = frame.kind == FrameKind::CfEnd;
         assert_eq!(bytes[4..10], if to_all { [0xff; 6] } else { [2, 0, 0, 0, 0, to] });
@@ -157,7 +157,7 @@ fn frames_say_who_sends_what_to_whom() {
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data | FrameKind::CfEnd) {
             assert_eq!(bytes[10..16], [2, 0, 0, 0, 0, from]);
         }
-        let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
+        let Some(TracedMpdu { packet, .. }) = traced.carried.first().copied() else { continue };
         // User priorities of BK, BE, VI, VO.
         let priority = [1, 0, 5, 6][frame.ac.index()];
         assert_eq!(bytes[24..26], [priority, 0]);
@@ -188,9 +188,9 @@ fn sequence_numbers_count_packets_and_not_frames() {
     let (frames, records) = (all_frames(&spec), captured(&spec, View::Air, LEAST_SNAP_BYTES + 4));
     let mut last: HashMap<(StationId, AccessCategory), (u64, u16)> = HashMap::new();
     let mut retries = 0;
-    for (aired, record) in frames.iter().zip(&records) {
-        let Some(Carried { packet, .. }) = aired.carried.first().copied() else { continue };
-        let (bytes, stream) = (record.frame(), (aired.frame.from, aired.frame.ac));
+    for (traced, record) in frames.iter().zip(&records) {
+        let Some(TracedMpdu { packet, .. }) = traced.carried.first().copied() else { continue };
+        let (bytes, stream) = (record.frame(), (traced.frame.from, traced.frame.ac));
         let (sequence, retry) = (le16(&bytes[22..]) >> 4, bytes[1] & 0x08 != 0);
         if let Some(&(id, before)) = last.get(&stream) {
             assert_eq!(retry, id == packet.id);
@@ -226,16 +226,16 @@ fn a_station_has_what_it_sent_and_what_it_received() {
     let spec = busy_cell();
     let id = StationId(3);
     let frames = all_frames(&spec);
-    let heard = |aired: &&Aired| {
-        aired.frame.from == id || aired.at(id).is_some_and(|h| h.decoded() || h.engaged)
+    let heard = |traced: &&TracedFrame| {
+        traced.frame.from == id || traced.at(id).is_some_and(|h| h.decoded() || h.engaged)
     };
-    let expected: Vec<&Aired> = frames.iter().filter(heard).collect();
+    let expected: Vec<&TracedFrame> = frames.iter().filter(heard).collect();
     let records = captured(&spec, View::Station(id), 100);
     assert_eq!(records.len(), expected.len());
     assert!(records.len() < frames.len());
-    for (record, aired) in records.iter().zip(expected) {
-        let understood = aired.frame.from == id || aired.at(id).unwrap().decoded();
-        assert_eq!(record.time_ns, aired.ends.as_nanos());
+    for (record, traced) in records.iter().zip(expected) {
+        let understood = traced.frame.from == id || traced.at(id).unwrap().decoded();
+        assert_eq!(record.time_ns, traced.ends.as_nanos());
         assert_eq!(record.is_marked_bad(), !understood);
     }
 }
@@ -321,8 +321,8 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
     let mut sent: Vec<(u16, u64)> = Vec::new();
     // Sequence numbers are the receiver's.
     let mut known: HashMap<(StationId, u16), u64> = HashMap::new();
-    for (number, aired) in frames.iter().enumerate() {
-        if aired.frame.kind == FrameKind::BlockAck {
+    for (number, traced) in frames.iter().enumerate() {
+        if traced.frame.kind == FrameKind::BlockAck {
             let bytes = records.next().unwrap().frame();
             // Block ack control: compressed, best effort; the first sequence number; 64 bits.
             assert_eq!((bytes.len(), &bytes[16..18]), (32, &[4, 0][..]));
@@ -333,32 +333,32 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
                 assert_eq!(bit == 1, arrived.contains(&id), "{number}");
             }
             for place in (0..64).filter(|place| bitmap >> place & 1 == 1) {
-                let id = known[&(aired.frame.from, (sent[0].0 + place) % 4096)];
+                let id = known[&(traced.frame.from, (sent[0].0 + place) % 4096)];
                 assert!(arrived.contains(&id), "{number}");
             }
             answered += 1;
             continue;
         }
         sent.clear();
-        let several = aired.carried.len() > 1;
-        for (place, carried) in aired.carried.iter().enumerate() {
+        let several = traced.carried.len() > 1;
+        for (place, carried) in traced.carried.iter().enumerate() {
             let record = records.next().unwrap();
             let (header, frame) = (&record.bytes, record.frame());
             assert_eq!(le32(&header[4..]) & AMPDU_STATUS != 0, several);
             if several {
-                let last = if place + 1 == aired.carried.len() { 0x0c } else { 0x04 };
+                let last = if place + 1 == traced.carried.len() { 0x0c } else { 0x04 };
                 assert_eq!(le16(&header[28..]), last);
             }
             assert_eq!(frame.len() as u32, carried.mpdu_bytes);
             let (body, fcs) = frame.split_at(frame.len() - 4);
             assert_eq!(crc(body) == le32(fcs), carried.decoded);
             sent.push((le16(&frame[22..]) >> 4, carried.packet.id));
-            known.insert((aired.frame.to, le16(&frame[22..]) >> 4), carried.packet.id);
+            known.insert((traced.frame.to, le16(&frame[22..]) >> 4), carried.packet.id);
             if carried.decoded {
                 arrived.insert(carried.packet.id);
             }
         }
-        if aired.carried.is_empty() {
+        if traced.carried.is_empty() {
             records.next();
         }
     }

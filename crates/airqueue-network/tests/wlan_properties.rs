@@ -4,14 +4,14 @@ mod cells;
 mod on_air;
 mod random_networks;
 
-use airqueue_core::Tally;
+use airqueue_core::PacketCount;
 use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, QueueId};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::AirTally;
-use airqueue_network::wlan::tap::{Aired, Carried, Recording};
+use airqueue_network::wlan::AirtimeCounters;
+use airqueue_network::wlan::tap::{Recording, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -21,8 +21,11 @@ use proptest::prelude::*;
 use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
 use std::collections::HashMap;
 
-/// Runs a network to its end and returns it with its frames. Its books are looked at on the way.
-fn run(spec: &CellSpec, seed: Seed) -> Result<(Simulation<Network>, Vec<Aired>), TestCaseError> {
+/// Runs a network to its end and returns it with its frames. Its counters are looked at on the way.
+fn run(
+    spec: &CellSpec,
+    seed: Seed,
+) -> Result<(Simulation<Network>, Vec<TracedFrame>), TestCaseError> {
     let mut sim = spec.start(seed);
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     let flows = spec.flows.len();
@@ -44,20 +47,20 @@ fn run(spec: &CellSpec, seed: Seed) -> Result<(Simulation<Network>, Vec<Aired>),
     Ok((sim, recording.frames))
 }
 
-/// The books of queues and MACs of a network at its end, against each other and the flows'.
-fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
+/// The counters of queues and MACs of a network at its end, against each other and the flows'.
+fn counters(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     let now = sim.now();
     for (station, described) in spec.stations.iter().enumerate() {
         for (at, queue_spec) in described.queues.iter().enumerate() {
             let queue = sim
                 .model
                 .queue(QueueId::Station(StationId(station as u32), AccessCategory::at(at)), now);
-            let mut offered = Tally::default();
+            let mut offered = PacketCount::default();
             for (id, flow) in spec.flows.iter().enumerate() {
                 if (flow.from.index(), flow.ac.index()) == (station, at) {
-                    let tally = sim.model.flow(FlowId::at(id)).offered;
-                    offered.packets += tally.packets;
-                    offered.bytes += tally.bytes;
+                    let counters = sim.model.flow(FlowId::at(id)).offered;
+                    offered.packets += counters.packets;
+                    offered.bytes += counters.bytes;
                 }
             }
             prop_assert_eq!(queue.offered, offered);
@@ -92,26 +95,26 @@ fn books(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseE
 }
 
 /// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.
-fn counts(spec: &CellSpec, aired: &Aired) -> bool {
-    spec.warm_up == Time::ZERO || aired.ends > spec.warm_up
+fn counts(spec: &CellSpec, traced: &TracedFrame) -> bool {
+    spec.warm_up == Time::ZERO || traced.ends > spec.warm_up
 }
 
 /// The frames that the tap saw against what stations and MACs counted.
 fn frames_counted(
     sim: &Simulation<Network>,
     spec: &CellSpec,
-    frames: &[Aired],
+    frames: &[TracedFrame],
     busy: &[Span],
 ) -> Result<(), TestCaseError> {
     let now = sim.now();
     let mut attempts = vec![[0u64; 4]; spec.stations.len()];
     let mut sent: HashMap<(usize, FrameKind), (u64, Span)> = HashMap::new();
-    for aired in frames.iter().filter(|aired| counts(spec, aired)) {
-        let frame = &aired.frame;
+    for traced in frames.iter().filter(|traced| counts(spec, traced)) {
+        let frame = &traced.frame;
         let from = frame.from.index();
         let (frames, time) = sent.entry((from, frame.kind)).or_default();
         *frames += 1;
-        *time = *time + (aired.ends - aired.begins);
+        *time = *time + (traced.ends - traced.begins);
         let protected = spec.stations[from].mac.protection == Protection::CtsToSelf;
         let first = match frame.kind {
             FrameKind::Data | FrameKind::BlockAckRequest => frame.opens && !protected,
@@ -123,7 +126,7 @@ fn frames_counted(
     for (station, attempts) in attempts.iter().enumerate() {
         use FrameKind::{Ack, BlockAck, BlockAckRequest, CfEnd, Cts, Data, Rts};
         for kind in [Rts, Cts, Data, Ack, CfEnd, BlockAck, BlockAckRequest] {
-            let AirTally { frames, time } =
+            let AirtimeCounters { frames, time } =
                 sim.model.wlan().station(StationId(station as u32)).sent_of(kind);
             let seen = sent.get(&(station, kind)).copied().unwrap_or_default();
             prop_assert_eq!((frames, time), seen);
@@ -149,14 +152,14 @@ fn frames_counted(
 fn packets_counted(
     sim: &Simulation<Network>,
     spec: &CellSpec,
-    frames: &[Aired],
+    frames: &[TracedFrame],
 ) -> Result<(), TestCaseError> {
-    let mut delivered = vec![(Tally::default(), 0i128); spec.flows.len()];
+    let mut delivered = vec![(PacketCount::default(), 0i128); spec.flows.len()];
     let mut sent: HashMap<u64, (u32, bool)> = HashMap::new();
     let mut last = vec![0; spec.flows.len()];
-    for aired in frames {
-        let mac = &spec.stations[aired.frame.from.index()].mac;
-        for &Carried { packet, decoded, .. } in &aired.carried {
+    for traced in frames {
+        let mac = &spec.stations[traced.frame.from.index()].mac;
+        for &TracedMpdu { packet, decoded, .. } in &traced.carried {
             let flow = packet.flow as usize;
             let (times, known) = sent.entry(packet.id).or_default();
             *times += 1;
@@ -169,21 +172,21 @@ fn packets_counted(
             // What is behind a gap waits for that.
             prop_assert!(aggregated || packet.id > last[flow], "the order of packets");
             last[flow] = packet.id;
-            if counts(spec, aired) {
+            if counts(spec, traced) {
                 delivered[flow].0.add(&packet);
-                delivered[flow].1 += i128::from((aired.ends - packet.created).as_nanos());
+                delivered[flow].1 += i128::from((traced.ends - packet.created).as_nanos());
             }
         }
     }
-    for (flow, (tally, delay_ns)) in delivered.into_iter().enumerate() {
+    for (flow, (counters, delay_ns)) in delivered.into_iter().enumerate() {
         let HopCounters { delay, delays, delivered, .. } = sim.model.flow(FlowId::at(flow));
         prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
         if is_aggregated(spec, &spec.flows[flow]) {
             // In the end all that was decoded is passed up, some of it later.
             prop_assert!(delay.sum_ns >= delay_ns || spec.warm_up > Time::ZERO);
-            prop_assert!(delivered == tally || spec.warm_up > Time::ZERO);
+            prop_assert!(delivered == counters || spec.warm_up > Time::ZERO);
         } else {
-            prop_assert_eq!((delivered, delay.sum_ns), (tally, delay_ns));
+            prop_assert_eq!((delivered, delay.sum_ns), (counters, delay_ns));
         }
     }
     Ok(())
@@ -196,14 +199,14 @@ proptest! {
     fn a_random_network_keeps_every_rule(spec in networks(), seed: u64) {
         let (mut sim, frames) = run(&spec, Seed(seed))?;
         nothing_is_left(&sim, &spec)?;
-        books(&mut sim, &spec)?;
-        prop_assert!(frames.is_sorted_by_key(|aired| aired.ends), "time goes on");
-        for aired in &frames {
-            let lasts = spec.radio.phy.airtime(aired.frame.rate, aired.frame.bytes);
-            prop_assert_eq!(aired.ends - aired.begins, lasts);
-            let ack = aired.frame.kind == FrameKind::Ack;
+        counters(&mut sim, &spec)?;
+        prop_assert!(frames.is_sorted_by_key(|traced| traced.ends), "time goes on");
+        for traced in &frames {
+            let lasts = spec.radio.phy.airtime(traced.frame.rate, traced.frame.bytes);
+            prop_assert_eq!(traced.ends - traced.begins, lasts);
+            let ack = traced.frame.kind == FrameKind::Ack;
             let announces = spec.radio.rules.announces_txop;
-            prop_assert!(!ack || announces || aired.frame.nav == Span::ZERO);
+            prop_assert!(!ack || announces || traced.frame.nav == Span::ZERO);
         }
         let busy = on_air::check(&spec, &frames).map_err(TestCaseError::fail)?;
         frames_counted(&sim, &spec, &frames, &busy)?;

@@ -7,7 +7,7 @@ use airqueue_network::FlowId;
 use airqueue_network::network::series::{Series, SeriesError};
 use airqueue_network::network::{Network, QueueId};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::tap::{Aired, Recording};
+use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -59,9 +59,9 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
     let ends: Vec<i64> = series.ends.iter().map(|end| end.as_nanos()).collect();
     assert_eq!(ends, (1..=20).map(|k| k * 100_000_000).collect::<Vec<i64>>());
     let mut known = HashSet::new();
-    let arrives = |aired: &&Aired| aired.at_receiver().is_some_and(|heard| heard.decoded());
+    let arrives = |traced: &&TracedFrame| traced.at_receiver().is_some_and(|heard| heard.decoded());
     let arrivals: Vec<(Time, _)> = (recording.frames.iter().filter(arrives))
-        .flat_map(|aired| aired.carried.iter().map(|carried| (aired.ends, carried.packet)))
+        .flat_map(|traced| traced.carried.iter().map(|carried| (traced.ends, carried.packet)))
         .filter(|(_, packet)| known.insert(packet.id))
         .collect();
     for of in &series.flows {

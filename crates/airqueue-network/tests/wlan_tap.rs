@@ -6,14 +6,14 @@ use airqueue_core::Seed;
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
-use airqueue_network::wlan::tap::{Aired, Carried, Recording, Tap};
+use airqueue_network::wlan::tap::{Recording, Tap, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::FrameErrors;
 use airqueue_wifi::medium::StationId;
 use cells::CellSpec;
 use std::collections::HashSet;
 
-fn recorded(spec: &CellSpec) -> (Network, Vec<Aired>) {
+fn recorded(spec: &CellSpec) -> (Network, Vec<TracedFrame>) {
     let mut sim = spec.start(Seed(7));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(cells::at(2));
@@ -54,10 +54,10 @@ fn a_tap_changes_nothing() {
 fn it_sees_every_frame_with_its_packet_and_its_end() {
     let spec = cell();
     let (network, frames) = recorded(&spec);
-    assert!(frames.is_sorted_by_key(|aired| aired.ends));
+    assert!(frames.is_sorted_by_key(|traced| traced.ends));
     for station in 0..7 {
         for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {
-            let of = |a: &&Aired| a.frame.from.index() == station && a.frame.kind == kind;
+            let of = |a: &&TracedFrame| a.frame.from.index() == station && a.frame.kind == kind;
             let seen = frames.iter().filter(of).count() as u64;
             assert_eq!(
                 seen,
@@ -67,16 +67,16 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
     }
     let mut delivered = [0; 6];
     let mut known = HashSet::new();
-    for aired in &frames {
-        let lasted = spec.radio.phy.airtime(aired.frame.rate, aired.frame.bytes);
-        assert_eq!(aired.ends - aired.begins, lasted);
-        assert_eq!(aired.heard.len(), 6, "everyone else is in range");
-        assert_eq!(aired.carried.is_empty(), aired.frame.kind != FrameKind::Data);
-        let Some(Carried { packet, decoded, .. }) = aired.carried.first().copied() else {
+    for traced in &frames {
+        let lasted = spec.radio.phy.airtime(traced.frame.rate, traced.frame.bytes);
+        assert_eq!(traced.ends - traced.begins, lasted);
+        assert_eq!(traced.heard.len(), 6, "everyone else is in range");
+        assert_eq!(traced.carried.is_empty(), traced.frame.kind != FrameKind::Data);
+        let Some(TracedMpdu { packet, decoded, .. }) = traced.carried.first().copied() else {
             continue;
         };
-        assert_eq!(decoded, aired.at_receiver().unwrap().decoded());
-        assert_eq!(aired.frame.from.0, packet.flow + 1);
+        assert_eq!(decoded, traced.at_receiver().unwrap().decoded());
+        assert_eq!(traced.frame.from.0, packet.flow + 1);
         if decoded && known.insert(packet.id) {
             delivered[packet.flow as usize] += 1;
         }
@@ -93,11 +93,11 @@ fn what_overlaps_is_lost_and_nothing_else() {
     let (_, frames) = recorded(&cells::uploads(6));
     let collisions = frames.windows(2).filter(|pair| pair[1].begins < pair[0].ends).count();
     assert!(collisions > 50, "{collisions}");
-    for (at, aired) in frames.iter().enumerate() {
+    for (at, traced) in frames.iter().enumerate() {
         let near = &frames[at.saturating_sub(6)..(at + 7).min(frames.len())];
         let alone =
-            near.iter().filter(|o| o.begins < aired.ends && aired.begins < o.ends).count() == 1;
-        assert!(aired.heard.iter().all(|heard| heard.decoded() == alone), "{aired:?}");
+            near.iter().filter(|o| o.begins < traced.ends && traced.begins < o.ends).count() == 1;
+        assert!(traced.heard.iter().all(|heard| heard.decoded() == alone), "{traced:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn what_overlaps_is_lost_and_nothing_else() {
 struct Other;
 
 impl Tap for Other {
-    fn on_frame(&mut self, _aired: &Aired) {}
+    fn on_frame(&mut self, _aired: &TracedFrame) {}
 }
 
 #[test]

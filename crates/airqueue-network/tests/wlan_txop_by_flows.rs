@@ -6,7 +6,7 @@ mod estimates;
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
-use airqueue_network::wlan::tap::{Aired, Recording};
+use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_qdisc::{Discipline, FqCodelParams, QueueSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{CategoryConfig, FrameKind, MacConfig, Txop};
@@ -93,7 +93,7 @@ fn downloads_that_come_and_go_change_it() {
     }
 }
 
-fn recorded(spec: &CellSpec, seconds: i64) -> Vec<Aired> {
+fn recorded(spec: &CellSpec, seconds: i64) -> Vec<TracedFrame> {
     let mut sim = spec.start(Seed(3));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(at(seconds));
@@ -101,10 +101,11 @@ fn recorded(spec: &CellSpec, seconds: i64) -> Vec<Aired> {
 }
 
 /// The data frames of station 0, in TXOPs: from the first to the last answer within SIFS of each other.
-fn txops(frames: &[Aired], sifs: Span) -> Vec<Vec<&Aired>> {
+fn txops(frames: &[TracedFrame], sifs: Span) -> Vec<Vec<&TracedFrame>> {
     let all = frames
         .chunk_by(|before, next| next.begins - before.ends <= sifs && next.begins >= before.ends);
-    let own = |aired: &&Aired| aired.frame.from.0 == 0 && aired.frame.kind == FrameKind::Data;
+    let own =
+        |traced: &&TracedFrame| traced.frame.from.0 == 0 && traced.frame.kind == FrameKind::Data;
     let data = all.map(|frames| frames.iter().filter(own).collect::<Vec<_>>());
     data.filter(|data| !data.is_empty()).collect()
 }
@@ -123,14 +124,15 @@ fn a_txop_has_a_packet_for_each_flow_that_has_any() {
         spec.flows[flow].source.arrivals = Arrivals::Poisson(rate);
     }
     let frames = recorded(&spec, 40);
-    let own = |aired: &&Aired| aired.frame.from.0 == 0 && aired.frame.kind == FrameKind::Data;
+    let own =
+        |traced: &&TracedFrame| traced.frame.from.0 == 0 && traced.frame.kind == FrameKind::Data;
     let sifs = spec.radio.phy.sifs();
     let answer = spec.radio.phy.ack(spec.radio.phy.response_rate(spec.flows[0].rate));
     // The acknowledgement of the last transmission is the one that arrived: nothing is lost but to collisions.
     let mut lives: BTreeMap<u64, (u32, Life)> = BTreeMap::new();
-    for aired in frames.iter().filter(own) {
-        let packet = aired.carried[0].packet;
-        lives.insert(packet.id, (packet.flow, (packet.created, aired.ends + sifs + answer)));
+    for traced in frames.iter().filter(own) {
+        let packet = traced.carried[0].packet;
+        lives.insert(packet.id, (packet.flow, (packet.created, traced.ends + sifs + answer)));
     }
     let mut lengths = BTreeMap::new();
     for data in txops(&frames, sifs) {

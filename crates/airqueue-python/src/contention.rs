@@ -3,7 +3,7 @@
 use crate::dicts::{Column, ContentionDict};
 use crate::error;
 use airqueue_core::Seed;
-use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Tally};
+use airqueue_wifi::contention::{Contender, ContenderCounters, Contention, CountdownRule};
 use pyo3::prelude::*;
 
 /// Steps of a contender between two looks for Ctrl-C: some tens of milliseconds.
@@ -55,8 +55,9 @@ impl PyContention {
             left -= now;
         }
         let counts = self.process.take_counts();
-        let column =
-            |of: fn(&Tally) -> u64| Column::new(py, counts.contenders.iter().map(of).collect());
+        let column = |of: fn(&ContenderCounters) -> u64| {
+            Column::new(py, counts.contenders.iter().map(of).collect())
+        };
         Ok(ContentionDict {
             idle_slots: counts.idle_slots,
             transmissions: counts.transmissions,

@@ -265,7 +265,7 @@ pub(crate) struct SeriesDict<'py> {
     pub(crate) time_s: Column<'py, f64>,
     /// Of each flow.
     pub(crate) flows: Named<FlowSeriesDict<'py>>,
-    /// Of each queue that a flow feeds, and of each in front of a cable.
+    /// Of each queue that a flow feeds, and of each in front of a wired link.
     pub(crate) queues: Named<QueueSeriesDict<'py>>,
 }
 

@@ -55,7 +55,7 @@ mod _native {
         radio_choices, radio_standards,
     };
     #[pymodule_export]
-    use super::scenario::{PyRun, PyScenario, PyWatch, scenario_schema};
+    use super::scenario::{PyMonitor, PyRun, PyScenario, scenario_schema};
     #[pymodule_export]
     const CAPTURE_LEAST_BYTES: u32 = airqueue_network::wlan::pcap::LEAST_SNAP_BYTES;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use airqueue_host::pcap_file::{self, PcapFile};
 use airqueue_network::FlowId;
 use airqueue_network::network::series::{FlowSeries, QueueSeries};
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
-use airqueue_scenario::{Run, Scenario, ScenarioError, Watch};
+use airqueue_scenario::{Monitor, Run, Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -71,9 +71,9 @@ impl PyScenario {
 
     /// The stations and hosts that each flow passes, by its name.
     #[getter]
-    fn ways(&self) -> BTreeMap<&str, Vec<&str>> {
+    fn routes(&self) -> BTreeMap<&str, Vec<&str>> {
         let flows = self.0.spec().flows.iter().enumerate();
-        flows.map(|(at, flow)| (flow.name.as_str(), self.0.way(FlowId::at(at)))).collect()
+        flows.map(|(at, flow)| (flow.name.as_str(), self.0.route(FlowId::at(at)))).collect()
     }
 
     /// Whether the limit of a queue counts the frame that the MAC holds, as ns-2's do.
@@ -89,8 +89,8 @@ impl PyScenario {
     }
 
     /// What a manager of the network sees and sets.
-    fn watch(&self, py: Python<'_>) -> PyWatch {
-        PyWatch(py.detach(|| self.0.watch()))
+    fn monitor(&self, py: Python<'_>) -> PyMonitor {
+        PyMonitor(py.detach(|| self.0.monitor()))
     }
 
     /// A replication, at time zero, with recorders: time series, and a capture of the air or at a station.
@@ -139,18 +139,18 @@ impl PyScenario {
 
 /// Where to look and what to set in replications of a scenario.
 #[pyclass(name = "Watch", module = "airqueue._native", frozen)]
-pub(crate) struct PyWatch(Watch);
+pub(crate) struct PyMonitor(Monitor);
 
 #[pymethods]
-impl PyWatch {
-    /// Stations, who understands whom, and the ways of flows, as JSON.
+impl PyMonitor {
+    /// Stations, who understands whom, and the routes of flows, as JSON.
     fn map(&self) -> String {
         self.0.map()
     }
 
     /// What can be seen now, as JSON.
-    fn look(&self, run: &PyRun) -> String {
-        self.0.look(&run.run)
+    fn snapshot(&self, run: &PyRun) -> String {
+        self.0.snapshot(&run.run)
     }
 
     /// Sets the limit of a station's queue, or of what a flow has for itself in it.

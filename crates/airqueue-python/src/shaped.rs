@@ -32,7 +32,7 @@ pub(crate) fn serve<'py>(
     let (at, flow) = (at_ns.as_slice()?, flow.as_slice()?);
     let (size, ect, dscp) = (size_bytes.as_slice()?, ect.as_slice()?, dscp.as_slice()?);
     for (flow, source, destination) in hosts {
-        device.know_flow(flow, Hosts { source, destination });
+        device.set_flow_hosts(flow, Hosts { source, destination });
     }
     let packets = (0..at.len()).map(|id| {
         let ecn = if ect[id] { Ecn::Ect } else { Ecn::NotEct };

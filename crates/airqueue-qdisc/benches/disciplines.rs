@@ -6,7 +6,7 @@
 
 use airqueue_core::keys::Word;
 use airqueue_core::{
-    DataRate, Drops, Feedback, Limit, LinkQueue, Packet, Seed, Sent, Span, Stream, Time,
+    DataRate, Drops, Feedback, Limit, LinkQueue, Packet, RandomStream, Seed, Sent, Span, Time,
 };
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Cake, CakeParams, Codel, CodelParams, DisciplineName, DropTail,
@@ -37,8 +37,8 @@ fn overload(
     standing: usize,
     arrivals: usize,
 ) {
-    let mut chance = Seed(1).stream("flows");
-    let order: Vec<u32> = (0..PACKETS).map(|_| chance.below(flows) as u32).collect();
+    let mut rng = Seed(1).stream("flows");
+    let order: Vec<u32> = (0..PACKETS).map(|_| rng.below(flows) as u32).collect();
     let mut drops = Drops::new();
     let mut now = Time::ZERO;
     let packet = |flow, now| Packet { hop: flow as u16, ..Packet::new(0, flow, 1500, now) };
@@ -67,7 +67,7 @@ fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
     Sent { packet, acknowledged: true, airtime, feedback: Some(feedback) }
 }
 
-fn chance() -> Stream {
+fn rng() -> RandomStream {
     Seed(1).stream("queue")
 }
 
@@ -75,7 +75,7 @@ fn chance() -> Stream {
 #[divan::bench(args = DisciplineName::all().map(DisciplineName::word))]
 fn by_itself(bencher: Bencher, word: &str) {
     let name = DisciplineName::named(word).expect("a word of the registry");
-    let queue = name.by_itself().make(Place { limit: LIMIT, link_layer: 0, chance: chance() });
+    let queue = name.by_itself().make(Place { limit: LIMIT, link_layer: 0, rng: rng() });
     pass(bencher, queue, 10, 20);
 }
 
@@ -91,14 +91,14 @@ fn codel(bencher: Bencher) {
 
 #[divan::bench(args = [1, 1000])]
 fn fq_codel(bencher: Bencher, flows: u64) {
-    pass(bencher, FqCodel::new(FqCodelParams::default(), &mut chance()), flows, 2000);
+    pass(bencher, FqCodel::new(FqCodelParams::default(), &mut rng()), flows, 2000);
 }
 
 /// Every other packet is too many: now and then the fattest queue is looked for.
 #[divan::bench(args = [1, 1000])]
 fn fq_codel_full(bencher: Bencher, flows: u64) {
     let params = FqCodelParams { limit: 2000, ..FqCodelParams::default() };
-    overload(bencher, FqCodel::new(params, &mut chance()), flows, 2000, 2);
+    overload(bencher, FqCodel::new(params, &mut rng()), flows, 2000, 2);
 }
 
 #[divan::bench(args = [1, 1000])]
@@ -109,45 +109,45 @@ fn deficit_round_robin(bencher: Bencher, flows: u64) {
 
 #[divan::bench(args = [1, 1000])]
 fn cake(bencher: Bencher, flows: u64) {
-    pass(bencher, Cake::new(CakeParams::default(), chance()), flows, 2000);
+    pass(bencher, Cake::new(CakeParams::default(), rng()), flows, 2000);
 }
 
 /// Every other packet is too many, and the longest queue is looked for.
 #[divan::bench(args = [1, 1000])]
 fn cake_full(bencher: Bencher, flows: u64) {
     let params = CakeParams { memory_limit: Some(2000 * 1500), ..CakeParams::default() };
-    overload(bencher, Cake::new(params, chance()), flows, 2000, 2);
+    overload(bencher, Cake::new(params, rng()), flows, 2000, 2);
 }
 
 #[divan::bench(args = [1, 1000])]
 fn sfq(bencher: Bencher, flows: u64) {
     let params = SfqParams { flows: 1024, ..SfqParams::default() };
-    pass(bencher, Sfq::new(params, LIMIT, chance()), flows, 2000);
+    pass(bencher, Sfq::new(params, LIMIT, rng()), flows, 2000);
 }
 
 /// Every other packet is too many, and the longest queue loses one.
 #[divan::bench(args = [100, 1000])]
 fn sfq_full(bencher: Bencher, flows: u64) {
     let params = SfqParams { flows: 1024, ..SfqParams::default() };
-    overload(bencher, Sfq::new(params, Limit::Packets(2000), chance()), flows, 2000, 2);
+    overload(bencher, Sfq::new(params, Limit::Packets(2000), rng()), flows, 2000, 2);
 }
 
 /// Between its thresholds, where it casts lots.
 #[divan::bench]
 fn red(bencher: Bencher) {
     let params = RedParams { min: 50, max: 500, max_p: 1e-6, ..RedParams::default() };
-    pass(bencher, Red::new(params, LIMIT, chance()), 1, 100);
+    pass(bencher, Red::new(params, LIMIT, rng()), 1, 100);
 }
 
 #[divan::bench]
 fn pie(bencher: Bencher) {
-    pass(bencher, Pie::new(PieParams::default(), LIMIT, chance()), 1, 100);
+    pass(bencher, Pie::new(PieParams::default(), LIMIT, rng()), 1, 100);
 }
 
 #[divan::bench(args = [1, 1000])]
 fn adaptive(bencher: Bencher, flows: u64) {
     let params = AdaptiveParams { floor_bytes: 10_000_000, ..AdaptiveParams::default() };
-    pass(bencher, Adaptive::new(params, LIMIT, &mut chance()), flows, 100);
+    pass(bencher, Adaptive::new(params, LIMIT, &mut rng()), flows, 100);
 }
 
 #[divan::bench(args = [1, 10, 100, 1000, 10_000])]
@@ -158,5 +158,5 @@ fn rdqm(bencher: Bencher, flows: u64) {
 /// Flow and station are one.
 #[divan::bench(args = [1, 1000])]
 fn mac80211(bencher: Bencher, flows: u64) {
-    pass(bencher, Mac80211::new(Mac80211Params::default(), &mut chance()), flows, 2000);
+    pass(bencher, Mac80211::new(Mac80211Params::default(), &mut rng()), flows, 2000);
 }

@@ -9,8 +9,8 @@ use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Rate, Size};
 use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
-    Time,
+    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream,
+    Span, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ impl Parameters for AdaptiveParams {
 
     /// The limit is the ceiling of the one that adapts.
     fn make(&self, mut place: Place) -> BoxedQueue {
-        let queue = Adaptive::new(*self, place.limit, &mut place.chance);
+        let queue = Adaptive::new(*self, place.limit, &mut place.rng);
         Box::new(queue.with_link_layer(place.link_layer))
     }
 }
@@ -180,14 +180,14 @@ impl RateMeter {
 }
 
 impl Adaptive {
-    /// An empty queue that counts IP bytes; `ceiling` holds besides the limit that is computed. `chance`
+    /// An empty queue that counts IP bytes; `ceiling` holds besides the limit that is computed. `rng`
     /// gives the hash its key.
-    pub fn new(params: AdaptiveParams, ceiling: Limit, chance: &mut Stream) -> Adaptive {
+    pub fn new(params: AdaptiveParams, ceiling: Limit, rng: &mut RandomStream) -> Adaptive {
         let mut queue = Adaptive {
             params: AdaptiveParams { window: params.window.max(Span::from_nanos(1)), ..params },
             ceiling,
             waiting: Fifo::default(),
-            flows: FlowCount::new(FlowHash::new(chance)),
+            flows: FlowCount::new(FlowHash::new(rng)),
             rate: RateMeter::default(),
             window_ends: None,
             limit: None,

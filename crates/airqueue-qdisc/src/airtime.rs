@@ -2,7 +2,7 @@
 
 use airqueue_core::Span;
 
-/// The books on all stations' airtime.
+/// The counters on all stations' airtime.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Airtime {
     stations: Vec<Station>,

@@ -1,10 +1,10 @@
 //! What a queue discipline says of itself, so that whoever describes, checks or builds queues needs to know none by name.
 
 use crate::droptail::DropFrom;
-use crate::per_flow::KeptApart;
+use crate::per_flow::QueuePer;
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Quantity, Size};
-use airqueue_core::{BoxedQueue, Limit, Stream};
+use airqueue_core::{BoxedQueue, Limit, RandomStream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -55,7 +55,7 @@ pub enum Link {
         /// The MAC puts several packets for a station into one frame.
         aggregates: bool,
     },
-    /// A cable, to one other node.
+    /// A wired link, to one other node.
     Cable,
     /// A token bucket, to one other node.
     TokenBucket,
@@ -69,7 +69,7 @@ pub struct Place {
     /// Bytes that it counts on top of each IP packet.
     pub link_layer: u32,
     /// All its chance: lots, and the keys of its hash.
-    pub chance: Stream,
+    pub rng: RandomStream,
 }
 
 /// Whom a discipline follows where Linux departs from the RFC.
@@ -94,7 +94,7 @@ pub struct Facts {
     pub queues: Option<(&'static str, u32)>,
     /// Queues that it keeps apart, each with the limit for itself, which [`set_limit_of`](airqueue_core::LinkFeedback::set_limit_of)
     /// can change.
-    pub apart: Option<KeptApart>,
+    pub apart: Option<QueuePer>,
     /// What it drops when it is full is told by [`Around::drop_from`].
     pub drops_from: bool,
     /// It finds packets for one neighbour wherever they wait, so that a MAC that aggregates needs no ring to look in.

@@ -124,15 +124,20 @@ impl QueueDisc for DropTail {
 
 // As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
 impl ByNeighbour for DropTail {
-    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+    fn peek_for_neighbour(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
         self.waiting.first_for(hop)
     }
 
-    fn dequeue_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<Packet> {
+    fn dequeue_for_neighbour(
+        &mut self,
+        hop: u16,
+        _now: Time,
+        _drops: &mut Drops,
+    ) -> Option<Packet> {
         self.waiting.pop_for(hop)
     }
 
-    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
         self.waiting.hops().find(|hop| !hops.contains(hop))
     }
 }

@@ -1,6 +1,6 @@
 //! Which of several places belongs to a flow.
 
-use airqueue_core::Stream;
+use airqueue_core::RandomStream;
 
 /// A hash of flows, keyed so that which of them share a place changes from run to run.
 #[derive(Clone, Copy, Debug)]
@@ -8,8 +8,8 @@ pub(crate) struct FlowHash(u64);
 
 impl FlowHash {
     /// A hash with a key of its own.
-    pub(crate) fn new(chance: &mut Stream) -> FlowHash {
-        FlowHash(chance.next_u64())
+    pub(crate) fn new(rng: &mut RandomStream) -> FlowHash {
+        FlowHash(rng.next_u64())
     }
 
     /// The place of `flow` among `places`: the hash scaled to the range as Linux's reciprocal_scale does.
@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn keys_differ() {
-        let mut chance = Seed(1).stream("hash");
-        let (a, b) = (FlowHash::new(&mut chance), FlowHash::new(&mut chance));
+        let mut rng = Seed(1).stream("hash");
+        let (a, b) = (FlowHash::new(&mut rng), FlowHash::new(&mut rng));
         assert!((0..100).any(|flow| a.place(flow, 1024) != b.place(flow, 1024)));
         assert!((0..100).all(|flow| a.place(flow, 1) == 0));
     }

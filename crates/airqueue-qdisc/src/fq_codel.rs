@@ -12,7 +12,9 @@ use airqueue_core::keys::check::{any, least, one_to, plain, some};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Size};
 use airqueue_core::{BoxedQueue, take};
-use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Stream, Time};
+use airqueue_core::{
+    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Time,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -112,7 +114,7 @@ impl Parameters for FqCodelParams {
 
     /// The limit stands in the place of that of the parameters which is in the same unit.
     fn make(&self, mut place: Place) -> BoxedQueue {
-        let mut queue = FqCodel::new(*self, &mut place.chance).with_link_layer(place.link_layer);
+        let mut queue = FqCodel::new(*self, &mut place.rng).with_link_layer(place.link_layer);
         queue.set_limit(place.limit);
         Box::new(queue)
     }
@@ -138,8 +140,8 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// Empty queues that count IP bytes. `chance` gives the hash its key.
-    pub fn new(params: FqCodelParams, chance: &mut Stream) -> FqCodel {
+    /// Empty queues that count IP bytes. `rng` gives the hash its key.
+    pub fn new(params: FqCodelParams, rng: &mut RandomStream) -> FqCodel {
         let params = FqCodelParams {
             flows: params.flows.max(1),
             quantum: params.quantum.max(LEAST_QUANTUM),
@@ -149,7 +151,7 @@ impl FqCodel {
         let flows = params.flows as usize;
         FqCodel {
             params,
-            hash: FlowHash::new(chance),
+            hash: FlowHash::new(rng),
             queues: FlowQueues::new(params.codel, params.quantum, flows),
             turns: Turns::with_capacity(flows),
             decided: None,

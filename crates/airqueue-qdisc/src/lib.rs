@@ -35,7 +35,7 @@ pub use droptail::{DropFrom, DropTail, DropTailParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use given::QueueGiven;
 pub use mac80211::{AqlParams, Mac80211, Mac80211Params};
-pub use per_flow::{DrrParams, KeptApart, PerFlow};
+pub use per_flow::{DrrParams, PerFlow, QueuePer};
 pub use pie::{Pie, PieParams};
 pub use queue::QueueSpec;
 pub use rdqm::{Rdqm, RdqmParams, RdqmWeight};

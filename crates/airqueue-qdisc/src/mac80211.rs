@@ -15,7 +15,7 @@ use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
 use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span, Stream, Time,
+    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Sent, Span, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -163,7 +163,7 @@ impl Parameters for Mac80211Params {
 
     /// The limit stands in the place of that of the parameters which is in the same unit.
     fn make(&self, mut place: Place) -> BoxedQueue {
-        let mut queue = Mac80211::new(*self, &mut place.chance).with_link_layer(place.link_layer);
+        let mut queue = Mac80211::new(*self, &mut place.rng).with_link_layer(place.link_layer);
         queue.set_limit(place.limit);
         Box::new(queue)
     }
@@ -217,8 +217,8 @@ struct Station {
 }
 
 impl Mac80211 {
-    /// Empty queues that count IP bytes. `chance` gives the hash its key.
-    pub fn new(params: Mac80211Params, chance: &mut Stream) -> Mac80211 {
+    /// Empty queues that count IP bytes. `rng` gives the hash its key.
+    pub fn new(params: Mac80211Params, rng: &mut RandomStream) -> Mac80211 {
         let params = Mac80211Params {
             flows: params.flows.max(1),
             quantum: params.quantum.max(1),
@@ -227,7 +227,7 @@ impl Mac80211 {
         };
         Mac80211 {
             params,
-            hash: FlowHash::new(chance),
+            hash: FlowHash::new(rng),
             queues: FlowQueues::new(params.codel, params.quantum, params.flows as usize),
             stations: Vec::new(),
             airtime: Airtime::default(),
@@ -429,7 +429,7 @@ impl QueueDisc for Mac80211 {
 }
 
 impl ByNeighbour for Mac80211 {
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let known = usize::from(hop) < self.stations.len();
         if !(known && self.is_within_limit(hop.into())) {
             return None;
@@ -437,13 +437,13 @@ impl ByNeighbour for Mac80211 {
         self.decide(hop, now, drops)
     }
 
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_along(hop, now, drops)?;
+    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+        self.peek_for_neighbour(hop, now, drops)?;
         self.hand_out(hop)
     }
 
     /// The station whose turn it is; nothing is promised.
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
         self.choose(now, drops).filter(|hop| !hops.contains(hop))
     }
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// What has a queue of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum KeptApart {
+pub enum QueuePer {
     /// Each flow; what TCP acknowledges is another than its data.
     #[default]
     Flow,
@@ -22,11 +22,11 @@ pub enum KeptApart {
     Link,
 }
 
-impl KeptApart {
+impl QueuePer {
     fn key(self, flow: u32, hop: u16) -> u32 {
         match self {
-            KeptApart::Flow => flow,
-            KeptApart::Link => u32::from(hop),
+            QueuePer::Flow => flow,
+            QueuePer::Link => u32::from(hop),
         }
     }
 }
@@ -35,7 +35,7 @@ impl KeptApart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrParams {
     /// Whose queue each is.
-    pub by: KeptApart,
+    pub by: QueuePer,
     /// IP bytes of a turn.
     pub quantum: u32,
     /// What a full one drops.
@@ -45,7 +45,7 @@ pub struct DrrParams {
 impl Default for DrrParams {
     /// Flows, and turns of a packet of 1500 bytes.
     fn default() -> DrrParams {
-        DrrParams { by: KeptApart::Flow, quantum: 1500, drop_from: DropFrom::Tail }
+        DrrParams { by: QueuePer::Flow, quantum: 1500, drop_from: DropFrom::Tail }
     }
 }
 
@@ -55,7 +55,7 @@ impl Default for DrrParams {
 pub struct DrrTable {
     /// Whose queues they are: of flows, each with a queue of its own, or of links, one for each station that is sent
     /// to. The default is flow.
-    pub by: Option<KeptApart>,
+    pub by: Option<QueuePer>,
     /// IP bytes of a turn. The default is `1500 B`.
     pub quantum: Option<Quantity<Size>>,
 }
@@ -69,8 +69,8 @@ impl Parameters for DrrParams {
     fn check(tables: &Layers<'_, DrrTable>, around: &Around) -> Result<DrrParams> {
         let mut params = DrrParams { drop_from: around.drop_from, ..DrrParams::default() };
         take!(params.by, tables.by, |by| match by {
-            KeptApart::Link if around.link == Link::Cable => {
-                Err("a cable is one link; keep flows apart, or take another discipline")
+            QueuePer::Link if around.link == Link::Cable => {
+                Err("a wired link is one link; keep flows apart, or take another discipline")
             }
             by => Ok(*by),
         });
@@ -103,7 +103,7 @@ impl Parameters for DrrParams {
 /// own, and one may have another than the rest. A child is made when its first packet arrives.
 pub struct PerFlow<Q, F> {
     make: F,
-    by: KeptApart,
+    by: QueuePer,
     limit: Option<Limit>,
     /// Those of single children, which may not be there yet.
     limits: BTreeMap<u32, Limit>,
@@ -133,7 +133,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     pub fn new(make: F) -> PerFlow<Q, F> {
         PerFlow {
             make,
-            by: KeptApart::Flow,
+            by: QueuePer::Flow,
             limit: None,
             limits: BTreeMap::new(),
             quantum: None,
@@ -154,7 +154,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     }
 
     /// The same with queues for what this says. Only for one that is empty and has no limits yet.
-    pub fn by(mut self, what: KeptApart) -> PerFlow<Q, F> {
+    pub fn by(mut self, what: QueuePer) -> PerFlow<Q, F> {
         self.by = what;
         self
     }
@@ -216,7 +216,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
             let at = self.turn[place];
             let deficit = self.children[at].deficit;
             if best.is_none_or(|best| self.children[best].deficit < deficit)
-                && self.on_child(at, |queue| queue.peek_along(hop, now, drops).is_some())
+                && self.on_child(at, |queue| queue.peek_for_neighbour(hop, now, drops).is_some())
             {
                 best = Some(at);
             }
@@ -293,22 +293,22 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
 }
 
 impl<Q: ByNeighbour, F: FnMut(u32) -> Q> ByNeighbour for PerFlow<Q, F> {
-    fn peek_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
+    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let at = self.along(hop, now, drops)?;
-        self.children[at].queue.peek_along(hop, now, drops)
+        self.children[at].queue.peek_for_neighbour(hop, now, drops)
     }
 
-    fn dequeue_along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
+    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
         let at = self.along(hop, now, drops)?;
-        let packet = self.on_child(at, |queue| queue.dequeue_along(hop, now, drops))?;
+        let packet = self.on_child(at, |queue| queue.dequeue_for_neighbour(hop, now, drops))?;
         self.children[at].deficit -= i64::from(packet.size);
         Some(packet)
     }
 
-    fn next_hop_beside(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
         (0..self.turn.len()).find_map(|place| {
             let at = self.turn[place];
-            self.on_child(at, |queue| queue.next_hop_beside(hops, now, drops))
+            self.on_child(at, |queue| queue.other_neighbour(hops, now, drops))
         })
     }
 }
@@ -391,7 +391,7 @@ mod tests {
     /// By link the flows for a neighbour share a queue and its limit, and take one turn together.
     #[test]
     fn links_are_kept_apart_as_flows_are() {
-        let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3))).by(KeptApart::Link);
+        let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3))).by(QueuePer::Link);
         assert!(q.set_limit_of(3, 1, Limit::Packets(5)));
         assert_eq!(kept(&mut q, &[0, 1, 2, 3]), [3, 0, 5, 0]);
         let mut drops = Drops::new();
@@ -418,7 +418,7 @@ mod tests {
             let first = q.dequeue(Time::ZERO, &mut drops).expect("all have packets");
             sent[first.flow as usize] += 1;
             for _ in 1..8 {
-                let along = q.dequeue_along(first.hop, Time::ZERO, &mut drops);
+                let along = q.dequeue_for_neighbour(first.hop, Time::ZERO, &mut drops);
                 sent[along.expect("all have packets").flow as usize] += 1;
             }
         }

@@ -5,7 +5,7 @@ use crate::droptail::DropFrom;
 use crate::registry::{Discipline, DisciplineName, QueueTable};
 use airqueue_core::keys::check::{any, plain, some};
 use airqueue_core::keys::{Layers, Result, wrong};
-use airqueue_core::{BoxedQueue, Limit, Stream, take};
+use airqueue_core::{BoxedQueue, Limit, RandomStream, take};
 use std::fmt::Display;
 
 /// What the MAC of a station that aggregates finds packets for one receiver in, behind a discipline that cannot be
@@ -59,10 +59,10 @@ impl QueueSpec {
         Ok(spec)
     }
 
-    /// An empty queue of this discipline, without the ring; its random numbers, or the keys of its hash, come from `chance`.
-    pub fn make(&self, chance: Stream) -> BoxedQueue {
+    /// An empty queue of this discipline, without the ring; its random numbers, or the keys of its hash, come from `rng`.
+    pub fn make(&self, rng: RandomStream) -> BoxedQueue {
         let QueueSpec { limit, link_layer_bytes: link_layer, .. } = *self;
-        self.discipline.make(Place { limit, link_layer, chance })
+        self.discipline.make(Place { limit, link_layer, rng })
     }
 
     /// How much always fits into it, whatever it decides while it works: no more than each of these.
@@ -75,7 +75,7 @@ impl QueueSpec {
 fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link) -> Result<()> {
     let why = match link {
         Link::Air { .. } => return Ok(()),
-        Link::Cable => "a cable has none; choose another",
+        Link::Cable => "a wired link has none; choose another",
         Link::TokenBucket => "a token bucket tells of none; choose another, or simulate a network",
     };
     match tables.find("discipline", |queue| queue.discipline.as_ref()) {

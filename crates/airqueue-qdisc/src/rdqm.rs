@@ -347,17 +347,17 @@ impl QueueDisc for Rdqm {
 }
 
 impl ByNeighbour for Rdqm {
-    fn peek_along(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
+    fn peek_for_neighbour(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
         self.waiting.first_for(hop)
     }
 
-    fn dequeue_along(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
+    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
         self.expire(now);
         let packet = self.waiting.pop_for(hop)?;
         Some(self.on_departure(packet, now))
     }
 
-    fn next_hop_beside(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
         self.waiting.hops().find(|hop| !hops.contains(hop))
     }
 }

@@ -8,8 +8,8 @@ use airqueue_core::keys::{Layers, Result, wrong};
 use airqueue_core::quantity::{Packets, Quantity, QueueLimit, Rate, Size};
 use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream,
-    Time,
+    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream,
+    Span, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -171,7 +171,7 @@ impl Parameters for RedParams {
     }
 
     fn make(&self, place: Place) -> BoxedQueue {
-        Box::new(Red::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
+        Box::new(Red::new(*self, place.limit, place.rng).with_link_layer(place.link_layer))
     }
 }
 
@@ -217,7 +217,7 @@ pub struct Red {
     params: RedParams,
     limit: Limit,
     waiting: Fifo,
-    chance: Stream,
+    rng: RandomStream,
     average: f64,
     /// Packets that have passed between the thresholds since the last that did not.
     passed: u64,
@@ -226,10 +226,10 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue that counts IP bytes. `chance` casts the lots.
-    pub fn new(params: RedParams, limit: Limit, chance: Stream) -> Red {
+    /// An empty queue that counts IP bytes. `rng` draws the random numbers.
+    pub fn new(params: RedParams, limit: Limit, rng: RandomStream) -> Red {
         let waiting = Fifo::default();
-        Red { params, limit, waiting, chance, average: 0.0, passed: 0, idle_since: None }
+        Red { params, limit, waiting, rng, average: 0.0, passed: 0, idle_since: None }
     }
 
     /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
@@ -283,7 +283,7 @@ impl Red {
             p *= self.waiting.cost(packet) as f64 / f64::from(mean_packet.max(1));
         }
         let left = 1.0 - self.passed as f64 * p;
-        if self.chance.chance(if left > p { p / left } else { 1.0 }) {
+        if self.rng.bernoulli(if left > p { p / left } else { 1.0 }) {
             self.passed = 0;
             Verdict::Early
         } else {

@@ -10,7 +10,8 @@ use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
 use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
+    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Span,
+    Time,
 };
 use depths::Depths;
 use schemars::JsonSchema;
@@ -111,7 +112,7 @@ impl Parameters for SfqParams {
     }
 
     fn make(&self, place: Place) -> BoxedQueue {
-        Box::new(Sfq::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
+        Box::new(Sfq::new(*self, place.limit, place.rng).with_link_layer(place.link_layer))
     }
 }
 
@@ -123,7 +124,7 @@ impl Parameters for SfqParams {
 pub struct Sfq {
     params: SfqParams,
     limit: Limit,
-    random: Stream,
+    random: RandomStream,
     hash: FlowHash,
     /// When the hash gets its next key.
     perturb_at: Option<Time>,
@@ -155,7 +156,7 @@ struct Slot {
 
 impl Sfq {
     /// Empty queues that count IP bytes. `random` gives the hash its keys.
-    pub fn new(params: SfqParams, limit: Limit, mut random: Stream) -> Sfq {
+    pub fn new(params: SfqParams, limit: Limit, mut random: RandomStream) -> Sfq {
         let divisor = params.divisor.clamp(1, MOST_DIVISOR);
         let params = SfqParams {
             quantum: params.quantum.max(1),

@@ -21,15 +21,15 @@ const EVENTS: usize = 100_000;
 /// The hold model: `pending` events; each that happens schedules another a random time ahead.
 #[divan::bench(args = [8, 64, 1024, 16384])]
 fn hold(bencher: divan::Bencher, pending: usize) {
-    let mut chance = Seed(1).stream("hold");
+    let mut rng = Seed(1).stream("hold");
     let mut queue = EventQueue::new();
     for i in 0..pending {
-        queue.schedule(Time::ZERO + chance.span_below(Span::from_millis(1)), Phase(0), i);
+        queue.schedule(Time::ZERO + rng.span_below(Span::from_millis(1)), Phase(0), i);
     }
     bencher.counter(ItemsCount::new(EVENTS)).bench_local(|| {
         for _ in 0..EVENTS {
             if let Some((now, event)) = queue.pop() {
-                queue.schedule(now + chance.span_below(Span::from_millis(1)), Phase(0), event);
+                queue.schedule(now + rng.span_below(Span::from_millis(1)), Phase(0), event);
             }
         }
     });
@@ -38,9 +38,9 @@ fn hold(bencher: divan::Bencher, pending: usize) {
 /// Moving one of `pending` events: what a freezing backoff or a moved deadline costs.
 #[divan::bench(args = [8, 1024])]
 fn reschedule(bencher: divan::Bencher, pending: usize) {
-    let mut chance = Seed(1).stream("reschedule");
+    let mut rng = Seed(1).stream("reschedule");
     let mut queue = EventQueue::new();
-    let mut at = || Time::ZERO + chance.span_below(Span::from_millis(1));
+    let mut at = || Time::ZERO + rng.span_below(Span::from_millis(1));
     let ids: Vec<_> = (0..pending).map(|i| queue.schedule(at(), Phase(0), i)).collect();
     bencher.counter(ItemsCount::new(EVENTS)).bench_local(|| {
         for i in 0..EVENTS {

@@ -14,10 +14,10 @@ struct Heard {
 
 impl CallFigures {
     /// How good a call is with what became of its packets.
-    pub(super) fn of(call: &Call, tally: &HopCounters) -> CallFigures {
-        let lost = tally.dropped.packets + tally.given_up.packets;
-        let met = lost + tally.delivered.packets;
-        let heard = Heard::best(call, tally, lost);
+    pub(super) fn of(call: &Call, counters: &HopCounters) -> CallFigures {
+        let lost = counters.dropped.packets + counters.given_up.packets;
+        let met = lost + counters.delivered.packets;
+        let heard = Heard::best(call, counters, lost);
         CallFigures {
             r_factor: heard.as_ref().map(|heard| heard.r_factor),
             mos: heard.as_ref().map(|heard| voice::mos(heard.r_factor)),
@@ -29,18 +29,18 @@ impl CallFigures {
 
 impl Heard {
     /// Delays are known by their buckets: where one ends is a time at which packets may be played.
-    fn best(call: &Call, tally: &HopCounters, lost: u64) -> Option<Heard> {
-        let longest_s = tally.delay.greatest.as_secs_f64();
+    fn best(call: &Call, counters: &HopCounters, lost: u64) -> Option<Heard> {
+        let longest_s = counters.delay.greatest.as_secs_f64();
         let mut in_time = 0;
-        let steps: Vec<(f64, u64)> = (tally.delays.steps())
+        let steps: Vec<(f64, u64)> = (counters.delays.steps())
             .map(|(end_s, count)| {
                 in_time += count;
                 (end_s.min(longest_s), in_time)
             })
             .collect();
         let heard = |network_s: f64, in_time: u64| {
-            let late_packets = tally.delivered.packets - in_time;
-            let met = (lost + tally.delivered.packets) as f64;
+            let late_packets = counters.delivered.packets - in_time;
+            let met = (lost + counters.delivered.packets) as f64;
             let coding_s = voice::coding_delay_s(call.codec, f64::from(call.frames));
             let mouth_to_ear_s = coding_s + network_s;
             let missing = (lost + late_packets) as f64 / met;

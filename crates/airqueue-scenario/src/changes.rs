@@ -1,26 +1,26 @@
 //! What changes during a run.
 
+use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, wrong};
 use super::file::ChangeTable;
-use super::flows::{Flows, Made};
+use super::flows::{BuiltFlows, Flows};
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
-use super::room::{Kept, check_room};
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::wlan::HopSpec;
 use airqueue_qdisc::queue::offered;
-use airqueue_qdisc::{KeptApart, QueueSpec};
+use airqueue_qdisc::{QueuePer, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
 /// What changes are made from.
 pub(super) struct Changes<'a> {
     pub(super) flows: &'a Flows<'a>,
-    pub(super) made: &'a Made,
+    pub(super) built: &'a BuiltFlows,
     /// Of each change: the way that a flow takes, if it is one of that.
-    pub(super) ways: &'a [Option<Change>],
+    pub(super) reroutes: &'a [Option<Change>],
     /// How long the run is, from the beginning of the warm-up.
     pub(super) lasts: Span,
 }
@@ -29,11 +29,11 @@ impl Changes<'_> {
     /// All changes, in the file's order.
     pub(super) fn all(&self) -> Result<Vec<TimedChange>> {
         let mut changes = Vec::new();
-        for (place, table) in self.flows.air.file.changes.iter().enumerate() {
+        for (place, table) in self.flows.radio_hops.file.changes.iter().enumerate() {
             let key = format!("changes[{place}]");
             let at = self.at(&key, table)?;
-            let made = self.of(&key, table, place)?;
-            changes.extend(made.into_iter().map(|change| TimedChange { at, change }));
+            let built = self.of(&key, table, place)?;
+            changes.extend(built.into_iter().map(|change| TimedChange { at, change }));
         }
         Ok(changes)
     }
@@ -51,8 +51,8 @@ impl Changes<'_> {
     }
 
     fn of(&self, key: &str, table: &ChangeTable, place: usize) -> Result<Vec<Change>> {
-        if let Some(way) = self.ways[place] {
-            return Ok(vec![way]);
+        if let Some(route) = self.reroutes[place] {
+            return Ok(vec![route]);
         }
         let needs = |name: &str, other: &str| {
             wrong(key, format_args!("with the key `{name}` the key `{other}` is needed, too"))
@@ -72,7 +72,8 @@ impl Changes<'_> {
             ChangeTable { link: Some(_), rate: None, .. } => needs("link", "rate"),
             ChangeTable { rate: Some(_), .. } => needs("rate", "link"),
             ChangeTable { station: Some(station), queue_limit: Some(limit), flow, .. } => {
-                let found = self.flows.air.stations.find(format_args!("{key}.station"), station)?;
+                let found =
+                    self.flows.radio_hops.stations.find(format_args!("{key}.station"), station)?;
                 match flow {
                     None => self.limit(key, found.ids, limit),
                     Some(flow) if !found.group => {
@@ -96,20 +97,21 @@ impl Changes<'_> {
 
     /// Of the hops between two stations.
     fn rate(&self, key: &str, names: &[String; 2], rate: &FrameRate) -> Result<Vec<Change>> {
-        let air = &self.flows.air;
+        let radio_hops = &self.flows.radio_hops;
         let mut ends = [0; 2];
         for (at, name) in names.iter().enumerate() {
             let key = format!("{key}.link[{at}]");
-            let found = air.stations.find(&key, name)?;
+            let found = radio_hops.stations.find(&key, name)?;
             if found.group {
                 return wrong(key, format_args!("{name:?} is a group; name one of its members"));
             }
             ends[at] = found.ids.start;
         }
         let [a, b] = ends;
-        let rate = rate_index(&air.file.phy, air.phy, format_args!("{key}.rate"), rate)?;
+        let rate =
+            rate_index(&radio_hops.file.phy, radio_hops.phy, format_args!("{key}.rate"), rate)?;
         let mut changes = Vec::new();
-        for (at, hop) in self.made.hops.iter().enumerate() {
+        for (at, hop) in self.built.hops.iter().enumerate() {
             let (from, to) = (hop.from.index(), hop.to.index());
             if (from, to) != (a, b) && (from, to) != (b, a) {
                 continue;
@@ -123,8 +125,14 @@ impl Changes<'_> {
                 return wrong(format_args!("{key}.rate"), problem);
             }
             let changed = HopSpec { rate, ..hop.clone() };
-            air.stations.check_rate(format_args!("{key}.rate"), air.phy, rate, from, to)?;
-            air.check_size(key, &changed)?;
+            radio_hops.stations.check_rate(
+                format_args!("{key}.rate"),
+                radio_hops.phy,
+                rate,
+                from,
+                to,
+            )?;
+            radio_hops.check_size(key, &changed)?;
             changes.push(Change::Rate { hop: HopId::at(at), rate });
         }
         if changes.is_empty() {
@@ -144,14 +152,14 @@ impl Changes<'_> {
         limit: &Quantity<QueueLimit>,
     ) -> Result<Vec<Change>> {
         let limit = limit.value;
-        let mut kept = Kept::default();
-        for (at, hop) in self.made.hops.iter().enumerate() {
+        let mut kept = SaturatedBacklog::default();
+        for (at, hop) in self.built.hops.iter().enumerate() {
             if stations.contains(&hop.from.index()) {
-                self.check_room(key, at, limit, &mut kept)?;
+                self.check_capacity(key, at, limit, &mut kept)?;
             }
         }
         let categories = |station: usize| {
-            let queues = self.flows.air.stations.specs[station].queues.len();
+            let queues = self.flows.radio_hops.stations.specs[station].queues.len();
             let station = StationId(station as u32);
             AccessCategory::first(queues).map(move |ac| Change::Limit { station, ac, limit })
         };
@@ -166,17 +174,17 @@ impl Changes<'_> {
         flow: &str,
         limit: &Quantity<QueueLimit>,
     ) -> Result<Vec<Change>> {
-        let found = &self.made.flows[self.made.find(key, flow)?];
+        let found = &self.built.flows[self.built.find(key, flow)?];
         let key = format!("{key}.flow");
-        let name = self.flows.air.stations.name(station);
-        let sends = |hop: &HopId| self.made.hops[hop.index()].from.index() == station;
+        let name = self.flows.radio_hops.stations.name(station);
+        let sends = |hop: &HopId| self.built.hops[hop.index()].from.index() == station;
         // Of each of the flow's routes that lead over the station.
         let hops: Vec<HopId> =
             found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
         let first = hops.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;
-        let queue = self.queue(&self.made.hops[first.index()]);
+        let queue = self.queue(&self.built.hops[first.index()]);
         let Some(by) = queue.discipline.facts().apart else {
             let problem = format_args!(
                 "the queue of {name:?} keeps no flows apart; give it discipline = {}, or leave `flow` out",
@@ -185,12 +193,12 @@ impl Changes<'_> {
             return wrong(key, problem);
         };
         let limit = limit.value;
-        let mut kept = Kept::default();
+        let mut kept = SaturatedBacklog::default();
         let link = |hop: &HopSpec| (hop.from, hop.ac, hop.to);
-        for (at, hop) in self.made.hops.iter().enumerate() {
-            let shares = |other: &HopId| link(&self.made.hops[other.index()]) == link(hop);
-            if hops.contains(&HopId::at(at)) || by == KeptApart::Link && hops.iter().any(shares) {
-                self.check_room(&key, at, limit, &mut kept)?;
+        for (at, hop) in self.built.hops.iter().enumerate() {
+            let shares = |other: &HopId| link(&self.built.hops[other.index()]) == link(hop);
+            if hops.contains(&HopId::at(at)) || by == QueuePer::Link && hops.iter().any(shares) {
+                self.check_capacity(&key, at, limit, &mut kept)?;
             }
         }
         Ok(hops.into_iter().map(|hop| Change::HopLimit { hop, limit }).collect())
@@ -198,14 +206,20 @@ impl Changes<'_> {
 
     /// The queue that a hop's packets take.
     fn queue(&self, hop: &HopSpec) -> &QueueSpec {
-        &self.flows.air.stations.specs[hop.from.index()].queues[hop.ac.index()]
+        &self.flows.radio_hops.stations.specs[hop.from.index()].queues[hop.ac.index()]
     }
 
     /// With another limit there is still room for what a hop needs.
-    fn check_room(&self, key: &str, at: usize, limit: Limit, kept: &mut Kept) -> Result<()> {
-        let (hop, saturated) = (&self.made.hops[at], self.made.saturated.contains(&at));
+    fn check_capacity(
+        &self,
+        key: &str,
+        at: usize,
+        limit: Limit,
+        kept: &mut SaturatedBacklog,
+    ) -> Result<()> {
+        let (hop, saturated) = (&self.built.hops[at], self.built.saturated.contains(&at));
         let queue = QueueSpec { limit, ..*self.queue(hop) };
-        let name = self.flows.air.stations.name(hop.from.index());
-        check_room(key, name, &queue, hop, saturated, kept)
+        let name = self.flows.radio_hops.stations.name(hop.from.index());
+        check_capacity(key, name, &queue, hop, saturated, kept)
     }
 }

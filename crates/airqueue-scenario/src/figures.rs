@@ -6,16 +6,16 @@ use super::reported::{
     CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures,
     StationFigures,
 };
-use airqueue_core::Tally;
+use airqueue_core::PacketCount;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::counters::{Durations, HopCounters, QueueCounters};
 use airqueue_network::histogram::Histogram;
 use airqueue_network::network::series::Series;
-use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpTally};
+use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::{FlowId, WireId};
 use airqueue_transport::traffic::Call;
-use airqueue_wifi::mac::{CategoryTally, FrameKind};
+use airqueue_wifi::mac::{CategoryCounters, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Run {
 pub(super) struct Names {
     pub(super) flows: Vec<String>,
     pub(super) stations: Vec<String>,
-    /// The queues that a flow feeds, and those in front of cables.
+    /// The queues that a flow feeds, and those in front of wired links.
     pub(super) queues: Vec<(QueueId, String)>,
 }
 
@@ -158,8 +158,8 @@ impl Count<'_> {
     }
 
     /// IP bits per second.
-    fn bps(&self, tally: &Tally) -> Option<f64> {
-        ratio(8.0 * tally.bytes as f64, self.seconds)
+    fn bps(&self, counters: &PacketCount) -> Option<f64> {
+        ratio(8.0 * counters.bytes as f64, self.seconds)
     }
 
     fn share(&self, time: Span) -> Option<f64> {
@@ -167,54 +167,57 @@ impl Count<'_> {
     }
 
     fn flow(&self, id: FlowId, under_way_packets: u64) -> FlowFigures {
-        let tally: HopCounters = self.network.flow(id);
-        let lost = tally.dropped.packets + tally.given_up.packets;
-        let met = lost + tally.delivered.packets;
-        let quantile = |q| quantile_s(&tally.delay, &tally.delays, q);
+        let counters: HopCounters = self.network.flow(id);
+        let lost = counters.dropped.packets + counters.given_up.packets;
+        let met = lost + counters.delivered.packets;
+        let quantile = |q| quantile_s(&counters.delay, &counters.delays, q);
         FlowFigures {
-            offered_bps: self.bps(&tally.offered),
-            throughput_bps: self.bps(&tally.delivered),
-            offered_packets: tally.offered.packets,
-            delivered_packets: tally.delivered.packets,
-            marked_packets: tally.marked,
-            queue_drops_packets: tally.dropped.packets,
-            given_up_packets: tally.given_up.packets,
+            offered_bps: self.bps(&counters.offered),
+            throughput_bps: self.bps(&counters.delivered),
+            offered_packets: counters.offered.packets,
+            delivered_packets: counters.delivered.packets,
+            marked_packets: counters.marked,
+            queue_drops_packets: counters.dropped.packets,
+            given_up_packets: counters.given_up.packets,
             under_way_packets,
             loss_ratio: ratio(lost as f64, met as f64),
-            data_rate_mean_bps: tally.rates.mean_bps(),
-            delay_mean_s: tally.delay.mean_s(),
+            data_rate_mean_bps: counters.rates.mean_bps(),
+            delay_mean_s: counters.delay.mean_s(),
             delay_p50_s: quantile(0.5),
             delay_p95_s: quantile(0.95),
             delay_p99_s: quantile(0.99),
-            delay_max_s: greatest_s(&tally.delay),
-            jitter_s: tally.jitter.mean_s(),
+            delay_max_s: greatest_s(&counters.delay),
+            jitter_s: counters.jitter.mean_s(),
         }
     }
 
     /// Those of TCP's flows, and all of them together.
-    fn connections<'n>(&self, names: &'n Names) -> (Vec<(&'n str, ConnectionFigures)>, TcpTally) {
-        let mut all = TcpTally::default();
+    fn connections<'n>(
+        &self,
+        names: &'n Names,
+    ) -> (Vec<(&'n str, ConnectionFigures)>, TcpCounters) {
+        let mut all = TcpCounters::default();
         let mut figures = Vec::new();
         for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
-            let Some(tally) = self.network.tcp(flow) else { continue };
+            let Some(counters) = self.network.tcp(flow) else { continue };
             let Some(acks) = self.network.acknowledgements(flow) else { continue };
-            figures.push((&**name, self.connection(&tally, &acks)));
-            all.delivered_bytes += tally.delivered_bytes;
-            all.sessions.merge(&tally.sessions);
+            figures.push((&**name, self.connection(&counters, &acks)));
+            all.delivered_bytes += counters.delivered_bytes;
+            all.sessions.merge(&counters.sessions);
         }
         (figures, all)
     }
 
-    fn connection(&self, tally: &TcpTally, acks: &HopCounters) -> ConnectionFigures {
-        let sessions = &tally.sessions;
+    fn connection(&self, counters: &TcpCounters, acks: &HopCounters) -> ConnectionFigures {
+        let sessions = &counters.sessions;
         ConnectionFigures {
-            goodput_bps: ratio(8.0 * tally.delivered_bytes as f64, self.seconds),
-            segments: tally.segments,
-            retransmitted_segments: tally.retransmitted,
-            retransmitted_ratio: ratio(tally.retransmitted as f64, tally.segments as f64),
-            fast_recoveries: tally.fast_recoveries,
-            timeouts: tally.timeouts,
-            rtt_mean_s: ratio(tally.round_trip_time.as_secs_f64(), tally.round_trips as f64),
+            goodput_bps: ratio(8.0 * counters.delivered_bytes as f64, self.seconds),
+            segments: counters.segments,
+            retransmitted_segments: counters.retransmitted,
+            retransmitted_ratio: ratio(counters.retransmitted as f64, counters.segments as f64),
+            fast_recoveries: counters.fast_recoveries,
+            timeouts: counters.timeouts,
+            rtt_mean_s: ratio(counters.round_trip_time.as_secs_f64(), counters.round_trips as f64),
             ack_packets: acks.offered.packets,
             lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
             sessions: sessions.took.count,
@@ -225,24 +228,25 @@ impl Count<'_> {
         }
     }
 
-    fn access(&self, station: StationId) -> CategoryTally {
+    fn access(&self, station: StationId) -> CategoryCounters {
         AccessCategory::ALL
             .map(|ac| self.network.wlan().access(station, ac))
             .iter()
-            .fold(CategoryTally::default(), |sum, of| sum.plus(of))
+            .fold(CategoryCounters::default(), |sum, of| sum.plus(of))
     }
 
     fn station(&self, id: StationId) -> StationFigures {
         let access = self.access(id);
-        let tally = self.network.wlan().station(id);
+        let counters = self.network.wlan().station(id);
         let attempts = access.attempts as f64;
-        let airtime = |kind| self.share(tally.sent_of(kind).time);
-        let data = tally.sent_of(FrameKind::Data);
-        let acks = tally.sent_of(FrameKind::Ack).time + tally.sent_of(FrameKind::BlockAck).time;
-        let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+        let airtime = |kind| self.share(counters.sent_of(kind).time);
+        let data = counters.sent_of(FrameKind::Data);
+        let acks =
+            counters.sent_of(FrameKind::Ack).time + counters.sent_of(FrameKind::BlockAck).time;
+        let all = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
         StationFigures {
             attempts: access.attempts,
-            collided_ratio: ratio(tally.collided as f64, attempts),
+            collided_ratio: ratio(counters.collided as f64, attempts),
             failed_ratio: ratio(access.failures as f64, attempts),
             acknowledged_packets: access.acknowledged,
             given_up_packets: access.given_up,
@@ -258,15 +262,15 @@ impl Count<'_> {
     }
 
     fn queue(&mut self, queue: QueueId) -> QueueFigures {
-        let tally: QueueCounters = self.network.queue(queue, self.now);
-        let (waited, occupancy) = (tally.waited, tally.occupancy);
+        let counters: QueueCounters = self.network.queue(queue, self.now);
+        let (waited, occupancy) = (counters.waited, counters.occupancy);
         QueueFigures {
-            offered_packets: tally.offered.packets,
-            dropped_packets: tally.dropped.packets,
-            dropped_full_packets: tally.dropped.packets - tally.dropped_early.packets,
-            dropped_early_packets: tally.dropped_early.packets,
+            offered_packets: counters.offered.packets,
+            dropped_packets: counters.dropped.packets,
+            dropped_full_packets: counters.dropped.packets - counters.dropped_early.packets,
+            dropped_early_packets: counters.dropped_early.packets,
             marked_packets: occupancy.marked,
-            taken_packets: tally.taken.packets,
+            taken_packets: counters.taken.packets,
             length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
             length_max_packets: occupancy.longest,
             waiting_mean_s: waited.mean_s(),
@@ -278,19 +282,19 @@ impl Count<'_> {
         &self,
         stations: usize,
         flows: &[(&str, FlowFigures)],
-        tcp: &TcpTally,
+        tcp: &TcpCounters,
     ) -> MediumFigures {
         let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
         let (mut attempts, mut collided) = (0, 0);
         for id in (0..stations as u32).map(StationId) {
-            let tally = self.network.wlan().station(id);
-            let time = |kind| tally.sent_of(kind).time;
+            let counters = self.network.wlan().station(id);
+            let time = |kind| counters.sent_of(kind).time;
             data = data + time(FrameKind::Data);
-            lost = lost + tally.data_lost.time;
-            let all = tally.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+            lost = lost + counters.data_lost.time;
+            let all = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
             control = control + (all - time(FrameKind::Data));
             attempts += self.access(id).attempts;
-            collided += tally.collided;
+            collided += counters.collided;
         }
         let throughputs: Vec<f64> =
             flows.iter().filter_map(|(_, flow)| flow.throughput_bps).collect();

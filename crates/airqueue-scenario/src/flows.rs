@@ -1,17 +1,17 @@
 //! The flows of a scenario: those of groups become one for each member.
 
-use super::air::{Air, Told, Wish};
+use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, wrong};
 use super::file::FlowTable;
-use super::nodes::{Nodes, Part, back};
+use super::nodes::{Leg, Nodes, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
-use super::room::{Kept, check_room};
+use super::radio_hops::{FlowRates, HopRequest, RadioHops};
+use super::route_checks::{check_air_keys, check_pace, check_source, check_wire};
 use super::routes::Routes;
 use super::source::{Packets, carried, offset, report, spread};
 use super::tcp::{layers, tcp_flow};
-use super::ways::{check_air_keys, check_cable, check_pace, check_source};
 use airqueue_core::Ecn;
-use airqueue_network::network::{FlowSpec, Hop, OtherRoute, Traffic};
+use airqueue_network::network::{AlternateRoute, FlowSpec, Hop, Traffic};
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId};
 use airqueue_transport::tcp::{Pacing, TcpSpec};
@@ -27,15 +27,15 @@ const MOST_HOPS: usize = 1_000_000;
 
 /// What flows are made from.
 pub(super) struct Flows<'a> {
-    pub(super) air: &'a Air<'a>,
+    pub(super) radio_hops: &'a RadioHops<'a>,
     pub(super) nodes: &'a Nodes<'a>,
-    /// What finds the ways of flows that do not say theirs.
+    /// What finds the routes of flows that do not say theirs.
     routes: Option<RefCell<Routes<'a>>>,
 }
 
 /// The flows of a network, their hops over the air, and which of them are calls.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct BuiltFlows {
     pub(super) flows: Vec<FlowSpec>,
     pub(super) hops: Vec<HopSpec>,
     /// The hops that saturated flows begin with.
@@ -50,12 +50,12 @@ pub(super) struct Made {
 pub(super) struct Origin {
     /// The place of its table.
     pub(super) table: usize,
-    pub(super) told: Told,
+    pub(super) flow_rates: FlowRates,
     pub(super) from: usize,
     pub(super) to: usize,
 }
 
-impl Made {
+impl BuiltFlows {
     /// The place of the flow that a key `flow` names.
     pub(super) fn find(&self, key: &str, name: &str) -> Result<usize> {
         self.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
@@ -66,12 +66,12 @@ impl Made {
 }
 
 /// A flow, while its hops are made.
-pub(super) struct Draft<'a> {
+pub(super) struct FlowDraft<'a> {
     pub(super) key: &'a str,
     pub(super) table: &'a FlowTable,
     /// The names of the stations that pass it on, if they are given.
     pub(super) via: Option<&'a [String]>,
-    pub(super) told: Told,
+    pub(super) flow_rates: FlowRates,
     pub(super) name: String,
     pub(super) from: usize,
     pub(super) to: usize,
@@ -98,74 +98,87 @@ enum Role {
 
 impl<'a> Flows<'a> {
     pub(super) fn new(
-        air: &'a Air<'a>,
+        radio_hops: &'a RadioHops<'a>,
         nodes: &'a Nodes<'a>,
         routes: Option<Routes<'a>>,
     ) -> Flows<'a> {
-        Flows { air, nodes, routes: routes.map(RefCell::new) }
+        Flows { radio_hops, nodes, routes: routes.map(RefCell::new) }
     }
 
     /// All flows.
-    pub(super) fn all(&self) -> Result<Made> {
-        let mut made = Made::default();
-        let (mut names, mut kept) = (HashSet::new(), Kept::default());
-        for (at, table) in self.air.file.flows.iter().enumerate() {
+    pub(super) fn all(&self) -> Result<BuiltFlows> {
+        let mut built = BuiltFlows::default();
+        let (mut names, mut kept) = (HashSet::new(), SaturatedBacklog::default());
+        for (at, table) in self.radio_hops.file.flows.iter().enumerate() {
             let key = format!("flows[{at}]");
-            let (first, first_hop) = (made.flows.len(), made.hops.len());
+            let (first, first_hop) = (built.flows.len(), built.hops.len());
             check_name(&key, table)?;
-            self.add(at, &key, table, &mut made)?;
-            for flow in &made.flows[first..] {
+            self.add(at, &key, table, &mut built)?;
+            for flow in &built.flows[first..] {
                 if !names.insert(flow.name.clone()) {
                     let problem = format_args!("a flow before it is called {:?} too", flow.name);
                     return wrong(format_args!("{key}.name"), problem);
                 }
             }
-            self.check_rooms(&key, &made, first_hop, &mut kept)?;
+            self.check_capacities(&key, &built, first_hop, &mut kept)?;
         }
-        Ok(made)
+        Ok(built)
     }
 
     /// There is room in their stations' queues for what hops need, from the first of them on.
-    pub(super) fn check_rooms(
+    pub(super) fn check_capacities(
         &self,
         key: &str,
-        made: &Made,
+        built: &BuiltFlows,
         first: usize,
-        kept: &mut Kept,
+        kept: &mut SaturatedBacklog,
     ) -> Result<()> {
-        (first..made.hops.len()).try_for_each(|at| {
-            let (hop, saturated) = (&made.hops[at], made.saturated.contains(&at));
-            let station = &self.air.stations.specs[hop.from.index()];
-            check_room(key, &station.name, &station.queues[hop.ac.index()], hop, saturated, kept)
+        (first..built.hops.len()).try_for_each(|at| {
+            let (hop, saturated) = (&built.hops[at], built.saturated.contains(&at));
+            let station = &self.radio_hops.stations.specs[hop.from.index()];
+            check_capacity(
+                key,
+                &station.name,
+                &station.queues[hop.ac.index()],
+                hop,
+                saturated,
+                kept,
+            )
         })
     }
 
-    fn add(&self, place: usize, key: &str, table: &FlowTable, made: &mut Made) -> Result<()> {
+    fn add(
+        &self,
+        place: usize,
+        key: &str,
+        table: &FlowTable,
+        built: &mut BuiltFlows,
+    ) -> Result<()> {
         let pairs = self.pairs(key, table)?;
         let count = pairs.len();
-        if count > MOST_FLOWS - made.flows.len() {
-            let flows = made.flows.len() + count;
+        if count > MOST_FLOWS - built.flows.len() {
+            let flows = built.flows.len() + count;
             return wrong(
                 key,
                 format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
             );
         }
         let carried = carried(key, table)?;
-        let told = self.air.told(key, table)?;
-        let first = made.flows.len();
+        let flow_rates = self.radio_hops.flow_rates(key, table)?;
+        let first = built.flows.len();
         if let Carried::Packets { call: Some(call), .. } = carried {
             let flows = (first..first + count).map(FlowId::at);
-            made.calls.extend(flows.map(|flow| (flow, call)));
+            built.calls.extend(flows.map(|flow| (flow, call)));
         }
         for (at, (from, to)) in pairs.into_iter().enumerate() {
             let name = self.name(table, at, count, from, to);
             let via = table.via.as_deref();
-            let draft = Draft { key, table, via, told, name, from, to };
-            made.origins.push(Origin { table: place, told, from, to });
-            let (route, traffic) = self.traffic(&draft, carried, (at, count), made)?;
+            let draft = FlowDraft { key, table, via, flow_rates, name, from, to };
+            built.origins.push(Origin { table: place, flow_rates, from, to });
+            let (route, traffic) = self.traffic(&draft, carried, (at, count), built)?;
             let (from, to) = (self.nodes.node(from), self.nodes.node(to));
             let (spread, others) = (spread(key, table)?, Vec::new());
-            made.flows.push(FlowSpec {
+            built.flows.push(FlowSpec {
                 name: draft.name,
                 from,
                 to,
@@ -182,47 +195,47 @@ impl<'a> Flows<'a> {
     /// The hops of the `at`th of `count` flows, and what makes its packets.
     fn traffic(
         &self,
-        draft: &Draft<'_>,
+        draft: &FlowDraft<'_>,
         carried: Carried,
         (at, count): (usize, usize),
-        made: &mut Made,
+        built: &mut BuiltFlows,
     ) -> Result<(Vec<Hop>, Traffic)> {
         let (source, size_bytes) = match carried {
-            Carried::Tcp(load) => return self.tcp(draft, load, made),
+            Carried::Tcp(load) => return self.tcp(draft, load, built),
             Carried::Offered { size_bytes } => (None, size_bytes),
             Carried::Packets { source, .. } => {
                 let start = source.start + offset(&source, at, count);
                 (Some(SourceSpec { start, ..source }), source.size_bytes)
             }
         };
-        self.datagrams(draft, Packets { source, size_bytes }, made)
+        self.datagrams(draft, Packets { source, size_bytes }, built)
     }
 
     /// A flow that TCP does not govern.
     fn datagrams(
         &self,
-        draft: &Draft<'_>,
+        draft: &FlowDraft<'_>,
         packets: Packets,
-        made: &mut Made,
+        built: &mut BuiltFlows,
     ) -> Result<(Vec<Hop>, Traffic)> {
-        let &Draft { key, table, .. } = draft;
+        let &FlowDraft { key, table, .. } = draft;
         let Packets { source, size_bytes } = packets;
-        let way = self.way(draft)?;
-        check_air_keys(self, draft, &way)?;
+        let legs = self.legs(draft)?;
+        check_air_keys(self, draft, &legs)?;
         let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
         let saturated = source.is_some_and(|source| source.is_saturated());
-        if saturated && !matches!(way[0], Part::Air(..)) {
+        if saturated && !matches!(legs[0], Leg::Air(..)) {
             let problem = format_args!(
-                "a saturated source fills the queue of a station, and {:?} sends through a cable; give the \
+                "a saturated source fills the queue of a station, and {:?} sends through a wired link; give the \
                  source a rate, or source = \"tcp\"",
                 self.nodes.name(draft.from)
             );
             return wrong(format_args!("{key}.source"), problem);
         }
         if saturated {
-            made.saturated.insert(made.hops.len());
+            built.saturated.insert(built.hops.len());
         }
-        let route = self.route(draft, &way, Carries { size_bytes, role: Role::Own }, made)?;
+        let route = self.route(draft, &legs, Carries { size_bytes, role: Role::Own }, built)?;
         check_source(key, &packets)?;
         let traffic = match source {
             Some(source) => Traffic::Source { source, ecn },
@@ -234,24 +247,29 @@ impl<'a> Flows<'a> {
     /// Another way of packets that nothing answers.
     pub(super) fn one_way(
         &self,
-        draft: &Draft<'_>,
-        way: &[Part],
+        draft: &FlowDraft<'_>,
+        legs: &[Leg],
         size_bytes: u32,
-        made: &mut Made,
-    ) -> Result<OtherRoute> {
-        let route = self.route(draft, way, Carries { size_bytes, role: Role::Own }, made)?;
-        Ok(OtherRoute { route, back: Vec::new() })
+        built: &mut BuiltFlows,
+    ) -> Result<AlternateRoute> {
+        let route = self.route(draft, legs, Carries { size_bytes, role: Role::Own }, built)?;
+        Ok(AlternateRoute { route, back: Vec::new() })
     }
 
     /// A flow that TCP governs: there and back.
-    fn tcp(&self, draft: &Draft<'_>, load: Load, made: &mut Made) -> Result<(Vec<Hop>, Traffic)> {
-        let &Draft { key, table, .. } = draft;
-        let mut tcp = tcp_flow(key, table, load, self.air.file)?;
-        let there = self.way(draft)?;
-        let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, made)?;
+    fn tcp(
+        &self,
+        draft: &FlowDraft<'_>,
+        load: Load,
+        built: &mut BuiltFlows,
+    ) -> Result<(Vec<Hop>, Traffic)> {
+        let &FlowDraft { key, table, .. } = draft;
+        let mut tcp = tcp_flow(key, table, load, self.radio_hops.file)?;
+        let there = self.legs(draft)?;
+        let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, built)?;
         tcp.back = back;
-        if let Some(spread) = adaptive_pacing(&layers(key, table, self.air.file)) {
-            let spec = tcp_ap(key, &route, &made.hops, self.air.phy, spread)?;
+        if let Some(spread) = adaptive_pacing(&layers(key, table, self.radio_hops.file)) {
+            let spec = tcp_ap(key, &route, &built.hops, self.radio_hops.phy, spread)?;
             tcp.tcp.sender.pacing = Pacing::TcpAp(spec);
         }
         Ok((route, Traffic::Tcp(Box::new(tcp))))
@@ -260,30 +278,30 @@ impl<'a> Flows<'a> {
     /// The hops of TCP's data and of its acknowledgements.
     pub(super) fn there_and_back(
         &self,
-        draft: &Draft<'_>,
-        there: &[Part],
+        draft: &FlowDraft<'_>,
+        there: &[Leg],
         tcp: &TcpSpec,
-        made: &mut Made,
+        built: &mut BuiltFlows,
     ) -> Result<(Vec<Hop>, Vec<Hop>)> {
         check_air_keys(self, draft, there)?;
         check_pace(self, draft, there, tcp)?;
         let bare = tcp.most_bare_bytes();
         let data = bare.max(tcp.mss_bytes + tcp.data_header_bytes());
         let carries = |size_bytes, role| Carries { size_bytes, role };
-        let route = self.route(draft, there, carries(data, Role::Data), made)?;
-        let acks = Draft {
+        let route = self.route(draft, there, carries(data, Role::Data), built)?;
+        let acks = FlowDraft {
             name: format!("{} acks", draft.name),
             from: draft.to,
             to: draft.from,
             ..*draft
         };
         let carries = carries(bare, Role::Acknowledgements);
-        Ok((route, self.route(&acks, &back(there), carries, made)?))
+        Ok((route, self.route(&acks, &back(there), carries, built)?))
     }
 
-    /// The way of a flow.
-    pub(super) fn way(&self, draft: &Draft<'_>) -> Result<Vec<Part>> {
-        let &Draft { key, from, to, .. } = draft;
+    /// The route of a flow.
+    pub(super) fn legs(&self, draft: &FlowDraft<'_>) -> Result<Vec<Leg>> {
+        let &FlowDraft { key, from, to, .. } = draft;
         if from == to {
             let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
             return wrong(format_args!("{key}.to"), problem);
@@ -292,14 +310,15 @@ impl<'a> Flows<'a> {
         let via = match (draft.via, &self.routes) {
             (Some(names), _) => self.named(key, names, ends)?,
             (None, Some(routes)) if ends.0 != ends.1 => {
-                routes.borrow_mut().between(key, draft.told, ends.0, ends.1)?
+                routes.borrow_mut().between(key, draft.flow_rates, ends.0, ends.1)?
             }
             (None, _) => Vec::new(),
         };
-        let way = self.nodes.way(from, to, &via);
-        way.ok_or_else(|| {
+        let legs = self.nodes.legs(from, to, &via);
+        legs.ok_or_else(|| {
             let (from, to) = (self.nodes.name(from), self.nodes.name(to));
-            let problem = format_args!("the way from {from:?} to {to:?} leads through cables only");
+            let problem =
+                format_args!("the route from {from:?} to {to:?} leads through wired links only");
             error(format_args!("{key}.via"), problem)
         })
     }
@@ -309,7 +328,7 @@ impl<'a> Flows<'a> {
         let mut via = Vec::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
             let key = format!("{key}.via[{at}]");
-            let found = self.air.stations.find(&key, name)?;
+            let found = self.radio_hops.stations.find(&key, name)?;
             if found.group {
                 return wrong(key, format_args!("{name:?} is a group; name one of its members"));
             }
@@ -317,7 +336,7 @@ impl<'a> Flows<'a> {
         }
         let mut passed = HashSet::from([ends.0, ends.1]);
         match via.iter().position(|&id| !passed.insert(id)) {
-            // A way through cables alone has no such stations, whatever they are.
+            // A route through wired links alone has no such stations, whatever they are.
             Some(at) if ends.0 != ends.1 => {
                 let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
                 wrong(format_args!("{key}.via[{at}]"), problem)
@@ -329,27 +348,27 @@ impl<'a> Flows<'a> {
     /// The hops of a way.
     fn route(
         &self,
-        draft: &Draft<'_>,
-        way: &[Part],
+        draft: &FlowDraft<'_>,
+        legs: &[Leg],
         carries: Carries,
-        made: &mut Made,
+        built: &mut BuiltFlows,
     ) -> Result<Vec<Hop>> {
-        let &Draft { key, table, told, ref name, .. } = draft;
+        let &FlowDraft { key, table, flow_rates, ref name, .. } = draft;
         let Carries { size_bytes, role } = carries;
         let report = report(key, table)?;
-        let mut route = Vec::with_capacity(way.len());
-        for (at, &part) in way.iter().enumerate() {
+        let mut route = Vec::with_capacity(legs.len());
+        for (at, &part) in legs.iter().enumerate() {
             let (from, to) = match part {
-                Part::Wire(wire) => {
-                    check_cable(key, &self.nodes.wires[wire.index()], size_bytes)?;
+                Leg::Wire(wire) => {
+                    check_wire(key, &self.nodes.wires[wire.index()], size_bytes)?;
                     route.push(Hop::Wire(wire));
                     continue;
                 }
-                Part::Air(from, to) => (from, to),
+                Leg::Air(from, to) => (from, to),
             };
-            let last = at + 1 == way.len();
-            let wish = Wish {
-                name: if way.len() == 1 { name.clone() } else { format!("{name} ({at})") },
+            let last = at + 1 == legs.len();
+            let request = HopRequest {
+                name: if legs.len() == 1 { name.clone() } else { format!("{name} ({at})") },
                 from,
                 to,
                 size_bytes,
@@ -359,13 +378,13 @@ impl<'a> Flows<'a> {
                 },
                 report: report.filter(|_| last && role != Role::Acknowledgements),
             };
-            if made.hops.len() == MOST_HOPS {
+            if built.hops.len() == MOST_HOPS {
                 let problem =
                     format_args!("with it all flows have more than {MOST_HOPS} hops over the air");
                 return wrong(key, problem);
             }
-            made.hops.push(self.air.hop(key, draft.via.is_some(), told, wish)?);
-            route.push(Hop::Air(HopId::at(made.hops.len() - 1)));
+            built.hops.push(self.radio_hops.hop(key, draft.via.is_some(), flow_rates, request)?);
+            route.push(Hop::Air(HopId::at(built.hops.len() - 1)));
         }
         Ok(route)
     }

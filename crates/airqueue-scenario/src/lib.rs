@@ -4,11 +4,10 @@
 //! whatever passes can be simulated. [`schema()`] describes the same keys to editors. [`path`] puts the measuring endpoints
 //! of `airqueue-probe` around a simulated bottleneck or cell.
 
-mod air;
 mod buffers;
 mod calls;
+mod capacity;
 mod changes;
-mod detours;
 mod error;
 mod figures;
 mod file;
@@ -16,6 +15,7 @@ mod flows;
 mod links;
 mod mac;
 mod medium;
+mod monitor;
 mod nodes;
 mod pacing;
 pub mod path;
@@ -23,10 +23,12 @@ mod phy;
 mod placement;
 mod profile;
 mod quantity;
+mod radio_hops;
 mod rates;
 mod recorders;
 mod reported;
-mod room;
+mod reroutes;
+mod route_checks;
 mod routes;
 mod scatter;
 mod schema;
@@ -34,17 +36,14 @@ mod shaped;
 mod source;
 mod stations;
 mod tcp;
-mod watch;
-mod ways;
 
 pub use error::ScenarioError;
 pub use figures::Run;
+pub use monitor::Monitor;
 pub use recorders::NamedSeries;
 pub use schema::{reported_schema, schema};
 pub use shaped::shaped_queue;
-pub use watch::Watch;
 
-use air::Air;
 use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
@@ -57,10 +56,11 @@ use changes::Changes;
 use error::{error, unreadable};
 use figures::Names;
 use file::File;
-use flows::{Flows, Made};
+use flows::{BuiltFlows, Flows};
 use links::LinkRates;
 use medium::Medium;
 use nodes::Nodes;
+use radio_hops::RadioHops;
 use rates::RateControls;
 use routes::Routes;
 use stations::Stations;
@@ -109,16 +109,17 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
-        let (Made { flows, hops, calls, .. }, changes) = {
+        let (BuiltFlows { flows, hops, calls, .. }, changes) = {
             let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
-            let air = &Air { file, stations, phy, rate, medium, links, controls };
-            let flows = Flows::new(air, &nodes, Routes::new(air)?);
-            let mut made = flows.all()?;
-            let ways = flows.detours(&mut made)?;
-            let changes = Changes { flows: &flows, made: &made, ways: &ways, lasts }.all()?;
-            (made, changes)
+            let radio_hops = &RadioHops { file, stations, phy, rate, medium, links, controls };
+            let flows = Flows::new(radio_hops, &nodes, Routes::new(radio_hops)?);
+            let mut built = flows.all()?;
+            let reroutes = flows.reroutes(&mut built)?;
+            let changes =
+                Changes { flows: &flows, built: &built, reroutes: &reroutes, lasts }.all()?;
+            (built, changes)
         };
         if buffers.is_some() && !flows.iter().any(FlowSpec::is_tcp_on_air) {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
@@ -168,7 +169,7 @@ impl Scenario {
     /// # Panics
     ///
     /// If there is no such flow.
-    pub fn way(&self, flow: FlowId) -> Vec<&str> {
+    pub fn route(&self, flow: FlowId) -> Vec<&str> {
         let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
         let name = |id: StationId| wlan.stations[id.index()].name.as_str();
         let ends = |hop: &Hop| match *hop {
@@ -209,7 +210,7 @@ impl Scenario {
         self.buffers.as_ref().map(json)
     }
 
-    /// A replication, at time zero. The seed decides all chance in it.
+    /// A replication, at time zero. The seed decides every random draw in it.
     pub fn start(&self, seed: Seed) -> Result<Run, ScenarioError> {
         Run::new(self, seed)
     }

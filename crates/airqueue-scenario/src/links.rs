@@ -96,9 +96,9 @@ impl Reader<'_> {
     fn links_between(&self, one: &Named, other: &Named) -> Vec<(usize, usize)> {
         let mut links = Vec::new();
         for from in one.ids.clone() {
-            let hearers = self.reach.hearers(StationId(from as u32));
+            let listeners_of = self.reach.listeners_of(StationId(from as u32));
             let of_other = |&to: &usize| other.ids.contains(&to);
-            for to in hearers.iter().map(|hearer| hearer.station.index()).filter(of_other) {
+            for to in listeners_of.iter().map(|hearer| hearer.station.index()).filter(of_other) {
                 if are_linked(self.reach, from, to) {
                     links.push((from, to));
                 }

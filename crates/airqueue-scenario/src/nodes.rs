@@ -1,4 +1,4 @@
-//! Stations and hosts by their names, the cables of hosts, and the ways between all of them.
+//! Stations and hosts by their names, the wired links of hosts, and the routes between all of them.
 
 use super::error::{Result, error, wrong};
 use super::file::{Delays, File, HostTable};
@@ -17,11 +17,11 @@ pub(super) struct Nodes<'a> {
     stations: &'a Stations,
     hosts: Vec<Host>,
     by_name: HashMap<String, Named>,
-    /// Two for each host: to the other end of its cable, and from there.
+    /// Two for each host: to the other end of its wired link, and from there.
     pub(super) wires: Vec<WireSpec>,
 }
 
-/// A host at the end of a cable.
+/// A host at the end of a wired link.
 struct Host {
     name: String,
     /// The node at the other end.
@@ -30,7 +30,7 @@ struct Host {
 
 /// A part of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Leg {
     /// Through this wire.
     Wire(WireId),
     /// From one station to another.
@@ -85,13 +85,13 @@ impl Nodes<'_> {
                 let id = first + at;
                 self.add_name(key, &name, Named { ids: id..id + 1, group: false })?;
             }
-            self.add_cable(key, table, &name, link.ids.start, delay)?;
+            self.add_wire(key, table, &name, link.ids.start, delay)?;
             self.hosts.push(Host { name, link: link.ids.start });
         }
         Ok(())
     }
 
-    fn add_cable(
+    fn add_wire(
         &mut self,
         key: &str,
         table: &HostTable,
@@ -103,7 +103,7 @@ impl Nodes<'_> {
         let queue = match (&table.queue, rate) {
             (None, _) => None,
             (Some(_), None) => {
-                let problem = "packets wait for a rate, and the cable has none; give rate too";
+                let problem = "packets wait for a rate, and the wired link has none; give rate too";
                 return wrong(format_args!("{key}.queue"), problem);
             }
             (Some(own), Some(_)) => {
@@ -165,7 +165,7 @@ impl Nodes<'_> {
         }
     }
 
-    /// The nodes on the way along cables to the station behind which a node is; the first is itself.
+    /// The nodes on the way along wired links to the station behind which a node is; the first is itself.
     fn towards_station(&self, node: usize) -> Vec<usize> {
         let next = |&node: &usize| self.host(node).map(|host| host.link);
         std::iter::successors(Some(node), next).collect()
@@ -176,14 +176,14 @@ impl Nodes<'_> {
         self.towards_station(node).pop().expect("the node itself is on the way")
     }
 
-    /// The wire of a host towards the other end of its cable, or from there.
-    fn wire(&self, host: usize, from: bool) -> Part {
-        Part::Wire(WireId::at(2 * (host - self.stations.specs.len()) + usize::from(from)))
+    /// The wire of a host towards the other end of its wired link, or from there.
+    fn wire(&self, host: usize, from: bool) -> Leg {
+        Leg::Wire(WireId::at(2 * (host - self.stations.specs.len()) + usize::from(from)))
     }
 
     /// The way from one node to another, over the air by these stations. `None`: they are not on it, since it only
-    /// leads through cables.
-    pub(super) fn way(&self, from: usize, to: usize, via: &[usize]) -> Option<Vec<Part>> {
+    /// leads through wired links.
+    pub(super) fn legs(&self, from: usize, to: usize, via: &[usize]) -> Option<Vec<Leg>> {
         let (up, down) = (self.towards_station(from), self.towards_station(to));
         let meeting = up.iter().position(|node| down.contains(node));
         let (up, down, stations) = match meeting {
@@ -198,24 +198,24 @@ impl Nodes<'_> {
                 (&up[..up.len() - 1], &down[..down.len() - 1], stations)
             }
         };
-        let mut way: Vec<Part> = up.iter().map(|&host| self.wire(host, false)).collect();
-        way.extend(stations.windows(2).map(|pair| Part::Air(pair[0], pair[1])));
-        way.extend(down.iter().rev().map(|&host| self.wire(host, true)));
-        Some(way)
+        let mut legs: Vec<Leg> = up.iter().map(|&host| self.wire(host, false)).collect();
+        legs.extend(stations.windows(2).map(|pair| Leg::Air(pair[0], pair[1])));
+        legs.extend(down.iter().rev().map(|&host| self.wire(host, true)));
+        Some(legs)
     }
 }
 
 /// The way back.
-pub(super) fn back(way: &[Part]) -> Vec<Part> {
-    let turned = |part: &Part| match *part {
-        // The two of a cable are next to each other.
-        Part::Wire(wire) => Part::Wire(WireId(wire.0 ^ 1)),
-        Part::Air(from, to) => Part::Air(to, from),
+pub(super) fn back(legs: &[Leg]) -> Vec<Leg> {
+    let turned = |part: &Leg| match *part {
+        // The two of a wired link are next to each other.
+        Leg::Wire(wire) => Leg::Wire(WireId(wire.0 ^ 1)),
+        Leg::Air(from, to) => Leg::Air(to, from),
     };
-    way.iter().rev().map(turned).collect()
+    legs.iter().rev().map(turned).collect()
 }
 
-/// The delays of the cables of a table's members.
+/// The delays of the wired links of a table's members.
 fn delays(key: &str, table: &HostTable, count: usize) -> Result<Vec<Span>> {
     match &table.delay {
         None => Ok(vec![Span::ZERO; count]),
@@ -225,7 +225,7 @@ fn delays(key: &str, table: &HostTable, count: usize) -> Result<Vec<Span>> {
         }
         Some(Delays::Each(each)) => {
             let problem = format_args!(
-                "found {} delays, expected one for all or one for each of {count} cables",
+                "found {} delays, expected one for all or one for each of {count} wired links",
                 each.len()
             );
             wrong(format_args!("{key}.delay"), problem)

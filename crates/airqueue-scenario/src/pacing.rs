@@ -42,7 +42,7 @@ pub(super) fn tcp_ap(
         rates.push(phy.rate(hops[at].rate));
     }
     let rate = rates.iter().min().copied().ok_or_else(|| {
-        let problem = "TCP-AP paces what goes over the air, and the flow takes cables only; give it pacing = false";
+        let problem = "TCP-AP paces what goes over the air, and the flow takes wired links only; give it pacing = false";
         error(format_args!("{key}.tcp.pacing"), problem)
     })?;
     Ok(TcpApSpec { hops: rates.len() as u32, rate, overhead_bytes: OVERHEAD_BYTES, spread })

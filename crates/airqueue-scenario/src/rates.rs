@@ -1,10 +1,10 @@
 //! How the flows of a scenario find the rates of their frames.
 
-use super::air::Told;
 use super::error::{Result, wrong};
 use super::file::File;
 use super::links::LinkRates;
 use super::phy::rates;
+use super::radio_hops::FlowRates;
 use super::stations::Stations;
 use airqueue_network::wlan::RateControlSpec;
 use airqueue_wifi::RateIndex;
@@ -38,34 +38,38 @@ impl<'a> RateControls<'a> {
     pub(super) fn of(
         &self,
         key: &str,
-        told: Told,
+        flow_rates: FlowRates,
         (from, to): (usize, usize),
         old: bool,
     ) -> Result<Option<RateControlSpec>> {
-        self.check(key, told, (from, to))?;
-        let Some(algorithm) = self.algorithm(told, (from, to)) else { return Ok(None) };
+        self.check(key, flow_rates, (from, to))?;
+        let Some(algorithm) = self.algorithm(flow_rates, (from, to)) else { return Ok(None) };
         Ok(Some(RateControlSpec { algorithm, rates: self.rates(old).clone() }))
     }
 
     /// The rates that it would look among. `None`: the rate is given.
     pub(super) fn among(
         &self,
-        told: Told,
+        flow_rates: FlowRates,
         (from, to): (usize, usize),
         old: bool,
     ) -> Option<&[RateIndex]> {
-        self.algorithm(told, (from, to)).map(|_| &**self.rates(old))
+        self.algorithm(flow_rates, (from, to)).map(|_| &**self.rates(old))
     }
 
     fn rates(&self, old: bool) -> &Arc<[RateIndex]> {
         if old { &self.old } else { &self.all }
     }
 
-    fn algorithm(&self, told: Told, (from, to): (usize, usize)) -> Option<RateControlName> {
-        if told.phy_rate.is_some() {
+    fn algorithm(
+        &self,
+        flow_rates: FlowRates,
+        (from, to): (usize, usize),
+    ) -> Option<RateControlName> {
+        if flow_rates.phy_rate.is_some() {
             return None;
         }
-        match told.rate_control.or(self.stations.rate_controls[from]) {
+        match flow_rates.rate_control.or(self.stations.rate_controls[from]) {
             Some(named) => looking(named),
             None if self.is_rated(from, to) => None,
             None => self.file.phy.rate_control.and_then(looking),
@@ -73,10 +77,10 @@ impl<'a> RateControls<'a> {
     }
 
     /// Nobody looks for a rate that is given.
-    fn check(&self, key: &str, told: Told, (from, to): (usize, usize)) -> Result<()> {
+    fn check(&self, key: &str, flow_rates: FlowRates, (from, to): (usize, usize)) -> Result<()> {
         let looks = |name: Option<RateControlName>| name.and_then(looking);
-        if told.phy_rate.is_some() {
-            return match looks(told.rate_control) {
+        if flow_rates.phy_rate.is_some() {
+            return match looks(flow_rates.rate_control) {
                 None => Ok(()),
                 Some(_) => wrong(
                     format_args!("{key}.phy_rate"),
@@ -84,7 +88,7 @@ impl<'a> RateControls<'a> {
                 ),
             };
         }
-        let named = told.rate_control.or(self.stations.rate_controls[from]);
+        let named = flow_rates.rate_control.or(self.stations.rate_controls[from]);
         match self.rated(from, to).filter(|_| looks(named).is_some()) {
             None => Ok(()),
             Some(rated) => {

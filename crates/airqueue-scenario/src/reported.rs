@@ -51,8 +51,8 @@ pub(super) struct Figures<'a> {
     pub(super) calls: Named<'a, CallFigures>,
     /// What each station sent.
     pub(super) stations: Named<'a, StationFigures>,
-    /// What happened in each queue that a flow feeds, and in each in front of a cable. A queue is called as its station,
-    /// with EDCA `sta1.be`, or as its cable, `server->ap`.
+    /// What happened in each queue that a flow feeds, and in each in front of a wired link. A queue is called as its station,
+    /// with EDCA `sta1.be`, or as its wired link, `server->ap`.
     pub(super) queues: Named<'a, QueueFigures>,
     /// What all stations together did, and how the time was used.
     pub(super) medium: MediumFigures,
@@ -81,7 +81,7 @@ pub(super) struct FlowFigures {
     pub(super) loss_ratio: Option<f64>,
     /// The PHY's data rate at which its packets were sent last, mean over those that the MAC is done with.
     pub(super) data_rate_mean_bps: Option<f64>,
-    /// Delay from the source to the end of the frame, or of the cable, that delivers the packet; of a saturated source from the
+    /// Delay from the source to the end of the frame, or of the wired link, that delivers the packet; of a saturated source from the
     /// moment when its queue had room. Mean over the delivered packets.
     pub(super) delay_mean_s: Option<f64>,
     /// Median of that delay. Quantiles are read from buckets of 1/32 of an octave: to 1.6 %.
@@ -192,7 +192,7 @@ pub(super) struct QueueFigures {
     pub(super) dropped_early_packets: u64,
     /// Marked to slow the sender down, and not dropped.
     pub(super) marked_packets: u64,
-    /// Taken by the MAC, or by the cable.
+    /// Taken by the MAC, or by the wired link.
     pub(super) taken_packets: u64,
     /// Waiting in queue and ring, mean over time; the packet that the MAC is busy with is in neither.
     pub(super) length_mean_packets: Option<f64>,

@@ -1,36 +1,38 @@
 //! The ways that flows find by themselves.
 
-use super::air::{Air, Told};
 use super::error::{Result, wrong};
 use super::file::MetricName;
 use super::links::are_linked;
 use super::placement::Gap;
+use super::radio_hops::{FlowRates, RadioHops};
 use airqueue_network::wlan;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{FrameErrors, Signal, StationId};
-use airqueue_wifi::routing::{Cost, Graph, TEST_FRAME_BYTES, Ways, airtime_cost, test_exchange};
+use airqueue_wifi::routing::{
+    Cost, Graph, ShortestPaths, TEST_FRAME_BYTES, airtime_cost, test_exchange,
+};
 use std::collections::HashMap;
 use std::iter::repeat_n;
 
 /// Finds ways.
 pub(super) struct Routes<'a> {
-    air: &'a Air<'a>,
+    radio_hops: &'a RadioHops<'a>,
     metric: MetricName,
     /// Those of flows that say nothing of their rates.
-    usual: Ways,
+    usual: ShortestPaths,
     /// Those of flows that last said this.
-    special: Option<(Told, Ways)>,
+    special: Option<(FlowRates, ShortestPaths)>,
 }
 
 /// A flow that says nothing of its rates.
-const NOTHING_TOLD: Told = Told { phy_rate: None, rate_control: None };
+const NOTHING_TOLD: FlowRates = FlowRates { phy_rate: None, rate_control: None };
 
 impl<'a> Routes<'a> {
     /// None where the file asks for none.
-    pub(super) fn new(air: &'a Air<'a>) -> Result<Option<Routes<'a>>> {
-        let Some(routing) = &air.file.routing else { return Ok(None) };
-        let usual = Ways::new(graph(air, routing.metric, NOTHING_TOLD));
-        let routes = Routes { air, metric: routing.metric, usual, special: None };
+    pub(super) fn new(radio_hops: &'a RadioHops<'a>) -> Result<Option<Routes<'a>>> {
+        let Some(routing) = &radio_hops.file.routing else { return Ok(None) };
+        let usual = ShortestPaths::new(graph(radio_hops, routing.metric, NOTHING_TOLD));
+        let routes = Routes { radio_hops, metric: routing.metric, usual, special: None };
         if routing.connected {
             routes.check_connected()?;
         }
@@ -41,30 +43,33 @@ impl<'a> Routes<'a> {
     pub(super) fn between(
         &mut self,
         key: &str,
-        told: Told,
+        flow_rates: FlowRates,
         from: usize,
         to: usize,
     ) -> Result<Vec<usize>> {
-        let ways = if self.metric == MetricName::Hops || told == NOTHING_TOLD {
+        let paths = if self.metric == MetricName::Hops || flow_rates == NOTHING_TOLD {
             &mut self.usual
         } else {
-            if self.special.as_ref().is_none_or(|(of, _)| *of != told) {
-                self.special = Some((told, Ways::new(graph(self.air, self.metric, told))));
+            if self.special.as_ref().is_none_or(|(of, _)| *of != flow_rates) {
+                self.special = Some((
+                    flow_rates,
+                    ShortestPaths::new(graph(self.radio_hops, self.metric, flow_rates)),
+                ));
             }
             &mut self.special.as_mut().expect("it was made").1
         };
-        if let Some(mut way) = ways.between(from, to) {
-            way.pop();
-            way.remove(0);
-            return Ok(way);
+        if let Some(mut route) = paths.between(from, to) {
+            route.pop();
+            route.remove(0);
+            return Ok(route);
         }
-        let reaching = ways.graph().reaching(to);
-        let [from, to] = [from, to].map(|id| self.air.stations.name(id));
-        let problem = format_args!("there is no way over the air from {from:?} to {to:?}: ");
+        let reaching = paths.graph().reaching(to);
+        let [from, to] = [from, to].map(|id| self.radio_hops.stations.name(id));
+        let problem = format_args!("there is no route over the air from {from:?} to {to:?}: ");
         wrong(format_args!("{key}.to"), format!("{problem}{}", self.gap(&reaching)))
     }
 
-    /// There is a way between all stations.
+    /// There is a route between all stations.
     fn check_connected(&self) -> Result<()> {
         let reaching = self.usual.graph().reaching(0);
         if reaching.iter().all(|&reaches| reaches) {
@@ -79,7 +84,7 @@ impl<'a> Routes<'a> {
 
     /// Where the network falls apart into those stations of which `reaching` is true, and the others.
     fn gap(&self, reaching: &[bool]) -> String {
-        let name = |id: usize| self.air.stations.name(id);
+        let name = |id: usize| self.radio_hops.stations.name(id);
         let side = |which: bool| {
             let all = reaching.iter().enumerate().filter(move |&(_, &reaches)| reaches == which);
             all.map(|(id, _)| id)
@@ -94,7 +99,9 @@ impl<'a> Routes<'a> {
             }
         };
         let mut gap = format!("nothing links {} with {}", part(true), part(false));
-        if let Some(Gap { one, other, metres }) = Gap::between(&self.air.medium.places, reaching) {
+        if let Some(Gap { one, other, metres }) =
+            Gap::between(&self.radio_hops.medium.places, reaching)
+        {
             let (one, other) = (name(one), name(other));
             gap = format!("{gap}; between {one:?} and {other:?} it is {metres:.1} m");
         }
@@ -103,13 +110,13 @@ impl<'a> Routes<'a> {
 }
 
 /// The links of a network over which packets and what acknowledges them can go, with their costs for a flow.
-fn graph(air: &Air<'_>, metric: MetricName, told: Told) -> Graph {
-    let mut airtimes = Airtimes::new(air, told);
-    Graph::new(air.stations.specs.len(), |to| {
-        let hearers = air.medium.reach.hearers(StationId(to as u32)).iter();
-        let linked = hearers
+fn graph(radio_hops: &RadioHops<'_>, metric: MetricName, flow_rates: FlowRates) -> Graph {
+    let mut airtimes = Airtimes::new(radio_hops, flow_rates);
+    Graph::new(radio_hops.stations.specs.len(), |to| {
+        let listeners_of = radio_hops.medium.reach.listeners_of(StationId(to as u32)).iter();
+        let linked = listeners_of
             .map(|hearer| hearer.station.index())
-            .filter(|&from| are_linked(&air.medium.reach, from, to));
+            .filter(|&from| are_linked(&radio_hops.medium.reach, from, to));
         let cost = |from| match metric {
             MetricName::Hops => Some((from, Cost::MIN)),
             MetricName::Airtime => {
@@ -123,8 +130,8 @@ fn graph(air: &Air<'_>, metric: MetricName, told: Told) -> Graph {
 
 /// What frames of a flow take on links.
 struct Airtimes<'a> {
-    air: &'a Air<'a>,
-    told: Told,
+    radio_hops: &'a RadioHops<'a>,
+    flow_rates: FlowRates,
     /// The table of each station: its members have the same settings.
     tables: Vec<usize>,
     known: HashMap<Kind, Option<Cost>>,
@@ -144,19 +151,20 @@ struct Kind {
 }
 
 impl Airtimes<'_> {
-    fn new<'a>(air: &'a Air<'a>, told: Told) -> Airtimes<'a> {
-        let members = air.stations.members.iter().enumerate();
+    fn new<'a>(radio_hops: &'a RadioHops<'a>, flow_rates: FlowRates) -> Airtimes<'a> {
+        let members = radio_hops.stations.members.iter().enumerate();
         let tables = members.flat_map(|(at, ids)| repeat_n(at, ids.len())).collect();
-        Airtimes { air, told, tables, known: HashMap::new() }
+        Airtimes { radio_hops, flow_rates, tables, known: HashMap::new() }
     }
 
     /// The metric of a link from one station to another that hears it; `None`: frames do not get through.
     fn cost(&mut self, from: usize, to: usize) -> Option<Cost> {
-        let air = self.air;
-        let signal = air.medium.reach.signal(StationId(from as u32), StationId(to as u32))?;
-        let qos = air.stations.without_qos(from, to).is_none();
-        let rates = air.rates(self.told, from, to);
-        let by_power = air.medium.errors == FrameErrors::BySnr;
+        let radio_hops = self.radio_hops;
+        let signal =
+            radio_hops.medium.reach.signal(StationId(from as u32), StationId(to as u32))?;
+        let qos = radio_hops.stations.without_qos(from, to).is_none();
+        let rates = radio_hops.rates(self.flow_rates, from, to);
+        let by_power = radio_hops.medium.errors == FrameErrors::BySnr;
         let kind = Kind {
             table: self.tables[from],
             qos,
@@ -167,7 +175,7 @@ impl Airtimes<'_> {
             return known;
         }
         // Stations without QoS understand no frame of 802.11n.
-        let fits = |rate: &RateIndex| qos || air.phy.mcs(*rate).is_none();
+        let fits = |rate: &RateIndex| qos || radio_hops.phy.mcs(*rate).is_none();
         let costs = rates.iter().copied().filter(fits);
         let cost = costs.filter_map(|rate| self.cost_at(from, to, rate, signal)).min();
         self.known.insert(kind, cost);
@@ -175,12 +183,22 @@ impl Airtimes<'_> {
     }
 
     fn cost_at(&self, from: usize, to: usize, rate: RateIndex, signal: Signal) -> Option<Cost> {
-        let air = self.air;
-        let overhead = air.overhead(from, to);
-        let mac = &air.stations.specs[from].mac;
-        let exchange = test_exchange(air.phy, mac, air.access_category(None, from), rate, overhead);
-        let psdu_bytes = air.phy.single_psdu_bytes(rate, TEST_FRAME_BYTES + overhead);
-        let snr = wlan::snr(air.phy.mcs(rate), signal.power_w, air.medium.noise_w, 0.0);
-        airtime_cost(exchange, air.medium.errors.loss(air.phy.modulation(rate), snr, psdu_bytes))
+        let radio_hops = self.radio_hops;
+        let overhead = radio_hops.overhead(from, to);
+        let mac = &radio_hops.stations.specs[from].mac;
+        let exchange = test_exchange(
+            radio_hops.phy,
+            mac,
+            radio_hops.access_category(None, from),
+            rate,
+            overhead,
+        );
+        let psdu_bytes = radio_hops.phy.single_psdu_bytes(rate, TEST_FRAME_BYTES + overhead);
+        let snr =
+            wlan::snr(radio_hops.phy.mcs(rate), signal.power_w, radio_hops.medium.noise_w, 0.0);
+        airtime_cost(
+            exchange,
+            radio_hops.medium.errors.loss(radio_hops.phy.modulation(rate), snr, psdu_bytes),
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::{Result, ScenarioError, error, wrong};
 use super::file::RandomTable;
-use airqueue_core::{Seed, Stream};
+use airqueue_core::{RandomStream, Seed};
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_4, PI};
 
@@ -14,13 +14,13 @@ const FILLED: f64 = 0.4;
 
 /// Where members can stand.
 #[derive(Clone, Copy, Debug)]
-enum Room {
+enum Area {
     Disc { radius: f64 },
     Rectangle { width: f64, height: f64 },
 }
 
-impl Room {
-    fn of(key: &str, table: &RandomTable) -> Result<Room> {
+impl Area {
+    fn of(key: &str, table: &RandomTable) -> Result<Area> {
         let (name, lengths) = match (&table.radius, &table.area) {
             (Some(radius), None) => ("radius", [radius.value; 2]),
             (None, Some(area)) => ("area", [area[0].value, area[1].value]),
@@ -31,17 +31,17 @@ impl Room {
             return wrong(format_args!("{key}.{name}"), "a length below 0 m leaves no room");
         }
         Ok(match name {
-            "radius" => Room::Disc { radius: width },
-            _ => Room::Rectangle { width, height },
+            "radius" => Area::Disc { radius: width },
+            _ => Area::Rectangle { width, height },
         })
     }
 
-    fn draw(self, chance: &mut Stream) -> [f64; 2] {
+    fn draw(self, rng: &mut RandomStream) -> [f64; 2] {
         match self {
-            Room::Rectangle { width, height } => [chance.unit() * width, chance.unit() * height],
+            Area::Rectangle { width, height } => [rng.unit() * width, rng.unit() * height],
             // Of the square around the disc.
-            Room::Disc { radius } => loop {
-                let [x, y] = [0; 2].map(|_| 2.0 * chance.unit() - 1.0);
+            Area::Disc { radius } => loop {
+                let [x, y] = [0; 2].map(|_| 2.0 * rng.unit() - 1.0);
                 if x * x + y * y <= 1.0 {
                     return [x * radius, y * radius];
                 }
@@ -51,8 +51,8 @@ impl Room {
 
     fn square_metres(self) -> f64 {
         match self {
-            Room::Disc { radius } => PI * radius * radius,
-            Room::Rectangle { width, height } => width * height,
+            Area::Disc { radius } => PI * radius * radius,
+            Area::Rectangle { width, height } => width * height,
         }
     }
 }
@@ -91,23 +91,23 @@ pub(super) fn scattered(
     count: u32,
     table: &RandomTable,
 ) -> Result<Vec<[f64; 2]>> {
-    let room = Room::of(key, table)?;
-    let mut chance = Seed(table.seed.into()).stream(&format!("scenario/places/{name}"));
+    let area = Area::of(key, table)?;
+    let mut rng = Seed(table.seed.into()).stream(&format!("scenario/places/{name}"));
     let apart = table.apart.as_ref().map_or(0.0, |apart| apart.value);
     if apart < 0.0 {
         return wrong(format_args!("{key}.apart"), "a distance cannot be below 0 m");
     }
     if apart == 0.0 {
-        return Ok((0..count).map(|_| room.draw(&mut chance)).collect());
+        return Ok((0..count).map(|_| area.draw(&mut rng)).collect());
     }
     // Wide enough that there are not many more squares than members.
-    let side = apart.max((room.square_metres() / f64::from(count)).sqrt());
+    let side = apart.max((area.square_metres() / f64::from(count)).sqrt());
     let mut taken = Taken { apart, side, squares: HashMap::new() };
     let mut places = Vec::new();
     for found in 0..count {
-        let mut tries = (0..MOST_TRIES).map(|_| room.draw(&mut chance));
+        let mut tries = (0..MOST_TRIES).map(|_| area.draw(&mut rng));
         let Some(place) = tries.find(|&place| taken.has_room(place)) else {
-            return Err(too_dense(key, room, apart, count, found));
+            return Err(too_dense(key, area, apart, count, found));
         };
         taken.take(place);
         places.push(place);
@@ -115,8 +115,8 @@ pub(super) fn scattered(
     Ok(places)
 }
 
-fn too_dense(key: &str, room: Room, apart: f64, count: u32, found: u32) -> ScenarioError {
-    let fits = (FILLED * room.square_metres() / (FRAC_PI_4 * f64::from(count))).sqrt();
+fn too_dense(key: &str, area: Area, apart: f64, count: u32, found: u32) -> ScenarioError {
+    let fits = (FILLED * area.square_metres() / (FRAC_PI_4 * f64::from(count))).sqrt();
     // Three digits, rounded down.
     let decimals = (2.0 - libm::log10(fits).floor()).clamp(0.0, 12.0);
     let scale = libm::exp10(decimals);

@@ -2,8 +2,8 @@
 
 use super::buffers::Buffers;
 use super::file::File;
+use super::monitor::{Map, Snapshot};
 use super::reported::Figures;
-use super::watch::{Look, Map};
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -17,12 +17,12 @@ pub fn schema() -> String {
 }
 
 /// The JSON Schemas (draft 2020-12) of what is reported as JSON, by name under `$defs`: of [`super::Run::results`] `Figures`, of
-/// [`super::Watch::map`] `Map`, of [`super::Watch::look`] `Look`, of [`Scenario::buffers`](super::Scenario::buffers) `Buffers`.
+/// [`super::Monitor::map`] `Map`, of [`super::Monitor::look`] `Snapshot`, of [`Scenario::buffers`](super::Scenario::buffers) `Buffers`.
 pub fn reported_schema() -> String {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Figures<'static>>();
     generator.subschema_for::<Map<'static>>();
-    generator.subschema_for::<Look<'static>>();
+    generator.subschema_for::<Snapshot<'static>>();
     generator.subschema_for::<Buffers>();
     let schema = serde_json::json!({ "$defs": generator.take_definitions(true) });
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")

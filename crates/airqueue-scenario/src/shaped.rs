@@ -9,7 +9,7 @@ use airqueue_qdisc::{DisciplineName, DropFrom, Link, QueueGiven, QueueSpec};
 
 /// The device of a queue from the JSON of a scenario's `queue`, a table or a text, whose head waits
 /// for tokens as under Linux's tbf. The rate and the bucket's depth include the bytes that the table's
-/// `link_layer` adds to each packet. The seed decides all chance in the queue.
+/// `link_layer` adds to each packet. The seed decides every random draw in the queue.
 ///
 /// # Errors
 ///

@@ -17,9 +17,9 @@ use std::ops::Range;
 
 /// The most stations.
 pub(super) const MOST_STATIONS: usize = 100_000;
-/// The most packets that all driver rings of stations, or of cables, can hold together: memory is set aside for them.
+/// The most packets that all driver rings of stations, or of wired links, can hold together: memory is set aside for them.
 const MOST_RING_PACKETS: usize = 1 << 22;
-/// The most queues that disciplines can hash flows to in all stations, or on all cables, together: some 100 bytes each.
+/// The most queues that disciplines can hash flows to in all stations, or on all wired links, together: some 100 bytes each.
 const MOST_FLOW_QUEUES: usize = 1 << 22;
 
 /// All stations.

@@ -1,4 +1,4 @@
-//! Carrying a segment through cables and over the air allocates nothing, unless more is on its way than ever before.
+//! Carrying a segment through wired links and over the air allocates nothing, unless more is on its way than ever before.
 
 #[path = "../../airqueue-network/tests/counting/mod.rs"]
 mod counting;
@@ -44,7 +44,7 @@ fn between(network: &mut Simulation<Network>, from: i64, to: i64, flows: usize) 
     let segments = |network: &Network| -> u64 {
         (0..flows)
             .filter_map(|flow| network.tcp(FlowId::at(flow)))
-            .map(|tally| tally.segments)
+            .map(|counters| counters.segments)
             .sum()
     };
     network.run_until(at(from));

@@ -4,7 +4,7 @@ use airqueue_core::{Seed, Span};
 use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
-/// The figures of hosts `a` and `b` behind the same station, with these cables and flows.
+/// The figures of hosts `a` and `b` behind the same station, with these wired links and flows.
 fn figures(duration: &str, warm_up: &str, hosts: Value, tcp: Value, flows: Value) -> Value {
     let scenario = json!({
         "duration": duration, "warm_up": warm_up, "phy": {"standard": "802.11b"},
@@ -22,7 +22,7 @@ fn run(scenario: &Value, seed: u64) -> Value {
 }
 
 /// Cables of `a` and `b`, `a`'s with a rate and, if it is none, no queue.
-fn cables(rate_bps: f64, queue: Value, delays_ms: [f64; 2]) -> Value {
+fn wires(rate_bps: f64, queue: Value, delays_ms: [f64; 2]) -> Value {
     let [a, b] = delays_ms.map(|ms| format!("{ms} ms"));
     let mut hosts = json!([
         {"name": "a", "link": "ap", "rate": format!("{rate_bps} b/s"), "delay": a},
@@ -57,21 +57,21 @@ fn tcp_sends_a_window_for_each_round_trip_or_what_the_link_carries() {
         let one_way_s = (delays_ms[0] + delays_ms[1]) * 1e-3;
         let rtt_s = 2.0 * one_way_s + 8.0 * (1040.0 + 40.0) / rate_bps;
         for window in [1, 5, 20, 60, 150] {
-            let hosts = cables(rate_bps, Value::Null, delays_ms);
+            let hosts = wires(rate_bps, Value::Null, delays_ms);
             let figures = figures("100 s", "20 s", hosts, ns2(window), flows.clone());
             let goodput = number(&figures, "/connections/f/goodput_bps");
             let by_window = f64::from(window) * 8000.0 / rtt_s;
             let by_link = rate_bps * 1000.0 / 1040.0;
             close(goodput, by_window.min(by_link), 0.005);
             assert_eq!(number(&figures, "/connections/f/retransmitted_segments"), 0.0);
-            // A round trip is a window at the link's rate, or the cables'.
+            // A round trip is a window at the link's rate, or the wired links'.
             let rtt = number(&figures, "/connections/f/rtt_mean_s");
             close(rtt, rtt_s.max(f64::from(window) * 8.0 * 1040.0 / rate_bps), 0.005);
         }
     }
 }
 
-/// Serialisation and delay of each cable, to the nanosecond, without waiting.
+/// Serialisation and delay of each wired link, to the nanosecond, without waiting.
 #[test]
 fn packets_take_what_their_cables_take() {
     let hosts = json!([
@@ -104,7 +104,7 @@ fn packets_take_what_their_cables_take() {
 #[test]
 fn an_overloaded_link_is_busy_and_its_queue_full() {
     const LIMIT: f64 = 30.0;
-    let hosts = cables(2e6, json!({"limit": "30 packets"}), [5.0, 0.0]);
+    let hosts = wires(2e6, json!({"limit": "30 packets"}), [5.0, 0.0]);
     let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "cbr", "rate": "2.5 Mb/s",
                         "size": "1000 B"}]);
     let figures = figures("100 s", "10 s", hosts, json!({}), flows);
@@ -141,7 +141,7 @@ fn tcp_needs_a_buffer_of_a_round_trip() {
     let rate_bps = 1e7 * 1.2;
     for buffer in [0.1, 0.25, 0.5, 1.3] {
         let queue = json!({"limit": format!("{} packets", 100.0 * buffer)});
-        let hosts = cables(rate_bps, queue, [25.0, 25.0]);
+        let hosts = wires(rate_bps, queue, [25.0, 25.0]);
         let figures = figures("150 s", "50 s", hosts, json!({}), flows.clone());
         let goodput = number(&figures, "/connections/f/goodput_bps");
         close(goodput, rate_bps * 1448.0 / 1500.0 * utilisation(buffer), 0.02);
@@ -211,7 +211,7 @@ fn a_file_takes_the_rounds_of_slow_start() {
 /// What has been counted of a transfer is counted once, whatever happens after its end.
 #[test]
 fn a_finished_transfer_is_counted_once() {
-    let hosts = cables(1e7, Value::Null, [5.0, 5.0]);
+    let hosts = wires(1e7, Value::Null, [5.0, 5.0]);
     for stop in [json!("900 ms"), json!("20 s"), Value::Null] {
         let mut flow = json!({"name": "f", "from": "a", "to": "b", "source": "tcp", "volume": "100 kB",
                               "start": "10 ms"});
@@ -230,7 +230,7 @@ fn a_finished_transfer_is_counted_once() {
 /// A transfer that is broken off delivers no more, and no session ends.
 #[test]
 fn a_connection_is_broken_off() {
-    let hosts = cables(1e6, Value::Null, [5.0, 5.0]);
+    let hosts = wires(1e6, Value::Null, [5.0, 5.0]);
     let flows = json!([
         {"name": "f", "from": "a", "to": "b", "source": "tcp", "stop": "2 s"},
         {"name": "g", "from": "a", "to": "b", "source": "tcp", "start": "20 s", "stop": "21 s"},
@@ -262,7 +262,7 @@ fn nothing_happens_beyond_the_end_of_the_clock() {
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
 }
 
-/// What a flow sends says when it began: over a cable, over the air and with TCP, each at a time of its own.
+/// What a flow sends says when it began: over a wired link, over the air and with TCP, each at a time of its own.
 #[test]
 fn flows_begin_at_times_of_their_own_within_the_spread() {
     let scenario = json!({

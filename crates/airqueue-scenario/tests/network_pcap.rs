@@ -9,7 +9,7 @@ use airqueue_core::{Ecn, Payload, Seed, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{Hop, Network, NetworkSpec, Traffic};
 use airqueue_network::wlan::pcap::{Pcap, View, WHOLE_FRAMES};
-use airqueue_network::wlan::tap::{Aired, SegmentSent, Tap};
+use airqueue_network::wlan::tap::{SegmentSent, Tap, TracedFrame};
 use airqueue_scenario::Scenario;
 use airqueue_transport::tcp::{HeaderSize, Segment};
 use pcap_records::{internet_sum, records};
@@ -47,13 +47,13 @@ fn spec(scenario: &Value) -> NetworkSpec {
 /// What a tap is told.
 #[derive(Debug, Default)]
 struct Told {
-    aired: Vec<Aired>,
+    traced: Vec<TracedFrame>,
     segments: Vec<SegmentSent>,
 }
 
 impl Tap for Told {
-    fn on_frame(&mut self, aired: &Aired) {
-        self.aired.push(aired.clone());
+    fn on_frame(&mut self, traced: &TracedFrame) {
+        self.traced.push(traced.clone());
     }
 
     fn on_segment(&mut self, sent: &SegmentSent) {
@@ -75,7 +75,7 @@ fn run<T: Tap>(spec: &NetworkSpec, plugged: Time, tap: T) -> T {
 /// A data frame's packet in the capture, beside what it is.
 struct Seen {
     ip: Vec<u8>,
-    aired: Aired,
+    traced: TracedFrame,
     sent: Option<SegmentSent>,
 }
 
@@ -85,20 +85,20 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
     let capture = spec.pcap(View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
     let capture: Pcap<Vec<u8>> = run(spec, plugged, capture);
     let records = records(&capture.finish().unwrap(), WHOLE_FRAMES);
-    assert_eq!(records.len(), told.aired.len());
+    assert_eq!(records.len(), told.traced.len());
     let name = |payload: Payload, created: Time| (payload.0, created);
     let of = |sent: &SegmentSent| (name(sent.packet.payload, sent.packet.created), *sent);
     let segments: HashMap<_, _> = told.segments.iter().map(of).collect();
     assert_eq!(segments.len(), told.segments.len(), "each has a name of its own");
     let mut all = Vec::new();
-    for (aired, record) in told.aired.into_iter().zip(records) {
-        let Some(carried) = aired.carried.first() else { continue };
+    for (traced, record) in told.traced.into_iter().zip(records) {
+        let Some(carried) = traced.carried.first() else { continue };
         let frame = record.frame();
         // QoS, three addresses, LLC/SNAP, FCS.
         assert_eq!((frame[0], &frame[32..34]), (0x88, &[8, 0][..]));
         let ip = frame[34..frame.len() - 4].to_vec();
         let sent = segments.get(&name(carried.packet.payload, carried.packet.created)).copied();
-        all.push(Seen { ip, sent: sent.filter(|_| !is_call(spec, carried.packet.flow)), aired });
+        all.push(Seen { ip, sent: sent.filter(|_| !is_call(spec, carried.packet.flow)), traced });
     }
     assert!(all.len() > 500, "{}", all.len());
     all
@@ -109,7 +109,7 @@ fn is_call(spec: &NetworkSpec, hop: u32) -> bool {
     let has = |route: &Vec<Hop>| route.contains(&Hop::Air(HopId::at(hop as usize)));
     let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
     let mut ways = calls.flat_map(|flow| {
-        std::iter::once(&flow.route).chain(flow.others.iter().map(|way| &way.route))
+        std::iter::once(&flow.route).chain(flow.others.iter().map(|route| &route.route))
     });
     ways.any(has)
 }
@@ -186,8 +186,8 @@ impl Tcp<'_> {
     }
 }
 
-fn check_ip(Seen { ip, aired, .. }: &Seen) {
-    let packet = &aired.carried[0].packet;
+fn check_ip(Seen { ip, traced, .. }: &Seen) {
+    let packet = &traced.carried[0].packet;
     assert_eq!(
         (ip[0], u32::from(be16(&ip[2..])), ip.len() as u32),
         (0x45, packet.size, packet.size)
@@ -277,12 +277,12 @@ fn late_retries(told: &Told) -> Vec<(Time, Time)> {
     for SegmentSent { packet, .. } in &told.segments {
         taken.entry(packet.payload).or_default().push(packet.created);
     }
-    let of = |aired: &Aired| {
-        let packet = &aired.carried.first()?.packet;
-        let later = |&&at: &&Time| at > packet.created && at < aired.ends;
-        Some((*taken.get(&packet.payload)?.iter().find(later)?, aired.ends))
+    let of = |traced: &TracedFrame| {
+        let packet = &traced.carried.first()?.packet;
+        let later = |&&at: &&Time| at > packet.created && at < traced.ends;
+        Some((*taken.get(&packet.payload)?.iter().find(later)?, traced.ends))
     };
-    told.aired.iter().filter_map(of).collect()
+    told.traced.iter().filter_map(of).collect()
 }
 
 /// That they have the right headers is what the test before this one says.
@@ -301,7 +301,7 @@ fn packets_go_from_end_to_end() {
     let (sta, server) = (0x0a00_0003, 0x0a00_0004);
     let mut hops = HashSet::new();
     for one in &all {
-        let (ip, frame) = (&one.ip, &one.aired.frame);
+        let (ip, frame) = (&one.ip, &one.traced.frame);
         let towards_ap = frame.to < frame.from;
         let ends = if towards_ap { [sta, server] } else { [server, sta] };
         assert_eq!([be32(&ip[12..]), be32(&ip[16..])], ends);
@@ -350,7 +350,8 @@ fn a_late_capture_says_nothing_wrong() {
     let spec = spec(&chain());
     let told = run(&spec, Time::ZERO, Told::default());
     // Not at the end of the frame that has arrived: the capture would have that one too.
-    let between = |(taken, _): &&(Time, Time)| told.aired.iter().all(|aired| aired.ends != *taken);
+    let between =
+        |(taken, _): &&(Time, Time)| told.traced.iter().all(|traced| traced.ends != *taken);
     let late = late_retries(&told);
     let &(taken, retried) = late.iter().find(between).unwrap();
     let all = seen(&spec, taken - Span::from_nanos(1));
@@ -364,7 +365,7 @@ fn a_late_capture_says_nothing_wrong() {
             }
             (253, None) => {
                 assert!(one.ip[20..].iter().all(|&byte| byte == 0));
-                unknown.insert(one.aired.ends);
+                unknown.insert(one.traced.ends);
             }
             (protocol, sent) => assert!(protocol == 17 && sent.is_none()),
         }

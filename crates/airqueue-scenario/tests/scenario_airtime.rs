@@ -57,10 +57,10 @@ fn airtime(scenario: &Value) -> [f64; 3] {
     sim.run_until(begins + scenario.duration());
     let recording: Recording = sim.model.wlan_mut().unplug().unwrap();
     let mut shares = [0.0; 3];
-    for aired in recording.frames.iter().filter(|aired| aired.begins >= begins) {
-        let frame = &aired.frame;
+    for traced in recording.frames.iter().filter(|traced| traced.begins >= begins) {
+        let frame = &traced.frame;
         let station = if frame.kind == FrameKind::Data { frame.to } else { frame.from };
-        shares[station.index() - 1] += (aired.ends - aired.begins).as_secs_f64();
+        shares[station.index() - 1] += (traced.ends - traced.begins).as_secs_f64();
     }
     let all: f64 = shares.iter().sum();
     shares.map(|share| share / all)

@@ -14,7 +14,7 @@ const G711_S: f64 = 0.033_75;
 /// Of 200 bytes at 1 Mb/s.
 const SERIALISED_S: f64 = 0.0016;
 
-/// A call from a host to the station at the other end of its cable. Beside it every second packet of the call finds one of
+/// A call from a host to the station at the other end of its wired link. Beside it every second packet of the call finds one of
 /// 1250 bytes in front of it that began 1 ms before: it waits for 9 ms.
 fn beside_large_packets(voice: Value) -> Value {
     json!({

@@ -125,7 +125,7 @@ fn hidden_stations_collide() {
     assert!(hidden > 0.3, "{hidden}");
 }
 
-/// Everything in books that are open from the beginning.
+/// Everything in counters that are open from the beginning.
 #[test]
 fn packets_are_conserved() {
     let mut scenario = scenarios::full();

@@ -14,10 +14,12 @@ fn scenario(value: &Value) -> Scenario {
     Scenario::from_json(&value.to_string()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 
-/// The way of each flow, its nodes with spaces between them.
+/// The route of each flow, its nodes with spaces between them.
 fn ways(value: &Value) -> Vec<String> {
     let scenario = scenario(value);
-    (0..scenario.spec().flows.len()).map(|flow| scenario.way(FlowId::at(flow)).join(" ")).collect()
+    (0..scenario.spec().flows.len())
+        .map(|flow| scenario.route(FlowId::at(flow)).join(" "))
+        .collect()
 }
 
 /// The data rate of the hop from one station to another, in Mb/s.
@@ -281,7 +283,7 @@ fn networks_that_fall_apart_are_refused_with_both_sides() {
     refused(
         allowed.clone(),
         "flows[0].to",
-        &["no way over the air from \"node4\" to \"gw\"", "between \"gw\" and \"node1\""],
+        &["no route over the air from \"node4\" to \"gw\"", "between \"gw\" and \"node1\""],
     );
     let within = set(allowed, "flows", json!([{"from": "node1", "to": "node4"}]));
     assert_eq!(ways(&within), ["node1 node2 node3 node4"]);

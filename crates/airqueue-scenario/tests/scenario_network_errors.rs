@@ -96,7 +96,7 @@ fn cables_have_delays_that_can_be() {
     refused("hosts[0].delay", json!("5 m"), "hosts[0].delay", "the unit \"m\"");
     refused("hosts[0].delay", json!("2e9 s"), "hosts[0].delay", "at most 1e9 s");
     for delays in [json!([]), json!(["1 ms"]), json!(["1 ms", "2 ms", "3 ms"])] {
-        refused("hosts[1].delay", delays, "hosts[1].delay", "each of 2 cables");
+        refused("hosts[1].delay", delays, "hosts[1].delay", "each of 2 wired links");
     }
     passes(&[("hosts[0].delay", json!(["5 ms"]))]);
 }
@@ -151,8 +151,8 @@ fn flows_have_two_ends_and_a_way_between_them() {
     refused("flows[3].via", json!(["near"]), "flows[3].via[0]", "\"near\"");
     refused("flows[3].via", json!(["sta1"]), "flows[3].via[0]", "\"sta1\" twice");
     refused("flows[3].via", json!(["sta2"]), "flows[3].via[0]", "\"sta2\" twice");
-    refused("flows[5].via", json!(["sta1"]), "flows[5].via", "cables only");
-    refused("flows[4].via", json!(["ap"]), "flows[4].via", "cables only");
+    refused("flows[5].via", json!(["sta1"]), "flows[5].via", "wired links only");
+    refused("flows[4].via", json!(["ap"]), "flows[4].via", "wired links only");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn keys_of_the_air_are_for_ways_over_it() {
         ("rate_control", json!("arf")),
     ] {
         let key = format!("flows[4].{key}");
-        refused(&key, value, &key, "cables only");
+        refused(&key, value, &key, "wired links only");
     }
     // The only station that would send them has no categories.
     let upload = [("source", json!("tcp")), ("category", json!("vi"))];

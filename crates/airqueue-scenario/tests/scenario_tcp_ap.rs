@@ -36,7 +36,7 @@ fn pacing(scenario: &Value) -> Pacing {
     }
 }
 
-/// The hops and the slowest rate are those of the way over the air, whatever cables are behind it.
+/// The hops and the slowest rate are those of the route over the air, whatever wired links are behind it.
 #[test]
 fn it_knows_its_path() {
     let expected = |hops, mbps: u64, spread| {
@@ -78,7 +78,7 @@ fn it_needs_rates_and_a_way_over_the_air() {
     says(controlled, "flows[0].tcp.pacing: ", "rate control");
     let wired = set(paced.clone(), "flows[0].from", json!("server"));
     let wired = set(wired, "flows[0].via", json!([]));
-    says(wired, "flows[0].tcp.pacing: ", "cables only");
+    says(wired, "flows[0].tcp.pacing: ", "wired links only");
     let blind = set(paced.clone(), "tcp.timestamps", json!(false));
     says(blind, "tcp.timestamps: ", "round-trip times");
     let unknown = set(paced, "flows[0].tcp.pacing", json!("ap"));

@@ -60,12 +60,12 @@ fn segments_allocate_nothing() {
         };
         path.sender.write(u64::MAX / 2);
         (0..20_000).for_each(|_| path.step());
-        let (before, acknowledged) = (allocations(), path.sender.tallies().acknowledged_bytes);
+        let (before, acknowledged) = (allocations(), path.sender.counters().acknowledged_bytes);
         assert!(before > 0, "the counter counts");
         (0..20_000).for_each(|_| path.step());
         assert_eq!(allocations(), before, "{spec:?}");
-        let tallies = path.sender.tallies();
-        assert!(tallies.acknowledged_bytes - acknowledged > 10_000 * 1460, "{tallies:?}");
-        assert!(tallies.retransmitted > 200, "{tallies:?}");
+        let counters = path.sender.counters();
+        assert!(counters.acknowledged_bytes - acknowledged > 10_000 * 1460, "{counters:?}");
+        assert!(counters.retransmitted > 200, "{counters:?}");
     }
 }

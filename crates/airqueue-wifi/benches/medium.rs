@@ -13,8 +13,8 @@ fn main() {
 /// `n` stations of which each is heard by about `neighbours` others.
 fn scattered(n: u32, neighbours: f64) -> Vec<Place> {
     let side = (f64::from(n) * std::f64::consts::PI * 550.0 * 550.0 / neighbours).sqrt();
-    let mut chance = Seed(1).stream("places");
-    let mut coordinate = || chance.unit() * side;
+    let mut rng = Seed(1).stream("places");
+    let mut coordinate = || rng.unit() * side;
     (0..n).map(|id| Place::new(StationId(id), coordinate(), coordinate())).collect()
 }
 
@@ -36,7 +36,7 @@ fn build(bencher: divan::Bencher, n: u32) {
 fn iterate(bencher: divan::Bencher, n: u32) {
     let reach = reach(n);
     bencher.counter(ItemsCount::new(reach.links())).bench_local(|| {
-        let heard = |id| reach.hearers(StationId(id)).iter().map(|h| h.power_w).sum::<f64>();
+        let heard = |id| reach.listeners_of(StationId(id)).iter().map(|h| h.power_w).sum::<f64>();
         (0..n).map(heard).sum::<f64>()
     });
 }
@@ -70,13 +70,13 @@ fn receive<const OVERLAPPING: u32>(bencher: divan::Bencher, rule: Capture, reach
             let air = Air { begins: Time::from_nanos(now), ends: Time::from_nanos(now + 1) };
             now += 1;
             for id in group.clone() {
-                for hearer in reach.hearers(StationId(id)) {
+                for hearer in reach.listeners_of(StationId(id)) {
                     let frame = FrameId(u64::from(id));
                     receptions[hearer.station.index()].on_begin(frame, air, hearer.signal());
                 }
             }
             for id in group {
-                for hearer in reach.hearers(StationId(id)) {
+                for hearer in reach.listeners_of(StationId(id)) {
                     let frame = FrameId(u64::from(id));
                     divan::black_box(receptions[hearer.station.index()].on_end(frame));
                 }

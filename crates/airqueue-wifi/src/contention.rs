@@ -5,7 +5,7 @@
 //! would transmit `D + b` slots after the end of the smallest AIFS. The least of these transmits, or
 //! several at once, which collide. All others keep what is left of their counters.
 
-use airqueue_core::{Seed, Stream};
+use airqueue_core::{RandomStream, Seed};
 use thiserror::Error;
 
 /// When a counter that has not run out moves, as the other stations' transmissions go.
@@ -54,7 +54,7 @@ pub enum ContentionError {
 
 /// What one contender did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ContenderCounters {
     /// Times that it transmitted: successes and collisions.
     pub attempts: u64,
     /// Transmissions that no other station met.
@@ -79,7 +79,7 @@ pub struct Counts {
     /// Busy periods in which several stations transmitted.
     pub collided: u64,
     /// In the order of the contenders.
-    pub contenders: Vec<Tally>,
+    pub contenders: Vec<ContenderCounters>,
 }
 
 /// A contender's state besides its counter.
@@ -93,7 +93,7 @@ struct Station {
     packets: u64,
     /// Index in `went`.
     node: usize,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 /// The process, from a start at which every contender has a fresh packet.
@@ -146,13 +146,15 @@ impl Contention {
                 retries: c.retries,
                 packets: u64::from(c.packets),
                 node: nodes.partition_point(|&n| n < c.node),
-                chance: seed.stream(&format!("contention/backoff/{i}")),
+                rng: seed.stream(&format!("contention/backoff/{i}")),
             })
             .collect();
         let offset: Vec<u32> = contenders.iter().map(|c| c.aifs_slots).collect();
         let due = stations.iter_mut().zip(&offset).map(|(s, d)| d + s.backoff()).collect();
-        let counts =
-            Counts { contenders: vec![Tally::default(); contenders.len()], ..Counts::default() };
+        let counts = Counts {
+            contenders: vec![ContenderCounters::default(); contenders.len()],
+            ..Counts::default()
+        };
         let ended = Vec::with_capacity(contenders.len());
         let (period, went) = (0, vec![0; nodes.len()]);
         Ok(Contention { rule, due, offset, stations, ended, period, went, counts })
@@ -167,8 +169,10 @@ impl Contention {
 
     /// What happened since the last call (or the start), and counts anew: one batch.
     pub fn take_counts(&mut self) -> Counts {
-        let empty =
-            Counts { contenders: vec![Tally::default(); self.stations.len()], ..Counts::default() };
+        let empty = Counts {
+            contenders: vec![ContenderCounters::default(); self.stations.len()],
+            ..Counts::default()
+        };
         std::mem::replace(&mut self.counts, empty)
     }
 
@@ -217,10 +221,10 @@ impl Contention {
     }
 
     fn succeed(&mut self, i: usize) {
-        let (station, tally) = (&mut self.stations[i], &mut self.counts.contenders[i]);
-        tally.attempts += 1;
-        tally.successes += 1;
-        tally.packets += station.packets;
+        let (station, counters) = (&mut self.stations[i], &mut self.counts.contenders[i]);
+        counters.attempts += 1;
+        counters.successes += 1;
+        counters.packets += station.packets;
         station.reset();
         self.due[i] = self.offset[i] + station.backoff();
     }
@@ -242,7 +246,7 @@ impl Contention {
 
 impl Station {
     fn backoff(&mut self) -> u32 {
-        self.chance.below(u64::from(self.window)) as u32
+        self.rng.below(u64::from(self.window)) as u32
     }
 
     fn reset(&mut self) {

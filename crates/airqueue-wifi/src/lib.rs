@@ -7,6 +7,8 @@ pub mod phy;
 pub mod rate_control;
 pub mod routing;
 
-pub use contention::{Contender, Contention, ContentionError, CountdownRule, Counts, Tally};
+pub use contention::{
+    Contender, ContenderCounters, Contention, ContentionError, CountdownRule, Counts,
+};
 pub use phy::{Phy, PhyError, RateIndex};
 pub use rate_control::RateControl;

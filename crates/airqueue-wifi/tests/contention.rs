@@ -201,17 +201,17 @@ proptest! {
         prop_assert_eq!(counts.transmissions, transmissions);
         let mut collisions = 0;
         let mut successes = 0;
-        for (tally, is) in counts.contenders.iter().zip(&network) {
-            prop_assert_eq!(tally.attempts, tally.successes + tally.collisions);
-            prop_assert_eq!(tally.packets, tally.successes * u64::from(is.packets));
-            let failures = tally.collisions + tally.internal_collisions;
+        for (counters, is) in counts.contenders.iter().zip(&network) {
+            prop_assert_eq!(counters.attempts, counters.successes + counters.collisions);
+            prop_assert_eq!(counters.packets, counters.successes * u64::from(is.packets));
+            let failures = counters.collisions + counters.internal_collisions;
             let within = match is.retries {
-                Some(retries) => tally.drops * (u64::from(retries) + 1) <= failures,
-                None => tally.drops == 0,
+                Some(retries) => counters.drops * (u64::from(retries) + 1) <= failures,
+                None => counters.drops == 0,
             };
-            prop_assert!(within, "{} drops, {} failures", tally.drops, failures);
-            successes += tally.successes;
-            collisions += tally.collisions;
+            prop_assert!(within, "{} drops, {} failures", counters.drops, failures);
+            successes += counters.successes;
+            collisions += counters.collisions;
         }
         // Each busy period is one success or a collision of two or more.
         prop_assert_eq!(successes + counts.collided, transmissions);

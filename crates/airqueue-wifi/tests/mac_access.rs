@@ -4,7 +4,7 @@ mod script;
 
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, FrameKind, MacConfig};
-use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::medium::RxOutcome;
 use airqueue_wifi::phy::AccessCategory;
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, SLOT_US, Station, dcf, draws,
@@ -154,7 +154,7 @@ fn a_transmission_at_the_boundary_where_others_begin_collides_whatever_comes_fir
         let (mut station, count) = counting(behaviour, edca_as_dcf(32));
         let count = if behaviour == Behaviour::Ns2 { slots(&mut draws(), 31) } else { count };
         let at = 1000 + DIFS_US + count * SLOT_US;
-        station.hears(at, at + 500, Ending::Error(Outcome::Deaf));
+        station.hears(at, at + 500, Ending::Error(RxOutcome::Deaf));
         station.run(at + 1);
         assert_eq!(station.data(), [at], "{behaviour:?}");
     }
@@ -183,7 +183,7 @@ fn a_packet_in_an_unnoticed_frame_waits_its_turn() {
     station.packets(1, at - 1, 1).hears(at - 2, at + 5000, Ending::Noise).run(at);
     let sent: Vec<usize> = station.sent.iter().map(|sent| sent.frame.ac.index()).collect();
     assert_eq!((station.data(), sent), (vec![at], vec![0]));
-    assert_eq!(station.mac.tally(AccessCategory::at(0)).internal_collisions, 0);
+    assert_eq!(station.mac.counters(AccessCategory::at(0)).internal_collisions, 0);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn the_counter_goes_on_after_a_response() {
 #[test]
 fn immediate_access_waits_for_eifs_too() {
     let mut station = Station::new(Behaviour::Standard, dcf());
-    station.hears(100, 1000, Ending::Error(Outcome::Collided)).packets(0, 1100, 1).run(100_000);
+    station.hears(100, 1000, Ending::Error(RxOutcome::Collided)).packets(0, 1100, 1).run(100_000);
     assert_eq!(station.data(), [1000 + EIFS_US]);
 }
 
@@ -325,7 +325,7 @@ fn immediate_access_waits_for_eifs_too() {
 fn a_station_without_packets_is_silent() {
     for behaviour in ALL {
         let mut station = Station::new(behaviour, dcf());
-        let error = Ending::Error(Outcome::Collided);
+        let error = Ending::Error(RxOutcome::Collided);
         station.hears(100, 1000, error).packets(0, 500, 1).answers(&[Answer::Heard]);
         station.hears(50_000, 51_000, error).hears(60_000, 60_100, Ending::Noise);
         station.run(1_000_000);

@@ -2,11 +2,11 @@
 
 mod script;
 
-use airqueue_core::{Span, Stream};
+use airqueue_core::{RandomStream, Span};
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Fate, Frame, FrameKind, MacConfig, MacError, Txop,
+    Behaviour, CategoryConfig, Frame, FrameKind, MacConfig, MacError, TxStatus, Txop,
 };
-use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::medium::RxOutcome;
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::Protection;
 use script::{
@@ -17,7 +17,7 @@ use script::{
 const ALL: [Behaviour; 3] = [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
 
 /// When a packet that comes at 1000 µs to an idle medium goes on the air.
-fn first(behaviour: Behaviour, draws: &mut Stream) -> i64 {
+fn first(behaviour: Behaviour, draws: &mut RandomStream) -> i64 {
     match behaviour {
         Behaviour::Standard => 1000,
         Behaviour::Ns3 => 1000 + DIFS_US,
@@ -31,7 +31,7 @@ fn timeout(behaviour: Behaviour) -> i64 {
 }
 
 /// A window of `values` as the behaviour draws from it.
-fn draw(behaviour: Behaviour, draws: &mut Stream, values: u64) -> i64 {
+fn draw(behaviour: Behaviour, draws: &mut RandomStream, values: u64) -> i64 {
     slots(draws, values - u64::from(behaviour == Behaviour::Ns2)) * SLOT_US
 }
 
@@ -57,11 +57,11 @@ fn a_packet_is_sent_seven_times_from_windows_that_double() {
             expected.push(at);
         }
         assert_eq!(station.data(), expected, "{behaviour:?}");
-        let fates: Vec<Fate> = station.fates.iter().map(|&(_, fate)| fate).collect();
-        assert_eq!(fates, [Fate::GivenUp, Fate::Acknowledged]);
-        let tally = station.mac.tally(AccessCategory::at(0));
-        assert_eq!((tally.attempts, tally.failures), (10, 9));
-        assert_eq!((tally.acknowledged, tally.given_up), (1, 1));
+        let fates: Vec<TxStatus> = station.fates.iter().map(|&(_, status)| status).collect();
+        assert_eq!(fates, [TxStatus::GivenUp, TxStatus::Acknowledged]);
+        let counters = station.mac.counters(AccessCategory::at(0));
+        assert_eq!((counters.attempts, counters.failures), (10, 9));
+        assert_eq!((counters.acknowledged, counters.given_up), (1, 1));
         let retries: Vec<bool> = station.sent.iter().map(|sent| sent.frame.retry).collect();
         assert_eq!(retries, [0, 1, 1, 1, 1, 1, 1, 0, 1, 1].map(|retry| retry == 1));
     }
@@ -115,14 +115,14 @@ fn the_end_of_a_reception_decides_the_wait_for_a_response() {
     // It ends before the time-out, or after.
     assert_eq!(retried(standard, end + 20, end + 150, &other), end + 150 + DIFS_US);
     assert_eq!(retried(standard, end + 20, end + 900, &other), end + 900 + DIFS_US);
-    let error = |_: &Station| Ending::Error(Outcome::Collided);
+    let error = |_: &Station| Ending::Error(RxOutcome::Collided);
     assert_eq!(retried(standard, end + 20, end + 900, &error), end + 900 + EIFS_US);
     // Energy alone does not: the time-out does, and then the medium is busy.
     let noise = |_: &Station| Ending::Noise;
     assert_eq!(retried(standard, end + 20, end + 150, &noise), end + TIMEOUT_US + DIFS_US);
     assert_eq!(retried(standard, end + 20, end + 900, &noise), end + 900 + DIFS_US);
     // What began during the station's own frame was no reception either.
-    let deaf = |_: &Station| Ending::Error(Outcome::Deaf);
+    let deaf = |_: &Station| Ending::Error(RxOutcome::Deaf);
     assert_eq!(retried(standard, end - 20, end + 150, &deaf), end + TIMEOUT_US + DIFS_US);
 }
 
@@ -161,13 +161,13 @@ fn rts_cts_data_ack() {
         let rts = first(behaviour, &mut draws());
         let data = rts + RTS_US + SIFS_US + ACK_US + SIFS_US;
         assert_eq!(station.log(), [(rts, FrameKind::Rts), (data, FrameKind::Data)]);
-        assert_eq!(station.fates, [(data + EXCHANGE_US, Fate::Acknowledged)]);
+        assert_eq!(station.fates, [(data + EXCHANGE_US, TxStatus::Acknowledged)]);
         let [rts, data] = [0, 1].map(|at| station.sent[at].frame);
         assert_eq!(us_of(rts.nav), 3 * SIFS_US + ACK_US + DATA_US + ACK_US);
         assert_eq!(us_of(data.nav), SIFS_US + ACK_US);
         assert_eq!((rts.opens, data.opens), (true, false));
         assert_eq!((rts.from, rts.to, data.to), (ME, PEER, PEER));
-        assert_eq!(station.mac.tally(AccessCategory::at(0)).attempts, 1);
+        assert_eq!(station.mac.counters(AccessCategory::at(0)).attempts, 1);
     }
 }
 
@@ -204,7 +204,7 @@ fn cts_to_self_and_data() {
     // Nobody receives the CTS: what a collision hits is the data frame.
     let opens: Vec<bool> = station.sent[..2].iter().map(|sent| sent.frame.opens).collect();
     assert_eq!(opens, [false, true]);
-    assert_eq!(station.mac.tally(AccessCategory::at(0)).attempts, 3);
+    assert_eq!(station.mac.counters(AccessCategory::at(0)).attempts, 3);
 }
 
 /// Every RTS is lost: the short limit. Every data frame behind one: the long limit, each with an RTS.
@@ -283,8 +283,8 @@ fn a_packet_whose_ack_was_lost_is_passed_on_once() {
     config.short_retry_limit = 2;
     let mut station = Station::new(Behaviour::Standard, config);
     station.packets(0, 1000, 2).answers(&[Answer::Lost, Answer::None]).run(1_000_000);
-    let fates: Vec<Fate> = station.fates.iter().map(|&(_, fate)| fate).collect();
-    assert_eq!(fates, [Fate::GivenUp, Fate::Acknowledged]);
+    let fates: Vec<TxStatus> = station.fates.iter().map(|&(_, status)| status).collect();
+    assert_eq!(fates, [TxStatus::GivenUp, TxStatus::Acknowledged]);
     assert_eq!(station.received.len(), 2);
 }
 
@@ -303,7 +303,7 @@ fn internal_collision() {
     let queues: Vec<usize> = station.sent.iter().map(|sent| sent.frame.ac.index()).collect();
     assert_eq!(queues, [1, 0]);
     let (low, high) =
-        (station.mac.tally(AccessCategory::at(0)), station.mac.tally(AccessCategory::at(1)));
+        (station.mac.counters(AccessCategory::at(0)), station.mac.counters(AccessCategory::at(1)));
     assert_eq!((low.internal_collisions, low.attempts, low.failures), (1, 1, 0));
     assert_eq!((high.internal_collisions, high.attempts, high.acknowledged), (0, 1, 1));
 }
@@ -316,9 +316,9 @@ fn internal_collisions_give_a_packet_up_too() {
     let mut station = Station::new(Behaviour::Standard, config);
     station.hears(100, 1000, Ending::Noise).packets(0, 500, 2).packets(1, 500, 10).run(100_000);
     // The lower queue loses every time while the higher one has packets: 3 and 3 times, both packets.
-    let low = station.mac.tally(AccessCategory::at(0));
+    let low = station.mac.counters(AccessCategory::at(0));
     assert_eq!((low.internal_collisions, low.given_up, low.attempts), (6, 2, 0));
-    assert_eq!(station.mac.tally(AccessCategory::at(1)).acknowledged, 10);
+    assert_eq!(station.mac.counters(AccessCategory::at(1)).acknowledged, 10);
     assert_eq!(station.fates.len(), 12);
 }
 
@@ -361,7 +361,7 @@ fn a_txop_by_packets_holds_so_many() {
         let mut station = Station::new(Behaviour::Standard, with_txop(Txop::Packets(packets)));
         station.packets(0, 1000, 30).run(1_000_000);
         assert_eq!(burst(&station.data()), packets as usize);
-        assert_eq!(station.mac.tally(AccessCategory::at(0)).acknowledged, 30);
+        assert_eq!(station.mac.counters(AccessCategory::at(0)).acknowledged, 30);
     }
 }
 

@@ -3,14 +3,14 @@
 mod script;
 
 use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig};
-use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::medium::RxOutcome;
 use airqueue_wifi::phy::AccessCategory;
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
     SIFS_US, SLOT_US, Station, THIRD, dcf, draws, eager, edca, slots,
 };
 
-const ERROR: Ending = Ending::Error(Outcome::Collided);
+const ERROR: Ending = Ending::Error(RxOutcome::Collided);
 
 /// A station without chance that gets a packet at 500 µs, while it hears the first of some frames.
 fn waiting(behaviour: Behaviour) -> Station {
@@ -101,7 +101,7 @@ fn a_frame_during_ones_own_is_an_error_for_ns2_alone() {
         station.hears(100, 1000, Ending::Noise).answers(&[Answer::None]);
         let own = 1000 + DIFS_US;
         let end = own + DATA_US + 1000;
-        station.hears(own, end, Ending::Error(Outcome::Deaf)).run(end + 500);
+        station.hears(own, end, Ending::Error(RxOutcome::Deaf)).run(end + 500);
         assert_eq!(station.data(), [own, end + wait], "{behaviour:?}");
     }
 }
@@ -286,8 +286,8 @@ fn data_behind_a_cts_when_a_third_station_begins() {
         let again = cts_end + 900 + DIFS_US + slots(&mut draws, 63) * SLOT_US;
         let data = again + RTS_US + SIFS_US + ACK_US + SIFS_US;
         assert_eq!(log[1..], [(again, FrameKind::Rts), (data, FrameKind::Data)]);
-        let tally = station.mac.tally(AccessCategory::at(0));
-        assert_eq!((tally.attempts, tally.failures, tally.acknowledged), (2, 1, 1));
+        let counters = station.mac.counters(AccessCategory::at(0));
+        assert_eq!((counters.attempts, counters.failures, counters.acknowledged), (2, 1, 1));
     }
 }
 

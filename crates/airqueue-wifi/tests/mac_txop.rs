@@ -85,7 +85,7 @@ fn the_first_loss_ends_a_txop_and_a_later_one_is_repeated_after_pifs() {
     let again = SECOND + DATA_US + TIMEOUT_US + SIFS_US + SLOT_US;
     assert_eq!(second.data(), [FIRST, SECOND, again]);
     assert_eq!(second.log().last(), Some(&(again + EXCHANGE_US + SIFS_US, FrameKind::CfEnd)));
-    assert_eq!(second.mac.tally(AccessCategory::at(0)).failures, 1);
+    assert_eq!(second.mac.counters(AccessCategory::at(0)).failures, 1);
 }
 
 /// The window is drawn from before it is widened, which the next loss shows.

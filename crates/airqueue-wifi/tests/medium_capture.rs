@@ -2,8 +2,8 @@
 
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{
-    Air, Capture, End, FrameId, Level, Link, MediumError, Outcome, Outcome::*, Reach, Reception,
-    Signal, StationId,
+    Air, Capture, End, FrameId, Level, Link, MediumError, Reach, Reception, RxOutcome,
+    RxOutcome::*, Signal, StationId,
 };
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ fn driven(
 }
 
 #[track_caller]
-fn check(capture: Capture, frames: &[Heard], own: &[(i64, i64)], expected: &[(Outcome, bool)]) {
+fn check(capture: Capture, frames: &[Heard], own: &[(i64, i64)], expected: &[(RxOutcome, bool)]) {
     let ends = drive(capture, frames, own, &[]);
     let found: Vec<_> = ends.iter().map(|end| (end.outcome, end.engaged)).collect();
     assert_eq!(found, expected, "{capture:?}, {frames:?}");
@@ -301,7 +301,7 @@ fn deaf(frame: &Heard, own: &[(i64, i64)]) -> bool {
     own.iter().any(|&tx| overlap((frame.begins, frame.ends), tx))
 }
 
-fn restated_none(frames: &[Heard], own: &[(i64, i64)]) -> Vec<Outcome> {
+fn restated_none(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     let one = |(i, f): (usize, &Heard)| {
         let meets = |(j, g): (usize, &Heard)| {
             i != j && g.level >= Level::Sensed && overlap((f.begins, f.ends), (g.begins, g.ends))
@@ -318,7 +318,7 @@ fn restated_none(frames: &[Heard], own: &[(i64, i64)]) -> Vec<Outcome> {
 }
 
 /// As ns-2's code reads: one packet in reception, a timer, and two states besides idle.
-fn restated_ns2(frames: &[Heard], own: &[(i64, i64)]) -> Vec<Outcome> {
+fn restated_ns2(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     let mut order: Vec<usize> = (0..frames.len()).collect();
     let arrival = |i: usize| (frames[i].begins, -frames[i].power_w as i64, i);
     order.sort_by_key(|&i| arrival(i));
@@ -352,12 +352,12 @@ fn restated_ns2(frames: &[Heard], own: &[(i64, i64)]) -> Vec<Outcome> {
             }
         }
     }
-    let with_own = |(f, o): (&Heard, Outcome)| if deaf(f, own) { Deaf } else { o };
+    let with_own = |(f, o): (&Heard, RxOutcome)| if deaf(f, own) { Deaf } else { o };
     frames.iter().zip(outcome).map(with_own).collect()
 }
 
 /// Noise 1, ratio 10.
-fn restated_sinr(frames: &[Heard], own: &[(i64, i64)]) -> Vec<Outcome> {
+fn restated_sinr(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     let n = frames.len();
     let mut outcome = vec![Undecodable; n];
     let mut held: Option<usize> = None;
@@ -418,11 +418,11 @@ proptest! {
 
     #[test]
     fn the_receiver_does_what_the_rule_says(frames in some_frames(), own in own_transmissions()) {
-        type Restated = fn(&[Heard], &[(i64, i64)]) -> Vec<Outcome>;
+        type Restated = fn(&[Heard], &[(i64, i64)]) -> Vec<RxOutcome>;
         let rules: [(Capture, Restated); 3] =
             [(Capture::None, restated_none), (Capture::NS2, restated_ns2), (SINR, restated_sinr)];
         for (rule, restated) in rules {
-            let found: Vec<Outcome> = drive(rule, &frames, &own, &[]).iter().map(|e| e.outcome).collect();
+            let found: Vec<RxOutcome> = drive(rule, &frames, &own, &[]).iter().map(|e| e.outcome).collect();
             prop_assert_eq!(found, restated(&frames, &own), "{:?}", rule);
         }
     }

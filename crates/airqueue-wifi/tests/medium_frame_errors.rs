@@ -1,6 +1,6 @@
 //! Frame errors: limits, closed forms, and CCK against a detector of the standard's code words.
 
-use airqueue_core::{DataRate, Seed, Stream};
+use airqueue_core::{DataRate, RandomStream, Seed};
 use airqueue_wifi::medium::{
     CodeRate, FrameErrors, Level, Link, Mapping, MediumError, Modulation, Reach, StationId,
     thermal_noise_w,
@@ -228,22 +228,21 @@ fn code_book(full: bool) -> Vec<[(f64, f64); 8]> {
     book
 }
 
-fn gaussian(chance: &mut Stream) -> f64 {
-    let (radius, angle) = ((-2.0 * (1.0 - chance.unit()).ln()).sqrt(), 2.0 * PI * chance.unit());
+fn gaussian(rng: &mut RandomStream) -> f64 {
+    let (radius, angle) = ((-2.0 * (1.0 - rng.unit()).ln()).sqrt(), 2.0 * PI * rng.unit());
     radius * angle.cos()
 }
 
 /// How often the most likely word is not the one sent. A chip of energy 1 has E_c/N₀ = 2 SNR, and
 /// noise of variance N₀/2 along either axis.
 fn wrong_words(book: &[[(f64, f64); 8]], snr: f64, symbols: u32) -> f64 {
-    let mut chance = Seed(3).stream("cck");
+    let mut rng = Seed(3).stream("cck");
     let sigma = (0.5 / (2.0 * snr)).sqrt();
     let mut wrong = 0;
     for _ in 0..symbols {
-        let sent = chance.below(book.len() as u64) as usize;
-        let heard = book[sent].map(|(re, im)| {
-            (re + sigma * gaussian(&mut chance), im + sigma * gaussian(&mut chance))
-        });
+        let sent = rng.below(book.len() as u64) as usize;
+        let heard = book[sent]
+            .map(|(re, im)| (re + sigma * gaussian(&mut rng), im + sigma * gaussian(&mut rng)));
         let likeness = |word: &[(f64, f64); 8]| -> f64 {
             word.iter().zip(&heard).map(|(w, h)| w.0 * h.0 + w.1 * h.1).sum()
         };

@@ -2,7 +2,7 @@
 
 use airqueue_core::Seed;
 use airqueue_wifi::medium::{
-    Hearer, Level, Link, MediumError, PathLoss, Place, Propagation, Reach, Signal, StationId,
+    Level, Link, MediumError, PathLoss, Place, Propagation, Reach, ReachEntry, Signal, StationId,
     Thresholds,
 };
 use proptest::prelude::*;
@@ -135,12 +135,12 @@ fn a_table_says_exactly_who_hears_whom() {
         link(0, 1, Level::Interference, Some(1e-13)),
     ];
     let reach = Reach::from_links(4, &links).expect("valid");
-    let hearer = |to, level, power_w| Hearer { station: StationId(to), level, power_w };
+    let hearer = |to, level, power_w| ReachEntry { station: StationId(to), level, power_w };
     let of_0 = [hearer(1, Level::Interference, 1e-13), hearer(2, Level::Decodable, 1e-9)];
-    assert_eq!(reach.hearers(StationId(0)), of_0);
-    assert_eq!(reach.hearers(StationId(1)), []);
-    assert_eq!(reach.hearers(StationId(2)), [hearer(0, Level::Sensed, 1e-11)]);
-    assert_eq!(reach.hearers(StationId(3)), []);
+    assert_eq!(reach.listeners_of(StationId(0)), of_0);
+    assert_eq!(reach.listeners_of(StationId(1)), []);
+    assert_eq!(reach.listeners_of(StationId(2)), [hearer(0, Level::Sensed, 1e-11)]);
+    assert_eq!(reach.listeners_of(StationId(3)), []);
     assert!(reach.powers_known());
     let bare = Reach::from_links(2, &[link(0, 1, Level::Decodable, None)]).expect("valid");
     assert!(!bare.powers_known());
@@ -246,14 +246,14 @@ fn bad_propagation_is_refused() {
 }
 
 /// All pairs, without a grid.
-fn by_all_pairs(places: &[Place], model: &Propagation) -> Vec<Vec<Hearer>> {
+fn by_all_pairs(places: &[Place], model: &Propagation) -> Vec<Vec<ReachEntry>> {
     let mut sorted = places.to_vec();
     sorted.sort_by_key(|p| p.id);
     let hears = |a: &Place, b: &Place| {
         let (dx, dy) = (b.x_m - a.x_m, b.y_m - a.y_m);
         let signal = model.signal(a.transmit_w, (dx * dx + dy * dy).sqrt())?;
         let Signal { power_w, level } = signal;
-        (a.id != b.id).then_some(Hearer { station: b.id, level, power_w })
+        (a.id != b.id).then_some(ReachEntry { station: b.id, level, power_w })
     };
     sorted.iter().map(|a| sorted.iter().filter_map(|b| hears(a, b)).collect()).collect()
 }
@@ -281,8 +281,8 @@ fn rounding_loses_no_one_on_the_rim() {
         let coordinates = (-4..=4).flat_map(|k| (-3..=3).map(move |j| ulps(k, j)));
         let places: Vec<Place> = (0..).zip(coordinates).map(|(id, x)| at(id, x, 0.0)).collect();
         let reach = Reach::from_places(&places, &model).expect("valid");
-        for (id, hearers) in (0..).zip(by_all_pairs(&places, &model)) {
-            assert_eq!(reach.hearers(StationId(id)), hearers, "{model:?}");
+        for (id, listeners_of) in (0..).zip(by_all_pairs(&places, &model)) {
+            assert_eq!(reach.listeners_of(StationId(id)), listeners_of, "{model:?}");
         }
     }
 }
@@ -297,9 +297,9 @@ proptest! {
         for model in all_models() {
             let reach = Reach::from_places(&given, &model).expect("valid");
             let expected = by_all_pairs(&places, &model);
-            for (id, hearers) in (0..).zip(&expected) {
-                prop_assert_eq!(reach.hearers(StationId(id)), &hearers[..], "{:?}", model);
-                for hearer in hearers {
+            for (id, listeners_of) in (0..).zip(&expected) {
+                prop_assert_eq!(reach.listeners_of(StationId(id)), &listeners_of[..], "{:?}", model);
+                for hearer in listeners_of {
                     let signal = reach.signal(StationId(id), hearer.station);
                     prop_assert_eq!(signal, Some(hearer.signal()));
                 }
@@ -340,7 +340,7 @@ proptest! {
             let model = Propagation::Loss { path_loss, thresholds };
             if let Ok(reach) = Reach::from_places(&places, &model) {
                 for id in 0..3 {
-                    for hearer in reach.hearers(StationId(id)) {
+                    for hearer in reach.listeners_of(StationId(id)) {
                         prop_assert!(hearer.power_w >= w && hearer.power_w.is_finite());
                     }
                 }
@@ -352,8 +352,8 @@ proptest! {
 /// `n` stations at random in a square in which each is heard by some 10 others, as `DISC` reaches.
 fn scattered(n: u32) -> Vec<Place> {
     let side = (f64::from(n) * std::f64::consts::PI * 550.0 * 550.0 / 10.0).sqrt();
-    let mut chance = Seed(1).stream("places");
-    (0..n).map(|id| at(id, chance.unit() * side, chance.unit() * side)).collect()
+    let mut rng = Seed(1).stream("places");
+    (0..n).map(|id| at(id, rng.unit() * side, rng.unit() * side)).collect()
 }
 
 /// A disc of radius r lies in at most 3 x 3 cells of width r: 9 / π = 2.9 pairs looked at for each
@@ -388,5 +388,5 @@ fn all_in_range_and_all_in_one_place() {
         assert_eq!(reach.links(), (n * (n - 1)) as usize, "{model:?}");
         assert_eq!(reach.pairs_examined(), u64::from(n * (n - 1)));
     }
-    assert_eq!(size_of::<Hearer>(), 16);
+    assert_eq!(size_of::<ReachEntry>(), 16);
 }

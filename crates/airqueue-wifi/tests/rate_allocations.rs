@@ -13,13 +13,13 @@ fn no_allocation_after_the_beginning() {
     let phy = ofdm(Conventions::STANDARD);
     let rates: Vec<RateIndex> = phy.rates().map(|(rate, _)| rate).collect();
     let start = allocations();
-    let mut chance = Seed(1).stream("channel");
+    let mut rng = Seed(1).stream("channel");
     for name in RateControlName::ALL {
         let mut control = name.begin(Beginning {
             phy: &phy,
             rates: &rates,
             mpdu_bytes: 1536,
-            chance: Seed(1).stream("rate_control"),
+            rng: Seed(1).stream("rate_control"),
         });
         let before = allocations();
         assert!(before > start || !name.looks(), "the counter counts");
@@ -27,7 +27,7 @@ fn no_allocation_after_the_beginning() {
         for attempt in 0..20_000 {
             let rate = control.choose(attempt % 7);
             now += Span::from_millis(1);
-            control.report(rate, 1, u32::from(chance.chance(0.7)), now);
+            control.report(rate, 1, u32::from(rng.bernoulli(0.7)), now);
         }
         assert_eq!(allocations(), before, "{control:?}");
     }

@@ -17,8 +17,8 @@ fn arf(phy: &Phy, rules: ArfRules) -> RateControl {
 }
 
 fn minstrel(phy: &Phy, seed: u64) -> RateControl {
-    let chance = Seed(seed).stream("rate_control");
-    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), MPDU_BYTES, chance)))
+    let rng = Seed(seed).stream("rate_control");
+    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), MPDU_BYTES, rng)))
 }
 
 fn n(streams: u8) -> Phy {
@@ -221,8 +221,8 @@ fn minstrel_samples_no_more_than_its_share() {
 fn minstrel_ignores_rates_that_it_has_not() {
     let phy = ofdm(STANDARD);
     let all = rates(&phy);
-    let chance = Seed(1).stream("rate_control");
-    let minstrel = Minstrel::new(&phy, &all[..2], MPDU_BYTES, chance);
+    let rng = Seed(1).stream("rate_control");
+    let minstrel = Minstrel::new(&phy, &all[..2], MPDU_BYTES, rng);
     let mut control = RateControl::Minstrel(Box::new(minstrel));
     for ms in 0..500 {
         let now = Time::ZERO + Span::from_millis(ms);

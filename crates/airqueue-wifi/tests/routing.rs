@@ -5,7 +5,7 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig};
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{Conventions, Phy, Preamble, Protection, dsss, ofdm};
-use airqueue_wifi::routing::{Cost, Graph, Ways, airtime_cost, test_exchange};
+use airqueue_wifi::routing::{Cost, Graph, ShortestPaths, airtime_cost, test_exchange};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -58,28 +58,28 @@ fn bellman_ford(stations: usize, links: &Links, to: usize) -> Vec<Option<(u64, u
     best
 }
 
-fn cost_of(way: &[usize], links: &Links) -> Option<u64> {
-    way.windows(2).map(|hop| links.get(&(hop[0], hop[1])).map(|&cost| u64::from(cost))).sum()
+fn cost_of(route: &[usize], links: &Links) -> Option<u64> {
+    route.windows(2).map(|hop| links.get(&(hop[0], hop[1])).map(|&cost| u64::from(cost))).sum()
 }
 
 /// Every way that passes no station twice.
 fn all_ways(
-    way: &mut Vec<usize>,
+    route: &mut Vec<usize>,
     to: usize,
     stations: usize,
     links: &Links,
     all: &mut Vec<Vec<usize>>,
 ) {
-    let at = *way.last().unwrap();
+    let at = *route.last().unwrap();
     if at == to {
-        all.push(way.clone());
+        all.push(route.clone());
         return;
     }
     for next in 0..stations {
-        if links.contains_key(&(at, next)) && !way.contains(&next) {
-            way.push(next);
-            all_ways(way, to, stations, links, all);
-            way.pop();
+        if links.contains_key(&(at, next)) && !route.contains(&next) {
+            route.push(next);
+            all_ways(route, to, stations, links, all);
+            route.pop();
         }
     }
 }
@@ -91,15 +91,15 @@ proptest! {
         (stations, links) in networks(24, 9),
         asked in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..40),
     ) {
-        let mut ways = Ways::new(graph(stations, &links));
+        let mut paths = ShortestPaths::new(graph(stations, &links));
         for (from, to) in asked {
             let (from, to) = (from.index(stations), to.index(stations));
-            let way = ways.between(from, to).unwrap();
+            let route = paths.between(from, to).unwrap();
             let best = bellman_ford(stations, &links, to)[from];
-            prop_assert_eq!((way[0], way[way.len() - 1]), (from, to));
-            let found = cost_of(&way, &links).map(|cost| (cost, way.len() - 1));
+            prop_assert_eq!((route[0], route[route.len() - 1]), (from, to));
+            let found = cost_of(&route, &links).map(|cost| (cost, route.len() - 1));
             prop_assert_eq!(found, best);
-            prop_assert_eq!(ways.cost(from, to), best.map(|(cost, _)| cost));
+            prop_assert_eq!(paths.cost(from, to), best.map(|(cost, _)| cost));
         }
     }
 
@@ -108,15 +108,15 @@ proptest! {
     fn of_equal_ways_it_is_the_shortest_and_then_the_first(
         (stations, links) in networks(7, 2),
     ) {
-        let mut ways = Ways::new(graph(stations, &links));
+        let mut paths = ShortestPaths::new(graph(stations, &links));
         for from in 0..stations {
             for to in 0..stations {
                 let mut all = Vec::new();
                 all_ways(&mut vec![from], to, stations, &links, &mut all);
-                let first = all.into_iter().min_by_key(|way| {
-                    (cost_of(way, &links), way.len(), way.clone())
+                let first = all.into_iter().min_by_key(|route| {
+                    (cost_of(route, &links), route.len(), route.clone())
                 });
-                prop_assert_eq!(ways.between(from, to), first);
+                prop_assert_eq!(paths.between(from, to), first);
             }
         }
     }
@@ -130,20 +130,20 @@ proptest! {
         for (station, &reaches) in reaching.iter().enumerate() {
             prop_assert_eq!(reaches, station >= one);
         }
-        let mut ways = Ways::new(graph);
-        prop_assert_eq!(ways.between(0, one), None);
-        prop_assert_eq!(ways.cost(one, 0), None);
-        prop_assert!(ways.between(one, one + other - 1).is_some());
+        let mut paths = ShortestPaths::new(graph);
+        prop_assert_eq!(paths.between(0, one), None);
+        prop_assert_eq!(paths.cost(one, 0), None);
+        prop_assert!(paths.between(one, one + other - 1).is_some());
     }
 }
 
 #[test]
 fn a_link_of_one_direction_leads_one_way() {
     let links = Links::from([((0, 1), 1), ((1, 2), 1)]);
-    let mut ways = Ways::new(graph(3, &links));
-    assert_eq!(ways.between(0, 2), Some(vec![0, 1, 2]));
-    assert_eq!(ways.between(2, 0), None);
-    assert_eq!(ways.between(1, 1), Some(vec![1]));
+    let mut paths = ShortestPaths::new(graph(3, &links));
+    assert_eq!(paths.between(0, 2), Some(vec![0, 1, 2]));
+    assert_eq!(paths.between(2, 0), None);
+    assert_eq!(paths.between(1, 1), Some(vec![1]));
 }
 
 fn rate(phy: &Phy, kbps: u64) -> RateIndex {

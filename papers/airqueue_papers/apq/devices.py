@@ -20,7 +20,7 @@ from airqueue_papers.apq.path import (
 from airqueue_papers.apq.validation import estimate
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, calculated
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 DEVICES: Final = {
     "cisco": "Cisco",
@@ -93,7 +93,7 @@ def _compare_measurements(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_capacities(outcomes: Outcomes) -> Iterable[PaperFigure]:
     claims = claim.load("apq").claims
     names = tuple(DEVICES.values())
     series = []
@@ -122,7 +122,7 @@ def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
             ),
         ]
     panel = Panel("", "", "capacity (packets)", tuple(series))
-    yield Picture("apq-fig11", "Capacities of seven access points (Fig. 11)", (panel,))
+    yield PaperFigure("apq-fig11", "Capacities of seven access points (Fig. 11)", (panel,))
 
 
 def _sessions(_: Budget) -> Mapping[str, Run]:
@@ -160,24 +160,24 @@ def _over_time(outcomes: Outcomes, kind: Literal["throughput", "delay"], label: 
     return Panel("", "time (s)", label, series)
 
 
-def _draw_throughput(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_throughput(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panel = _over_time(outcomes, "throughput", "throughput (Mb/s)")
-    yield Picture("apq-fig6", "Throughput during a session (Fig. 6)", (panel,))
+    yield PaperFigure("apq-fig6", "Throughput during a session (Fig. 6)", (panel,))
 
 
-def _draw_delay(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_delay(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panel = _over_time(outcomes, "delay", "delay of the flood (s)")
-    yield Picture("apq-fig7", "Delay during a session (Fig. 7)", (panel,))
+    yield PaperFigure("apq-fig7", "Delay during a session (Fig. 7)", (panel,))
 
 
-def _draw_distribution(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_distribution(outcomes: Outcomes) -> Iterable[PaperFigure]:
     found = seen(outcomes, "netgear_com")
     series = (
         line("without the flood", found["quiet"], "steps"),
         line("queue full", found["full"], "steps"),
     )
     panel = Panel("", "delay above the quiet path (s)", "fraction of packets", series)
-    yield Picture("apq-fig8", "Delays with the queue empty and full (Fig. 8)", (panel,))
+    yield PaperFigure("apq-fig8", "Delays with the queue empty and full (Fig. 8)", (panel,))
 
 
 _LOADED: Final = ("cisco", "netgear_com", "dlink_res", "linksys_old", "linksys")
@@ -189,7 +189,7 @@ def _searches(budget: Budget) -> Mapping[str, Run]:
     return {device: runs[f"{device}-1500"] for device in _LOADED}
 
 
-def _draw_searches(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_searches(outcomes: Outcomes) -> Iterable[PaperFigure]:
     labels = {
         "received_pps": ("throughput (Mb/s)", 12e-3),
         "loss": ("loss (%)", 100.0),
@@ -207,7 +207,7 @@ def _draw_searches(outcomes: Outcomes) -> Iterable[Picture]:
             series.append(Series(DEVICES[device], offered, y))
         panels.append(Panel("", "offered load (Mb/s)", label, tuple(series)))
     title = "Throughput, loss and delay while the saturation rate is looked for (Fig. 10)"
-    yield Picture("apq-fig10", title, tuple(panels))
+    yield PaperFigure("apq-fig10", title, tuple(panels))
 
 
 _MODELLED: Final = (

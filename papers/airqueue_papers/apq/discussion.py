@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from airqueue import felt
+from airqueue import qoe
 from airqueue.description import Description, FlowTable, MacTable, PhyTable
 from airqueue.figures import Figures
 from airqueue.models.buffer_rules import bandwidth_delay_bytes, many_flows_bytes
@@ -19,7 +19,7 @@ from airqueue_papers.apq.path import PHY_B, access_point, mean_within, measured,
 from airqueue_papers.apq.validation import estimate
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _HOLD_S: Final = (40.0, 80.0)
 _FLOOD_PPS: Final = 900.0
@@ -136,14 +136,14 @@ def _arithmetic() -> Iterable[Finding]:
     )
     yield Finding(
         "apq.text.voip_bound",
-        f"Calls are judged by {1e3 * felt.CALL_GOOD_S:.0f} ms here too.",
-        (Value(1e3 * felt.CALL_GOOD_S),),
+        f"Calls are judged by {1e3 * qoe.CALL_GOOD_S:.0f} ms here too.",
+        (Value(1e3 * qoe.CALL_GOOD_S),),
     )
     yield Finding(
         "apq.text.fps_bound",
-        f"Games are judged by {1e3 * felt.GAME_ROUND_TRIP_S:.0f} ms here too.",
+        f"Games are judged by {1e3 * qoe.GAME_ROUND_TRIP_S:.0f} ms here too.",
         # Under 100 ms: what is still good is a moment less.
-        (Value(1e3 * felt.GAME_ROUND_TRIP_S - 1e-9),),
+        (Value(1e3 * qoe.GAME_ROUND_TRIP_S - 1e-9),),
     )
 
 
@@ -157,13 +157,13 @@ def _delays(outcomes: Outcomes) -> Iterable[Finding]:
         f"{both[0]:.0f} ms behind 245 packets, the D-Link's, and {both[1]:.0f} behind 338, the "
         "Netgear's: their mean is compared.",
         (Value(sum(both) / 2),),
-        holds=min(both) > 1e3 * felt.CALL_GOOD_S,
+        holds=min(both) > 1e3 * qoe.CALL_GOOD_S,
     )
     yield Finding(
         "apq.text.full_delay_linksys",
         f"{delays['linksys']:.0f} ms behind {capacity('linksys')} packets.",
         (Value(delays["linksys"]),),
-        holds=delays["linksys"] > 1e3 * felt.CALL_GOOD_S,
+        holds=delays["linksys"] > 1e3 * qoe.CALL_GOOD_S,
     )
 
 
@@ -220,7 +220,7 @@ def _crowd(load: str, packets: int, duration_s: int) -> Description:
     return Scenario(described).description
 
 
-def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_capacities(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (
         ("goodput of the load (Mb/s)", _goodput),
         ("delay of the game's packets (s)", lambda run: run["flows"]["game"]["delay_mean_s"]),
@@ -246,7 +246,7 @@ def _draw_capacities(outcomes: Outcomes) -> Iterable[Picture]:
             )
         drawn.append(Panel("", "capacity (packets)", label, tuple(series), log_x=True))
     title = "What a capacity does to downloads, a game and a call in 802.11g (Sec. V)"
-    yield Picture("apq-capacities", title, tuple(drawn))
+    yield PaperFigure("apq-capacities", title, tuple(drawn))
 
 
 def _goodput(run: Figures) -> float:

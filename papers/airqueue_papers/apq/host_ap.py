@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from airqueue import provenance
-from airqueue.linux.config import BedConfig, QueueSpec
-from airqueue.linux.probing import bed_prober
+from airqueue.linux.config import HostApConfig, QueueSpec
+from airqueue.linux.probing import testbed_prober
 from airqueue.measure.api import measure
 from airqueue.runs import Work, kinds
 from airqueue_papers.apq.validation import SETTINGS
 from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _RATE_BPS: Final = 7_000_000
 _SIZE_BYTES: Final = 1500
@@ -25,8 +25,8 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     The result says when and where: unlike a simulation it cannot be had again on another machine.
     """
-    config = BedConfig(QueueSpec("pfifo", inputs["packets"]), inputs["rate_bps"])
-    with bed_prober(config) as prober:
+    config = HostApConfig(QueueSpec("pfifo", inputs["packets"]), inputs["rate_bps"])
+    with testbed_prober(config) as prober:
         found = measure(prober, sizes=[inputs["size_bytes"]], header={"target": config.describe()})
     return {**found.to_json(), "real": provenance.session()}
 
@@ -34,7 +34,7 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
 kinds.register(
     "host-ap",
     host_ap,
-    ("airqueue.measure", "airqueue.linux", "airqueue.felt", "airqueue.stats", "airqueue.units"),
+    ("airqueue.measure", "airqueue.linux", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
 )
 
 
@@ -53,7 +53,7 @@ def _settings(budget: Budget) -> Mapping[str, Run]:
     }
 
 
-def _draw(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw(outcomes: Outcomes) -> Iterable[PaperFigure]:
     settings = tuple(sorted(float(name) for name in outcomes))
     by_size = [
         {
@@ -84,7 +84,7 @@ def _draw(outcomes: Outcomes) -> Iterable[Picture]:
         log_y=True,
         zero=False,
     )
-    yield Picture("apq-host-ap", "Queues of the kernel, in real time (as Fig. 4)", (panel,))
+    yield PaperFigure("apq-host-ap", "Queues of the kernel, in real time (as Fig. 4)", (panel,))
 
 
 ITEMS: Final = (

@@ -85,7 +85,7 @@ def session(inputs: Mapping[str, Any]) -> Seen:
 kinds.register(
     "apq-session",
     session,
-    ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units"),
+    ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
 )
 
 

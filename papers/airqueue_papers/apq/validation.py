@@ -8,7 +8,7 @@ from typing import Final
 from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session, seen
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, calculated
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
 _FLOOD_PPS: Final = 800.0
@@ -61,7 +61,7 @@ def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:
     return f"The estimate differs from the setting by {', '.join(words)} packets"
 
 
-def _draw_settings(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_settings(outcomes: Outcomes) -> Iterable[PaperFigure]:
     found = [estimate(outcomes, str(setting)) for setting in SETTINGS]
     settings = tuple(map(float, SETTINGS))
     series = (
@@ -79,7 +79,7 @@ def _draw_settings(outcomes: Outcomes) -> Iterable[Picture]:
     panel = Panel(
         "", "setting (packets)", "capacity (packets)", series, log_x=True, log_y=True, zero=False
     )
-    yield Picture("apq-fig4", "What the method finds of known settings (Fig. 4)", (panel,))
+    yield PaperFigure("apq-fig4", "What the method finds of known settings (Fig. 4)", (panel,))
 
 
 def _two_settings(_: Budget) -> Mapping[str, Run]:
@@ -89,12 +89,12 @@ def _two_settings(_: Budget) -> Mapping[str, Run]:
     }
 
 
-def _draw_sessions(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_sessions(outcomes: Outcomes) -> Iterable[PaperFigure]:
     series = tuple(
         line(f"{setting} packets", seen(outcomes, str(setting))["delay"]) for setting in (100, 1000)
     )
     panel = Panel("", "time (s)", "delay of the flood (s)", series)
-    yield Picture("apq-fig3", "Sessions with queues of 100 and 1000 packets (Fig. 3)", (panel,))
+    yield PaperFigure("apq-fig3", "Sessions with queues of 100 and 1000 packets (Fig. 3)", (panel,))
 
 
 ITEMS: Final = (

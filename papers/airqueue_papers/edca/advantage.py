@@ -13,7 +13,7 @@ from airqueue_papers.edca.scenarios import AP, UNENDING, network, saturated, tcp
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
 from airqueue_papers.measured import interval, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 STATIONS: Final = 11
 GROUPS: Final = {"sta": (7, "10 m"), "far": (3, "20 m")}
@@ -160,14 +160,14 @@ def _panel(outcomes: Outcomes, source: str) -> Panel:
     return Panel(source.upper(), "station", "throughput, kb/s", lines)
 
 
-def _pictures_udp(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_udp(outcomes: Outcomes) -> Iterable[PaperFigure]:
     title = "Eleven UDP uploads, as Fig. 1"
-    yield Picture("edca-fig1", title, (_panel(outcomes, "udp"),))
+    yield PaperFigure("edca-fig1", title, (_panel(outcomes, "udp"),))
 
 
-def _pictures_tcp(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_tcp(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = tuple(_panel(outcomes, source) for source in ("udp", "tcp"))
-    yield Picture("edca-fig2", "Eleven TCP uploads beside UDP, as Fig. 2", panels)
+    yield PaperFigure("edca-fig2", "Eleven TCP uploads beside UDP, as Fig. 2", panels)
 
 
 def _nothing(_: Outcomes) -> Iterable[Finding]:

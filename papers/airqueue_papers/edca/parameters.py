@@ -17,7 +17,7 @@ from airqueue_papers.edca.scenarios import IP_BYTES, WINDOW, Access, Pair
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import apart, furthest, interval, percent, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 LONGEST_US: Final = 8192
 """Largest TXOP of 32 us units that the driver's eight bits hold."""
@@ -195,23 +195,23 @@ def _runs_txop(budget: Budget) -> Mapping[str, Run]:
     return {pair.name: pair.simulation(budget.pick(60, 120), 1) for pair in pairs}
 
 
-def _pictures_txop(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_txop(outcomes: Outcomes) -> Iterable[PaperFigure]:
     ratios = {float(us): value for us, value in _tried(outcomes).items()}
     lines = (
         series("packets that fit", {us: _fit(us) for us in ratios}, style="steps"),
         series("simulation", ratios, style="points"),
     )
     panel = Panel("", "TXOP of the second station, us", "throughput, second to first", lines)
-    yield Picture("edca-fig3", "Throughput ratio over TXOP, as Fig. 3", (panel,))
+    yield PaperFigure("edca-fig3", "Throughput ratio over TXOP, as Fig. 3", (panel,))
 
 
-def _pictures_aifs(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_aifs(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = [series("Battiti and Li", {float(s): 1 / _model(Access(s)) for s in AIFS})]
     for rule, label in RULES.items():
         ratios = {float(s): _inverse(_ratio(outcomes, _aifs(s, rule))) for s in AIFS}
         lines.append(series(label, ratios, style="points"))
     panel = Panel("", "AIFS difference, slots", "throughput, first to second", tuple(lines))
-    yield Picture("edca-fig4", "Throughput ratio over AIFS, as Fig. 4", (panel,))
+    yield PaperFigure("edca-fig4", "Throughput ratio over AIFS, as Fig. 4", (panel,))
 
 
 def _inverse(value: Value) -> Value:
@@ -220,7 +220,7 @@ def _inverse(value: Value) -> Value:
     return Value(1 / value.mean, 1 / value.high, 1 / value.low)
 
 
-def _pictures_windows(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_windows(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = [
         series("Battiti and Li", {float(w): _model(Access(window=w)) for w in WINDOWS}),
         series("32/CWmin", {float(w): WINDOW / w for w in WINDOWS}),
@@ -241,7 +241,7 @@ def _pictures_windows(outcomes: Outcomes) -> Iterable[Picture]:
         log_y=True,
         zero=False,
     )
-    yield Picture("edca-fig5", "Throughput ratio over CWmin, as Fig. 5", (panel,))
+    yield PaperFigure("edca-fig5", "Throughput ratio over CWmin, as Fig. 5", (panel,))
 
 
 _COUNTDOWN: Final = (

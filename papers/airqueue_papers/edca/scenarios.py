@@ -252,7 +252,7 @@ class LikeNs2:
 
     def scenario(self, duration_s: float) -> Description:
         """Return the description."""
-        cable: HostTable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
+        wire: HostTable = {"name": "server", "link": AP, "rate": "100 Mb/s", "delay": "5 ms"}
         return {
             "behaviour": "ns2",
             "duration": f"{duration_s:g} s",
@@ -261,7 +261,7 @@ class LikeNs2:
             "queue": {"limit": f"{self.queue_frames - 1} packets"},
             "tcp": {"mss": "1460 B", "window": "10000 packets"},
             "stations": [{"name": AP}, {"name": "up", "count": self.uploads}],
-            "hosts": [cable],
+            "hosts": [wire],
             "flows": [{"name": "up", "from": "up", "to": "server", **UNENDING}],
         }
 

@@ -30,7 +30,7 @@ from airqueue_papers.edca.transfers import (
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import interval, percent, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 _OTHER_QUEUES: Final = (
     replace(UPLOADS, queues=QUEUES["default"]),
@@ -187,14 +187,14 @@ def _acknowledgements(outcomes: Outcomes) -> Finding:
     )
 
 
-def _pictures_table1(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_table1(outcomes: Outcomes) -> Iterable[PaperFigure]:
     by_queue = {
         f"{case.queues[0]} + {case.queues[1]}": figures.fairness(outcomes, case.name)
         for case in (UPLOADS, *_OTHER_QUEUES)
     }
     line = series("simulation", by_queue, style="bars")
     panel = Panel("", "packets of interface + driver", "Jain's index, 12 uploads", (line,))
-    yield Picture("edca-table1", "Fairness by the size of queues", (panel,))
+    yield PaperFigure("edca-table1", "Fairness by the size of queues", (panel,))
 
 
 TABLE1: Final = Item(

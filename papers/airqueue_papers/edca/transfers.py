@@ -14,7 +14,7 @@ from airqueue_papers.edca.scenarios import AP, LikeNs2, Shared, Transfers
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import apart, furthest, interval, percent, scaled, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 UPLOADS: Final = Transfers(12)
 MIXED: Final = Transfers(6, 6)
@@ -236,13 +236,13 @@ def _item(
     def runs(budget: Budget) -> Mapping[str, Run]:
         return simulations((case, delayed(case), *besides), budget)
 
-    def pictures(outcomes: Outcomes) -> Iterable[Picture]:
-        yield Picture(f"edca-{name}", f"{what}, as Fig. {number}", _panels(outcomes, case))
+    def pictures(outcomes: Outcomes) -> Iterable[PaperFigure]:
+        yield PaperFigure(f"edca-{name}", f"{what}, as Fig. {number}", _panels(outcomes, case))
 
     return Item(name, title, compare, runs, pictures, (ASSUMED, *notes))
 
 
-def _pictures_sec5(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_sec5(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = tuple(
         series(label, {float(c.uploads): figures.fairness(outcomes, c.name) for c in cases})
         for label, cases in (
@@ -251,12 +251,12 @@ def _pictures_sec5(outcomes: Outcomes) -> Iterable[Picture]:
         )
     )
     panel = Panel("", "uploads", "Jain's index of goodputs", lines)
-    yield Picture("edca-sec5", "Fairness over the number of uploads", (panel,))
+    yield PaperFigure("edca-sec5", "Fairness over the number of uploads", (panel,))
 
 
-def _pictures_range(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_range(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = tuple(replace(_panels(outcomes, case)[0], title=_words(case)) for case in RANGE)
-    yield Picture("edca-sec52", "Table 2 with other numbers of flows", panels)
+    yield PaperFigure("edca-sec52", "Table 2 with other numbers of flows", panels)
 
 
 ASSUMED: Final = (

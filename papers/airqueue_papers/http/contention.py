@@ -13,7 +13,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.http.downloads import SMALL_AND_LARGE, present
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
 from airqueue_papers.measured import interval, percent, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 BACKLOGGED: Final = (2, 3, 5, 10, 15, 20, 30, 40, 50)
 """Nodes that are simulated, the saturated stations of a cell."""
@@ -92,17 +92,17 @@ def _compare_drops(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _pictures_collisions(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_collisions(outcomes: Outcomes) -> Iterable[PaperFigure]:
     solved = contention(_AXIS).collision_probability
     lines = (
         series("Eqs (1) and (2)", dict(zip(map(float, _AXIS), solved.tolist(), strict=True))),
         series("simulation, saturated stations", _collided(outcomes), style="points"),
     )
     panel = Panel("", "backlogged nodes n_b", "collision probability", lines)
-    yield Picture("http-fig1", "Collision probability, as Fig. 1", (panel,))
+    yield PaperFigure("http-fig1", "Collision probability, as Fig. 1", (panel,))
 
 
-def _pictures_drops(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_drops(outcomes: Outcomes) -> Iterable[PaperFigure]:
     solved = contention(_AXIS[1:]).drop_probability
     lines = (
         series(
@@ -117,7 +117,7 @@ def _pictures_drops(outcomes: Outcomes) -> Iterable[Picture]:
     panel = Panel(
         "", "backlogged nodes n_b", "packets given up, share", lines, log_y=True, zero=False
     )
-    yield Picture("http-fig2", "Packets given up, as Fig. 2", (panel,))
+    yield PaperFigure("http-fig2", "Packets given up, as Fig. 2", (panel,))
 
 
 def _runs_drops(budget: Budget) -> Mapping[str, Run]:

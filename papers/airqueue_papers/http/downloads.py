@@ -12,7 +12,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.http.scenarios import LARGE, Downloads
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import apart, furthest, grows, interval, percent, series
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 CONNECTIONS: Final = (1, 2, 3, 5, 8, 10, 15, 20, 30, 40)
 ACKS: Final = (1, 2, 3, 4, 5)
@@ -134,7 +134,7 @@ def references(cases: Iterable[Downloads], key: str) -> dict[float, float]:
     return {x: value for x, value in found.items() if value is not None}
 
 
-def _pictures_fig4(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig4(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = tuple(float(n) for n in range(1, MANY + 1))
     lines = (
         series("collision model, Eq. (10)", {n: model_mbps(n)[0] for n in axis}),
@@ -145,14 +145,14 @@ def _pictures_fig4(outcomes: Outcomes) -> Iterable[Picture]:
         series("ns-2.35, W* = 1000", references(MANY_SEGMENTS, "connections"), style="points"),
     )
     panel = Panel("", "connections n_c", "throughput of all, Mb/s", lines)
-    yield Picture("http-fig4", "Throughput over connections, as Fig. 4", (panel,))
+    yield PaperFigure("http-fig4", "Throughput over connections, as Fig. 4", (panel,))
 
 
 def _points(label: str, outcomes: Outcomes, cases: Sequence[Downloads]) -> Series:
     return series(label, throughputs(outcomes, cases, "connections"), style="points")
 
 
-def _pictures_fig5(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig5(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = [float(d) for d in ACKS]
     lines = (
         series("collision model, Eq. (12)", {d: model_mbps(TEN, d)[0] for d in axis}),
@@ -161,7 +161,7 @@ def _pictures_fig5(outcomes: Outcomes) -> Iterable[Picture]:
         series("ns-2.35, W* = 1000", references(_TEN_BY_D, "d"), style="points"),
     )
     panel = Panel("", "segments per acknowledgement d", "throughput of all, Mb/s", lines)
-    yield Picture("http-fig5", "Ten connections over d, as Fig. 5", (panel,))
+    yield PaperFigure("http-fig5", "Ten connections over d, as Fig. 5", (panel,))
 
 
 FIG4: Final = Item(

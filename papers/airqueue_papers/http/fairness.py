@@ -11,7 +11,7 @@ from airqueue_papers.http.scenarios import LARGE, THINK_S, LargeAndSmall, Sessio
 from airqueue_papers.http.users import AT_MEAN_SIZE, model_s, simulations
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import apart, interval, percent, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 NODES: Final = 21
 BUFFER: Final = 30
@@ -82,7 +82,7 @@ def _compare_fig9(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _pictures_fig9(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig9(outcomes: Outcomes) -> Iterable[PaperFigure]:
     delays = {float(w): v for w, v in _by_window(outcomes).items() if w <= _PRINTED_TO}
     lines = (
         series("simulation", delays),
@@ -90,7 +90,7 @@ def _pictures_fig9(outcomes: Outcomes) -> Iterable[Picture]:
     )
     panel = Panel("", "window W*, segments", "mean session delay, s", lines)
     title = "Session delay over the window, B = 30 packets, as Fig. 9"
-    yield Picture("http-fig9", title, (panel,))
+    yield PaperFigure("http-fig9", title, (panel,))
 
 
 def _compare_turns(outcomes: Outcomes) -> Iterable[Finding]:
@@ -124,7 +124,7 @@ def _large_and_small_files(outcomes: Outcomes) -> Finding:
     )
 
 
-def _pictures_turns(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_turns(outcomes: Outcomes) -> Iterable[PaperFigure]:
     cases = {
         "W* = 1": _SMALL,
         "W* = 1000": _FIRST_COME,
@@ -140,7 +140,7 @@ def _pictures_turns(outcomes: Outcomes) -> Iterable[Picture]:
         delays = {label: case.delay(outcomes, size) for label, case in mixed.items()}
         line = series("simulation", delays, style="bars")
         panels.append(Panel(title, "", "mean session delay, s", (line,)))
-    yield Picture("http-roundrobin", "Small windows, or sharing by turns", tuple(panels))
+    yield PaperFigure("http-roundrobin", "Small windows, or sharing by turns", tuple(panels))
 
 
 def _runs_turns(budget: Budget) -> Mapping[str, Run]:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from airqueue.description import Description, FlowTable, QueueTable, TcpTable, WebTable
-from airqueue.description_words import AckEveryValue, AckTimerName, DisciplineName, SizeLawName
+from airqueue.description_words import (
+    AckEveryValue,
+    AckTimerName,
+    DisciplineName,
+    SizeDistributionName,
+)
 from airqueue.figures import Figures
 from airqueue.models.file_sizes import mean_segments
 from airqueue.models.web_session import handshake_s, timer_wait_s
@@ -123,7 +128,7 @@ class Sessions:
 
     nodes: int
     """n, the access point included."""
-    law: SizeLawName = "pareto"
+    law: SizeDistributionName = "pareto"
     """Of file sizes; exponential or constant."""
     window: int = LARGE
     d: AckEveryValue = 1

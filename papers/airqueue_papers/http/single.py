@@ -13,7 +13,7 @@ from airqueue_papers.http.downloads import ACKS, NEAR, references, throughputs
 from airqueue_papers.http.scenarios import LARGE, SEGMENT_BITS, Downloads
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import furthest, grows, percent, series
-from airqueue_papers.picture import Panel, Picture
+from airqueue_papers.picture import Panel, PaperFigure
 
 WINDOWS: Final = (1, 2, 3, 4, 6, 10, 20, 50, 100, LARGE)
 _LARGE: Final = tuple(Downloads(d=d) for d in ACKS)
@@ -104,17 +104,17 @@ def _listed(values: Iterable[float]) -> str:
     return ", ".join(f"{value:.3f}" for value in values)
 
 
-def _pictures_fig3(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig3(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = (
         series("Eq. (8)", {float(d): _mbps(d, large=True) for d in range(1, 11)}),
         series("simulation, W* = 1000", throughputs(outcomes, _LARGE, "d"), style="points"),
         series("ns-2.35, W* = 1000", references(_LARGE, "d"), style="points"),
     )
     panel = Panel("", "segments per acknowledgement d", "throughput, Mb/s", lines)
-    yield Picture("http-fig3", "One connection over d, as Fig. 3", (panel,))
+    yield PaperFigure("http-fig3", "One connection over d, as Fig. 3", (panel,))
 
 
-def _pictures_fig12(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig12(outcomes: Outcomes) -> Iterable[PaperFigure]:
     exchanges = float(DOT11B.data_exchange_s + DOT11B.ack_exchange_s)
     axis = [float(window) for window in WINDOWS]
     solved = dict(zip(axis, (1e6 * tcp_window(axis).contention_s).tolist(), strict=True))
@@ -127,10 +127,10 @@ def _pictures_fig12(outcomes: Outcomes) -> Iterable[Picture]:
         series("simulation: time of a segment without its frames", left, style="points"),
     )
     panel = Panel("", "window W*, segments", "contention per segment, us", lines, log_x=True)
-    yield Picture("http-fig12", "Time lost in contention over the window, as Fig. 12", (panel,))
+    yield PaperFigure("http-fig12", "Time lost in contention over the window, as Fig. 12", (panel,))
 
 
-def _pictures_fig13(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig13(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = [
         line
         for cases, large, label in ((_SMALL, False, "W* = d"), (_LARGE, True, "W* = 1000"))
@@ -141,7 +141,7 @@ def _pictures_fig13(outcomes: Outcomes) -> Iterable[Picture]:
         )
     ]
     panel = Panel("", "segments per acknowledgement d", "throughput, Mb/s", tuple(lines))
-    yield Picture("http-fig13", "Two windows over d, as Fig. 13", (panel,))
+    yield PaperFigure("http-fig13", "Two windows over d, as Fig. 13", (panel,))
 
 
 FIG3: Final = Item(

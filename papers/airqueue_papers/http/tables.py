@@ -13,7 +13,7 @@ from airqueue_papers.http.downloads import ACKS, NEAR
 from airqueue_papers.http.scenarios import LARGE, MEAN_BYTES, Sessions
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import interval, percent, series
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _BITS: Final = 8.0 * MEAN_BYTES
 _TIMER_S: Final = 0.04
@@ -151,7 +151,7 @@ def _printed_bars(x: tuple[str, ...], ids: Sequence[str]) -> Series:
     return Series("printed", x, means, low, high, "bars", printed=True)
 
 
-def _pictures_table2(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_table2(outcomes: Outcomes) -> Iterable[PaperFigure]:
     x = ("W* = 1", "W* = 1000")
     cases = (_ONE["pareto"], _LARGE)
     lines = (
@@ -159,10 +159,10 @@ def _pictures_table2(outcomes: Outcomes) -> Iterable[Picture]:
         series("simulation", _named(x, cases, outcomes), style="bars"),
     )
     panel = Panel("", "", "mean session delay, s", lines)
-    yield Picture("http-table2", "Session delay of one station, as Table 2", (panel,))
+    yield PaperFigure("http-table2", "Session delay of one station, as Table 2", (panel,))
 
 
-def _pictures_table3(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_table3(outcomes: Outcomes) -> Iterable[PaperFigure]:
     x = tuple(f"d = {d}" for d in ACKS)
     names = (*x, "dynamic")
     cases = (*_BY_D.values(), _DYNAMIC)
@@ -181,7 +181,7 @@ def _pictures_table3(outcomes: Outcomes) -> Iterable[Picture]:
         style="points",
     )
     panel = Panel("", "", "mean session delay, s", (*lines, clock, model))
-    yield Picture("http-table3", "Delayed acknowledgements, as Table 3", (panel,))
+    yield PaperFigure("http-table3", "Delayed acknowledgements, as Table 3", (panel,))
 
 
 def _named(names: Sequence[str], cases: Sequence[Sessions], outcomes: Outcomes) -> dict[str, Value]:

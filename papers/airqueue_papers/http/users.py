@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from airqueue.description_words import AckEveryValue, SizeLawName
+from airqueue.description_words import AckEveryValue, SizeDistributionName
 from airqueue.models.web_session import session_delay
 from airqueue_papers import ns2
 from airqueue_papers.finding import Finding, Value
@@ -16,7 +16,7 @@ from airqueue_papers.http.downloads import NEAR
 from airqueue_papers.http.scenarios import LARGE, MEAN_BYTES, THINK_S, Sessions
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.measured import apart, furthest, interval, percent, series
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _BITS: Final = 8.0 * MEAN_BYTES
 NODES: Final = {Budget.QUICK: (2, 11, 21, 51), Budget.FULL: (2, 6, 11, 16, 21, 26, 31, 41, 51)}
@@ -33,7 +33,7 @@ _GAIN: Final = 0.1
 _MUCH: Final = 1.2
 
 
-def _of(law: SizeLawName, window: int, outcomes: Outcomes) -> dict[int, Sessions]:
+def _of(law: SizeDistributionName, window: int, outcomes: Outcomes) -> dict[int, Sessions]:
     """Return the cells of a size law and a window that were run, by their nodes."""
     cases = (Sessions(nodes, law, window) for nodes in NODES[Budget.FULL])
     return {case.nodes: case for case in cases if case.name in outcomes}
@@ -130,7 +130,7 @@ def _windows(found: Mapping[tuple[str, int], Mapping[float, Value]]) -> Iterable
     )
 
 
-def _pictures_fig7(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig7(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = [float(n) for n in range(2, MOST + 1)]
     lines: list[Series] = [series("model, Eq. (17)", _curve(axis, THINK_S))]
     for law in _LAWS:
@@ -145,7 +145,7 @@ def _pictures_fig7(outcomes: Outcomes) -> Iterable[Picture]:
     }
     lines.append(series(f"ns-2.35, pareto, W* = {LARGE}", references, style="points"))
     panel = Panel("", "nodes n, access point included", "mean session delay, s", tuple(lines))
-    yield Picture("http-fig7", "Session delay over the number of nodes, as Fig. 7", (panel,))
+    yield PaperFigure("http-fig7", "Session delay over the number of nodes, as Fig. 7", (panel,))
 
 
 def _compare_fig8(outcomes: Outcomes) -> Iterable[Finding]:
@@ -163,7 +163,7 @@ def _compare_fig8(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _pictures_fig8(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig8(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = [0.1 * k for k in range(10, 201, 2)]
     lines = (
         series("model, Eq. (17)", _curve(11, axis)),
@@ -171,7 +171,7 @@ def _pictures_fig8(outcomes: Outcomes) -> Iterable[Picture]:
         series("simulation", {c.think_s: c.delay(outcomes) for c in _ELEVEN}, style="points"),
     )
     panel = Panel("", "mean think time, s", "mean session delay, s", lines)
-    yield Picture("http-fig8", "Session delay over the think time, as Fig. 8", (panel,))
+    yield PaperFigure("http-fig8", "Session delay over the think time, as Fig. 8", (panel,))
 
 
 def _schemes(d: AckEveryValue, outcomes: Outcomes) -> dict[int, Sessions]:
@@ -191,7 +191,7 @@ def _compare_fig10(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _pictures_fig10(outcomes: Outcomes) -> Iterable[Picture]:
+def _pictures_fig10(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = tuple(
         series(
             "dynamic scheme" if d == "dynamic" else f"d = {d}",
@@ -200,7 +200,7 @@ def _pictures_fig10(outcomes: Outcomes) -> Iterable[Picture]:
         for d in SCHEMES
     )
     panel = Panel("", "nodes n, access point included", "mean session delay, s", lines)
-    yield Picture("http-fig10", "Session delay with delayed ACK, as Fig. 10", (panel,))
+    yield PaperFigure("http-fig10", "Session delay with delayed ACK, as Fig. 10", (panel,))
 
 
 def _runs_fig10(budget: Budget) -> Mapping[str, Run]:

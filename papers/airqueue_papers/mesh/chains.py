@@ -14,7 +14,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.mesh import figures, networks, ns2
 from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP, VARIANTS
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 HOPS: Final = 4
 SPACINGS_M: Final = {"table3": networks.CLOSE_M[HOPS], "table4": networks.FAR_M}
@@ -174,7 +174,7 @@ def _by_air_percent(results: Results) -> float:
 
 def draw_table(
     name: str, title: str, table: str, what: str = ""
-) -> Callable[[Outcomes], list[Picture]]:
+) -> Callable[[Outcomes], list[PaperFigure]]:
     """Return a function that draws goodput and round-trip time of the schemes beside the print."""
     labels = {scheme.name: scheme.label for scheme in SCHEMES}
     panels = (
@@ -296,7 +296,7 @@ def _summary(outcomes: Outcomes, goodputs: Normalised) -> Iterable[Finding]:
     )
 
 
-def _draw_table5(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_table5(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = []
     lengths = (*SHORTER, *LENGTHS)
     hops = tuple(map(str, lengths))
@@ -313,7 +313,7 @@ def _draw_table5(outcomes: Outcomes) -> Iterable[Picture]:
         base = next(each.label for each in SCHEMES if each.name == normalised.to)
         axis, times = f"of that with {base}", normalised.figure is figures.rtt_ms
         panels.append(Panel(title, "hops", axis, tuple(series), log_y=times, zero=not times))
-    yield Picture("mesh-table5", "Chains of 2 to 6 hops (Table 5)", tuple(panels))
+    yield PaperFigure("mesh-table5", "Chains of 2 to 6 hops (Table 5)", tuple(panels))
 
 
 # Fig. 8
@@ -394,7 +394,7 @@ def _gained_percent(outcomes: Outcomes, where: str) -> Value:
     return figures.value(100 * (after / before - 1) for before, after in pairs)
 
 
-def _draw_fig8(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_fig8(outcomes: Outcomes) -> Iterable[PaperFigure]:
     titles = {"far": "end nodes do not sense each other", "close": "all nodes sense each other"}
     panels = []
     for where, title in titles.items():
@@ -409,7 +409,7 @@ def _draw_fig8(outcomes: Outcomes) -> Iterable[Picture]:
             }
             series.append(measured.series(division, drops, style="bars"))
         panels.append(Panel(title, "hop, from the source", "drops (packets)", tuple(series)))
-    yield Picture("mesh-fig8", "Where queues drop packets (Fig. 8)", tuple(panels))
+    yield PaperFigure("mesh-fig8", "Where queues drop packets (Fig. 8)", tuple(panels))
 
 
 _SILENT: Final = (

@@ -11,7 +11,7 @@ from airqueue.simulate.reported import known, of_each
 from airqueue_papers import claim, measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Outcomes
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 from airqueue_papers.verdict import Verdict, judge
 
 CALL = "call"
@@ -135,7 +135,7 @@ def bars(
     outcomes: Outcomes,
     labels: Mapping[str, str],
     panels: Sequence[tuple[str, str, Any, str]],
-) -> Picture:
+) -> PaperFigure:
     """Return bars of runs beside the printed numbers.
 
     labels: run -> what it is called. panels: title, axis, figure of results, and the claim of each
@@ -148,7 +148,7 @@ def bars(
         names = [claims.get(pattern.format(run)) for run in labels]
         printed = [None if of is None or not of.numbers else float(of.numbers[0]) for of in names]
         drawn.append(_bar_panel(heading, axis, tuple(labels.values()), ours, printed))
-    return Picture(name, title, tuple(drawn))
+    return PaperFigure(name, title, tuple(drawn))
 
 
 def _bar_panel(

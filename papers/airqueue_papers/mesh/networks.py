@@ -97,7 +97,7 @@ def chain(
     """Return a chain with a flow to its gateway, and with limits as ns-2 counts them."""
     given = frames or [USUAL_FRAMES] * (hops + 1)
     # Every hop, also where frames would reach farther.
-    way = {"flows.up.via": [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]}
+    route = {"flows.up.via": [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]}
     return _description(
         mesh.chain(
             hops,
@@ -106,7 +106,7 @@ def chain(
             behaviour="ns2",
             limit=f"{USUAL_FRAMES - 1} packets",
             duration=f"{seconds} s",
-            overrides={**_NS2, **way, **changes, **limits([each - 1 for each in given])},
+            overrides={**_NS2, **route, **changes, **limits([each - 1 for each in given])},
         )
     )
 
@@ -224,8 +224,8 @@ def linux_pair(
                 station["queue"] = small
             description["stations"].append(station)
         source, *relays, sink = names
-        way: FlowTable = {"from": source, "to": sink, "via": relays}
-        description["flows"].append({"name": f"hops{hops}", "source": "tcp", **way})
+        route: FlowTable = {"from": source, "to": sink, "via": relays}
+        description["flows"].append({"name": f"hops{hops}", "source": "tcp", **route})
     return _description(Scenario(description))
 
 

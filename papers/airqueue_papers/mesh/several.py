@@ -13,7 +13,7 @@ from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.mesh import figures, networks, ns2
 from airqueue_papers.mesh.chains import HOPS, KEPT, Gain, cells, draw_table, gains
 from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP
-from airqueue_papers.picture import Picture
+from airqueue_papers.picture import PaperFigure
 
 SHAPES: Final[Mapping[str, tuple[Callable[..., Scenario], bool]]] = {
     # Table -> network, and whether calls are in it.
@@ -246,7 +246,7 @@ def _compare_paced(outcomes: Outcomes) -> Iterable[Finding]:
     )
 
 
-def _draw_calls(name: str, title: str, table: str) -> Callable[[Outcomes], list[Picture]]:
+def _draw_calls(name: str, title: str, table: str) -> Callable[[Outcomes], list[PaperFigure]]:
     """Return a function that draws transfers and calls beside the print."""
     labels = {scheme.name: scheme.label for scheme in SCHEMES}
     panels = (

@@ -20,7 +20,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.mesh import chains, figures, networks, testbed
 from airqueue_papers.mesh.networks import FIFO50, SIZED
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 HOPS: Final = 4
 
@@ -117,7 +117,7 @@ def _limit() -> Finding:
     )
 
 
-def _draw_sizes(_: Outcomes) -> Iterable[Picture]:
+def _draw_sizes(_: Outcomes) -> Iterable[PaperFigure]:
     printed = {"mesh.eq.B11": 10.0, "mesh.eq.B54": 15.0, "mesh.eq.B65": 14.0, "mesh.eq.B600": 85.0}
     radios = [radio for radio in RADIOS if radio.claim in printed]
     names = tuple(f"{radio.rate_bps / 1e6:g} Mb/s" for radio in radios)
@@ -127,7 +127,7 @@ def _draw_sizes(_: Outcomes) -> Iterable[Picture]:
         Series("printed", names, tuple(printed.values()), style="bars", printed=True),
     )
     panel = Panel("buffer of four hops together", "", "packets", series)
-    yield Picture("mesh-sizes", "Sizes of the shared buffer (Secs 6.1 and 7)", (panel,))
+    yield PaperFigure("mesh-sizes", "Sizes of the shared buffer (Secs 6.1 and 7)", (panel,))
 
 
 # How the buffer is divided
@@ -203,7 +203,7 @@ def _words(packets: Iterable[float]) -> str:
     return ", ".join(f"{each:.0f}" for each in packets)
 
 
-def _draw_allocation(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_allocation(outcomes: Outcomes) -> Iterable[PaperFigure]:
     rules = tuple(STRATEGIES)
     nodes = tuple(f"hop {hop}" for hop in range(1, HOPS + 1))
     held = tuple(
@@ -221,7 +221,7 @@ def _draw_allocation(outcomes: Outcomes) -> Iterable[Picture]:
             drawn.append(measured.series(label, found, style="bars"))
         panels.append(Panel(title, "", axis, tuple(drawn)))
     name = "Seven ways to divide the buffer of four hops (Sec. 4.2)"
-    yield Picture("mesh-allocation", name, tuple(panels))
+    yield PaperFigure("mesh-allocation", name, tuple(panels))
 
 
 def _limits(results: Results) -> tuple[float | None, ...]:

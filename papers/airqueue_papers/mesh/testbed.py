@@ -22,7 +22,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
 from airqueue_papers.mesh import figures, networks
 from airqueue_papers.mesh.chains import KEPT
-from airqueue_papers.picture import Panel, Picture, Series
+from airqueue_papers.picture import Panel, PaperFigure, Series
 
 LENGTHS: Final = (2, 3, 4)
 SPACINGS: Final = {"far": networks.FAR_M, "close": networks.CLOSE_M[4]}
@@ -81,7 +81,7 @@ def _delays_ms(results: Results, figure: FlowFigure) -> Value:
     return figures.value(figures.per_run(results, ("flows", figure), 1e3))
 
 
-def _draw_fig1(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_fig1(outcomes: Outcomes) -> Iterable[PaperFigure]:
     seen = calculated(outcomes, "series")
     times = tuple(seen["time_s"])
     flow, queue = seen["flows"]["up"], seen["queues"]["node1"]
@@ -93,7 +93,7 @@ def _draw_fig1(outcomes: Outcomes) -> Iterable[Picture]:
         Panel("egress queue and ring", "time (s)", "packets", (Series("waiting", times, length),)),
         Panel("throughput", "time (s)", "Mb/s", (Series("data", times, rate),)),
     )
-    yield Picture("mesh-fig1", "A transfer at 36 Mb/s with Linux's buffers (Fig. 1)", panels)
+    yield PaperFigure("mesh-fig1", "A transfer at 36 Mb/s with Linux's buffers (Fig. 1)", panels)
 
 
 # Fig. 11
@@ -196,7 +196,7 @@ def _four_ms(outcomes: Outcomes, name: str, where: str) -> Value:
     return figures.rtt_ms(outcomes[f"{name}-4-{where}"])
 
 
-def _draw_fig11(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_fig11(outcomes: Outcomes) -> Iterable[PaperFigure]:
     names = tuple(f"{hops} hops" for hops in LENGTHS)
     titles = {"far": "200 m apart", "close": "all sense each other"}
     panels = []
@@ -210,7 +210,7 @@ def _draw_fig11(outcomes: Outcomes) -> Iterable[Picture]:
             drawn.append(measured.series(label, found, style="bars"))
         drawn.append(Series("printed", names, printed, style="bars", printed=True))
         panels.append(Panel(title, "", axis, tuple(drawn), log_y=log, zero=not log))
-    yield Picture("mesh-fig11", "Chains of the test bed, simulated (Fig. 11)", tuple(panels))
+    yield PaperFigure("mesh-fig11", "Chains of the test bed, simulated (Fig. 11)", tuple(panels))
 
 
 # Table 10
@@ -340,7 +340,7 @@ def _labels(outcomes: Outcomes) -> dict[str, str]:
     return {name: name.replace("-", ", ") for name in pairs}
 
 
-def _draw_table10(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_table10(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (
         ("goodput", "kb/s", figures.goodput_kbps, "mesh.table10.{}.goodput"),
         ("round-trip time", "ms", figures.rtt_ms, "mesh.table10.{}.rtt"),
@@ -350,7 +350,7 @@ def _draw_table10(outcomes: Outcomes) -> Iterable[Picture]:
     yield figures.bars("mesh-table10", title, outcomes, labels, panels)
 
 
-def _draw_table11(outcomes: Outcomes) -> Iterable[Picture]:
+def _draw_table11(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panels = (
         ("goodput", "Mb/s", goodput_mbps, "mesh.table11.{}.goodput"),
         ("round-trip time", "ms", figures.rtt_ms, "mesh.table11.{}.rtt"),

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from airqueue.runs import Store, Work, carry_out
-from airqueue.runs.crew import Crew
+from airqueue.runs import Store, Work, execute
+from airqueue.runs.backend import Backend
 from airqueue_papers import figure_work
-from airqueue_papers.picture import Picture
+from airqueue_papers.picture import PaperFigure
 from airqueue_papers.reproduction import Reproduced
 from airqueue_papers.site.runs import slug
 
@@ -26,7 +26,7 @@ _NARROW: Final = "screen and (max-width: 44rem)"
 class Drawn:
     """A picture as files of the site."""
 
-    picture: Picture
+    picture: PaperFigure
     stem: str
     files: dict[str, bytes]
     """Path below the site -> content."""
@@ -64,11 +64,11 @@ class Drawn:
 
 
 def draw(
-    reproduced: Sequence[Reproduced], store: Store | None = None, crew: Crew | None = None
+    reproduced: Sequence[Reproduced], store: Store | None = None, backend: Backend | None = None
 ) -> dict[str, list[Drawn]]:
     """Draw the pictures of all items, by the items' names.
 
-    With a crew by its processes, and not again what the store has; without one in this process.
+    With a backend by its processes, and not again what the store has; without one in this process.
     """
     wanted = [
         (each, picture, Work("figure", figure_work.inputs(picture), name=picture.name))
@@ -77,8 +77,8 @@ def draw(
     ]
     works = [work for _, _, work in wanted]
     results = (
-        carry_out(works, store, crew)
-        if crew
+        execute(works, store, backend)
+        if backend
         else {work.key: figure_work.figure(work.inputs) for work in works}
     )
     drawn: dict[str, list[Drawn]] = {each.chosen.name: [] for each in reproduced}
@@ -99,7 +99,7 @@ def _files(stem: str, result: Mapping[str, str]) -> dict[str, bytes]:
     return files
 
 
-def _stem(each: Reproduced, picture: Picture) -> str:
+def _stem(each: Reproduced, picture: PaperFigure) -> str:
     """Return the name of a picture's files: its own, which begins with the paper's."""
     own, paper = slug(picture.name), each.chosen.paper
     return own if own.startswith(f"{paper}-") else f"{paper}-{slug(each.chosen.item.name)}-{own}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from airqueue import text
 from airqueue.files import write_atomically
 from airqueue.runs import Store
-from airqueue.runs.crew import Crew
+from airqueue.runs.backend import Backend
 from airqueue_papers.document import to_text
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import Reproduced
@@ -54,18 +54,18 @@ def write_site(
     reproduced: Sequence[Reproduced],
     origin: Origin,
     store: Store | None = None,
-    crew: Crew | None = None,
+    backend: Backend | None = None,
 ) -> Path:
     """Write the site into a directory, made if need be, and return its first page.
 
-    ``crew`` draws the figures, and not again those that ``store`` has; without one they are drawn
+    ``backend`` draws the figures, and not again those that ``store`` has; without one they are drawn
     here, one after the other.
 
     Each file is replaced as a whole, so that whoever is killed leaves every page as it was or as it
     will be. What else lies in the directory stays. Raises OSError naming the file.
     """
     directory = Path(out)
-    for path, content in site_files(reproduced, origin, store, crew):
+    for path, content in site_files(reproduced, origin, store, backend):
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, content)
@@ -76,7 +76,7 @@ def site_files(
     reproduced: Sequence[Reproduced],
     origin: Origin,
     store: Store | None = None,
-    crew: Crew | None = None,
+    backend: Backend | None = None,
 ) -> Iterator[tuple[str, str | bytes]]:
     """Yield path and content of each file: what pages link to, then the pages, then the first."""
     by_paper: dict[str, list[Reproduced]] = {}
@@ -85,7 +85,7 @@ def site_files(
         for file in scenario_files(each):
             yield file.path, file.content
     yield "claims.json", to_text(reproduced, origin.budget)
-    drawn = figures.draw(reproduced, store, crew)
+    drawn = figures.draw(reproduced, store, backend)
     for pictures in drawn.values():
         for picture in pictures:
             yield from picture.files.items()

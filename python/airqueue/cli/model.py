@@ -30,7 +30,7 @@ from airqueue.models.catalogue import MODULES, Kind, Model, Output, find
 from airqueue.models.errors import ModelError
 
 if TYPE_CHECKING:
-    from airqueue.plots.model_picture import Picture
+    from airqueue.plots.model_picture import ModelPlot
 
 _REFRESH_S = 0.5
 """Progress is shown that often, so not at all for what takes less."""
@@ -258,10 +258,10 @@ def _numbers(values: Any) -> Iterator[float]:
             yield float(value)
 
 
-def _picture(request: Request, outputs: Sequence[Output], path: str) -> Picture:
-    from airqueue.plots.model_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
+def _picture(request: Request, outputs: Sequence[Output], path: str) -> ModelPlot:
+    from airqueue.plots.model_picture import ModelPlot  # noqa: PLC0415 - matplotlib is slow to load
 
-    return Picture(request, outputs, path)
+    return ModelPlot(request, outputs, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class _Files:
 
     json_path: str | None
     csv_path: str | None
-    picture: Picture | None
+    picture: ModelPlot | None
 
     def check(self) -> None:
         """Raise OSError if one cannot be written: before a long evaluation, not after."""

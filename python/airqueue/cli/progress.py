@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from airqueue import text
 from airqueue.measure.events import Event
-from airqueue.measure.prober import Progress as RunProgress
+from airqueue.measure.prober import RunProgress
 
 
 class Display:

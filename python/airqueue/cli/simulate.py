@@ -18,15 +18,15 @@ from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
 from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
-from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, Progress
+from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, ReplicationProgress
 from airqueue.simulate.scenario import schema
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from airqueue.plots.simulation_map import Map
-    from airqueue.plots.simulation_picture import Picture
+    from airqueue.plots.simulation_map import NetworkPlot
+    from airqueue.plots.simulation_picture import SimulationPlot
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -100,7 +100,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
     "--map",
     "map_path",
     metavar="FILE",
-    help="Draw the network: stations, links, ways of flows, where packets wait and are dropped.",
+    help="Draw the network: stations, links, routes of flows, where packets wait and are dropped.",
 )
 @click.option(
     "--series",
@@ -194,16 +194,16 @@ def simulate(
     _emit(path, results, files)
 
 
-def _picture(path: str) -> Picture:
-    from airqueue.plots.simulation_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
+def _picture(path: str) -> SimulationPlot:
+    from airqueue.plots.simulation_picture import SimulationPlot  # noqa: PLC0415 - matplotlib is slow to load
 
-    return Picture(path)
+    return SimulationPlot(path)
 
 
-def _map(path: str) -> Map:
-    from airqueue.plots.simulation_map import Map  # noqa: PLC0415 - matplotlib is slow to load
+def _map(path: str) -> NetworkPlot:
+    from airqueue.plots.simulation_map import NetworkPlot  # noqa: PLC0415 - matplotlib is slow to load
 
-    return Map(path)
+    return NetworkPlot(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +213,8 @@ class _Files:
     scenario: Scenario
     json_path: str | None
     csv_path: str | None
-    picture: Picture | None
-    network: Map | None
+    picture: SimulationPlot | None
+    network: NetworkPlot | None
 
     def check(self) -> None:
         """Raise OSError if one cannot be written: before a long simulation, not after."""
@@ -273,7 +273,7 @@ def _run(
         )
 
 
-def _event(progress: Progress) -> Event:
+def _event(progress: ReplicationProgress) -> Event:
     before = f", {progress.kept} from before" if progress.kept else ""
     return Event(
         phase="simulation",

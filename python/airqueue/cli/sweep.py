@@ -15,12 +15,12 @@ from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.runs import Cluster, Local
-from airqueue.runs.crew import Crew
-from airqueue.sweep import Interrupted, Progress, Sweep, SweepError, SweepResults
+from airqueue.runs.backend import Backend
+from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
 from airqueue.sweep.figures import Pattern
 
 if TYPE_CHECKING:
-    from airqueue.plots.sweep_picture import Picture
+    from airqueue.plots.sweep_picture import SweepPlot
 
 _MOST_WORKERS = 10_000
 
@@ -112,10 +112,10 @@ def sweep(
     for file in (plot_path, json_path):
         if file is not None and file != "-":
             check_writable(file)
-    crew = Local(workers) if cluster is None else Cluster(cluster)
+    backend = Local(workers) if cluster is None else Cluster(cluster)
     out = out_path or f"{Path(path).stem}-sweep"
     try:
-        results = _run(plan, out, crew)
+        results = _run(plan, out, backend)
     except Interrupted as interrupt:
         _emit(path, interrupt.results, patterns, json_path, None)
         runs = text.plural(interrupt.results.replications, "run")
@@ -124,19 +124,19 @@ def sweep(
     _emit(path, results, patterns, json_path, picture)
 
 
-def _picture(plan: Sweep, patterns: tuple[Pattern, ...], path: str) -> Picture:
-    from airqueue.plots.sweep_picture import Picture  # noqa: PLC0415 - matplotlib is slow to load
+def _picture(plan: Sweep, patterns: tuple[Pattern, ...], path: str) -> SweepPlot:
+    from airqueue.plots.sweep_picture import SweepPlot  # noqa: PLC0415 - matplotlib is slow to load
 
-    return Picture(plan, patterns, path)
+    return SweepPlot(plan, patterns, path)
 
 
-def _run(plan: Sweep, out: str, crew: Crew) -> SweepResults:
+def _run(plan: Sweep, out: str, backend: Backend) -> SweepResults:
     """Simulate, with progress on a terminal."""
     with on_terminal() as show:
-        return plan.run(out, crew, lambda progress: show(_event(progress)))
+        return plan.run(out, backend, lambda progress: show(_event(progress)))
 
 
-def _event(progress: Progress) -> Event:
+def _event(progress: SweepProgress) -> Event:
     runs = progress.runs
     before = f", {runs.kept:,} from before" if runs.kept else ""
     points = f"{progress.finished:,} of {text.plural(progress.points, 'point')}"
@@ -153,7 +153,7 @@ def _emit(
     results: SweepResults,
     patterns: tuple[Pattern, ...],
     json_path: str | None,
-    picture: Picture | None,
+    picture: SweepPlot | None,
 ) -> None:
     """Write the files and show the table; the table also where a file fails."""
     try:

@@ -19,11 +19,11 @@ from airqueue.cli.output import Outputs, report_option
 from airqueue.cli.parameters import DURATION, RATE, SIZES
 from airqueue.files import check_writable
 from airqueue.linux import preflight
-from airqueue.linux.bed import HostAp, script
-from airqueue.linux.config import FRAME_BYTES, BedConfig, ConfigError, QueueSpec
+from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance, Kind
-from airqueue.linux.netns import BedError
-from airqueue.linux.probing import bed_prober
+from airqueue.linux.host_ap import HostAp, script
+from airqueue.linux.netns import HostApError
+from airqueue.linux.probing import testbed_prober
 from airqueue.measure import api
 from airqueue.measure.document import Truth
 from airqueue.measure.prober import Prober
@@ -132,7 +132,7 @@ _BED_OPTIONS = (
 )
 
 
-def bed_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def testbed_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that describe a bed; it gets them as ``config``."""
 
     @wraps(command)
@@ -144,7 +144,7 @@ def bed_options(command: Callable[..., Any]) -> Callable[..., Any]:
         # Only htb can isolate, so whoever asks for that need not say so.
         bed["shaper"] = bed["shaper"] or ("htb" if bed["isolate"] else "tbf")
         try:
-            config = BedConfig(**bed, disturbances=tuple(d for ds in disturbances for d in ds))
+            config = HostApConfig(**bed, disturbances=tuple(d for ds in disturbances for d in ds))
         except ConfigError as error:
             raise click.UsageError(f"{error}.") from error
         return command(config=config, **options)
@@ -159,7 +159,7 @@ def _bed_errors() -> Iterator[None]:
     """Turn what is wrong with the bed into a sentence and exit code 1."""
     try:
         yield
-    except BedError as error:
+    except HostApError as error:
         raise click.ClickException(f"{error}.") from error
 
 
@@ -194,15 +194,15 @@ def _show_checks() -> Iterator[str]:
 
 
 @testbed.command()
-@bed_options
-def show(config: BedConfig) -> None:
+@testbed_options
+def show(config: HostApConfig) -> None:
     """Print the commands that build the bed, to read or to run by hand as root."""
     for line in script(config):
         click.echo(line)
 
 
 @testbed.command()
-@bed_options
+@testbed_options
 @click.option(
     "--profile",
     type=click.Choice(sorted(api.PROFILES, reverse=True)),
@@ -217,7 +217,7 @@ def show(config: BedConfig) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(
     *,
-    config: BedConfig,
+    config: HostApConfig,
     profile: str,
     sizes: tuple[int, ...],
     json_path: str | None,
@@ -250,7 +250,7 @@ def measure(
     job = Job(header, capture_path, max_time_s=max_time)
 
     def connect() -> AbstractContextManager[Prober]:
-        return bed_prober(config)
+        return testbed_prober(config)
 
     with _bed_errors():
         preflight.ensure_privileges(policer=config.policer != "none")

@@ -88,7 +88,7 @@ def default_burst_bytes(rate_bps: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class BedConfig:
+class HostApConfig:
     """A Host AP. Rates in bits per second, counted with the Ethernet header, as Linux does."""
 
     queue: QueueSpec = QueueSpec("pfifo", 100)

@@ -2,7 +2,7 @@
 
 They stand for what the APQ paper saw in real devices (section IV-B): access points that stop for
 seconds, or whose rate adaptation halves and doubles the rate. A packets-per-second ceiling is no
-event but a setting: ``BedConfig.mpu_bytes``.
+event but a setting: ``HostApConfig.mpu_bytes``.
 """
 
 from __future__ import annotations

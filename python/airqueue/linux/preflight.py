@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from airqueue.linux.netns import BedError, Namespace
+from airqueue.linux.netns import HostApError, Namespace
 
 Mode = Literal["direct", "user-namespace"]
 
@@ -88,14 +88,16 @@ def choose_mode() -> Mode:
         return "direct"
     absent = missing_tools(("unshare", "ip"))
     if absent:
-        raise BedError(f"without root the test bed needs user namespaces, and {absent}")
+        raise HostApError(f"without root the test bed needs user namespaces, and {absent}")
     try:
         tried = subprocess.run(_PROBE, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BedError(f"user namespaces could not be tried ({error}): run as root") from error
+        raise HostApError(f"user namespaces could not be tried ({error}): run as root") from error
     if tried.returncode == 0:
         return "user-namespace"
-    raise BedError(f"the test bed needs root or user namespaces, and {_why_no_user_namespaces()}")
+    raise HostApError(
+        f"the test bed needs root or user namespaces, and {_why_no_user_namespaces()}"
+    )
 
 
 def _why_no_user_namespaces() -> str:
@@ -123,11 +125,11 @@ def ensure_privileges(policer: bool = False) -> None:
     """
     absent = missing_tools(needed_tools(policer))
     if absent:
-        raise BedError(absent)
+        raise HostApError(absent)
     if choose_mode() == "direct":
         return
     if os.environ.get(_INSIDE):
-        raise BedError("the user namespace gave no rights over network namespaces: run as root")
+        raise HostApError("the user namespace gave no rights over network namespaces: run as root")
     _exec_in_user_namespace()
 
 
@@ -151,7 +153,7 @@ def checks() -> Iterator[Check]:
     yield Check("nft (nftables)", missing_tools(("nft",)), "--policer nft")
     try:
         scratch = Namespace("check")
-    except BedError as error:
+    except HostApError as error:
         yield Check("network namespaces", str(error))
         return
     with scratch:
@@ -191,7 +193,7 @@ def _policer_checks(scratch: Namespace) -> Iterator[Check]:
 def _tried(scratch: Namespace, name: str, module: str, command: str, needed_for: str = "") -> Check:
     try:
         done = scratch.run(command.split())
-    except BedError as error:
+    except HostApError as error:
         return Check(name, str(error), needed_for)
     if done.returncode == 0:
         return Check(name, "", needed_for)
@@ -205,7 +207,7 @@ def _tried(scratch: Namespace, name: str, module: str, command: str, needed_for:
 def _writable_settings(scratch: Namespace) -> Check:
     try:
         scratch.set_sysctl("net.ipv4.ip_forward", "1")
-    except BedError as error:
+    except HostApError as error:
         return Check("settings of namespaces", str(error))
     return Check("settings of namespaces")
 
@@ -214,7 +216,7 @@ def main() -> int:
     """Print the prefix with which a test command may build the bed (used by the Makefile)."""
     try:
         print(" ".join(command_prefix()))
-    except BedError as error:
+    except HostApError as error:
         print(error, file=sys.stderr)
     return 0
 

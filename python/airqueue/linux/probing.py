@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from airqueue.linux.bed import HostAp
-from airqueue.linux.config import BedConfig
+from airqueue.linux.config import HostApConfig
 from airqueue.linux.disturbance import Disturber
-from airqueue.linux.netns import BedError
+from airqueue.linux.host_ap import HostAp
+from airqueue.linux.netns import HostApError
 from airqueue.measure.prober import ProbeError, Prober
 
 SERVER_PORT = 5860
@@ -18,7 +18,7 @@ SERVER_PORT = 5860
 
 
 @contextmanager
-def bed_prober(config: BedConfig) -> Iterator[Prober]:
+def testbed_prober(config: HostApConfig) -> Iterator[Prober]:
     """Build a Host AP and yield a prober through it, disturbed as configured.
 
     Raises ProbeError when the bed cannot be built, a disturbance fails or the endpoints cannot talk.
@@ -31,7 +31,7 @@ def bed_prober(config: BedConfig) -> Iterator[Prober]:
             Disturber(bed, config.disturbances, config.queue.limit),
         ):
             yield prober
-    except BedError as error:
+    except HostApError as error:
         # What was measured until a disturbance failed is kept, as with any other failing path.
         raise ProbeError(f"{error}.") from error
 

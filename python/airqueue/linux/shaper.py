@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, MTU_BYTES, BedConfig
+from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, MTU_BYTES, HostApConfig
 
 DEVICE = "out"
 """The access point's interface towards the receiver: the bottleneck."""
@@ -40,7 +40,7 @@ class Bucket:
     """Limit of the FIFO behind it, in its own unit."""
 
 
-def initial_bucket(config: BedConfig) -> Bucket:
+def initial_bucket(config: HostApConfig) -> Bucket:
     """Return the undisturbed setting."""
     return Bucket(config.rate_bps, config.bucket_bytes, config.mpu_bytes, config.queue.limit)
 
@@ -60,7 +60,7 @@ def stalled_bucket(bucket: Bucket, seconds: float) -> Bucket:
     return replace(bucket, rate_bps=rate_bps, burst_bytes=MIN_BURST_BYTES, mpu_bytes=FRAME_BYTES)
 
 
-def build_commands(config: BedConfig) -> list[Argv]:
+def build_commands(config: HostApConfig) -> list[Argv]:
     """Return the commands that make the bottleneck, to be run in the access point's namespace."""
     if config.policer != "none":
         return _policer(config)
@@ -82,7 +82,7 @@ def build_commands(config: BedConfig) -> list[Argv]:
     return commands + _port_filters(config)
 
 
-def change_commands(config: BedConfig, before: Bucket, after: Bucket) -> list[Argv]:
+def change_commands(config: HostApConfig, before: Bucket, after: Bucket) -> list[Argv]:
     """Return the commands that take the bottleneck from one setting to another."""
     if config.shaper == "tbf":
         return [_tbf("change", after)]
@@ -109,11 +109,11 @@ def _rate(bucket: Bucket) -> Argv:
     return (*rate, "mpu", str(bucket.mpu_bytes)) if bucket.mpu_bytes else rate
 
 
-def _leaves(config: BedConfig) -> tuple[tuple[str, str], ...]:
+def _leaves(config: HostApConfig) -> tuple[tuple[str, str], ...]:
     return _LEAVES if config.isolate else _LEAVES[:1]
 
 
-def _htb_classes(verb: str, config: BedConfig, bucket: Bucket) -> list[Argv]:
+def _htb_classes(verb: str, config: HostApConfig, bucket: Bucket) -> list[Argv]:
     if not config.isolate:
         return [_htb_class(verb, "1:", _LEAVES[0][0], bucket, bucket.rate_bps)]
     # Each leaf is sure of its share and may borrow all: a sparse flow waits for no other's queue.
@@ -130,7 +130,7 @@ def _htb_class(verb: str, parent: str, classid: str, bucket: Bucket, ceil_bps: i
     return (*head, *_rate(bucket), *ceiling, "quantum", str(MIN_BURST_BYTES))
 
 
-def _port_filters(config: BedConfig) -> list[Argv]:
+def _port_filters(config: HostApConfig) -> list[Argv]:
     """Return the filters that send a client port to its leaf (u32: at hand on any kernel)."""
     if not config.isolate:
         return []
@@ -144,12 +144,12 @@ def _port_filters(config: BedConfig) -> list[Argv]:
     ]
 
 
-def policed_pps(config: BedConfig) -> int:
+def policed_pps(config: HostApConfig) -> int:
     """Return the packets per second of the policer that counts packets (nft takes whole ones)."""
     return max(1, round(config.rate_bps / 8 / MTU_BYTES))
 
 
-def _policer(config: BedConfig) -> list[Argv]:
+def _policer(config: HostApConfig) -> list[Argv]:
     """Return a policer in the forward chain, before an unshaped FIFO in which nothing can wait.
 
     nft meters the IP packet: unlike tc it does not see the Ethernet header.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airqueue.measure.prober import Progress
+from airqueue.measure.prober import RunProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +20,4 @@ class Event:
     message: str
     fraction: float | None = None
     time_left_s: float | None = None
-    progress: Progress | None = None
+    progress: RunProgress | None = None

@@ -11,7 +11,7 @@ from typing import Any
 from airqueue._native import Client, NativeError
 from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
-from airqueue.measure.prober import Direction, ProbeError, Progress, RunInterrupted
+from airqueue.measure.prober import Direction, ProbeError, RunInterrupted, RunProgress
 from airqueue.measure.records import Run
 
 DEFAULT_PORT = 5860
@@ -70,7 +70,7 @@ class LiveProber:
         self,
         plan: Plan,
         meta: Mapping[str, Any],
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> Run:
         """Carry out a plan; ``on_progress`` is called about five times a second.
 
@@ -90,7 +90,7 @@ class LiveProber:
             raise
 
     def _watch(
-        self, on_progress: Callable[[Progress], None] | None, within_s: float | None = None
+        self, on_progress: Callable[[RunProgress], None] | None, within_s: float | None = None
     ) -> bool:
         """Wait for the records; False if they did not arrive in time."""
         began = time.monotonic()
@@ -102,7 +102,7 @@ class LiveProber:
             if on_progress is not None and now >= shown + PROGRESS_EVERY_S:
                 shown = now
                 on_progress(
-                    Progress(
+                    RunProgress(
                         elapsed_s=seen["elapsed_s"],
                         planned_s=seen["planned_s"],
                         received=seen["received"],

@@ -17,7 +17,7 @@ Direction = Literal["down", "up"]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """A glimpse of a run under way. Delay is above the least seen in this run, in seconds."""
 
     elapsed_s: float
@@ -55,7 +55,7 @@ class Prober(Protocol):
         self,
         plan: Plan,
         meta: Mapping[str, Any],
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> Run:
         """Carry out a plan and return its records.
 

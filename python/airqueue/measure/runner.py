@@ -8,7 +8,7 @@ from typing import Any
 
 from airqueue.measure.events import Event
 from airqueue.measure.plan import Plan
-from airqueue.measure.prober import Prober, Progress
+from airqueue.measure.prober import Prober, RunProgress
 from airqueue.measure.records import Run
 
 SAME_RUN = ("kind", "profile", "size_bytes", "index")
@@ -67,7 +67,7 @@ class Runner:
             return stored
         started = self.elapsed_s()
 
-        def glimpse(progress: Progress) -> None:
+        def glimpse(progress: RunProgress) -> None:
             left = None if left_s is None else max(0.0, left_s - progress.elapsed_s)
             self._on_event(
                 Event(str(meta["kind"]), str(meta.get("says", "")), fraction, left, progress)

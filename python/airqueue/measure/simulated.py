@@ -10,7 +10,7 @@ import numpy as np
 from airqueue._native import NativeError, SimulatedPath
 from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
-from airqueue.measure.prober import Direction, ProbeError, Progress
+from airqueue.measure.prober import Direction, ProbeError, RunProgress
 from airqueue.measure.records import Run
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SimulatedProber:
         self,
         plan: Plan,
         meta: Mapping[str, Any],
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None,
     ) -> Run:
         """Carry out a plan; ``on_progress`` is called once, at its end."""
         try:
@@ -71,9 +71,9 @@ class SimulatedProber:
         self._path.wait(seconds)
 
 
-def _summary(run: Run, planned_s: float) -> Progress:
+def _summary(run: Run, planned_s: float) -> RunProgress:
     delay = run.delay_s[run.received]
-    return Progress(
+    return RunProgress(
         elapsed_s=planned_s,
         planned_s=planned_s,
         received=int(np.count_nonzero(run.received)),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from airqueue import text
-from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.measure.document import Document
+from airqueue.qoe import effect_on_call, effect_on_game
 
 EstimatorName = Literal["published", "corrected", "counting", "fill_drain"]
 ESTIMATOR_NAMES: Final[Mapping[EstimatorName, str]] = {
@@ -159,7 +159,7 @@ def _describe_fifo(result: Document) -> Words:
 
 
 def _meaning_of_delay(delay_s: float) -> tuple[str, str]:
-    return meaning_for_call(delay_s), meaning_for_game(delay_s)
+    return effect_on_call(delay_s), effect_on_game(delay_s)
 
 
 def _delay_sentence(result: Document) -> str:

@@ -17,11 +17,11 @@ import numpy as np
 import scipy
 
 from airqueue import _native
-from airqueue.felt import CALL_GOOD_S, CALL_LIMIT_S, GAME_ROUND_TRIP_S
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.voice import CODECS, DEFAULT_CODEC, codec_of, mos, r_factor
+from airqueue.qoe import CALL_GOOD_S, CALL_LIMIT_S, GAME_ROUND_TRIP_S
 
 G114_CLASSES = ("good", "acceptable", "unacceptable")
 VOICE_DELAY_S, VOICE_JITTER_S = 0.150, 0.030

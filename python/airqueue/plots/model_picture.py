@@ -21,7 +21,7 @@ from airqueue.plots.sweep import MOST_LINES, MOST_PANELS, Axis, Line
 _NUMERIC: Final = frozenset((Kind.NUMBER, Kind.WHOLE, Kind.RATE, Kind.DURATION, Kind.SIZE))
 
 
-class Picture:
+class ModelPlot:
     """A picture of a request's outputs, in the format of its file's suffix.
 
     Raises ArgumentError where a request cannot be drawn: before it is evaluated, not after.

@@ -69,7 +69,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """A flow."""
 
     label: str
@@ -80,18 +80,20 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class NetworkDrawing:
     """What is drawn."""
 
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
-    ways: tuple[Way, ...]
+    routes: tuple[Route, ...]
     domain: frozenset[tuple[int, int]] = frozenset()
     """Links that share the air around the one that limits a flow: their ground is shaded."""
     domain_label: str = ""
 
 
-def draw(network: Network, file_format: str, *, title: str = "", description: str = "") -> bytes:
+def draw(
+    network: NetworkDrawing, file_format: str, *, title: str = "", description: str = ""
+) -> bytes:
     """Return the network as a file of one of `airqueue.plots.parts.FORMATS`.
 
     Title and description go into the file's metadata; the description is the last line, too.
@@ -104,13 +106,13 @@ def draw(network: Network, file_format: str, *, title: str = "", description: st
         _frame(figure, axes, places, unit)
         _ground(axes, network, places)
         _links(axes, network, places)
-        _ways(axes, network, places, unit)
+        _routes(axes, network, places, unit)
         _nodes(axes, network, places, unit)
         _legend(figure, network, description)
         return saved(figure, file_format, title, description)
 
 
-def _neighbour_m(network: Network, places: np.ndarray) -> float:
+def _neighbour_m(network: NetworkDrawing, places: np.ndarray) -> float:
     """Return the distance between neighbours that are close: the measure of everything."""
     used = [np.hypot(*(places[a] - places[b])) for link in network.links for a, b in [link.ends]]
     apart = [float(length) for length in used if length > 0]
@@ -129,15 +131,15 @@ def _frame(figure: Figure, axes: Axes, places: np.ndarray, unit: float) -> None:
     axes.set_axis_off()
 
 
-def _ground(axes: Axes, network: Network, places: np.ndarray) -> None:
+def _ground(axes: Axes, network: NetworkDrawing, places: np.ndarray) -> None:
     for a, b in sorted(network.domain):
         x, y = zip(places[a], places[b], strict=True)
         axes.plot(x, y, color=_SHADE, linewidth=34, solid_capstyle="round", zorder=0)
 
 
-def _links(axes: Axes, network: Network, places: np.ndarray) -> None:
-    hops = Counter(frozenset(hop) for way in network.ways for hop in pairwise(way.nodes))
-    many = len(network.ways) > _MOST_FLOWS
+def _links(axes: Axes, network: NetworkDrawing, places: np.ndarray) -> None:
+    hops = Counter(frozenset(hop) for route in network.routes for hop in pairwise(route.nodes))
+    many = len(network.routes) > _MOST_FLOWS
     for link in network.links:
         a, b = (places[end] for end in link.ends)
         flows = hops[frozenset(link.ends)]
@@ -183,14 +185,14 @@ def _upright(direction: np.ndarray) -> float:
     return (angle + 90.0) % 180.0 - 90.0
 
 
-def _ways(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None:
+def _routes(axes: Axes, network: NetworkDrawing, places: np.ndarray, unit: float) -> None:
     """Draw each flow beside the links, those on one link next to each other."""
-    if len(network.ways) > _MOST_FLOWS:
+    if len(network.routes) > _MOST_FLOWS:
         return
     lanes: Counter[frozenset[int]] = Counter()
-    for number, way in enumerate(network.ways):
+    for number, route in enumerate(network.routes):
         colour = COLOURS[number % len(COLOURS)]
-        for nodes in (way.nodes, *way.later):
+        for nodes in (route.nodes, *route.later):
             hops = list(pairwise(nodes))
             lane = max((lanes[frozenset(hop)] for hop in hops), default=0)
             for a, b in hops:
@@ -205,7 +207,7 @@ def _ways(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None
                         shrinkA=0,
                         shrinkB=0,
                         color=colour,
-                        linestyle="-" if nodes is way.nodes else _DASHED,
+                        linestyle="-" if nodes is route.nodes else _DASHED,
                         linewidth=1.1,
                         capstyle="round",
                         zorder=2,
@@ -213,7 +215,7 @@ def _ways(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None
                 )
 
 
-def _nodes(axes: Axes, network: Network, places: np.ndarray, unit: float) -> None:
+def _nodes(axes: Axes, network: NetworkDrawing, places: np.ndarray, unit: float) -> None:
     """Draw stations as clocks that show how full their queues are."""
     most = max((node.limit or node.waiting or 0.0 for node in network.nodes), default=0.0)
     radius = _NODE * unit
@@ -268,7 +270,7 @@ def _told(axes: Axes, node: Node, centre: Place, radius: float) -> None:
         )
 
 
-def _legend(figure: Figure, network: Network, description: str) -> None:
+def _legend(figure: Figure, network: NetworkDrawing, description: str) -> None:
     handles = [
         Line2D([], [], marker="o", color="none", markerfacecolor=COLOURS[4], markeredgecolor="0.2")
     ]
@@ -282,18 +284,18 @@ def _legend(figure: Figure, network: Network, description: str) -> None:
     if rates:
         handles.append(Line2D([], [], color=_USED, linewidth=0.9))
         what = f"all at {next(iter(rates))}" if len(rates) == 1 else "with their rates"
-        wide = "; the wider, the more flows" if len(network.ways) > _MOST_FLOWS else ""
+        wide = "; the wider, the more flows" if len(network.routes) > _MOST_FLOWS else ""
         labels.append(f"links that flows use, {what}{wide}")
     if network.domain:
         handles.append(Line2D([], [], color=_SHADE, linewidth=6))
         labels.append(plain(network.domain_label, 60))
-    if len(network.ways) <= _MOST_FLOWS:
-        for number, way in enumerate(network.ways):
+    if len(network.routes) <= _MOST_FLOWS:
+        for number, route in enumerate(network.routes):
             handles.append(Line2D([], [], color=COLOURS[number % len(COLOURS)]))
-            labels.append(plain(way.label, 60))
-        if any(way.later for way in network.ways):
+            labels.append(plain(route.label, 60))
+        if any(route.later for route in network.routes):
             handles.append(Line2D([], [], color="0.2", linestyle=_DASHED, linewidth=1.1))
-            labels.append("a way of a flow, later")
+            labels.append("a route of a flow, later")
     columns = 2 if len(handles) > 3 else 1
     legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
     legend.set_title(plain(description, 100))

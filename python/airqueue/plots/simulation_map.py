@@ -5,21 +5,21 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from airqueue import text, watched
+from airqueue import monitored, text
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.errors import ModelError
 from airqueue.models.mesh_topology import Link as MeshLink
-from airqueue.plots.network import Link, Network, Node, Way, circle, draw
+from airqueue.plots.network import Link, NetworkDrawing, Node, Route, circle, draw
 from airqueue.plots.simulation_picture import about, file_format
 from airqueue.simulate import Results, Scenario
-from airqueue.simulate.steered import Network as Layout
+from airqueue.simulate.controlled import ObservedNetwork as Layout
 from airqueue.simulate.tables import LIMITS
 
 _MOST_UNUSED: Final = 5_000
 """Links without flows that are drawn: of more one would see nothing."""
 
 
-class Map:
+class NetworkPlot:
     """A picture in the format of its file's suffix; raises ScenarioError where that is none."""
 
     def __init__(self, path: str) -> None:
@@ -32,7 +32,7 @@ class Map:
         return draw(_network(scenario, results), self._format, title=title, description=said)
 
 
-def _network(scenario: Scenario, results: Results) -> Network:
+def _network(scenario: Scenario, results: Results) -> NetworkDrawing:
     layout, look = scenario.layout()
     names = layout["stations"]
     numbers = {station: number for number, station in enumerate(names)}
@@ -43,19 +43,19 @@ def _network(scenario: Scenario, results: Results) -> Network:
     heard = [_pair(a, b) for a, b in layout["neighbours"]]
     unused = [pair for pair in heard if pair not in rates][:_MOST_UNUSED]
     links = {pair: " / ".join(map(text.rate, sorted(of))) for pair, of in rates.items()}
-    ways = tuple(
-        Way(
+    routes = tuple(
+        Route(
             _flow_label(flow["name"], results),
             tuple(numbers[name] for name in seen["route"]),
-            tuple(tuple(numbers[name] for name in way) for way in flow["later"]),
+            tuple(tuple(numbers[name] for name in route) for route in flow["later"]),
         )
         for flow, seen in zip(layout["flows"], look["flows"], strict=True)
     )
     limited, members = _domain(layout, look)
-    return Network(
+    return NetworkDrawing(
         _nodes(layout, results),
         tuple(Link(pair, links.get(pair, "")) for pair in sorted([*unused, *links])),
-        ways,
+        routes,
         frozenset(_pair(numbers[link.sender], numbers[link.receiver]) for link in members),
         f"collision domain that limits {limited}",
     )
@@ -65,7 +65,7 @@ def _pair(a: int, b: int) -> tuple[int, int]:
     return (min(a, b), max(a, b))
 
 
-def _nodes(layout: watched.Map, results: Results) -> tuple[Node, ...]:
+def _nodes(layout: monitored.Map, results: Results) -> tuple[Node, ...]:
     names = layout["stations"]
     places = layout["positions_m"] or circle(len(names))
     waiting: dict[str, float] = {}
@@ -119,7 +119,7 @@ def _flow_label(name: str, results: Results) -> str:
     return ", ".join([*words, text.seconds(delay_s)] if delay_s else words)
 
 
-def _domain(layout: watched.Map, look: watched.Look) -> tuple[str, tuple[MeshLink, ...]]:
+def _domain(layout: monitored.Map, look: monitored.Snapshot) -> tuple[str, tuple[MeshLink, ...]]:
     """Return the flow of several hops that gets least, and the links of what limits it."""
     try:
         topology, _ = Layout(layout).mesh(look)

@@ -36,7 +36,7 @@ def about(results: Results) -> str:
     return f"{count} of {results.duration_s:g} s, seed {results.seed}"
 
 
-class Picture:
+class SimulationPlot:
     """A picture in the format of its file's suffix; raises ScenarioError where that is none."""
 
     def __init__(self, path: str) -> None:

@@ -19,7 +19,7 @@ from airqueue.sweep.values import Listed
 _MOST_DIMENSIONS: Final = 2
 
 
-class Picture:
+class SweepPlot:
     """A picture of figures over one or two dimensions, in the format of its file's suffix.
 
     Raises SweepError, or ScenarioError for the suffix: before anything is simulated.

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import airqueue
 from airqueue import toml_text
-from airqueue.runs import perform
-from airqueue.runs.errors import CrewError, RunError, WorkError
+from airqueue.runs import protocol
+from airqueue.runs.errors import BackendError, RunError, WorkError
 from airqueue.runs.work import Work
 
 _CONNECT_S: Final = 10.0
@@ -39,18 +39,18 @@ class Cluster:
         self._patience_s = patience_s
 
     @contextmanager
-    def opened(self) -> Iterator[ClusterTeam]:
+    def opened(self) -> Iterator[ClusterPool]:
         """Connect to the scheduler; the end of the context takes back what has not begun."""
         client = _connected(self._address)
-        team = ClusterTeam(client, self._address, self._patience_s)
+        pool = ClusterPool(client, self._address, self._patience_s)
         try:
             _check_versions(client)
-            yield team
+            yield pool
         finally:
-            team.stop()
+            pool.stop()
 
 
-class ClusterTeam:
+class ClusterPool:
     """Workers of a cluster at work."""
 
     def __init__(self, client: Any, address: str, patience_s: float) -> None:
@@ -68,7 +68,7 @@ class ClusterTeam:
     def submit(self, work: Work) -> None:
         """Hand a piece of work to the scheduler."""
         key = f"airqueue-{work.key}"
-        future = self._client.submit(perform_on_worker, perform.request(work), key=key)
+        future = self._client.submit(run_on_worker, protocol.request(work), key=key)
         self._works[future] = work
         future.add_done_callback(self._done.put)
 
@@ -112,7 +112,7 @@ class ClusterTeam:
             line, who = future.result()
         except Exception as error:
             raise self._failure(work, error) from error
-        return perform.answer(work, line, f"the worker {who}")
+        return protocol.answer(work, line, f"the worker {who}")
 
     def _failure(self, work: Work, error: Exception) -> RunError:
         """Return what an error of the cluster, not of the work, means."""
@@ -121,10 +121,12 @@ class ClusterTeam:
             return WorkError(work, "several workers that were at it died; is there enough memory?")
         if isinstance(error, ImportError | AttributeError):
             version = airqueue.__version__
-            return CrewError(f"a worker cannot load airqueue {version}: {error}; install it there")
+            return BackendError(
+                f"a worker cannot load airqueue {version}: {error}; install it there"
+            )
         if self._client.status != "running":
             return self._gone()
-        return CrewError(f"the cluster at {self._address} failed: {name}: {error}")
+        return BackendError(f"the cluster at {self._address} failed: {name}: {error}")
 
     def _check_alive(self) -> None:
         """Raise CrewError if the scheduler is gone, or has been without workers for too long."""
@@ -141,27 +143,27 @@ class ClusterTeam:
         if workers:
             self._seen = now
         elif now - self._seen > self._patience_s:
-            raise CrewError(
+            raise BackendError(
                 f"the scheduler at {self._address} has no worker; start some, as with "
                 f"'dask worker {self._address}'"
             )
 
-    def _gone(self) -> CrewError:
-        return CrewError(f"the scheduler at {self._address} is gone; what had finished is kept")
+    def _gone(self) -> BackendError:
+        return BackendError(f"the scheduler at {self._address} is gone; what had finished is kept")
 
 
-def perform_on_worker(line: str) -> tuple[str, str]:
+def run_on_worker(line: str) -> tuple[str, str]:
     """Carry out a request on a worker; return the answer and the worker's address."""
     from distributed import get_worker  # noqa: PLC0415 - an optional dependency
 
-    return perform.perform(line), get_worker().address
+    return protocol.run_request(line), get_worker().address
 
 
 def _connected(address: str) -> Any:
     try:
         import distributed  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
-        raise CrewError(f"a cluster needs dask.distributed: {_INSTALL}") from error
+        raise BackendError(f"a cluster needs dask.distributed: {_INSTALL}") from error
     if _ADDRESS.fullmatch(address) is None:
         raise _nowhere(address, "no such address")
     # What becomes of workers is told here in sentences.
@@ -173,8 +175,8 @@ def _connected(address: str) -> Any:
         raise _nowhere(address, str(error) or type(error).__name__) from error
 
 
-def _nowhere(address: str, why: str) -> CrewError:
-    return CrewError(
+def _nowhere(address: str, why: str) -> BackendError:
+    return BackendError(
         f"no Dask scheduler at {address!r}: {toml_text.short(why)}; expected tcp://HOST:PORT, the "
         "address that 'dask scheduler' prints"
     )
@@ -187,7 +189,7 @@ def _check_versions(client: Any) -> None:
     for worker, version in sorted(found.items()):
         if version != airqueue.__version__:
             has = f"airqueue {version}" if isinstance(version, str) else "no airqueue"
-            raise CrewError(
+            raise BackendError(
                 f"the worker {worker} has {has} and this is {airqueue.__version__}; install the "
                 "same version on both"
             )

@@ -21,5 +21,5 @@ class WorkError(RunError):
         self.why = why
 
 
-class CrewError(RunError):
+class BackendError(RunError):
     """Nobody there to do the work, or somebody with another airqueue."""

@@ -41,8 +41,8 @@ class Kind:
         return frozenset({module, *self.packages, *self.further(inputs)})
 
 
-_MODELS: Final = ("airqueue.models", "airqueue.felt", "airqueue.units", "airqueue.stats")
-_MEASURE: Final = ("airqueue.measure", "airqueue.felt", "airqueue.stats", "airqueue.units")
+_MODELS: Final = ("airqueue.models", "airqueue.qoe", "airqueue.units", "airqueue.stats")
+_MEASURE: Final = ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units")
 
 # This package's own kinds. Their functions are named, not imported: each loads what it computes with.
 _KINDS: Final[dict[str, Kind]] = {

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Final
 
-from airqueue.runs import perform
-from airqueue.runs.errors import CrewError, RunError, WorkError
+from airqueue.runs import protocol
+from airqueue.runs.errors import BackendError, RunError, WorkError
 from airqueue.runs.work import Work
 from airqueue.runs.worker import READY
 
@@ -44,16 +44,16 @@ class Local:
         self._workers = workers or len(os.sched_getaffinity(0))
 
     @contextmanager
-    def opened(self) -> Iterator[LocalTeam]:
+    def opened(self) -> Iterator[LocalPool]:
         """Start processes as work comes, and end them all with the context."""
-        team = LocalTeam(self._workers)
+        pool = LocalPool(self._workers)
         try:
-            yield team
+            yield pool
         finally:
-            team.stop()
+            pool.stop()
 
 
-class LocalTeam:
+class LocalPool:
     """Processes at work, each with a thread that waits for it."""
 
     def __init__(self, workers: int) -> None:
@@ -114,7 +114,7 @@ class LocalTeam:
         while (work := self._todo.get()) is not None and not self._stopped:
             try:
                 process = process or self._start()
-                self._done.put((work, perform.answer(work, process.ask(work), "a process here")))
+                self._done.put((work, protocol.answer(work, process.ask(work), "a process here")))
             except _DiedError as died:
                 self._forget(process)
                 process = None
@@ -123,7 +123,7 @@ class LocalTeam:
             except RunError as error:
                 self._done.put(error)
             except OSError as error:
-                self._done.put(CrewError(f"no process can be started: {error}"))
+                self._done.put(BackendError(f"no process can be started: {error}"))
         self._forget(process)
 
     def _start(self) -> _Process:
@@ -138,7 +138,7 @@ class LocalTeam:
             self._forget(process)
             if self._stopped:
                 raise
-            raise CrewError(f"a process that was to work ended at once{died}") from died
+            raise BackendError(f"a process that was to work ended at once{died}") from died
         return process
 
     def _forget(self, process: _Process | None) -> None:
@@ -191,7 +191,7 @@ class _Process:
         stdin = self._process.stdin
         assert stdin is not None
         try:
-            stdin.write(perform.request(work) + "\n")
+            stdin.write(protocol.request(work) + "\n")
             stdin.flush()
         except (OSError, ValueError) as error:
             raise self._died() from error

@@ -21,13 +21,13 @@ def serve() -> None:
     # Ctrl-C is for the process that started this one, which then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = _own_stdout()
-    from airqueue.runs.perform import perform  # noqa: PLC0415 - what this loads may print
+    from airqueue.runs.protocol import run_request  # noqa: PLC0415 - what this loads may print
 
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     print(READY, file=answers, flush=True)
     while True:
-        print(perform(requests.get()), file=answers, flush=True)
+        print(run_request(requests.get()), file=answers, flush=True)
 
 
 def _own_stdout() -> TextIO:

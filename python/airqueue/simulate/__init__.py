@@ -12,11 +12,11 @@ from airqueue.simulate.errors import ResultsError, ScenarioError
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Interrupted, Scenario
-from airqueue.simulate.shaped import Fates, shaped
+from airqueue.simulate.shaped import PacketOutcomes, shaped
 
 __all__ = [
-    "Fates",
     "Interrupted",
+    "PacketOutcomes",
     "Recorders",
     "Results",
     "ResultsError",

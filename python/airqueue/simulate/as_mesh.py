@@ -11,9 +11,9 @@ from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_file import topology_of
 from airqueue.models.mesh_topology import Link, Topology, TopologyError
 from airqueue.models.packets import SEGMENT_BYTES
+from airqueue.simulate.controlled import ObservedNetwork, is_answered
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.scenario import Scenario, read_file
-from airqueue.simulate.steered import Network, is_answered
 from airqueue.text import listed
 
 _MOST_NAMED: Final = 5
@@ -66,7 +66,7 @@ def mesh_of(scenario: Scenario) -> Mesh:
         raise ScenarioError(
             'flows: none of TCP goes over the air; a buffer is sized for flows with source = "tcp"'
         )
-    network = Network({**layout, "flows": [flow for flow, _ in answered]})
+    network = ObservedNetwork({**layout, "flows": [flow for flow, _ in answered]})
     topology, exchanges = network.mesh({**seen, "flows": [of for _, of in answered]})
     return Mesh(
         topology,

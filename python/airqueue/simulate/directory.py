@@ -44,7 +44,7 @@ _FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
 _INSTEAD: Final = "choose another directory, or discard them with --force (in Python force=True)"
 
 
-class Directory:
+class ResultsDirectory:
     """A directory that this process alone writes to; see `opened`."""
 
     def __init__(self, path: Path, scenario: Description, seed: int) -> None:
@@ -62,7 +62,7 @@ class Directory:
         seed: int,
         *,
         force: bool = False,
-    ) -> Iterator[Directory]:
+    ) -> Iterator[ResultsDirectory]:
         """Make the directory, or go on in one with results of this scenario, seed and version.
 
         ``force`` discards what results there are. Raises OSError, or ResultsError if it has others,

@@ -66,8 +66,8 @@ class Options(TypedDict, total=False):
     calls: bool
     """A call beside every flow, in the same direction: ``call_up``, ``call_down``."""
     server: str | None
-    """The flows end at a server behind the gateway, over a cable with this delay; otherwise at the
-    gateway."""
+    """The flows end at a server behind the gateway, over a wired link with this delay; otherwise at
+    the gateway."""
     limit: str
     """Of all stations' queues: ``"50 packets"`` if not given."""
     duration: str
@@ -254,9 +254,9 @@ def _flows(senders: Mapping[str, str], sink: str, options: Options) -> Iterator[
     if options.get("calls", False):
         carried.append(("call_", {"source": "voice"}))
     for prefix, keys in carried:
-        for way in ("up", "down"):
+        for route in ("up", "down"):
             for number, node in senders.items():
-                ends = (node, sink) if way == "up" else (sink, node)
-                if direction in (way, "both"):
-                    name = f"{prefix}{way}{number}"
+                ends = (node, sink) if route == "up" else (sink, node)
+                if direction in (route, "both"):
+                    name = f"{prefix}{route}{number}"
                     yield {"name": name, "from": ends[0], "to": ends[1], **keys}

@@ -24,7 +24,7 @@ from airqueue.simulate.reported import run_of
 
 if TYPE_CHECKING:
     from airqueue import _native
-    from airqueue.simulate.steered import Steered
+    from airqueue.simulate.controlled import ControlledReplication
 
 MOST_SEED: Final = 2**32 - 1
 MOST_REPLICATIONS: Final = 100_000
@@ -33,7 +33,7 @@ _PIECE_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReplicationProgress:
     """How far all replications together are."""
 
     finished: int
@@ -63,19 +63,19 @@ def available_workers() -> int:
 
 def start(
     scenario: _native.Scenario, seed: int, replication: int, recorders: Recorders | None = None
-) -> _native.Run | Steered:
+) -> _native.Run | ControlledReplication:
     """Return a replication that has not begun; the recorders are for the first one alone."""
     options = recorders.options() if recorders is not None and replication == 0 else {}
     try:
         run = scenario.start(engine_seed(seed, replication), **options)
         if scenario.buffers is None:
             return run
-        return _steered(scenario, run)
+        return _controlled(scenario, run)
     except ValueError as error:
         raise ScenarioError(str(error)) from error
 
 
-def pieces(run: _native.Run | Steered) -> Iterator[float]:
+def pieces(run: _native.Run | ControlledReplication) -> Iterator[float]:
     """Carry out a run; yield after each piece of it how much has been simulated, in seconds."""
     piece_s = run.end_s / 1000
     while not run.done:
@@ -90,7 +90,8 @@ def pieces(run: _native.Run | Steered) -> Iterator[float]:
 class Replications:
     """Who carries out replications of one scenario: threads of this process.
 
-    A crew of `airqueue.runs` for the two kinds of `airqueue.simulate.work`, of this scenario alone.
+    A backend of `airqueue.runs` for the two kinds of `airqueue.simulate.work`, of this scenario
+    alone.
     What is asked of one replication comes of one run of it, and its capture too.
     """
 
@@ -198,7 +199,7 @@ class Replications:
         self._done.put(replication)
 
 
-def _result(work: Work, run: _native.Run | Steered) -> Any:
+def _result(work: Work, run: _native.Run | ControlledReplication) -> Any:
     if work.kind == "simulation":
         return run_of(run.results())
     series = run.series()
@@ -206,7 +207,7 @@ def _result(work: Work, run: _native.Run | Steered) -> Any:
     return kinds_of_work.plain_series(series)
 
 
-def _steered(scenario: _native.Scenario, run: _native.Run) -> Steered:
-    from airqueue.simulate.steered import Steered  # noqa: PLC0415 - scipy is slow to load
+def _controlled(scenario: _native.Scenario, run: _native.Run) -> ControlledReplication:
+    from airqueue.simulate.controlled import ControlledReplication  # noqa: PLC0415 - scipy is slow to load
 
-    return Steered(scenario, run, counts_sent=scenario.limits_count_frame_in_hand)
+    return ControlledReplication(scenario, run, counts_sent=scenario.limits_count_frame_in_hand)

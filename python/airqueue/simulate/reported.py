@@ -1,8 +1,8 @@
 """What is reported of a replication: the one place where text of the engine gets a type.
 
 The types of figures are made from the engine's own definitions (`airqueue.figures`), as are those of
-what a manager of the network sees (`airqueue.watched`). Beside them stand here the limits of queues
-that `airqueue.simulate.steered` has set.
+what a manager of the network sees (`airqueue.monitored`). Beside them stand here the limits of queues
+that `airqueue.simulate.controlled` has set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from airqueue.figures import (
     Summaries,
     Summary,
 )
-from airqueue.watched import Buffers, Look, Map
+from airqueue.monitored import Buffers, Map, Snapshot
 
 KINDS: Final[Mapping[Kind, str]] = {
     "flows": "flow",
@@ -81,9 +81,9 @@ def map_of(text: str) -> Map:
     return cast("Map", json.loads(text))
 
 
-def look_of(text: str) -> Look:
+def snapshot_of(text: str) -> Snapshot:
     """Return what the engine shows of a network at a moment."""
-    return cast("Look", json.loads(text))
+    return cast("Snapshot", json.loads(text))
 
 
 def buffers_of(text: str) -> Buffers:

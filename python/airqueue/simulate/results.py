@@ -13,7 +13,7 @@ import airqueue
 from airqueue.description import Description
 from airqueue.figures import MediumFigures, Summaries, Summary
 from airqueue.simulate import tables
-from airqueue.simulate.directory import Directory, read
+from airqueue.simulate.directory import ResultsDirectory, read
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, Named, Run, values
 from airqueue.simulate.tables import LIMITS
@@ -152,7 +152,7 @@ class Results:
         Other replications of the same scenario and seed that are there already stay there. Raises
         OSError, or ResultsError if the directory has other results, unless ``force`` discards them.
         """
-        with Directory.opened(path, self.scenario, self.seed, force=force) as directory:
+        with ResultsDirectory.opened(path, self.scenario, self.seed, force=force) as directory:
             kept = directory.runs()
             directory.begin_session(self.replications)
             directory.keep(self.runs, self.series)

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, toml_text
 from airqueue.description import Description
-from airqueue.runs import Store, Work, carry_out
+from airqueue.monitored import Map, Snapshot
+from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
-from airqueue.simulate.directory import Directory
+from airqueue.simulate.directory import ResultsDirectory
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.replications import (
     MOST_REPLICATIONS,
     MOST_SEED,
-    Progress,
+    ReplicationProgress,
     Replications,
     available_workers,
     pieces,
     start,
 )
-from airqueue.simulate.reported import Run, described, look_of, map_of, run_of
+from airqueue.simulate.reported import Run, described, map_of, run_of, snapshot_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
-from airqueue.watched import Look, Map
 
 if TYPE_CHECKING:
     from airqueue.records import SeriesDict
@@ -108,10 +108,10 @@ class Scenario:
         return self._native.flows
 
     @property
-    def ways(self) -> dict[str, list[str]]:
+    def routes(self) -> dict[str, list[str]]:
         """Names of the stations and hosts that each flow passes, both ends included."""
-        ways = self._native.ways
-        return {flow: ways[flow] for flow in self.flows}
+        routes = self._native.routes
+        return {flow: routes[flow] for flow in self.flows}
 
     def figures(self) -> Run:
         """Return what figures a replication will have: those of one that has not begun yet.
@@ -120,17 +120,17 @@ class Scenario:
         """
         return run_of(self._native.start(0).results())
 
-    def layout(self) -> tuple[Map, Look]:
+    def layout(self) -> tuple[Map, Snapshot]:
         """Return the map and what is seen at the beginning."""
-        watch = self._native.watch()
-        return map_of(watch.map()), look_of(watch.look(self._native.start(0)))
+        monitor = self._native.monitor()
+        return map_of(monitor.map()), snapshot_of(monitor.snapshot(self._native.start(0)))
 
     def simulate(
         self,
         seed: int = 1,
         replications: int = 5,
         workers: int | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[ReplicationProgress], None] | None = None,
         recorders: Recorders | None = None,
         *,
         out: str | os.PathLike[str] | None = None,
@@ -158,9 +158,9 @@ class Scenario:
             recorders or Recorders(),
         )
         if out is None:
-            return self._carry_out(order, None)
-        with Directory.opened(out, self._description, seed, force=force) as directory:
-            return self._carry_out(order, directory)
+            return self._execute(order, None)
+        with ResultsDirectory.opened(out, self._description, seed, force=force) as directory:
+            return self._execute(order, directory)
 
     def replicate(self, seed: int = 1, replication: int = 0) -> Run:
         """Simulate one replication, and return its figures as `Results.runs` has them.
@@ -175,17 +175,17 @@ class Scenario:
             pass  # where Ctrl-C is heard
         return run_of(run.results())
 
-    def _carry_out(self, order: _Order, directory: Directory | None) -> Results:
+    def _execute(self, order: _Order, directory: ResultsDirectory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""
         effort = _Effort(self._description, order)
-        crew, store = Replications(self._native, order.workers, order.recorders), None
+        backend, store = Replications(self._native, order.workers, order.recorders), None
         if directory is not None:
             directory.check_enough(order.replications)
             store = directory.store
-            crew.on_begin = functools.partial(directory.begin_session, order.replications)
+            backend.on_begin = functools.partial(directory.begin_session, order.replications)
         interrupted = False
         try:
-            effort.carry_out(store, crew)
+            effort.execute(store, backend)
         except KeyboardInterrupt:
             interrupted = True
         runs = effort.runs
@@ -208,7 +208,7 @@ class _Order:
     seed: int
     replications: int
     workers: int
-    on_progress: Callable[[Progress], None] | None
+    on_progress: Callable[[ReplicationProgress], None] | None
     recorders: Recorders
 
 
@@ -228,10 +228,10 @@ class _Effort:
         """The figures of replications that finished, now or before."""
         self.series: SeriesDict | None = None
 
-    def carry_out(self, store: Store | None, crew: Replications) -> None:
+    def execute(self, store: Store | None, backend: Replications) -> None:
         """Simulate what the store does not have."""
-        tell = None if self._order.on_progress is None else functools.partial(self._tell, crew)
-        carry_out(self._works, store, crew, tell, self._note, again=self._again)
+        tell = None if self._order.on_progress is None else functools.partial(self._tell, backend)
+        execute(self._works, store, backend, tell, self._note, again=self._again)
 
     def _note(self, work: Work, result: Any) -> tuple[Work, ...]:
         if work.kind == "simulation":
@@ -240,11 +240,13 @@ class _Effort:
             self.series = series_from(result)
         return ()
 
-    def _tell(self, crew: Replications, now: runs.Progress) -> None:
+    def _tell(self, backend: Replications, now: runs.WorkProgress) -> None:
         assert self._order.on_progress is not None
         count = self._order.replications
         self._order.on_progress(
-            Progress(len(self.runs), count, now.fraction, now.time_left_s, count - crew.asked)
+            ReplicationProgress(
+                len(self.runs), count, now.fraction, now.time_left_s, count - backend.asked
+            )
         )
 
 

@@ -20,7 +20,7 @@ _MOST_DSCP = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Fates:
+class PacketOutcomes:
     """What became of packets, in the order in which they were offered."""
 
     left_ns: npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ def shaped(
     dscp: npt.ArrayLike = 0,
     hosts: Mapping[int, tuple[int, int]] | None = None,
     seed: int = 1,
-) -> Fates:
+) -> PacketOutcomes:
     """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
 
     ``queue``: the keys of a scenario's ``queue`` table. ``at_ns`` is when packets come, never before
@@ -78,7 +78,7 @@ def shaped(
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     left = fates["left_ns"]
-    return Fates(left, left < 0, fates["marked"])
+    return PacketOutcomes(left, left < 0, fates["marked"])
 
 
 def _ends(hosts: Mapping[int, tuple[int, int]]) -> list[tuple[int, int, int]]:

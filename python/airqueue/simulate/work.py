@@ -119,7 +119,7 @@ def _steering(inputs: Mapping[str, Any]) -> tuple[str, ...]:
     scenario = inputs.get("scenario")
     if not isinstance(scenario, Mapping) or "buffers" not in scenario:
         return ()
-    models = ("airqueue.models", "airqueue.felt", "airqueue.units", "airqueue.stats")
+    models = ("airqueue.models", "airqueue.qoe", "airqueue.units", "airqueue.stats")
     return ("airqueue.sizing", *models)
 
 

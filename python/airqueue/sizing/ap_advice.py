@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from airqueue.felt import meaning_for_call, meaning_for_game
 from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS
 from airqueue.models.voice import mos, r_factor
+from airqueue.qoe import effect_on_call, effect_on_game
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.ap import FIRST_WINDOW, RECOVERED_PACKETS, ApQueue
 from airqueue.sizing.cell import ACK_EVERY, lone_packet_s
@@ -177,8 +177,8 @@ def _effects(sized: ApQueue) -> tuple[Figure, ...]:
             float(sized.tooth.utilisation),
             "at least, whatever the flows do; few flows through one FIFO tend to lose together",
         ),
-        Figure("call_mos", "a call, MOS 1 to 4.5", voice, meaning_for_call(full_s)),
-        Figure("game_delay_s", "a game gets this on top", full_s, meaning_for_game(full_s)),
+        Figure("call_mos", "a call, MOS 1 to 4.5", voice, effect_on_call(full_s)),
+        Figure("game_delay_s", "a game gets this on top", full_s, effect_on_game(full_s)),
     )
 
 

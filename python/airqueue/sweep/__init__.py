@@ -9,6 +9,6 @@
 
 from airqueue.sweep.errors import SweepError
 from airqueue.sweep.results import SweepResults
-from airqueue.sweep.sweep import Interrupted, Progress, Sweep
+from airqueue.sweep.sweep import Interrupted, Sweep, SweepProgress
 
-__all__ = ["Interrupted", "Progress", "Sweep", "SweepError", "SweepResults"]
+__all__ = ["Interrupted", "Sweep", "SweepError", "SweepProgress", "SweepResults"]

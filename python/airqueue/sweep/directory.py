@@ -29,7 +29,7 @@ _SUMMARY: Final = "summary.json"
 _RUNS: Final = "runs"
 
 
-class Directory:
+class SweepDirectory:
     """A directory that this process alone writes to; see `opened`."""
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,7 @@ class Directory:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | os.PathLike[str]) -> Iterator[Directory]:
+    def opened(cls, path: str | os.PathLike[str]) -> Iterator[SweepDirectory]:
         """Make the directory, or go on in one of a sweep: this one, or one that it came from.
 
         Raises OSError, or SweepError if it has other results, or if another process writes there.

@@ -11,13 +11,13 @@ from pathlib import Path
 from airqueue import runs, toml_text
 from airqueue.description import Description
 from airqueue.runs import Store, Work
-from airqueue.runs.crew import Crew
+from airqueue.runs.backend import Backend
 from airqueue.simulate import overrides
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import KINDS, Run
 from airqueue.simulate.scenario import Scenario
 from airqueue.sweep import figures, points, spec
-from airqueue.sweep.directory import Directory
+from airqueue.sweep.directory import SweepDirectory
 from airqueue.sweep.errors import SweepError
 from airqueue.sweep.figures import Figure
 from airqueue.sweep.points import Dimension, Point
@@ -33,13 +33,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is."""
 
     finished: int
     """Points that need no more replications."""
     points: int
-    runs: runs.Progress
+    runs: runs.WorkProgress
     """The replications that are known to be needed so far."""
 
 
@@ -88,22 +88,22 @@ class Sweep:
     def run(
         self,
         out: str | os.PathLike[str],
-        crew: Crew | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        backend: Backend | None = None,
+        on_progress: Callable[[SweepProgress], None] | None = None,
     ) -> SweepResults:
         """Simulate what the directory ``out`` does not have, and write the tables into it.
 
-        ``crew``: who does it (None: as many processes as there are cores); the tables are the same
+        ``backend``: who does it (None: as many processes as there are cores); the tables are the same
         whoever it is. Every replication is kept as it finishes. Raises Interrupted on Ctrl-C;
         RunError for work that fails, SweepError for a directory with something else, OSError where a
         file cannot be written.
         """
-        with Directory.opened(out) as directory:
+        with SweepDirectory.opened(out) as directory:
             directory.begin_session(self.spec)
             effort = _Effort(self, directory.store)
             interrupted = False
             try:
-                effort.carry_out(crew, on_progress)
+                effort.execute(backend, on_progress)
             except KeyboardInterrupt:
                 interrupted = True
             results = SweepResults(directory.path, self.spec, tuple(effort.outcomes()))
@@ -180,16 +180,18 @@ class _Effort:
             self._of_point.append(course)
         self._courses = list(courses.values())
 
-    def carry_out(self, crew: Crew | None, on_progress: Callable[[Progress], None] | None) -> None:
+    def execute(
+        self, backend: Backend | None, on_progress: Callable[[SweepProgress], None] | None
+    ) -> None:
         """Simulate until every point has its replications."""
 
-        def tell(progress: runs.Progress) -> None:
+        def tell(progress: runs.WorkProgress) -> None:
             if on_progress is not None:
                 finished = sum(course.finished for course in self._of_point)
-                on_progress(Progress(finished, len(self._of_point), progress))
+                on_progress(SweepProgress(finished, len(self._of_point), progress))
 
         works = [work for course in self._courses for work in self._more(course, 0)]
-        runs.carry_out(works, self._store, crew, tell, self._further)
+        runs.execute(works, self._store, backend, tell, self._further)
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield what became of each point: its replications that finished."""

@@ -4,7 +4,7 @@ use airqueue_core::{DataRate, Limit, Span, Time};
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
+pub enum DeviceChange {
     /// The server stands still until the matching `Resume`; stalls may overlap.
     Stall,
     /// A stall ends.
@@ -17,9 +17,9 @@ pub enum Change {
 
 /// A programme of changes, played once or over and over.
 #[derive(Clone, Debug, Default)]
-pub struct Programme {
+pub struct Schedule {
     /// By offset from the start of the programme.
-    changes: Vec<(Span, Change)>,
+    changes: Vec<(Span, DeviceChange)>,
     period: Option<Span>,
     /// Index of the next change; the number of changes stands for the restart.
     next: usize,
@@ -29,21 +29,21 @@ pub struct Programme {
 
 /// What a programme says at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cue {
+pub enum ScheduledEvent {
     /// A change is due.
-    Change(Change),
+    DeviceChange(DeviceChange),
     /// A new round begins: everything as it was at first.
     Restart,
 }
 
-impl Programme {
+impl Schedule {
     /// A programme that begins at time zero; offsets are not negative, and not beyond `period` if
     /// there is one.
-    pub fn new(mut changes: Vec<(Span, Change)>, period: Option<Span>) -> Programme {
+    pub fn new(mut changes: Vec<(Span, DeviceChange)>, period: Option<Span>) -> Schedule {
         // Stable: what the user wrote first comes first. A stall that ends when another begins
         // merges with it either way.
         changes.sort_by_key(|(at, _)| *at);
-        Programme { changes, period, next: 0, began: Time::ZERO }
+        Schedule { changes, period, next: 0, began: Time::ZERO }
     }
 
     /// When the next cue is due.
@@ -56,17 +56,17 @@ impl Programme {
     }
 
     /// Takes the next cue if it is due at `now`.
-    pub fn take_due(&mut self, now: Time) -> Option<Cue> {
+    pub fn take_due(&mut self, now: Time) -> Option<ScheduledEvent> {
         let at = self.next_at().filter(|&at| at <= now)?;
         match self.changes.get(self.next) {
             Some((_, change)) => {
                 self.next += 1;
-                Some(Cue::Change(*change))
+                Some(ScheduledEvent::DeviceChange(*change))
             }
             None => {
                 self.next = 0;
                 self.began = at;
-                Some(Cue::Restart)
+                Some(ScheduledEvent::Restart)
             }
         }
     }
@@ -74,16 +74,16 @@ impl Programme {
 
 /// The rate of a server under changes.
 #[derive(Clone, Copy, Debug)]
-pub struct Speed {
+pub struct ServiceRate {
     base: DataRate,
     factor: f64,
     stalls: u32,
 }
 
-impl Speed {
+impl ServiceRate {
     /// The base rate, unchanged.
-    pub fn new(base: DataRate) -> Speed {
-        Speed { base, factor: 1.0, stalls: 0 }
+    pub fn new(base: DataRate) -> ServiceRate {
+        ServiceRate { base, factor: 1.0, stalls: 0 }
     }
 
     /// The rate now; `None` in a stall.
@@ -92,13 +92,15 @@ impl Speed {
     }
 
     /// Applies what of a cue concerns the rate.
-    pub fn apply(&mut self, cue: Cue) {
-        match cue {
-            Cue::Change(Change::Stall) => self.stalls += 1,
-            Cue::Change(Change::Resume) => self.stalls = self.stalls.saturating_sub(1),
-            Cue::Change(Change::Rate(factor)) => self.factor = factor,
-            Cue::Change(Change::Limit(_)) => {}
-            Cue::Restart => *self = Speed::new(self.base),
+    pub fn apply(&mut self, event: ScheduledEvent) {
+        match event {
+            ScheduledEvent::DeviceChange(DeviceChange::Stall) => self.stalls += 1,
+            ScheduledEvent::DeviceChange(DeviceChange::Resume) => {
+                self.stalls = self.stalls.saturating_sub(1)
+            }
+            ScheduledEvent::DeviceChange(DeviceChange::Rate(factor)) => self.factor = factor,
+            ScheduledEvent::DeviceChange(DeviceChange::Limit(_)) => {}
+            ScheduledEvent::Restart => *self = ServiceRate::new(self.base),
         }
     }
 }
@@ -107,50 +109,55 @@ impl Speed {
 mod tests {
     use super::*;
 
-    fn cues(programme: &mut Programme, until: Time) -> Vec<(i64, Cue)> {
+    fn events(schedule: &mut Schedule, until: Time) -> Vec<(i64, ScheduledEvent)> {
         let mut seen = Vec::new();
-        while let Some(at) = programme.next_at().filter(|&at| at <= until) {
-            let cue = programme.take_due(at).expect("it is due");
-            seen.push((at.as_nanos() / 1_000_000_000, cue));
+        while let Some(at) = schedule.next_at().filter(|&at| at <= until) {
+            let event = schedule.take_due(at).expect("it is due");
+            seen.push((at.as_nanos() / 1_000_000_000, event));
         }
         seen
     }
 
     #[test]
     fn rounds_are_copies_of_the_first() {
-        let changes =
-            vec![(Span::from_secs(8), Change::Resume), (Span::from_secs(3), Change::Stall)];
-        let mut programme = Programme::new(changes, Some(Span::from_secs(10)));
-        let expected: Vec<(i64, Cue)> = (0..3)
+        let changes = vec![
+            (Span::from_secs(8), DeviceChange::Resume),
+            (Span::from_secs(3), DeviceChange::Stall),
+        ];
+        let mut schedule = Schedule::new(changes, Some(Span::from_secs(10)));
+        let expected: Vec<(i64, ScheduledEvent)> = (0..3)
             .flat_map(|round| {
                 [
-                    (10 * round + 3, Cue::Change(Change::Stall)),
-                    (10 * round + 8, Cue::Change(Change::Resume)),
-                    (10 * round + 10, Cue::Restart),
+                    (10 * round + 3, ScheduledEvent::DeviceChange(DeviceChange::Stall)),
+                    (10 * round + 8, ScheduledEvent::DeviceChange(DeviceChange::Resume)),
+                    (10 * round + 10, ScheduledEvent::Restart),
                 ]
             })
             .collect();
-        assert_eq!(cues(&mut programme, Time::from_nanos(30_000_000_000)), expected);
+        assert_eq!(events(&mut schedule, Time::from_nanos(30_000_000_000)), expected);
     }
 
     #[test]
     fn without_a_period_it_ends_and_without_changes_it_never_begins() {
-        let mut once = Programme::new(vec![(Span::ZERO, Change::Rate(0.5))], None);
-        assert_eq!(cues(&mut once, Time::MAX), [(0, Cue::Change(Change::Rate(0.5)))]);
-        assert_eq!(Programme::new(Vec::new(), Some(Span::from_secs(1))).next_at(), None);
+        let mut once = Schedule::new(vec![(Span::ZERO, DeviceChange::Rate(0.5))], None);
+        assert_eq!(
+            events(&mut once, Time::MAX),
+            [(0, ScheduledEvent::DeviceChange(DeviceChange::Rate(0.5)))]
+        );
+        assert_eq!(Schedule::new(Vec::new(), Some(Span::from_secs(1))).next_at(), None);
     }
 
     #[test]
     fn overlapping_stalls_end_with_the_last() {
-        let mut speed = Speed::new(DataRate::from_bps(1000).unwrap());
-        let play = |speed: &mut Speed, change| {
-            speed.apply(Cue::Change(change));
-            speed.rate().map(DataRate::as_bps)
+        let mut service_rate = ServiceRate::new(DataRate::from_bps(1000).unwrap());
+        let play = |service_rate: &mut ServiceRate, change| {
+            service_rate.apply(ScheduledEvent::DeviceChange(change));
+            service_rate.rate().map(DataRate::as_bps)
         };
-        assert_eq!(play(&mut speed, Change::Stall), None);
-        assert_eq!(play(&mut speed, Change::Stall), None);
-        assert_eq!(play(&mut speed, Change::Rate(0.5)), None);
-        assert_eq!(play(&mut speed, Change::Resume), None);
-        assert_eq!(play(&mut speed, Change::Resume), Some(500));
+        assert_eq!(play(&mut service_rate, DeviceChange::Stall), None);
+        assert_eq!(play(&mut service_rate, DeviceChange::Stall), None);
+        assert_eq!(play(&mut service_rate, DeviceChange::Rate(0.5)), None);
+        assert_eq!(play(&mut service_rate, DeviceChange::Resume), None);
+        assert_eq!(play(&mut service_rate, DeviceChange::Resume), Some(500));
     }
 }

@@ -1,8 +1,8 @@
 //! A server that serialises packets: a link, or a radio whose transmissions carry several.
 
-use crate::stages::Framing;
+use crate::tx_queue::Framing;
 use airqueue_core::rate::work_for;
-use airqueue_core::{DataRate, Packet, Span, Stream, Time};
+use airqueue_core::{DataRate, Packet, RandomStream, Span, Time};
 
 /// How a link serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Link {
     spec: LinkSpec,
     framing: Framing,
     rate: Option<DataRate>,
-    chance: Stream,
+    rng: RandomStream,
     in_service: Vec<Packet>,
     /// Overhead and jitter still to go.
     pause_left: Span,
@@ -38,12 +38,12 @@ pub struct Link {
 
 impl Link {
     /// An idle link.
-    pub fn new(spec: LinkSpec, framing: Framing, rate: DataRate, chance: Stream) -> Link {
+    pub fn new(spec: LinkSpec, framing: Framing, rate: DataRate, rng: RandomStream) -> Link {
         Link {
             spec,
             framing,
             rate: Some(rate),
-            chance,
+            rng,
             in_service: Vec::with_capacity(spec.aggregate),
             pause_left: Span::ZERO,
             work_left: 0,
@@ -110,7 +110,7 @@ impl Link {
         self.credit = 0;
         self.pause_left = self.spec.overhead;
         if self.spec.jitter > Span::ZERO {
-            self.pause_left = self.pause_left + self.chance.span_below(self.spec.jitter);
+            self.pause_left = self.pause_left + self.rng.span_below(self.spec.jitter);
         }
     }
 

@@ -1,26 +1,26 @@
 //! A device that queues: stages where packets wait, a server, and what may go wrong with both.
 //!
 //! A sans-IO state machine like everything below the event loop: packets and deadlines go in,
-//! outcomes come out. Each behaviour is a mechanism of its own (`stages`, `link`, `bucket`,
+//! outcomes come out. Each behaviour is a mechanism of its own (`tx_queue`, `link`, `bucket`,
 //! `conditions`), combined by a [`DeviceSpec`].
 
 pub mod bucket;
 pub mod conditions;
-mod exit;
+mod egress;
 pub mod link;
 mod replay;
 mod spec;
 
 pub use crate::outcome::Outcome;
-pub use crate::stages::Framing;
-pub use exit::Books;
+pub use crate::tx_queue::Framing;
+pub use egress::DeviceCounters;
 pub use spec::{DeviceSpec, ServerSpec};
 
-use crate::stages::Stages;
+use crate::tx_queue::TxQueue;
 use airqueue_core::rate::work_for;
 use airqueue_core::{BoxedQueue, DropReason, Hosts, Packet, Seed, Time};
-use conditions::{Change, Cue, Programme, Speed};
-use exit::Exit;
+use conditions::{DeviceChange, Schedule, ScheduledEvent, ServiceRate};
+use egress::Egress;
 use spec::Server;
 
 /// An emulated device: packets go in, and what became of each comes out.
@@ -31,11 +31,11 @@ use spec::Server;
 #[derive(Debug)]
 pub struct Bottleneck {
     spec: DeviceSpec,
-    stages: Stages,
+    tx_queue: TxQueue,
     server: Server,
-    speed: Speed,
-    programme: Programme,
-    exit: Exit,
+    service_rate: ServiceRate,
+    schedule: Schedule,
+    egress: Egress,
     /// When the head of the queue may go, while something other than a packet in service keeps it.
     head_ready: Option<Time>,
 }
@@ -51,39 +51,39 @@ impl Bottleneck {
     /// The same with any queue discipline in the place of the drop-tail queue.
     pub fn with_queue(spec: DeviceSpec, queue: BoxedQueue, seed: Seed) -> Bottleneck {
         Bottleneck {
-            stages: Stages::new(queue, spec.ring, spec.framing),
+            tx_queue: TxQueue::new(queue, spec.ring, spec.framing),
             server: spec.server(seed),
-            speed: Speed::new(spec.rate),
-            programme: Programme::new(spec.changes.clone(), spec.period),
-            exit: Exit::new(spec.loss, seed.stream("loss")),
+            service_rate: ServiceRate::new(spec.rate),
+            schedule: Schedule::new(spec.changes.clone(), spec.period),
+            egress: Egress::new(spec.loss, seed.stream("loss")),
             head_ready: None,
             spec,
         }
     }
 
     /// Names the ends of a flow to the queue.
-    pub fn know_flow(&mut self, flow: u32, hosts: Hosts) {
-        self.stages.know_flow(flow, hosts);
+    pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
+        self.tx_queue.set_flow_hosts(flow, hosts);
     }
 
     /// A packet arrives.
     pub fn enqueue(&mut self, packet: Packet, now: Time) {
-        self.exit.books.offered.add(&packet);
+        self.egress.counters.offered.add(&packet);
         let work = work_for(self.spec.framing.charged(&packet));
         match &mut self.server {
             Server::Policer(bucket) => {
                 if bucket.try_take(work, now) {
-                    self.exit.depart(packet);
+                    self.egress.depart(packet);
                 } else {
-                    self.exit.drop(packet, DropReason::Policed);
+                    self.egress.drop(packet, DropReason::Policed);
                 }
                 return;
             }
             Server::Shaper(bucket) if !bucket.can_ever_take(work) => {
-                self.exit.drop(packet, DropReason::Oversize);
+                self.egress.drop(packet, DropReason::Oversize);
                 return;
             }
-            Server::Shaper(_) | Server::Link(_) => self.stages.enqueue(packet, now),
+            Server::Shaper(_) | Server::Link(_) => self.tx_queue.enqueue(packet, now),
         }
         self.serve(now);
     }
@@ -94,28 +94,28 @@ impl Bottleneck {
             Server::Link(link) => link.ends_at(),
             Server::Shaper(_) | Server::Policer(_) => None,
         };
-        [service, self.head_ready, self.programme.next_at()].into_iter().flatten().min()
+        [service, self.head_ready, self.schedule.next_at()].into_iter().flatten().min()
     }
 
     /// A deadline is reached. What ends at the instant of a change ends before it.
     pub fn on_deadline(&mut self, now: Time) {
         if let Server::Link(link) = &mut self.server {
-            link.finish(now, |packet| self.exit.depart(packet));
+            link.finish(now, |packet| self.egress.depart(packet));
         }
-        while let Some(cue) = self.programme.take_due(now) {
-            self.apply(cue, now);
+        while let Some(event) = self.schedule.take_due(now) {
+            self.apply(event, now);
         }
         self.serve(now);
     }
 
     /// The next outcome, in the order in which they happened.
     pub fn poll_outcome(&mut self) -> Option<Outcome> {
-        self.exit.outcomes.pop_front()
+        self.egress.outcomes.pop_front()
     }
 
     /// Packets and bytes (link layer included) that wait in all stages, without those in service.
     pub fn waiting(&self) -> (u64, u64) {
-        self.stages.waiting()
+        self.tx_queue.waiting()
     }
 
     /// Packets in service.
@@ -126,19 +126,21 @@ impl Bottleneck {
         }
     }
 
-    /// The books on the device.
-    pub fn books(&self) -> &Books {
-        &self.exit.books
+    /// The counters on the device.
+    pub fn counters(&self) -> &DeviceCounters {
+        &self.egress.counters
     }
 
-    fn apply(&mut self, cue: Cue, now: Time) {
-        match cue {
-            Cue::Change(Change::Limit(limit)) => self.stages.set_limit(limit),
-            Cue::Restart => self.stages.set_limit(self.spec.limit),
-            Cue::Change(_) => {}
+    fn apply(&mut self, event: ScheduledEvent, now: Time) {
+        match event {
+            ScheduledEvent::DeviceChange(DeviceChange::Limit(limit)) => {
+                self.tx_queue.set_limit(limit)
+            }
+            ScheduledEvent::Restart => self.tx_queue.set_limit(self.spec.limit),
+            ScheduledEvent::DeviceChange(_) => {}
         }
-        self.speed.apply(cue);
-        let rate = self.speed.rate();
+        self.service_rate.apply(event);
+        let rate = self.service_rate.rate();
         match &mut self.server {
             Server::Link(link) => link.set_rate(rate, now),
             Server::Shaper(bucket) | Server::Policer(bucket) => bucket.set_rate(rate, now),
@@ -150,32 +152,32 @@ impl Bottleneck {
         self.head_ready = None;
         match &mut self.server {
             Server::Link(link) => {
-                link.begin(now, || self.stages.take(now));
+                link.begin(now, || self.tx_queue.take(now));
                 if link.wants_packets() {
-                    self.head_ready = self.stages.next_wakeup(now);
+                    self.head_ready = self.tx_queue.next_wakeup(now);
                 }
             }
             Server::Shaper(_) => self.pass_tokens(now),
             Server::Policer(_) => {}
         }
-        for drop in self.stages.drops().drain() {
-            self.exit.drop(drop.packet, drop.reason);
+        for drop in self.tx_queue.drops().drain() {
+            self.egress.drop(drop.packet, drop.reason);
         }
     }
 
     /// Lets the head of the queue go as long as there are tokens for it.
     fn pass_tokens(&mut self, now: Time) {
         let Server::Shaper(bucket) = &mut self.server else { return };
-        while let Some(head) = self.stages.peek(now) {
+        while let Some(head) = self.tx_queue.peek(now) {
             let work = work_for(self.spec.framing.charged(head));
             if !bucket.try_take(work, now) {
                 self.head_ready = bucket.ready_at(work, now);
                 return;
             }
-            if let Some(packet) = self.stages.take(now) {
-                self.exit.depart(packet);
+            if let Some(packet) = self.tx_queue.take(now) {
+                self.egress.depart(packet);
             }
         }
-        self.head_ready = self.stages.next_wakeup(now);
+        self.head_ready = self.tx_queue.next_wakeup(now);
     }
 }

@@ -1,9 +1,9 @@
 //! What a device is made of.
 
 use super::bucket::TokenBucket;
-use super::conditions::Change;
+use super::conditions::DeviceChange;
 use super::link::{Link, LinkSpec};
-use crate::stages::Framing;
+use crate::tx_queue::Framing;
 use airqueue_core::rate::work_for;
 use airqueue_core::{BoxedQueue, DataRate, Limit, Seed, Span};
 use airqueue_qdisc::{DropFrom, DropTail, PerFlow};
@@ -46,7 +46,7 @@ pub struct DeviceSpec {
     /// Chance of each served packet to be lost.
     pub loss: f64,
     /// What changes, by offset from time zero.
-    pub changes: Vec<(Span, Change)>,
+    pub changes: Vec<(Span, DeviceChange)>,
     /// After which the changes begin again.
     pub period: Option<Span>,
 }

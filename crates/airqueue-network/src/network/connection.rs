@@ -3,10 +3,10 @@
 use super::engine::{Event, OUTSIDE};
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
 use crate::ConnectionId;
-use crate::alarm::Alarm;
 use crate::counters::Durations;
 use crate::event::EventQueue;
 use crate::histogram::Histogram;
+use crate::timer::Timer;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_transport::tcp::{Receiver, Segment, Sender};
 use airqueue_transport::traffic::Files;
@@ -23,12 +23,12 @@ pub(super) struct Connection {
     /// Ends to which something has happened since they had nothing to send.
     stirred: Stirred,
     files: Option<Files>,
-    alarm: Alarm<Event>,
+    timer: Timer<Event>,
     /// When the alarm is set to go off.
     armed: Time,
-    tally: TcpTally,
+    counters: TcpCounters,
     /// What the present connection had counted when counting began.
-    before: Counters,
+    before: EndCounters,
 }
 
 /// What it is about.
@@ -58,7 +58,7 @@ pub(super) enum Direction {
 
 /// What both ends count.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counters {
+struct EndCounters {
     delivered_bytes: u64,
     segments: u64,
     retransmitted: u64,
@@ -70,7 +70,7 @@ struct Counters {
 
 /// What the connections of a flow did since counting began.
 #[derive(Clone, Debug, Default)]
-pub struct TcpTally {
+pub struct TcpCounters {
     /// Bytes that reached the application, in order.
     pub delivered_bytes: u64,
     /// Segments with data or FIN, each as often as it was sent.
@@ -86,19 +86,19 @@ pub struct TcpTally {
     /// Sum of the times since those segments were sent.
     pub round_trip_time: Span,
     /// Transfers that ended.
-    pub sessions: SessionTally,
+    pub sessions: SessionCounters,
 }
 
 /// Transfers that ended: from the first SYN, or without one the first segment, to the acknowledgement of the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionTally {
+pub struct SessionCounters {
     /// How long they took.
     pub took: Durations,
     /// The same, for quantiles.
     pub times: Histogram,
 }
 
-impl SessionTally {
+impl SessionCounters {
     /// Adds one.
     fn add(&mut self, took: Span) {
         self.took.add(took);
@@ -106,14 +106,14 @@ impl SessionTally {
     }
 
     /// Adds those of another flow.
-    pub fn merge(&mut self, other: &SessionTally) {
+    pub fn merge(&mut self, other: &SessionCounters) {
         self.took.merge(&other.took);
         self.times.merge(&other.times);
     }
 }
 
-impl TcpTally {
-    fn add(&mut self, after: &Counters, before: &Counters) {
+impl TcpCounters {
+    fn add(&mut self, after: &EndCounters, before: &EndCounters) {
         self.delivered_bytes += after.delivered_bytes - before.delivered_bytes;
         self.segments += after.segments - before.segments;
         self.retransmitted += after.retransmitted - before.retransmitted;
@@ -152,10 +152,10 @@ impl Connection {
             state: State::Waiting(spec.start),
             stirred: Stirred { sender: true, receiver: true },
             files,
-            alarm: Alarm::new(Event::Connection(id), OUTSIDE),
+            timer: Timer::new(Event::Connection(id), OUTSIDE),
             armed: Time::MAX,
-            tally: TcpTally::default(),
-            before: Counters::default(),
+            counters: TcpCounters::default(),
+            before: EndCounters::default(),
         };
         connection.pause(spec.start);
         Ok(connection)
@@ -168,7 +168,7 @@ impl Connection {
     }
 
     /// The alarm has gone off.
-    pub(super) fn on_alarm(&mut self, now: Time) {
+    pub(super) fn on_timer(&mut self, now: Time) {
         self.armed = Time::MAX;
         self.stirred = Stirred { sender: true, receiver: true };
         match self.state {
@@ -239,7 +239,7 @@ impl Connection {
             self.stirred.receiver = false;
         }
         if self.is_complete() {
-            self.tally.sessions.add(now - began);
+            self.counters.sessions.add(now - began);
             self.end(now);
         }
         None
@@ -264,8 +264,8 @@ impl Connection {
 
     /// Adds what the present connection has counted, which then is over.
     fn account(&mut self) {
-        self.tally.add(&self.counters(), &self.before);
-        self.before = Counters::default();
+        self.counters.add(&self.end_counters(), &self.before);
+        self.before = EndCounters::default();
     }
 
     /// Sees to it that the alarm goes off in time.
@@ -279,7 +279,7 @@ impl Connection {
         // One that goes off too early costs less than one that is put off with every segment.
         if next < self.armed {
             self.armed = next;
-            self.alarm.set(Some(next), queue);
+            self.timer.set(Some(next), queue);
         }
     }
 
@@ -298,22 +298,22 @@ impl Connection {
 
     /// Counting begins anew.
     pub(super) fn start_counting(&mut self) {
-        self.tally = TcpTally::default();
-        self.before = self.counters();
+        self.counters = TcpCounters::default();
+        self.before = self.end_counters();
     }
 
     /// What happened since then.
-    pub(super) fn tally(&self) -> TcpTally {
-        let mut tally = self.tally.clone();
+    pub(super) fn counters(&self) -> TcpCounters {
+        let mut counters = self.counters.clone();
         if matches!(self.state, State::Open(_)) {
-            tally.add(&self.counters(), &self.before);
+            counters.add(&self.end_counters(), &self.before);
         }
-        tally
+        counters
     }
 
-    fn counters(&self) -> Counters {
-        let sent = self.sender.tallies();
-        Counters {
+    fn end_counters(&self) -> EndCounters {
+        let sent = self.sender.counters();
+        EndCounters {
             delivered_bytes: self.receiver.delivered_bytes(),
             segments: sent.segments,
             retransmitted: sent.retransmitted,

@@ -5,14 +5,14 @@ use super::connection::{Connection, Direction};
 use super::hops::{End, Hops, Path, RouteHop};
 use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
-use super::store::{Store, Stored};
+use super::store::{SegmentStore, Stored};
 use super::upper::Upper;
 use super::wire::Wire;
-use crate::alarm::Alarm;
+use crate::delay_line::DelayLine;
 use crate::event::{EventQueue, Phase};
-use crate::line::Line;
 use crate::outcome::Outcome;
 use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
+use crate::timer::Timer;
 use crate::wlan::tap::SegmentSent;
 use crate::wlan::{self, Wlan};
 use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
@@ -65,15 +65,15 @@ pub struct Network {
     pub(super) flows: Vec<PathId>,
     pub(super) wires: Vec<Wire>,
     /// Inside the stations, on the way to their queues; none where packets take no time there.
-    inside: Option<Line>,
-    queued: Alarm<Event>,
+    inside: Option<DelayLine>,
+    queued: Timer<Event>,
     pub(super) connections: Vec<Connection>,
     /// The paths of each: of data, and of acknowledgements.
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
     changes: Vec<TimedChange>,
-    store: Store,
+    store: SegmentStore,
     /// What became of packets on the air, while it is looked at.
     inbox: Vec<Outcome>,
     /// What a wire's queue has dropped, while it is looked at.
@@ -112,13 +112,14 @@ impl Network {
             wlan: Wlan::new(&spec.wlan, upper, seed)?,
             flows: Vec::with_capacity(spec.flows.len()),
             wires: wires.map(|(at, wire)| Wire::new(wire, WireId::at(at), seed)).collect(),
-            inside: (spec.station_delay > Span::ZERO).then(|| Line::new(None, spec.station_delay)),
-            queued: Alarm::new(Event::Queued, OUTSIDE),
+            inside: (spec.station_delay > Span::ZERO)
+                .then(|| DelayLine::new(None, spec.station_delay)),
+            queued: Timer::new(Event::Queued, OUTSIDE),
             connections: Vec::new(),
             paths: Vec::new(),
             queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
-            store: Store::default(),
+            store: SegmentStore::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
             outcomes: Vec::new(),
@@ -160,8 +161,8 @@ impl Network {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
             match self.wlan.upper.hops.all[hop.index()].over {
-                Hop::Air(_) => self.wlan.know_flow(hop, hosts),
-                Hop::Wire(wire) => self.wires[wire.index()].know_flow(hop, hosts),
+                Hop::Air(_) => self.wlan.set_flow_hosts(hop, hosts),
+                Hop::Wire(wire) => self.wires[wire.index()].set_flow_hosts(hop, hosts),
             }
         }
     }
@@ -229,7 +230,7 @@ impl Network {
     /// among them: no queue has been offered them yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
         let hops = &self.wlan.upper.hops;
-        self.inside.iter().flat_map(Line::packets).filter(|of| !hops.of(of).first)
+        self.inside.iter().flat_map(DelayLine::packets).filter(|of| !hops.of(of).first)
     }
 
     /// How many segments of TCP are kept for packets that are on their way.
@@ -319,7 +320,7 @@ impl Network {
         while let Some(packet) = self.inside.as_mut().and_then(|of| of.take_due(queue.now())) {
             self.offer_to_wlan(packet, queue);
         }
-        self.queued.set(self.inside.as_ref().and_then(Line::next_at), queue);
+        self.queued.set(self.inside.as_ref().and_then(DelayLine::next_at), queue);
     }
 
     fn on_served(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
@@ -333,7 +334,7 @@ impl Network {
             self.wlan.upper.hops.on_left_wire(&packet, now);
             self.leave(packet, queue);
         }
-        self.wires[wire.index()].set_alarms(queue);
+        self.wires[wire.index()].set_timers(queue);
     }
 
     /// Sees to what the queue of a wire has dropped.
@@ -480,7 +481,7 @@ impl Model for Network {
             Event::Made(source) => self.on_made(source, queue),
             Event::Saturates(interface) => self.wlan.fill(interface, queue),
             Event::Connection(id) => {
-                self.connections[id.index()].on_alarm(queue.now());
+                self.connections[id.index()].on_timer(queue.now());
                 self.pump(id, queue);
             }
             Event::Changed(at) => self.change(self.changes[at as usize].change, queue),

@@ -29,9 +29,9 @@ mod upper;
 mod wire;
 
 pub use changes::{Change, TimedChange};
-pub use connection::{SessionTally, TcpTally};
+pub use connection::{SessionCounters, TcpCounters};
 pub use engine::{Event, Network};
 pub use spec::{
-    FlowSpec, Hop, NetworkError, NetworkSpec, Node, OtherRoute, QueueId, RttKind, TcpFlowSpec,
+    AlternateRoute, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec,
     Traffic, WireSpec, Work,
 };

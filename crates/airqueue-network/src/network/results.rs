@@ -1,6 +1,6 @@
 //! What a network has counted.
 
-use super::connection::TcpTally;
+use super::connection::TcpCounters;
 use super::engine::Network;
 use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
@@ -19,8 +19,8 @@ impl Network {
     }
 
     /// What TCP did for a flow, if it governs it.
-    pub fn tcp(&self, flow: FlowId) -> Option<TcpTally> {
-        self.connection_of(flow).map(|at| self.connections[at].tally())
+    pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
+        self.connection_of(flow).map(|at| self.connections[at].counters())
     }
 
     /// What has reached a flow's destination since time zero, whenever counting began.

@@ -122,8 +122,8 @@ impl Series {
         self.ends.push(now);
         for of in &mut self.flows {
             let after = network.delivered_ever(of.flow);
-            let packets = after.tally.packets - of.before.tally.packets;
-            let bytes = after.tally.bytes - of.before.tally.bytes;
+            let packets = after.counters.packets - of.before.counters.packets;
+            let bytes = after.counters.bytes - of.before.counters.bytes;
             let delay_ns = after.delay_ns - of.before.delay_ns;
             of.throughput_bps.push(8.0 * bytes as f64 / seconds);
             // 0/0 is NaN.

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::iter::once;
 use thiserror::Error;
 
-/// One direction of a cable.
+/// One direction of a wired link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireSpec {
     /// What it is called.
@@ -124,7 +124,7 @@ impl Traffic {
 pub enum Node {
     /// A station.
     Station(StationId),
-    /// A host that only has a cable, by whatever numbers whoever describes the network gives them.
+    /// A host that only has a wired link, by whatever numbers whoever describes the network gives them.
     Host(u32),
 }
 
@@ -140,7 +140,7 @@ pub struct FlowSpec {
     /// The route of its packets.
     pub route: Vec<Hop>,
     /// Other routes, which it takes when the route [changes](super::Change::Route).
-    pub others: Vec<OtherRoute>,
+    pub others: Vec<AlternateRoute>,
     /// What makes its packets.
     pub traffic: Traffic,
     /// The differentiated services codepoint of its packets, acknowledgements included.
@@ -151,7 +151,7 @@ pub struct FlowSpec {
 
 /// Another route from one end of a flow to the other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OtherRoute {
+pub struct AlternateRoute {
     /// There.
     pub route: Vec<Hop>,
     /// Back, for the acknowledgements of a flow that TCP governs; nothing of others.

@@ -13,12 +13,12 @@ pub(super) struct Stored {
 /// Segments by the handles that packets carry. Places are used again: nothing is allocated once as many
 /// have been under way as ever will be.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct SegmentStore {
     places: Vec<Stored>,
     free: Vec<u32>,
 }
 
-impl Store {
+impl SegmentStore {
     /// Keeps a segment until it is taken.
     pub(super) fn put(&mut self, stored: Stored) -> Payload {
         if let Some(place) = self.free.pop() {

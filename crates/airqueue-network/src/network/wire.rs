@@ -3,13 +3,13 @@
 use super::engine::{Event, OUTSIDE};
 use super::hops::Hops;
 use super::spec::WireSpec;
-use crate::alarm::Alarm;
 use crate::bottleneck::link::{Link, LinkSpec};
 use crate::counters::Occupancy;
+use crate::delay_line::DelayLine;
 use crate::event::EventQueue;
-use crate::line::Line;
 use crate::queue::Queue;
-use crate::stages::Framing;
+use crate::timer::Timer;
+use crate::tx_queue::Framing;
 use crate::{HopId, WireId};
 use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
 
@@ -18,9 +18,9 @@ use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
 pub(super) struct Wire {
     gate: Option<Gate>,
     /// Behind the gate, or all there is.
-    line: Line,
-    served: Alarm<Event>,
-    arrived: Alarm<Event>,
+    line: DelayLine,
+    served: Timer<Event>,
+    arrived: Timer<Event>,
     /// Packets that waited, summed over time, when counting began.
     before: i128,
 }
@@ -48,29 +48,29 @@ impl Gate {
 impl Wire {
     /// The wire of this number. The chance of its queue is the stream `wire/NUMBER`.
     pub(super) fn new(spec: &WireSpec, id: WireId, seed: Seed) -> Wire {
-        let chance = |what: &str| seed.stream(&format!("wire/{}{what}", id.0));
+        let rng = |what: &str| seed.stream(&format!("wire/{}{what}", id.0));
         let gate = match (&spec.queue, spec.rate) {
             (Some(queue), Some(rate)) => {
                 let framing = Framing { link_layer: queue.link_layer_bytes, mpu: 0 };
-                let link = Link::new(PLAIN, framing, rate, chance("/link"));
-                Some(Gate { queue: Queue::new(queue, chance("")), link })
+                let link = Link::new(PLAIN, framing, rate, rng("/link"));
+                Some(Gate { queue: Queue::new(queue, rng("")), link })
             }
             _ => None,
         };
         let rate = if gate.is_some() { None } else { spec.rate };
         Wire {
             gate,
-            line: Line::new(rate, spec.delay),
-            served: Alarm::new(Event::Served(id), OUTSIDE),
-            arrived: Alarm::new(Event::Arrived(id), OUTSIDE),
+            line: DelayLine::new(rate, spec.delay),
+            served: Timer::new(Event::Served(id), OUTSIDE),
+            arrived: Timer::new(Event::Arrived(id), OUTSIDE),
             before: 0,
         }
     }
 
     /// Names the ends of a flow to its queue.
-    pub(super) fn know_flow(&mut self, hop: HopId, hosts: Hosts) {
+    pub(super) fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
-            gate.queue.stages.know_flow(hop.0, hosts);
+            gate.queue.tx_queue.set_flow_hosts(hop.0, hosts);
         }
     }
 
@@ -84,7 +84,7 @@ impl Wire {
                 gate.begin(now, hops);
             }
         }
-        self.set_alarms(queue);
+        self.set_timers(queue);
     }
 
     /// A packet may have been serialised.
@@ -94,7 +94,7 @@ impl Wire {
             gate.link.finish(now, |packet| self.line.send(packet, now));
             gate.begin(now, hops);
         }
-        self.set_alarms(queue);
+        self.set_timers(queue);
     }
 
     /// Takes out a packet that is at the other end.
@@ -110,12 +110,12 @@ impl Wire {
     }
 
     #[inline(always)]
-    pub(super) fn set_alarms(&mut self, queue: &mut EventQueue<Event>) {
+    pub(super) fn set_timers(&mut self, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         self.arrived.set(self.line.next_at(), queue);
         if let Some(gate) = &self.gate {
             let again =
-                if gate.link.wants_packets() { gate.queue.stages.next_wakeup(now) } else { None };
+                if gate.link.wants_packets() { gate.queue.tx_queue.next_wakeup(now) } else { None };
             self.served.set(gate.link.ends_at().or(again), queue);
         }
     }
@@ -137,7 +137,7 @@ impl Wire {
 
     /// Packets and bytes that wait in its queue.
     pub(super) fn waiting(&self) -> (u64, u64) {
-        self.gate.as_ref().map(|gate| gate.queue.stages.waiting()).unwrap_or_default()
+        self.gate.as_ref().map(|gate| gate.queue.tx_queue.waiting()).unwrap_or_default()
     }
 
     /// Counting begins anew.

@@ -26,7 +26,7 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) {
         let interface = self.interface_of(station, ac);
-        self.interfaces[interface.index()].queue.stages.set_limit(limit);
+        self.interfaces[interface.index()].queue.tx_queue.set_limit(limit);
         self.fill(interface, queue);
     }
 
@@ -45,7 +45,7 @@ impl<U: UpperLayer> Wlan<U> {
     ) -> bool {
         let &Hop { interface, neighbour, .. } = &self.hops[hop.index()];
         let changed =
-            self.interfaces[interface.index()].queue.stages.set_limit_of(hop.0, neighbour, limit);
+            self.interfaces[interface.index()].queue.tx_queue.set_limit_of(hop.0, neighbour, limit);
         if changed {
             self.fill(interface, queue);
         }
@@ -57,9 +57,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// # Panics
     ///
     /// If there is no such hop.
-    pub fn know_flow(&mut self, hop: HopId, hosts: Hosts) {
+    pub fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         let interface = self.hops[hop.index()].interface;
-        self.interfaces[interface.index()].queue.stages.know_flow(hop.0, hosts);
+        self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.0, hosts);
     }
 
     /// Changes the rate of a hop's data frames, now. Packets that the MAC has in hand are sent at the rate that they

@@ -4,16 +4,16 @@ use super::hop::Hop;
 use super::interface::{Interface, Neighbours};
 use super::listeners::{Ending, Listeners};
 use super::rates::{Control, Controls};
-use super::record::StationTally;
+use super::record::StationCounters;
 use super::results::Baseline;
 use super::spec::{WlanError, WlanSpec};
-use super::tap::{Carried, SegmentSent, Socket, Tap};
+use super::tap::{SegmentSent, Socket, Tap, TracedMpdu};
 use super::upper::UpperLayer;
-use crate::alarm::Alarm;
 use crate::event::{EventQueue, Phase};
+use crate::timer::Timer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{Seed, Sent, Time};
-use airqueue_wifi::mac::{Fate, Finished, Frame, FrameKind, Msdu};
+use airqueue_wifi::mac::{Frame, FrameKind, Msdu, TxReport, TxStatus};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -49,8 +49,8 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) first: Vec<InterfaceId>,
     pub(super) hops: Vec<Hop>,
     pub(super) controls: Vec<Control>,
-    timers: Vec<Alarm<U::Event>>,
-    pub(super) wakeups: Vec<Alarm<U::Event>>,
+    timers: Vec<Timer<U::Event>>,
+    pub(super) wakeups: Vec<Timer<U::Event>>,
     /// Whose frames begin when nothing else is left to happen at this instant.
     beginning: Vec<StationId>,
     /// For those whose backoff ends at an instant.
@@ -58,7 +58,7 @@ pub struct Wlan<U: UpperLayer> {
     /// For the neighbours of the packets that a MAC has in hand.
     pub(super) neighbours: Vec<u16>,
     pub(super) tap: Socket,
-    pub(super) stations: Vec<StationTally>,
+    pub(super) stations: Vec<StationCounters>,
     pub(super) warm: Baseline,
 }
 
@@ -75,8 +75,8 @@ impl<U: UpperLayer> Wlan<U> {
             first.push(InterfaceId::at(interfaces.len()));
         }
         let (stations, queues) = (spec.stations.len(), interfaces.len());
-        let timer = |at: usize| Alarm::new(Event::Timer(StationId(at as u32)).into(), INPUT);
-        let wakeup = |at| Alarm::new(Event::Wakeup(InterfaceId::at(at)).into(), INPUT);
+        let timer = |at: usize| Timer::new(Event::Timer(StationId(at as u32)).into(), INPUT);
+        let wakeup = |at| Timer::new(Event::Wakeup(InterfaceId::at(at)).into(), INPUT);
         let mut wlan = Wlan {
             upper,
             listeners,
@@ -90,7 +90,7 @@ impl<U: UpperLayer> Wlan<U> {
             actors: Vec::with_capacity(stations),
             neighbours: Vec::new(),
             tap: Socket::default(),
-            stations: vec![StationTally::default(); stations],
+            stations: vec![StationCounters::default(); stations],
             warm: Baseline::new(stations, queues),
         };
         wlan.add_hops(spec, seed)?;
@@ -163,22 +163,22 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    fn account_finished(&mut self, finished: &Finished, interface: InterfaceId, now: Time) {
-        let Finished { msdu, sequence, fate, airtime } = *finished;
+    fn account_finished(&mut self, finished: &TxReport, interface: InterfaceId, now: Time) {
+        let TxReport { msdu, sequence, status, airtime } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
-        let acknowledged = fate == Fate::Acknowledged;
+        let acknowledged = status == TxStatus::Acknowledged;
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let rate = self.listeners.radio.phy.rate(rate);
         let feedback = if acknowledged { hop.feedback(&packet, rate, now) } else { None };
         let sent = Sent { packet, acknowledged, airtime, feedback };
-        self.interfaces[interface.index()].queue.stages.on_sent(&sent, now);
+        self.interfaces[interface.index()].queue.tx_queue.on_sent(&sent, now);
         self.interfaces[interface.index()].backlog.remove(&mut hop.presence);
         if !acknowledged && let Some(control) = hop.control {
             self.controls[control].in_vain = 0;
         }
         self.upper.on_finished(&packet, rate);
         let peer = &mut self.listeners.macs[to.index()];
-        if fate == Fate::GivenUp && !peer.has_received(recipient, sequence) {
+        if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {
             self.upper.on_given_up(packet);
             peer.skip(recipient, sequence);
             // What waited there for this one.
@@ -277,7 +277,7 @@ impl<U: UpperLayer> Wlan<U> {
         let data = (kind == FrameKind::Data).then_some(sender);
         let sent = data.into_iter().flat_map(|mac| mac.sent(ac)).enumerate();
         let decoded = |place| received && (mpdus == 1 || receiver.has_decoded(recipient, place));
-        let carried = sent.map(|(place, (_, msdu))| Carried {
+        let carried = sent.map(|(place, (_, msdu))| TracedMpdu {
             packet: msdu.packet,
             mpdu_bytes: msdu.mpdu_bytes,
             decoded: decoded(place),

@@ -61,11 +61,11 @@ impl Interface {
         seed: Seed,
     ) -> Interface {
         let by_flows = spec.mac.categories[ac.index()].txop == Txop::Flows;
-        let chance = seed.stream(&format!("queue/{}/{}", station.0, ac.index()));
+        let rng = seed.stream(&format!("queue/{}/{}", station.0, ac.index()));
         Interface {
             station,
             ac,
-            queue: Queue::new(&spec.queues[ac.index()], chance),
+            queue: Queue::new(&spec.queues[ac.index()], rng),
             backlog: Backlog::new(by_flows),
             control: None,
         }

@@ -39,6 +39,6 @@ mod upper;
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
 pub use rates::RateControlSpec;
-pub use record::{AirTally, StationTally};
+pub use record::{AirtimeCounters, StationCounters};
 pub use spec::{HopSpec, RttReport, StationSpec, WlanError, WlanSpec};
 pub use upper::UpperLayer;

@@ -73,12 +73,12 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) -> Option<Msdu> {
         let mut msdu = self.take_out_of(interface, now);
-        if msdu.is_none() && self.interfaces[interface.index()].queue.stages.waiting().0 > 0 {
+        if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.waiting().0 > 0 {
             // All that had waited was dropped on its way out, and there are others now.
             msdu = self.take_out_of(interface, now);
         }
         if msdu.is_none() {
-            let at = self.interfaces[interface.index()].queue.stages.next_wakeup(now);
+            let at = self.interfaces[interface.index()].queue.tx_queue.next_wakeup(now);
             self.wakeups[interface.index()].set(at, queue);
         }
         msdu
@@ -112,17 +112,22 @@ impl<U: UpperLayer> Wlan<U> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
         self.neighbours.clear();
         self.neighbours.extend(self.listeners.macs[station.index()].hops_in_hand(ac));
-        let other = self.interfaces[interface.index()].queue.next_hop_beside(&self.neighbours, now);
+        let other = self.interfaces[interface.index()].queue.other_neighbour(&self.neighbours, now);
         self.report_drops(interface);
         if self.listeners.macs[station.index()].takes_turns(ac, other.is_some()) {
             return None;
         }
-        self.take_along(interface, other?, now)
+        self.take_for_neighbour(interface, other?, now)
     }
 
     /// Takes out the next packet for a neighbour, out of turn.
-    fn take_along(&mut self, interface: InterfaceId, neighbour: u16, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface.index()].queue.take_along(neighbour, now);
+    fn take_for_neighbour(
+        &mut self,
+        interface: InterfaceId,
+        neighbour: u16,
+        now: Time,
+    ) -> Option<Msdu> {
+        let packet = self.interfaces[interface.index()].queue.take_for_neighbour(neighbour, now);
         self.on_taken(interface, packet, now)
     }
 
@@ -138,7 +143,7 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         };
         let interface = self.interface_of(station, ac);
-        while let Some(packet) = self.peek_along(interface, neighbour, now) {
+        while let Some(packet) = self.peek_for_neighbour(interface, neighbour, now) {
             let chosen = self.chosen_rate(HopId::of(&packet));
             let hop = &self.hops[HopId::of(&packet).index()];
             let alike = hop.control == self.interfaces[interface.index()].control;
@@ -146,19 +151,24 @@ impl<U: UpperLayer> Wlan<U> {
             if !(alike && self.listeners.macs[station.index()].admits(ac, &msdu)) {
                 break;
             }
-            let Some(msdu) = self.take_along(interface, neighbour, now) else { break };
+            let Some(msdu) = self.take_for_neighbour(interface, neighbour, now) else { break };
             self.listeners.macs[station.index()].join(ac, msdu, now, &self.listeners.radio);
         }
     }
 
-    fn peek_along(&mut self, interface: InterfaceId, neighbour: u16, now: Time) -> Option<Packet> {
-        let packet = self.interfaces[interface.index()].queue.peek_along(neighbour, now);
+    fn peek_for_neighbour(
+        &mut self,
+        interface: InterfaceId,
+        neighbour: u16,
+        now: Time,
+    ) -> Option<Packet> {
+        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
         if !self.report_drops(interface) || packet.is_some() {
             return packet;
         }
         // All that had waited for the neighbour was dropped, and there may be others now.
         self.top_up(interface, now);
-        let packet = self.interfaces[interface.index()].queue.peek_along(neighbour, now);
+        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
         self.report_drops(interface);
         packet
     }

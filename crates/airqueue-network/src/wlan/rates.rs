@@ -55,7 +55,7 @@ impl Controls {
                 phy,
                 rates,
                 mpdu_bytes: hop.size_bytes + hop.overhead_bytes,
-                chance: seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0)),
+                rng: seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0)),
             });
             self.all.push(Control { rates, in_vain: 0 });
             self.all.len() - 1

@@ -2,11 +2,11 @@
 
 use airqueue_core::Span;
 use airqueue_wifi::mac::{Frame, FrameKind};
-use airqueue_wifi::medium::Outcome;
+use airqueue_wifi::medium::RxOutcome;
 
 /// Frames and their time on the air.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AirTally {
+pub struct AirtimeCounters {
     /// Frames.
     pub frames: u64,
     /// Their time on the air.
@@ -15,11 +15,11 @@ pub struct AirTally {
 
 /// What a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StationTally {
+pub struct StationCounters {
     /// RTS, CTS, data, ACK, CF-End, block ack and requests for one that it sent, in this order.
-    pub sent: [AirTally; 7],
+    pub sent: [AirtimeCounters; 7],
     /// Of its data frames those that their receiver did not decode.
-    pub data_lost: AirTally,
+    pub data_lost: AirtimeCounters,
     /// Of the first frames of its exchanges (RTS, or data without RTS) those that were destroyed where they
     /// were to be received: by others, or because the receiver was busy with another or transmitted.
     pub collided: u64,
@@ -39,7 +39,7 @@ fn place(kind: FrameKind) -> usize {
     }
 }
 
-impl AirTally {
+impl AirtimeCounters {
     #[inline]
     fn add(&mut self, time: Span) {
         self.frames += 1;
@@ -47,7 +47,7 @@ impl AirTally {
     }
 }
 
-impl StationTally {
+impl StationCounters {
     /// A frame has been sent.
     #[inline]
     pub(super) fn on_sent(&mut self, kind: FrameKind, time: Span) {
@@ -56,7 +56,7 @@ impl StationTally {
 
     /// What became of one of its frames at its receiver; `lost`: it was not decoded.
     #[inline]
-    pub(super) fn on_outcome(&mut self, frame: &Frame, outcome: Outcome, lost: bool, time: Span) {
+    pub(super) fn on_outcome(&mut self, frame: &Frame, outcome: RxOutcome, lost: bool, time: Span) {
         if !lost {
             return;
         }
@@ -70,7 +70,7 @@ impl StationTally {
     }
 
     /// Frames of a kind.
-    pub fn sent_of(&self, kind: FrameKind) -> AirTally {
+    pub fn sent_of(&self, kind: FrameKind) -> AirtimeCounters {
         self.sent[place(kind)]
     }
 }

@@ -1,12 +1,12 @@
 //! What stations and queues have counted.
 
 use super::engine::Wlan;
-use super::record::StationTally;
+use super::record::StationCounters;
 use super::upper::UpperLayer;
 use crate::counters::Occupancy;
 use crate::event::EventQueue;
 use airqueue_core::{Packet, Span, Time};
-use airqueue_wifi::mac::CategoryTally;
+use airqueue_wifi::mac::CategoryCounters;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -14,7 +14,7 @@ use airqueue_wifi::phy::AccessCategory;
 #[derive(Clone, Debug)]
 pub(super) struct Baseline {
     since: Time,
-    access: Vec<[CategoryTally; 4]>,
+    access: Vec<[CategoryCounters; 4]>,
     busy: Vec<Span>,
     /// Packets that had waited in each queue, summed over time.
     packet_time: Vec<i128>,
@@ -43,10 +43,10 @@ impl<U: UpperLayer> Wlan<U> {
         for (at, interface) in self.interfaces.iter_mut().enumerate() {
             self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
         }
-        self.stations.fill(StationTally::default());
+        self.stations.fill(StationCounters::default());
         self.warm.since = now;
         for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
-            self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.tally(ac));
+            self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.counters(ac));
             self.warm.busy[station.index()] = self.listeners.busy_ever(station, now);
         }
     }
@@ -72,18 +72,18 @@ impl<U: UpperLayer> Wlan<U> {
     /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet
     /// that the MAC is busy with is not among them.
     pub fn waiting(&self, station: StationId, ac: AccessCategory) -> (u64, u64) {
-        self.interfaces[self.interface_of(station, ac).index()].queue.stages.waiting()
+        self.interfaces[self.interface_of(station, ac).index()].queue.tx_queue.waiting()
     }
 
     /// What a station sent.
-    pub fn station(&self, station: StationId) -> &StationTally {
+    pub fn station(&self, station: StationId) -> &StationCounters {
         &self.stations[station.index()]
     }
 
     /// What a station's MAC counted for an access category.
-    pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryTally {
+    pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
         self.listeners.macs[station.index()]
-            .tally(ac)
+            .counters(ac)
             .since(&self.warm.access[station.index()][ac.index()])
     }
 

@@ -3,17 +3,17 @@
 use airqueue_core::{Packet, Time};
 use airqueue_transport::tcp::Segment;
 use airqueue_wifi::mac::Frame;
-use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::medium::{RxOutcome, StationId};
 use std::any::Any;
 use std::fmt::Debug;
 
 /// What became of a frame at a station that it reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct FrameReception {
     /// Who.
     pub station: StationId,
     /// What the frames beside it left of it.
-    pub outcome: Outcome,
+    pub outcome: RxOutcome,
     /// Whether the receiver was with this frame to its end.
     pub engaged: bool,
     /// Whether it ignored this frame for a stronger one.
@@ -22,7 +22,7 @@ pub struct Heard {
     pub bit_error: bool,
 }
 
-impl Heard {
+impl FrameReception {
     /// Whether the station has understood it.
     pub fn decoded(&self) -> bool {
         self.outcome.decoded() && !self.bit_error
@@ -31,7 +31,7 @@ impl Heard {
 
 /// A packet in a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct TracedMpdu {
     /// The packet.
     pub packet: Packet,
     /// Bytes of its MPDU, header and FCS included.
@@ -42,7 +42,7 @@ pub struct Carried {
 
 /// A frame that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aired {
+pub struct TracedFrame {
     /// Its first instant.
     pub begins: Time,
     /// The first instant after it; of OFDM at 2.4 GHz after its signal extension.
@@ -50,20 +50,20 @@ pub struct Aired {
     /// The frame.
     pub frame: Frame,
     /// What it carries, if it is a data frame, in its order.
-    pub carried: Vec<Carried>,
+    pub carried: Vec<TracedMpdu>,
     /// What became of it at each station that it reached, by rising id.
-    pub heard: Vec<Heard>,
+    pub heard: Vec<FrameReception>,
 }
 
-impl Aired {
+impl TracedFrame {
     /// What became of it at a station, if it reached that.
-    pub fn at(&self, station: StationId) -> Option<&Heard> {
+    pub fn at(&self, station: StationId) -> Option<&FrameReception> {
         let place = self.heard.binary_search_by_key(&station, |heard| heard.station).ok()?;
         Some(&self.heard[place])
     }
 
     /// What became of it where it was to be received; nobody receives a CTS to oneself.
-    pub fn at_receiver(&self) -> Option<&Heard> {
+    pub fn at_receiver(&self) -> Option<&FrameReception> {
         self.at(self.frame.to)
     }
 }
@@ -82,7 +82,7 @@ pub struct SegmentSent {
 /// Who is told of every frame, in the order in which they end. A network without one does nothing of this.
 pub trait Tap: Any + Debug + Send + Sync {
     /// A frame has ended. Stations have not acted on it yet.
-    fn on_frame(&mut self, aired: &Aired);
+    fn on_frame(&mut self, traced: &TracedFrame);
 
     /// A segment sets out. Until its packet has arrived or is lost, no other segment's has the same payload.
     fn on_segment(&mut self, _sent: &SegmentSent) {}
@@ -92,12 +92,12 @@ pub trait Tap: Any + Debug + Send + Sync {
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The frames, in the order in which they ended.
-    pub frames: Vec<Aired>,
+    pub frames: Vec<TracedFrame>,
 }
 
 impl Tap for Recording {
-    fn on_frame(&mut self, aired: &Aired) {
-        self.frames.push(aired.clone());
+    fn on_frame(&mut self, traced: &TracedFrame) {
+        self.frames.push(traced.clone());
     }
 }
 
@@ -106,8 +106,8 @@ impl Tap for Recording {
 pub(super) struct Socket {
     tap: Option<Box<dyn Tap>>,
     /// What is known so far of the frame that ends.
-    heard: Vec<Heard>,
-    carried: Vec<Carried>,
+    heard: Vec<FrameReception>,
+    carried: Vec<TracedMpdu>,
 }
 
 impl Socket {
@@ -125,7 +125,7 @@ impl Socket {
         (tap as Box<dyn Any>).downcast().ok().map(|tap| *tap)
     }
 
-    pub(super) fn hear(&mut self, heard: Heard) {
+    pub(super) fn hear(&mut self, heard: FrameReception) {
         self.heard.push(heard);
     }
 
@@ -141,7 +141,7 @@ impl Socket {
     pub(super) fn tell(
         &mut self,
         frame: Frame,
-        packets: impl Iterator<Item = Carried>,
+        packets: impl Iterator<Item = TracedMpdu>,
         begins: Time,
         ends: Time,
     ) {
@@ -149,13 +149,13 @@ impl Socket {
         heard.sort_unstable_by_key(|heard| heard.station);
         let mut carried = std::mem::take(&mut self.carried);
         carried.extend(packets);
-        let mut aired = Aired { begins, ends, frame, carried, heard };
+        let mut traced = TracedFrame { begins, ends, frame, carried, heard };
         if let Some(tap) = &mut self.tap {
-            tap.on_frame(&aired);
+            tap.on_frame(&traced);
         }
-        aired.heard.clear();
-        aired.carried.clear();
-        self.heard = aired.heard;
-        self.carried = aired.carried;
+        traced.heard.clear();
+        traced.carried.clear();
+        self.heard = traced.heard;
+        self.carried = traced.carried;
     }
 }

@@ -1,7 +1,7 @@
 //! A cell of saturated stations that all hear each other, one busy period at a time: nothing but when each
 //! station's AIFS begins and what its counter says. It knows no frames, no medium and no state machine.
 
-use airqueue_core::{Seed, Stream};
+use airqueue_core::{RandomStream, Seed};
 use airqueue_wifi::contention::CountdownRule;
 
 /// Times of the cell, in nanoseconds.
@@ -34,7 +34,7 @@ struct Station {
     /// When SIFS and AIFSN slots begin.
     from: i64,
     slots: i64,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 /// What happened.
@@ -49,9 +49,9 @@ pub struct Counts {
 /// `exchanges` busy periods; a packet is given up after `attempts` attempts.
 pub fn run(times: Times, stations: &[Access], attempts: u32, exchanges: u64, seed: Seed) -> Counts {
     let station = |(id, &is): (usize, &Access)| {
-        let mut chance = seed.stream(&format!("by cycle {id}"));
-        let slots = chance.below(is.cw_min) as i64;
-        Station { is, window: is.cw_min, failures: 0, from: 0, slots, chance }
+        let mut rng = seed.stream(&format!("by cycle {id}"));
+        let slots = rng.below(is.cw_min) as i64;
+        Station { is, window: is.cw_min, failures: 0, from: 0, slots, rng }
     };
     let mut cell: Vec<Station> = stations.iter().enumerate().map(station).collect();
     let successes = vec![0; stations.len()];
@@ -98,6 +98,6 @@ impl Station {
         } else {
             self.window = (2 * self.window).min(self.is.cw_max);
         }
-        self.slots = self.chance.below(self.window) as i64;
+        self.slots = self.rng.below(self.window) as i64;
     }
 }

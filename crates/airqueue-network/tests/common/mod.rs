@@ -17,12 +17,12 @@ pub struct Arrival {
 
 /// What became of a packet, and when.
 #[derive(Clone, Copy, Debug)]
-pub struct Fate {
+pub struct TxStatus {
     pub at: Time,
     pub outcome: Outcome,
 }
 
-impl Fate {
+impl TxStatus {
     /// The packet, if it was delivered.
     pub fn delivered(&self) -> Option<Packet> {
         match self.outcome {
@@ -70,7 +70,7 @@ pub fn every(gap: Span, n: usize) -> impl Iterator<Item = Arrival> {
 /// Drives a device by hand.
 pub struct Bench {
     pub device: Bottleneck,
-    pub fates: Vec<Fate>,
+    pub fates: Vec<TxStatus>,
     pub most_waiting: (u64, u64),
     next_id: u64,
 }
@@ -102,16 +102,16 @@ impl Bench {
 
     fn collect(&mut self, at: Time) {
         while let Some(outcome) = self.device.poll_outcome() {
-            self.fates.push(Fate { at, outcome });
+            self.fates.push(TxStatus { at, outcome });
         }
         let (packets, bytes) = self.device.waiting();
         self.most_waiting = (self.most_waiting.0.max(packets), self.most_waiting.1.max(bytes));
-        self.check_books();
+        self.check_counters();
     }
 
     /// Offered = dropped + lost + delivered + waiting + in service.
-    pub fn check_books(&self) {
-        let b = self.device.books();
+    pub fn check_counters(&self) {
+        let b = self.device.counters();
         let out = b.dropped.packets + b.lost.packets + b.delivered.packets;
         let inside = self.device.waiting().0 + self.device.in_service().len() as u64;
         assert_eq!(b.offered.packets, out + inside, "{b:?}, {inside} inside");

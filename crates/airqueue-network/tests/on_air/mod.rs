@@ -4,10 +4,10 @@
 use super::cells::{CellSpec, Flow};
 use super::random_networks::STOP;
 use airqueue_core::{Span, Time};
-use airqueue_network::wlan::tap::Aired;
+use airqueue_network::wlan::tap::TracedFrame;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
-use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::medium::{RxOutcome, StationId};
 use airqueue_wifi::phy::Response;
 
 /// One station's knowledge, from what it sensed, decoded and sent.
@@ -38,20 +38,20 @@ struct View<'a> {
 }
 
 /// Checks all frames of a run that has come to its end; returns each station's busy time.
-pub fn check(spec: &CellSpec, frames: &[Aired]) -> Result<Vec<Span>, String> {
+pub fn check(spec: &CellSpec, frames: &[TracedFrame]) -> Result<Vec<Span>, String> {
     let mut turns: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * frames.len());
-    for (at, aired) in frames.iter().enumerate() {
-        turns.push((aired.begins, true, at));
-        turns.push((aired.ends, false, at));
+    for (at, traced) in frames.iter().enumerate() {
+        turns.push((traced.begins, true, at));
+        turns.push((traced.ends, false, at));
     }
     turns.sort_unstable();
     let ids = (0..spec.reach.stations() as u32).map(StationId);
     ids.map(|id| {
         let mut view = View::new(spec, id);
         for &(now, begins, at) in &turns {
-            let aired = &frames[at];
-            let wrong = |what: String| format!("station {} at {now}: {what}: {aired:?}", id.0);
-            if begins { view.on_begin(aired, at) } else { view.on_end(aired, at) }
+            let traced = &frames[at];
+            let wrong = |what: String| format!("station {} at {now}: {what}: {traced:?}", id.0);
+            if begins { view.on_begin(traced, at) } else { view.on_end(traced, at) }
                 .map_err(wrong)?;
         }
         if let Some((at, kind, to)) = view.owed.filter(|_| view.answers_always()) {
@@ -88,22 +88,22 @@ impl<'a> View<'a> {
         !self.spec.radio.rules.answers_need_idle
     }
 
-    fn is_sensed(&self, aired: &Aired) -> bool {
-        self.spec.reach.signal(aired.frame.from, self.id).is_some_and(|signal| signal.sensed())
+    fn is_sensed(&self, traced: &TracedFrame) -> bool {
+        self.spec.reach.signal(traced.frame.from, self.id).is_some_and(|signal| signal.sensed())
     }
 
-    fn on_begin(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
-        let now = aired.begins;
+    fn on_begin(&mut self, traced: &TracedFrame, at: usize) -> Result<(), String> {
+        let now = traced.begins;
         self.nothing_missed(now)?;
-        let own = aired.frame.from == self.id;
-        if !own && !self.is_sensed(aired) {
+        let own = traced.frame.from == self.id;
+        if !own && !self.is_sensed(traced) {
             return Ok(());
         }
         if self.sensed.is_empty() && !self.sending {
             self.busy_since = now;
         }
         if own {
-            self.send(&aired.frame, now)?;
+            self.send(&traced.frame, now)?;
             self.sending = true;
         } else {
             self.sensed.push((now, at));
@@ -209,43 +209,43 @@ impl<'a> View<'a> {
         Err(format!("no slot boundary, counted from {idle} or {}", self.timeout))
     }
 
-    fn on_end(&mut self, aired: &Aired, at: usize) -> Result<(), String> {
-        let now = aired.ends;
+    fn on_end(&mut self, traced: &TracedFrame, at: usize) -> Result<(), String> {
+        let now = traced.ends;
         self.nothing_missed(now)?;
-        let own = aired.frame.from == self.id;
+        let own = traced.frame.from == self.id;
         if own {
             self.sending = false;
             use FrameKind::{BlockAckRequest, Data, Rts};
-            if matches!(aired.frame.kind, Rts | Data | BlockAckRequest) {
-                self.timeout = now + self.spec.radio.phy.response_timeout(aired.frame.rate);
+            if matches!(traced.frame.kind, Rts | Data | BlockAckRequest) {
+                self.timeout = now + self.spec.radio.phy.response_timeout(traced.frame.rate);
             }
-            if aired.frame.kind == FrameKind::Cts && aired.frame.to == self.id {
+            if traced.frame.kind == FrameKind::Cts && traced.frame.to == self.id {
                 self.next = Some((now + self.spec.radio.phy.sifs(), true));
             }
-        } else if self.is_sensed(aired) {
+        } else if self.is_sensed(traced) {
             self.sensed.retain(|&(_, on_air)| on_air != at);
         }
-        if own || self.is_sensed(aired) {
+        if own || self.is_sensed(traced) {
             self.idle_since = now;
             if self.sensed.is_empty() && !self.sending {
                 self.busy = self.busy + (now - self.busy_since);
             }
         }
-        if let Some(heard) = aired.heard.iter().find(|heard| heard.station == self.id) {
+        if let Some(heard) = traced.heard.iter().find(|heard| heard.station == self.id) {
             if heard.decoded() {
-                self.decode(&aired.frame, now);
+                self.decode(&traced.frame, now);
             } else if heard.engaged {
                 self.fail_to_decode(heard.outcome, now);
             } else if heard.ignored {
-                self.ignore(aired);
+                self.ignore(traced);
             }
         }
         Ok(())
     }
 
-    fn fail_to_decode(&mut self, outcome: Outcome, now: Time) {
+    fn fail_to_decode(&mut self, outcome: RxOutcome, now: Time) {
         let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
-        if outcome == Outcome::Deaf && !rules.deaf_errors {
+        if outcome == RxOutcome::Deaf && !rules.deaf_errors {
             return;
         }
         match rules.error_wait {
@@ -255,11 +255,11 @@ impl<'a> View<'a> {
     }
 
     /// ns-2 keeps away from a frame that it has ignored: its duration and EIFS, from its beginning.
-    fn ignore(&mut self, aired: &Aired) {
+    fn ignore(&mut self, traced: &TracedFrame) {
         let net = &self.spec.radio;
         if net.rules.ignored_nav {
-            let nav = net.phy.nav(aired.ends - aired.begins + net.phy.eifs());
-            self.nav = self.nav.max(aired.begins + nav);
+            let nav = net.phy.nav(traced.ends - traced.begins + net.phy.eifs());
+            self.nav = self.nav.max(traced.begins + nav);
         }
     }
 

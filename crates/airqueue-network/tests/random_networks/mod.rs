@@ -13,7 +13,7 @@ use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{RateControlSpec, RttReport, StationSpec};
 use airqueue_qdisc::{
     AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom, DropTailParams,
-    DrrParams, FqCodelParams, KeptApart, Mac80211Params, PieParams, QueueSpec, RdqmParams,
+    DrrParams, FqCodelParams, Mac80211Params, PieParams, QueuePer, QueueSpec, RdqmParams,
     RedParams, SfqParams,
 };
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -241,8 +241,8 @@ fn discipline() -> impl Strategy<Value = Discipline> {
             rate: DataRate::from_bps(2_000_000),
             ..CakeParams::default()
         }),
-        Discipline::Drr(drr(KeptApart::Flow)),
-        Discipline::Drr(drr(KeptApart::Link)),
+        Discipline::Drr(drr(QueuePer::Flow)),
+        Discipline::Drr(drr(QueuePer::Link)),
         Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),
         Discipline::Mac80211(Mac80211Params { codel, aql: None, ..Mac80211Params::default() }),
         Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),

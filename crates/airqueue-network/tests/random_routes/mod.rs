@@ -7,14 +7,14 @@ use super::random_networks::{STOP, networks, queue};
 use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Ecn, Limit, Span, Time};
 use airqueue_network::network::{
-    Change, FlowSpec, Hop, NetworkSpec, Node, OtherRoute, RttKind, TcpFlowSpec, TimedChange,
+    AlternateRoute, Change, FlowSpec, Hop, NetworkSpec, Node, RttKind, TcpFlowSpec, TimedChange,
     Traffic, WireSpec, Work,
 };
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId, RouteId, WireId};
 use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, CongestionName, Opening, TcpSpec};
-use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeLaw, SourceSpec};
+use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeDistribution, SourceSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
@@ -186,7 +186,7 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
     let opening = select(vec![Opening::BySender, Opening::ByReceiver, Opening::Open]);
     let files = FilesSpec {
         mean_bytes: 8000,
-        law: SizeLaw::Exponential,
+        law: SizeDistribution::Exponential,
         unit_bytes: 1,
         think: Span::from_millis(3),
     };
@@ -237,7 +237,7 @@ fn add(network: &mut NetworkSpec, cell: &CellSpec, at: usize, flow: &Flow) {
     let mut others = Vec::new();
     if let Some([there, back]) = &flow.other {
         let back = flow.tcp.as_ref().map_or_else(Vec::new, |_| hops(back));
-        others.push(OtherRoute { route: hops(there), back });
+        others.push(AlternateRoute { route: hops(there), back });
     }
     let ecn = flow.ecn;
     let traffic = match (&flow.tcp, flow.source) {

@@ -162,7 +162,7 @@ impl Net {
         if self.v6 { SocketAddr::new(v6, v4.port()) } else { v4 }
     }
 
-    fn chance(&mut self) -> f64 {
+    fn bernoulli(&mut self) -> f64 {
         // splitmix64
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.random;
@@ -174,12 +174,12 @@ impl Net {
     fn launch(&mut self, to_server: bool, peer: SocketAddr, bytes: Vec<u8>) {
         let path = if to_server { &self.up } else { &self.down };
         let (loss, duplicate, jitter) = (path.loss, path.duplicate, path.jitter);
-        if path.blocked_ports.contains(&peer.port()) || self.chance() < loss {
+        if path.blocked_ports.contains(&peer.port()) || self.bernoulli() < loss {
             return;
         }
-        let copies = if self.chance() < duplicate { 2 } else { 1 };
+        let copies = if self.bernoulli() < duplicate { 2 } else { 1 };
         for _ in 0..copies {
-            let extra = Span::from_nanos((self.chance() * jitter.as_nanos() as f64) as i64);
+            let extra = Span::from_nanos((self.bernoulli() * jitter.as_nanos() as f64) as i64);
             let path = if to_server { &mut self.up } else { &mut self.down };
             if let Some(at) = path.pass(self.now, bytes.len()) {
                 self.counter += 1;

@@ -1,6 +1,6 @@
 //! COBALT, the AQM of CAKE: CoDel and BLUE side by side, in the integer arithmetic of Linux's `sch_cake`.
 
-use airqueue_core::{Drops, Packet, Span, Stream, Time};
+use airqueue_core::{Drops, Packet, RandomStream, Span, Time};
 
 /// What an overflow adds to BLUE's probability, and what an idle queue takes from it, in units of 2⁻³² (`cake_set_rate`).
 const BLUE_UP: u32 = 1 << 24;
@@ -117,7 +117,7 @@ impl Cobalt {
         params: &CobaltParams,
         now: Time,
         packet: &mut Packet,
-        random: &mut Stream,
+        random: &mut RandomStream,
         drops: &mut Drops,
     ) -> bool {
         let sojourn = now - packet.enqueued;

@@ -75,7 +75,7 @@ impl Parameters for CakeParams {
     }
 
     fn make(&self, place: Place) -> BoxedQueue {
-        let mut queue = Cake::new(*self, place.chance).with_link_layer(place.link_layer);
+        let mut queue = Cake::new(*self, place.rng).with_link_layer(place.link_layer);
         queue.set_limit(place.limit);
         Box::new(queue)
     }

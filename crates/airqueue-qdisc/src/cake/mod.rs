@@ -18,8 +18,8 @@ pub use keys::CakeTable;
 use crate::flow_hash::FlowHash;
 use crate::lists::Lists;
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc, Span,
-    Stream, Time,
+    ByNeighbour, DataRate, DropReason, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc,
+    RandomStream, Span, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -149,7 +149,7 @@ impl CakeParams {
 
 /// Queues for flows in tins behind a shaper. (tc: `cake`.)
 ///
-/// Hosts are those that [`LinkFeedback::know_flow`] names; flows of which nothing is known are all between the same two hosts.
+/// Hosts are those that [`LinkFeedback::set_flow_hosts`] names; flows of which nothing is known are all between the same two hosts.
 ///
 /// A packet that comes and goes takes constant time. Only when there is no room all queues of all tins are looked at, to find
 /// the longest. (Linux keeps a heap for that.)
@@ -160,7 +160,7 @@ pub struct Cake {
     /// The most packets; Linux has no such limit.
     limit: u32,
     link_layer: u32,
-    random: Stream,
+    random: RandomStream,
     hash: FlowHash,
     hosts: BTreeMap<u32, Hosts>,
     shaper: Shaper,
@@ -177,7 +177,7 @@ pub struct Cake {
 
 impl Cake {
     /// Empty queues that count IP bytes. `random` gives the hash its key, and BLUE and the turns their random numbers.
-    pub fn new(params: CakeParams, mut random: Stream) -> Cake {
+    pub fn new(params: CakeParams, mut random: RandomStream) -> Cake {
         let rate = params.bytes_per_second();
         let tins = params.diffserv.shares(rate).into_iter().map(|share| Tin::new(&params, share));
         let tins: Vec<Tin> = tins.collect();
@@ -373,7 +373,7 @@ impl QueueDisc for Cake {
 impl ByNeighbour for Cake {}
 
 impl LinkFeedback for Cake {
-    fn know_flow(&mut self, flow: u32, hosts: Hosts) {
+    fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
         self.hosts.insert(flow, hosts);
     }
 }

@@ -58,8 +58,8 @@ fn isolating(isolation: Isolation) -> Cake {
 /// Host 10 sends eight flows to host 20, and host 11 one flow to host 21. The share of that one.
 fn share_of_the_lonely(isolation: Isolation, hosts_of_last: Hosts) -> f64 {
     let mut q = isolating(isolation);
-    (0..8).for_each(|flow| q.know_flow(flow, Hosts { source: 10, destination: 20 }));
-    q.know_flow(8, hosts_of_last);
+    (0..8).for_each(|flow| q.set_flow_hosts(flow, Hosts { source: 10, destination: 20 }));
+    q.set_flow_hosts(8, hosts_of_last);
     serve(&mut q, &best_effort(0..9), 40_000, 1000).0[8]
 }
 

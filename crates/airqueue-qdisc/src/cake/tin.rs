@@ -6,7 +6,7 @@ use super::diffserv::Share;
 use super::hosts::HostTable;
 use super::shaper::Pace;
 use super::{CakeParams, Isolation};
-use airqueue_core::{Span, Stream, Time};
+use airqueue_core::{RandomStream, Span, Time};
 
 /// Queues of a tin (`CAKE_QUEUES`).
 pub(super) const QUEUES: usize = 1024;
@@ -150,7 +150,7 @@ impl Tin {
 
     /// The turn of a queue: shorter by as many bulk flows as the busier of its hosts has (`cake_get_flow_quantum`). What the
     /// division leaves is made up for at random.
-    fn quantum(&self, queue: usize, random: &mut Stream) -> i64 {
+    fn quantum(&self, queue: usize, random: &mut RandomStream) -> i64 {
         let Queue { source, destination, .. } = self.queues[queue];
         let load = u64::from(self.hosts.load(source, destination));
         let dither = random.next_u64() & 0xffff;
@@ -163,7 +163,7 @@ impl Tin {
     }
 
     /// A packet has come to a queue.
-    pub(super) fn on_arrival(&mut self, queue: usize, random: &mut Stream) {
+    pub(super) fn on_arrival(&mut self, queue: usize, random: &mut RandomStream) {
         match self.queues[queue].set {
             Set::Free | Set::Decaying => {
                 self.chains.move_to(queue, Chain::New);
@@ -190,7 +190,7 @@ impl Tin {
         &mut self,
         mut decaying: bool,
         holds_packets: impl Fn(usize) -> bool,
-        random: &mut Stream,
+        random: &mut RandomStream,
     ) -> Option<usize> {
         loop {
             let first = if decaying { self.chains.first(Chain::Decaying) } else { None };

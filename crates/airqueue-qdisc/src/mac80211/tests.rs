@@ -121,11 +121,11 @@ fn a_frame_takes_along_what_waits_for_its_station() {
     offer(&mut q, 1, 2, 20, ms(0));
     let first = q.dequeue(ms(0), &mut drops).unwrap();
     assert_eq!(first.hop, 1, "the station that came last is in front");
-    let along = std::iter::from_fn(|| q.dequeue_along(1, ms(0), &mut drops));
+    let along = std::iter::from_fn(|| q.dequeue_for_neighbour(1, ms(0), &mut drops));
     assert!(along.map(|packet| assert_eq!(packet.hop, 1)).count() >= 2);
-    assert_eq!(q.peek_along(1, ms(0), &mut drops), None);
-    assert_eq!(q.peek_along(7, ms(0), &mut drops), None, "nobody knows that station");
-    assert!(q.peek_along(0, ms(0), &mut drops).is_some());
+    assert_eq!(q.peek_for_neighbour(1, ms(0), &mut drops), None);
+    assert_eq!(q.peek_for_neighbour(7, ms(0), &mut drops), None, "nobody knows that station");
+    assert!(q.peek_for_neighbour(0, ms(0), &mut drops).is_some());
     assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().hop, 0);
 }
 

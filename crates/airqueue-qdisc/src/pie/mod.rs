@@ -11,7 +11,8 @@ use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
 use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Stream, Time,
+    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Span,
+    Time,
 };
 use controller::Controller;
 use schemars::JsonSchema;
@@ -124,7 +125,7 @@ impl Parameters for PieParams {
     }
 
     fn make(&self, place: Place) -> BoxedQueue {
-        Box::new(Pie::new(*self, place.limit, place.chance).with_link_layer(place.link_layer))
+        Box::new(Pie::new(*self, place.limit, place.rng).with_link_layer(place.link_layer))
     }
 }
 
@@ -155,7 +156,7 @@ pub struct Pie {
     params: PieParams,
     limit: Limit,
     waiting: Fifo,
-    chance: Stream,
+    rng: RandomStream,
     controller: Controller,
     /// The probability, summed over the packets that have passed since the last that did not.
     accumulated: f64,
@@ -166,15 +167,15 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// An empty queue that counts IP bytes. `chance` casts the lots.
-    pub fn new(params: PieParams, limit: Limit, chance: Stream) -> Pie {
+    /// An empty queue that counts IP bytes. `rng` draws the random numbers.
+    pub fn new(params: PieParams, limit: Limit, rng: RandomStream) -> Pie {
         let params = PieParams { update: params.update.max(Span::from_micros(1)), ..params };
         let controller = Controller::new(params.max_burst);
         Pie {
             params,
             limit,
             waiting: Fifo::default(),
-            chance,
+            rng,
             controller,
             accumulated: 0.0,
             next_update: None,
@@ -237,7 +238,7 @@ impl Pie {
                 return true;
             }
         }
-        self.chance.chance(p)
+        self.rng.bernoulli(p)
     }
 }
 

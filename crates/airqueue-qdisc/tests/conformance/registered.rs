@@ -1,6 +1,6 @@
 //! Every registered discipline, with tables drawn from the schema of its keys.
 
-use super::chance;
+use super::rng;
 use super::trial::{Full, calls, conform};
 use airqueue_core::keys::{KeyError, Layers};
 use airqueue_qdisc::queue::check_used;
@@ -151,7 +151,7 @@ proptest! {
     fn every_registered_discipline(tables in tables(), calls in calls()) {
         for table in tables {
             let spec = accepted(table);
-            conform(|| spec.make(chance()), full(&spec.discipline), &calls);
+            conform(|| spec.make(rng()), full(&spec.discipline), &calls);
         }
     }
 

@@ -163,7 +163,7 @@ impl<Q: LinkQueue> Trial<Q> {
         match *call {
             Call::Enqueue { flow, size, ecn, .. } => {
                 let hosts = Hosts { source: flow / 2, destination: flow % 2 };
-                self.queue.know_flow(flow, hosts);
+                self.queue.set_flow_hosts(flow, hosts);
                 self.enqueue(flow, size, ecn);
             }
             Call::Dequeue { .. } => {
@@ -244,10 +244,10 @@ impl<Q: LinkQueue> Trial<Q> {
     }
 
     fn peek_then_dequeue_along(&mut self, hop: u16) {
-        let peeked = self.queue.peek_along(hop, self.now, &mut self.drops).copied();
+        let peeked = self.queue.peek_for_neighbour(hop, self.now, &mut self.drops).copied();
         self.collect_drops();
         assert!(peeked.is_none_or(|packet| packet.hop == hop), "it is for that neighbour");
-        let packet = self.queue.dequeue_along(hop, self.now, &mut self.drops);
+        let packet = self.queue.dequeue_for_neighbour(hop, self.now, &mut self.drops);
         self.collect_drops();
         assert_eq!(peeked.map(|p| p.id), packet.map(|p| p.id), "it keeps to what was promised");
         packet.map(|packet| self.leave(packet));

@@ -4,7 +4,7 @@ use crate::quantity::{Duration, FrameRate, Quantity, QueueLimit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A change at a given time: of the rate of a link, of the limit of queues, or of the way of a flow.
+/// A change at a given time: of the rate of a link, of the limit of queues, or of the route of a flow.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeTable {

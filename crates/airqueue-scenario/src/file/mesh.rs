@@ -4,14 +4,14 @@ use crate::quantity::FrameRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How flows find their ways over the air: those without `via`.
+/// How flows find their routes over the air: those without `via`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoutingTable {
     /// What the best way has least of.
     #[serde(default)]
     pub(crate) metric: MetricName,
-    /// Whether there must be a way between all stations. Otherwise parts may stand alone, and only the flows need ways.
+    /// Whether there must be a route between all stations. Otherwise parts may stand alone, and only the flows need ways.
     /// The default is true.
     #[serde(default = "yes")]
     pub(crate) connected: bool,

@@ -62,9 +62,9 @@ pub(super) struct File {
     /// What is special about links between stations.
     #[serde(default)]
     pub(super) links: Vec<Table<RadioLinkTable>>,
-    /// Lets flows find their ways over the air. Without it stations send to each other directly, or as `flows.via` says.
+    /// Lets flows find their routes over the air. Without it stations send to each other directly, or as `flows.via` says.
     pub(super) routing: Option<Table<RoutingTable>>,
-    /// Hosts without a radio, at the ends of cables.
+    /// Hosts without a radio, at the ends of wired links.
     #[serde(default)]
     pub(super) hosts: Vec<Table<HostTable>>,
     /// The limits of stations' queues are set while the network runs: the nodes of a collision domain share a buffer.
@@ -180,7 +180,7 @@ pub(super) struct FlowTable {
     /// from each of its members to the member with the same number.
     pub(super) to: String,
     /// The stations that pass its packets on, in their order. The default is the best way where there is `routing`, and
-    /// otherwise nobody: stations send to each other directly, hosts by the stations that their cables lead to. What TCP
+    /// otherwise nobody: stations send to each other directly, hosts by the stations that their wired links lead to. What TCP
     /// acknowledges comes back by the same ones.
     pub(super) via: Option<Vec<String>>,
     /// The access category whose queue they take at stations with EDCA. The default is be.

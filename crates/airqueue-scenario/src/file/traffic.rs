@@ -1,4 +1,4 @@
-//! The keys of cables and of TCP.
+//! The keys of wired links and of TCP.
 
 use super::RttName;
 use crate::quantity::{Duration, Packets, Quantity, Rate, Size};
@@ -10,7 +10,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A host without a radio, or with `count` a group of them, and its cable.
+/// A host without a radio, or with `count` a group of them, and its wired link.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostTable {
@@ -20,14 +20,14 @@ pub(crate) struct HostTable {
     /// Makes it a group of so many.
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) count: Option<u32>,
-    /// The station, or the host before it in the file, that its cable leads to. Each member of a group has a cable of its own.
+    /// The station, or the host before it in the file, that its wired link leads to. Each member of a group has a wired link of its own.
     pub(crate) link: String,
-    /// How fast the cable takes packets, in each direction. The default is at once.
+    /// How fast the wired link takes packets, in each direction. The default is at once.
     pub(crate) rate: Option<Quantity<Rate>>,
-    /// How long a packet takes through the cable, one way, once it is serialised: one for all, or a list with one for each
+    /// How long a packet takes through the wired link, one way, once it is serialised: one for all, or a list with one for each
     /// member. The default is `0 s`.
     pub(crate) delay: Option<Delays>,
-    /// Where packets wait for the cable, at both of its ends, where it has a rate. The default is room for as many as come.
+    /// Where packets wait for the wired link, at both of its ends, where it has a rate. The default is room for as many as come.
     pub(crate) queue: Option<QueueGiven>,
 }
 

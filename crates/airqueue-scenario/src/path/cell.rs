@@ -2,7 +2,7 @@
 
 use super::check::wrong;
 use super::config::ConfigError;
-use super::device::{Device, Way};
+use super::device::{Device, PathDirection};
 use airqueue_core::{DropReason, Packet, Seed, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Network, NetworkSpec, Traffic};
@@ -43,7 +43,7 @@ pub struct Cell {
     outcomes: VecDeque<Outcome>,
 }
 
-/// What the path has to know of a way through the cell.
+/// What the path has to know of a route through the cell.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     /// The first queue before the air: whose it is, and of which access category.
@@ -71,7 +71,7 @@ impl CellSpec {
 
 impl Cell {
     /// A silent network at time zero, with so many flows of the endpoints in each direction: a queue that
-    /// keeps flows apart sees them. Its streams of chance are those of [`Network::new`]; others' flows have the
+    /// keeps flows apart sees them. Its random streams are those of [`Network::new`]; others' flows have the
     /// same with and without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
         let (down, down_hop) = spec.flow("cell.down", spec.down)?;
@@ -100,14 +100,18 @@ impl Cell {
     }
 
     /// Whether packets on this way go down.
-    fn is_down(&self, way: Way) -> bool {
-        (way == Way::Loaded) == (self.loaded == Direction::Down)
+    fn is_down(&self, direction: PathDirection) -> bool {
+        (direction == PathDirection::Forward) == (self.loaded == Direction::Down)
     }
 
     /// Which way a packet of one of the endpoints' flows goes.
-    fn way_of(&self, packet: &Packet) -> Way {
+    fn direction_of(&self, packet: &Packet) -> PathDirection {
         let down = packet.flow < self.first + self.flows;
-        if down == self.is_down(Way::Loaded) { Way::Loaded } else { Way::Back }
+        if down == self.is_down(PathDirection::Forward) {
+            PathDirection::Forward
+        } else {
+            PathDirection::Reverse
+        }
     }
 
     fn advance(&mut self, now: Time) {
@@ -121,9 +125,9 @@ impl Device for Cell {
         self.loaded = direction;
     }
 
-    fn enqueue(&mut self, packet: Packet, way: Way, now: Time) {
+    fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time) {
         self.advance(now);
-        let down = self.is_down(way);
+        let down = self.is_down(direction);
         let (hop, first) =
             if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
         let flow = first + packet.flow;
@@ -145,15 +149,15 @@ impl Device for Cell {
         self.advance(now);
     }
 
-    fn poll_outcome(&mut self) -> Option<(Way, Outcome)> {
+    fn poll_outcome(&mut self) -> Option<(PathDirection, Outcome)> {
         let outcome = self.outcomes.pop_front()?;
         let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
             &outcome;
-        Some((self.way_of(packet), outcome))
+        Some((self.direction_of(packet), outcome))
     }
 
     fn waiting(&self) -> (u64, u64) {
-        let hop = if self.is_down(Way::Loaded) { self.down } else { self.up };
+        let hop = if self.is_down(PathDirection::Forward) { self.down } else { self.up };
         self.network.model.wlan().waiting(hop.station, hop.ac)
     }
 }
@@ -185,7 +189,7 @@ mod tests {
         Cell::new(check::cell(&config).unwrap(), 2, Seed(1)).unwrap()
     }
 
-    fn drive(cell: &mut Cell, until: Time, seen: &mut Vec<(Way, Outcome)>) {
+    fn drive(cell: &mut Cell, until: Time, seen: &mut Vec<(PathDirection, Outcome)>) {
         while let Some(at) = cell.next_deadline().filter(|&at| at <= until) {
             cell.on_deadline(at);
             seen.extend(std::iter::from_fn(|| cell.poll_outcome()));
@@ -210,21 +214,21 @@ mod tests {
             for (n, &(gap_us, loaded, flow, size)) in packets.iter().enumerate() {
                 now += Span::from_micros(gap_us);
                 drive(&mut cell, now, &mut seen);
-                let way = if loaded { Way::Loaded } else { Way::Back };
+                let direction = if loaded { PathDirection::Forward } else { PathDirection::Reverse };
                 let payload = Payload(n as u32);
-                cell.enqueue(Packet { payload, ..Packet::new(0, flow, size, now) }, way, now);
+                cell.enqueue(Packet { payload, ..Packet::new(0, flow, size, now) }, direction, now);
                 prop_assert!(cell.waiting().0 <= u64::from(limit));
             }
             drive(&mut cell, now + Span::from_secs(20), &mut seen);
             let mut last = [[None; 2]; 2];
             let mut fates = vec![0; packets.len()];
-            for (way, outcome) in seen {
+            for (direction, outcome) in seen {
                 let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
                     outcome;
                 let n = packet.payload.0 as usize;
                 let (_, loaded, flow, size) = packets[n];
                 fates[n] += 1;
-                prop_assert_eq!(way == Way::Loaded, loaded);
+                prop_assert_eq!(direction == PathDirection::Forward, loaded);
                 let oversize = matches!(outcome, Outcome::Dropped(_, DropReason::Oversize));
                 prop_assert_eq!(oversize, size > 1500);
                 if let Outcome::Delivered(_) = outcome {

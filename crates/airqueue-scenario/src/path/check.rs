@@ -5,7 +5,7 @@ use super::config::{CellConfig, ConfigError, PathConfig};
 use crate::Scenario;
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::bottleneck::conditions::Change;
+use airqueue_network::bottleneck::conditions::DeviceChange;
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{DeviceSpec, Framing, ServerSpec};
 use airqueue_qdisc::DropFrom;
@@ -244,7 +244,7 @@ fn period(c: &PathConfig) -> Result<Option<Span>, ConfigError> {
     }
 }
 
-fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, Change)>, ConfigError> {
+fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, DeviceChange)>, ConfigError> {
     let end = c.repeat_s.unwrap_or(LONGEST_S);
     let within = |key: String, s: f64| {
         // Compared in whole nanoseconds, or 0.1 + 0.2 would not fit a period of 0.3.
@@ -258,7 +258,7 @@ fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, Change)>, ConfigEr
         let begin = within(format!("stalls_s[{i}][0]"), *at)?;
         seconds(format_args!("stalls_s[{i}][1]"), *length, 0.0)?;
         let end = within(format!("stalls_s[{i}], its end,"), at + length)?;
-        changes.extend([(begin, Change::Stall), (end, Change::Resume)]);
+        changes.extend([(begin, DeviceChange::Stall), (end, DeviceChange::Resume)]);
     }
     for (i, [at, factor]) in c.rate_changes.iter().enumerate() {
         let at = within(format!("rate_changes[{i}][0]"), *at)?;
@@ -266,7 +266,7 @@ fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, Change)>, ConfigEr
             let key = format_args!("rate_changes[{i}][1]");
             return Err(wrong(key, factor, "a factor from 1e-6 to 1e6"));
         }
-        changes.push((at, Change::Rate(*factor)));
+        changes.push((at, DeviceChange::Rate(*factor)));
     }
     for (i, [at, to]) in c.limit_changes.iter().enumerate() {
         let at = within(format!("limit_changes[{i}][0]"), *at)?;
@@ -278,7 +278,7 @@ fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, Change)>, ConfigEr
             Limit::Packets(_) => Limit::Packets(*to as u32),
             Limit::Bytes(_) => Limit::Bytes(*to as u64),
         };
-        changes.push((at, Change::Limit(to)));
+        changes.push((at, DeviceChange::Limit(to)));
     }
     Ok(changes)
 }

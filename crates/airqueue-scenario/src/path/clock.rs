@@ -56,17 +56,17 @@ impl HostClock {
 
 /// Steps of the clock that stamps a host's arrivals: by how much it was set, and when.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
+pub struct ClockSteps {
     steps: Vec<(Time, Span)>,
     taken: usize,
     sum: Span,
 }
 
-impl Steps {
+impl ClockSteps {
     /// Steps in any order.
-    pub fn new(mut steps: Vec<(Time, Span)>) -> Steps {
+    pub fn new(mut steps: Vec<(Time, Span)>) -> ClockSteps {
         steps.sort_by_key(|(at, _)| *at);
-        Steps { steps, taken: 0, sum: Span::ZERO }
+        ClockSteps { steps, taken: 0, sum: Span::ZERO }
     }
 
     /// The sum of all steps up to `now`, which does not go back from call to call.
@@ -98,7 +98,7 @@ mod tests {
     fn steps_add_up() {
         let at = |s| Time::ZERO + Span::from_secs(s);
         let mut steps =
-            Steps::new(vec![(at(9), Span::from_millis(-3)), (at(4), Span::from_millis(10))]);
+            ClockSteps::new(vec![(at(9), Span::from_millis(-3)), (at(4), Span::from_millis(10))]);
         assert_eq!(steps.by(at(3)), Span::ZERO);
         assert_eq!(steps.by(at(4)), Span::from_millis(10));
         assert_eq!(steps.by(at(20)), Span::from_millis(7));

@@ -9,11 +9,11 @@ use std::fmt::Debug;
 
 /// Where a packet goes, seen from the plan that is being carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PathDirection {
     /// In the direction that the plan loads.
-    Loaded,
+    Forward,
     /// The other one.
-    Back,
+    Reverse,
 }
 
 /// A device with queues, as a state machine: after any call take the outcomes with
@@ -24,7 +24,7 @@ pub trait Device: Debug + Send + Sync {
     fn load(&mut self, direction: Direction);
 
     /// A packet arrives.
-    fn enqueue(&mut self, packet: Packet, way: Way, now: Time);
+    fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time);
 
     /// When `on_deadline` wants to be called.
     fn next_deadline(&self) -> Option<Time>;
@@ -33,7 +33,7 @@ pub trait Device: Debug + Send + Sync {
     fn on_deadline(&mut self, now: Time);
 
     /// The next outcome, in the order in which they happened.
-    fn poll_outcome(&mut self) -> Option<(Way, Outcome)>;
+    fn poll_outcome(&mut self) -> Option<(PathDirection, Outcome)>;
 
     /// Packets and bytes (link layer included) that wait in the loaded direction, in all stages, without
     /// those in service.
@@ -57,10 +57,10 @@ impl OneWay {
 impl Device for OneWay {
     fn load(&mut self, _direction: Direction) {}
 
-    fn enqueue(&mut self, packet: Packet, way: Way, now: Time) {
-        match way {
-            Way::Loaded => self.bottleneck.enqueue(packet, now),
-            Way::Back => self.passed.push_back(packet),
+    fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time) {
+        match direction {
+            PathDirection::Forward => self.bottleneck.enqueue(packet, now),
+            PathDirection::Reverse => self.passed.push_back(packet),
         }
     }
 
@@ -72,9 +72,14 @@ impl Device for OneWay {
         self.bottleneck.on_deadline(now);
     }
 
-    fn poll_outcome(&mut self) -> Option<(Way, Outcome)> {
-        let passed = self.passed.pop_front().map(|packet| (Way::Back, Outcome::Delivered(packet)));
-        passed.or_else(|| self.bottleneck.poll_outcome().map(|outcome| (Way::Loaded, outcome)))
+    fn poll_outcome(&mut self) -> Option<(PathDirection, Outcome)> {
+        let passed = self
+            .passed
+            .pop_front()
+            .map(|packet| (PathDirection::Reverse, Outcome::Delivered(packet)));
+        passed.or_else(|| {
+            self.bottleneck.poll_outcome().map(|outcome| (PathDirection::Forward, outcome))
+        })
     }
 
     fn waiting(&self) -> (u64, u64) {

@@ -1,8 +1,8 @@
 //! A simulated host: an endpoint, its clock, and what its sockets can bear.
 
 use super::check::{CheckedPath, SenderCap};
-use super::clock::{HostClock, Steps};
-use super::store::{Datagram, Store};
+use super::clock::{ClockSteps, HostClock};
+use super::store::{Datagram, DatagramStore};
 use airqueue_core::rate::work_for;
 use airqueue_core::{Payload, Span, Time};
 use airqueue_network::bottleneck::bucket::TokenBucket;
@@ -29,7 +29,7 @@ pub struct SendLimit(Option<TokenBucket>);
 /// overflows, a reader that takes its time.
 #[derive(Debug)]
 pub struct ReceiveLimit {
-    steps: Steps,
+    steps: ClockSteps,
     buffer: Option<usize>,
     interval: Option<Span>,
     inbox: VecDeque<(Payload, Time)>,
@@ -91,7 +91,7 @@ impl ReceiveLimit {
     /// The limits that the configuration names.
     pub fn new(path: &CheckedPath) -> ReceiveLimit {
         ReceiveLimit {
-            steps: Steps::new(path.clock_steps.clone()),
+            steps: ClockSteps::new(path.clock_steps.clone()),
             buffer: path.receive_buffer,
             interval: path.read_interval,
             inbox: VecDeque::new(),
@@ -135,7 +135,7 @@ impl ReceiveLimit {
     }
 
     /// Throws everything away that still waits.
-    pub fn clear(&mut self, store: &mut Store) {
+    pub fn clear(&mut self, store: &mut DatagramStore) {
         for (payload, _) in self.inbox.drain(..) {
             store.discard(payload);
         }

@@ -7,7 +7,7 @@ mod clock;
 mod config;
 mod device;
 mod host;
-mod network;
+mod model;
 mod store;
 mod truth;
 
@@ -31,7 +31,7 @@ use airqueue_probe::server::{Server, ServerConfig};
 use cell::Cell;
 use check::CheckedPath;
 use device::{Device, OneWay};
-use network::{Network, SERVER};
+use model::{PathModel, SERVER};
 use thiserror::Error;
 
 /// How long beyond its plan a run may take before it counts as stuck: far longer than the
@@ -72,7 +72,7 @@ pub enum PathError {
 pub struct SimulatedPath {
     path: CheckedPath,
     seed: Seed,
-    sim: Simulation<Network<Client, Server>>,
+    sim: Simulation<PathModel<Client, Server>>,
     /// How many sessions the endpoints have begun.
     sessions: u64,
 }
@@ -121,10 +121,10 @@ impl SimulatedPath {
     ) -> Result<SimulatedPath, ConfigError> {
         let path = CheckedPath::new(config)?;
         let endpoints = endpoints(path.flows, seed, 0);
-        let mut network = Network::new(&path, device, Direction::Down, endpoints);
+        let mut model = PathModel::new(&path, device, Direction::Down, endpoints);
         let mut queue = EventQueue::new();
-        network.power_on(&mut queue);
-        Ok(SimulatedPath { path, seed, sim: Simulation::new(network, queue), sessions: 0 })
+        model.power_on(&mut queue);
+        Ok(SimulatedPath { path, seed, sim: Simulation::new(model, queue), sessions: 0 })
     }
 
     /// Carries out a plan and returns its records. A bottleneck stands in the plan's direction.
@@ -135,11 +135,11 @@ impl SimulatedPath {
         self.begin(direction);
         self.until(self.now() + PATIENCE, |client| client.state() == &ClientState::Ready)?;
         let now = self.now();
-        let network = &mut self.sim.model;
-        network.restart_truth(now);
-        let local = network.client.clock.read(now);
-        network.client.endpoint.start(local, plan, direction)?;
-        network.poll_all(&mut self.sim.queue);
+        let model = &mut self.sim.model;
+        model.restart_truth(now);
+        let local = model.client.clock.read(now);
+        model.client.endpoint.start(local, plan, direction)?;
+        model.poll_all(&mut self.sim.queue);
         // The client has checked the plan: its end is a moderate number.
         let mut run = None;
         self.until(now + plan.end() + PATIENCE, |client| {
@@ -180,15 +180,15 @@ impl SimulatedPath {
     /// given up, the endpoints begin anew.
     fn begin(&mut self, direction: Direction) {
         let now = self.now();
-        let network = &mut self.sim.model;
-        if self.sessions > 0 && !matches!(network.client.endpoint.state(), ClientState::Failed(_)) {
-            network.load(direction, now);
+        let model = &mut self.sim.model;
+        if self.sessions > 0 && !matches!(model.client.endpoint.state(), ClientState::Failed(_)) {
+            model.load(direction, now);
         } else {
             let make = endpoints(self.path.flows, self.seed, self.sessions);
-            network.connect(&self.path, direction, now, make);
+            model.connect(&self.path, direction, now, make);
             self.sessions += 1;
         }
-        network.poll_all(&mut self.sim.queue);
+        model.poll_all(&mut self.sim.queue);
     }
 
     /// Lets things happen until the client is where it is wanted.

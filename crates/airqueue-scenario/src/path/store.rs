@@ -28,13 +28,13 @@ pub struct Datagram {
 /// Datagrams by payload handle. Buffers and places are used again, so that nothing is allocated
 /// once as many datagrams have been under way as ever will be.
 #[derive(Clone, Debug, Default)]
-pub struct Store {
+pub struct DatagramStore {
     places: Vec<Option<Datagram>>,
     free: Vec<u32>,
     buffers: Vec<Vec<u8>>,
 }
 
-impl Store {
+impl DatagramStore {
     /// A buffer to write a datagram into.
     pub fn buffer(&mut self) -> Vec<u8> {
         self.buffers.pop().unwrap_or_default()

@@ -4,7 +4,7 @@
 use super::check::{CheckedPath, bottleneck};
 use super::config::PathConfig;
 use super::device::OneWay;
-use super::network::{Network, SERVER};
+use super::model::{PathModel, SERVER};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::bottleneck::Bottleneck;
 use airqueue_network::event::EventQueue;
@@ -97,18 +97,18 @@ impl Endpoint for Plain {
     fn on_clock_step(&mut self) {}
 }
 
-type Sim = Simulation<Network<Plain, Plain>>;
+type Sim = Simulation<PathModel<Plain, Plain>>;
 
 /// The server sends `sender`'s packets to the client over a path of this configuration.
 fn down(config: &PathConfig, sender: Plain) -> Sim {
     let path = CheckedPath::new(config).expect("a valid path");
     let bottleneck = Bottleneck::new(bottleneck(config).expect("a valid device"), Seed(1));
     let device = Box::new(OneWay::new(bottleneck));
-    let mut network =
-        Network::new(&path, device, Direction::Down, move |_| (Plain::silent(), sender));
+    let mut model =
+        PathModel::new(&path, device, Direction::Down, move |_| (Plain::silent(), sender));
     let mut queue = EventQueue::new();
-    network.poll_all(&mut queue);
-    let mut sim = Simulation::new(network, queue);
+    model.poll_all(&mut queue);
+    let mut sim = Simulation::new(model, queue);
     sim.run_until(Time::ZERO + Span::from_secs(200));
     sim
 }

@@ -89,7 +89,7 @@ pub fn full() -> Value {
     })
 }
 
-/// A scenario with hosts on cables, flows over several hops and TCP, with most of the keys of these.
+/// A scenario with hosts on wired links, flows over several hops and TCP, with most of the keys of these.
 pub fn networked() -> Value {
     json!({
         "duration": "1 s",

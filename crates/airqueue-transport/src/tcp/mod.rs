@@ -25,11 +25,11 @@ pub use congestion::{
 };
 pub use pacing::Pacing;
 pub use ranges::Range;
-pub use receiver::{Receiver, ReceiverTallies};
+pub use receiver::{Receiver, ReceiverCounters};
 pub use recovery::LossDetection;
 pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
-pub use sender::{Sender, SenderTallies};
+pub use sender::{Sender, SenderCounters};
 pub use spec::{
     AckEvery, AckTimer, FastRecovery, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec,
     SenderSpec, SpecError, TcpSpec,

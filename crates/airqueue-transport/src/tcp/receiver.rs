@@ -35,12 +35,12 @@ pub struct Receiver {
     /// Acknowledgements say ECN-Echo.
     echo_congestion: bool,
     rtt: RttSeen,
-    tallies: ReceiverTallies,
+    counters: ReceiverCounters,
 }
 
 /// What a receiver has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReceiverTallies {
+pub struct ReceiverCounters {
     /// Segments with data or FIN.
     pub segments: u64,
     /// Those of them that brought nothing new.
@@ -92,7 +92,7 @@ impl Receiver {
             recent: None,
             echo_congestion: false,
             rtt: RttSeen::default(),
-            tallies: ReceiverTallies::default(),
+            counters: ReceiverCounters::default(),
         }
     }
 
@@ -117,8 +117,8 @@ impl Receiver {
     }
 
     /// What it has counted.
-    pub fn tallies(&self) -> ReceiverTallies {
-        self.tallies
+    pub fn counters(&self) -> ReceiverCounters {
+        self.counters
     }
 
     /// The shortest round trip seen by timestamps; `None` before the first, and without timestamps.
@@ -163,7 +163,7 @@ impl Receiver {
     }
 
     fn on_data(&mut self, segment: &Segment, now: Time) {
-        self.tallies.segments += 1;
+        self.counters.segments += 1;
         let (start, end) = (segment.seq, segment.end());
         if segment.fin {
             self.fin = Some(end - 1);
@@ -171,11 +171,11 @@ impl Receiver {
         if start > self.next {
             // A duplicate acknowledgement at once: RFC 5681, section 4.2.
             let new = self.ahead.insert(Range { start, end });
-            self.tallies.duplicates += u64::from(new == 0);
-            self.tallies.out_of_order += u64::from(new > 0);
+            self.counters.duplicates += u64::from(new == 0);
+            self.counters.out_of_order += u64::from(new > 0);
             self.due = true;
         } else if end <= self.next {
-            self.tallies.duplicates += 1;
+            self.counters.duplicates += 1;
             self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
         } else {
             let fills = !self.ahead.is_empty();
@@ -184,7 +184,7 @@ impl Receiver {
             self.held += 1;
             // At once when it fills a gap, all of it or a part: RFC 5681, section 4.2. After FIN nothing
             // comes that could be answered together with it.
-            let beginning = self.tallies.segments <= u64::from(self.spec.receiver.at_once_first);
+            let beginning = self.counters.segments <= u64::from(self.spec.receiver.at_once_first);
             let at_once = fills || self.is_finished() || beginning;
             if at_once || self.held >= self.segments_per_ack() {
                 self.due = true;
@@ -240,7 +240,7 @@ impl Receiver {
         self.held = 0;
         self.deadline = Time::MAX;
         self.last_ack = self.next;
-        self.tallies.acknowledgements += 1;
+        self.counters.acknowledgements += 1;
         let ack = Segment {
             ece: self.echo_congestion,
             sack: self.sack_blocks(),

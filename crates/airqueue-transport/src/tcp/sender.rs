@@ -6,13 +6,13 @@ use super::congestion::{Acked, Beginning, Controller, Event};
 use super::delivery::DeliveryRates;
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
-use super::recovery::{Advance, Budget, Heard, News, Piece, PieceKind, Recovery};
+use super::recovery::{AckEffect, AckInfo, Advance, Budget, Recovery, SegmentKind, SegmentRange};
 use super::round_trips::RoundTrips;
 use super::rto::Rto;
 use super::segment::Segment;
 use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
-use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
 
 /// Cuts what an application writes into segments, and sends them until they are acknowledged.
 ///
@@ -28,7 +28,7 @@ pub struct Sender {
     /// For a controller that steers by them.
     rates: Option<DeliveryRates>,
     /// What controllers decide at random.
-    draws: Stream,
+    draws: RandomStream,
     rto: Rto,
     pacer: Pacer,
     /// Bytes written so far.
@@ -50,12 +50,12 @@ pub struct Sender {
     answered: u64,
     /// The next new segment says CWR.
     tell_reduced: bool,
-    tallies: SenderTallies,
+    counters: SenderCounters,
 }
 
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderTallies {
+pub struct SenderCounters {
     /// Segments with data or FIN, each as often as it was sent.
     pub segments: u64,
     /// Bytes of data in them.
@@ -93,7 +93,7 @@ impl Sender {
     /// # Errors
     ///
     /// When there is no such connection.
-    pub fn with_draws(spec: &TcpSpec, draws: Stream) -> Result<Sender, SpecError> {
+    pub fn with_draws(spec: &TcpSpec, draws: RandomStream) -> Result<Sender, SpecError> {
         spec.check()?;
         Ok(Sender::of(spec, draws))
     }
@@ -105,7 +105,7 @@ impl Sender {
         *self = Sender { round_trips, ..Sender::of(&self.spec, self.draws.clone()) };
     }
 
-    fn of(spec: &TcpSpec, mut draws: Stream) -> Sender {
+    fn of(spec: &TcpSpec, mut draws: RandomStream) -> Sender {
         let end = &spec.sender;
         let active = spec.opening == Opening::BySender;
         let open = spec.opening == Opening::Open;
@@ -141,7 +141,7 @@ impl Sender {
             recent: None,
             answered: 0,
             tell_reduced: false,
-            tallies: SenderTallies::default(),
+            counters: SenderCounters::default(),
         }
     }
 
@@ -187,7 +187,7 @@ impl Sender {
 
     /// Bytes written and not acknowledged.
     pub fn backlog_bytes(&self) -> u64 {
-        self.written - self.tallies.acknowledged_bytes
+        self.written - self.counters.acknowledged_bytes
     }
 
     /// Octets sent and neither acknowledged nor given up by a timeout.
@@ -216,8 +216,8 @@ impl Sender {
     }
 
     /// What it has counted.
-    pub fn tallies(&self) -> SenderTallies {
-        self.tallies
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
     }
 
     /// Takes a segment that arrived.
@@ -241,45 +241,45 @@ impl Sender {
         let bare = segment.end() == segment.seq;
         let marked = self.spec.ecn && segment.ece && !segment.syn;
         let srtt = self.rto.srtt();
-        let news = News { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
+        let news = AckInfo { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
         let before = self.before_ack(ack);
-        let heard = self.recovery.on_ack(&news, self.rates.as_mut());
-        if heard.advance.is_some() {
+        let effect = self.recovery.on_ack(&news, self.rates.as_mut());
+        if effect.advance.is_some() {
             self.sample(ack, segment, now);
             if let Some(rtt) = self.round_trips.on_ack(ack, now) {
-                self.tallies.round_trips += 1;
-                self.tallies.round_trip_time = self.tallies.round_trip_time + rtt;
+                self.counters.round_trips += 1;
+                self.counters.round_trip_time = self.counters.round_trip_time + rtt;
             }
         }
-        self.on_heard(&heard, now);
-        if let Some(advance) = heard.advance {
-            self.on_advance(advance, heard.rtt, marked, now);
+        self.on_ack_effect(&effect, now);
+        if let Some(advance) = effect.advance {
+            self.on_advance(advance, effect.rtt, marked, now);
         }
         if let Some(before) = before {
-            self.report(before, &heard, segment, now);
+            self.report(before, &effect, segment, now);
         }
         self.recovery.arm_probe(now, self.rto.srtt(), self.deadline);
         // Once per window of data: RFC 3168, section 6.1.2.
         if marked && ack > self.answered && !self.recovery.is_recovering() {
-            self.tallies.ecn_reductions += 1;
+            self.counters.ecn_reductions += 1;
             self.on_congestion(self.recovery.flight());
         }
     }
 
     /// What was lost.
-    fn on_heard(&mut self, heard: &Heard, now: Time) {
-        if let Some(flight) = heard.loss {
-            self.tallies.fast_recoveries += 1;
+    fn on_ack_effect(&mut self, effect: &AckEffect, now: Time) {
+        if let Some(flight) = effect.loss {
+            self.counters.fast_recoveries += 1;
             self.pacer.on_loss(now);
             self.on_congestion(flight);
-            if heard.restarts_timer {
+            if effect.restarts_timer {
                 self.deadline = now + self.rto.timeout();
             }
-        } else if let Some(flight) = heard.repaired {
+        } else if let Some(flight) = effect.repaired {
             self.on_congestion(flight);
         }
-        if heard.probe {
-            self.tallies.probes += 1;
+        if effect.probe {
+            self.counters.probes += 1;
             // RFC 8985, section 7.3
             self.deadline = now + self.rto.timeout();
         }
@@ -337,7 +337,7 @@ impl Sender {
 
     fn on_advance(&mut self, advance: Advance, rtt: Option<Span>, marked: bool, now: Time) {
         let fin = u64::from(self.is_finished());
-        self.tallies.acknowledged_bytes += advance.bytes - fin;
+        self.counters.acknowledged_bytes += advance.bytes - fin;
         // RFC 6298, (5.2) and (5.3)
         if self.recovery.is_idle() {
             self.deadline = Time::MAX;
@@ -377,8 +377,8 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
         self.pacer.on_timer(now);
-        let heard = self.recovery.on_timer(now, self.rto.srtt());
-        self.on_heard(&heard, now);
+        let effect = self.recovery.on_timer(now, self.rto.srtt());
+        self.on_ack_effect(&effect, now);
         if now >= self.deadline {
             self.deadline = Time::MAX;
             self.on_timeout(now);
@@ -389,7 +389,7 @@ impl Sender {
     fn on_timeout(&mut self, now: Time) {
         let una = self.recovery.una();
         let again = self.timed_out == Some(una);
-        self.tallies.timeouts += 1;
+        self.counters.timeouts += 1;
         self.controller.on_timeout(self.at_stake(self.recovery.flight()), again);
         self.recovery.on_timeout(now);
         self.steer(Event::TimedOut, now);
@@ -430,8 +430,9 @@ impl Sender {
         }
         self.restart_if_idle(now);
         let budget = self.budget();
-        let piece = self.recovery.next_piece(&budget)?;
-        if !matches!(piece.kind, PieceKind::AtOnce | PieceKind::Probe) && self.pacer.holds(now) {
+        let piece = self.recovery.next_range(&budget)?;
+        if !matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) && self.pacer.holds(now)
+        {
             return None;
         }
         Some(self.send(piece, &budget, now))
@@ -451,24 +452,24 @@ impl Sender {
         }
     }
 
-    fn send(&mut self, piece: Piece, budget: &Budget, now: Time) -> Segment {
+    fn send(&mut self, piece: SegmentRange, budget: &Budget, now: Time) -> Segment {
         let (start, end) = (piece.range.start, piece.range.end);
         if self.deadline == Time::MAX {
             self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
         }
         self.note_departure(&piece, now);
         self.recovery.on_sent(piece, now, self.rto.srtt(), self.deadline);
-        let new = piece.kind == PieceKind::New;
+        let new = piece.kind == SegmentKind::New;
         let fin = end > budget.data_end;
         let payload = end - start - u64::from(fin);
-        self.tallies.segments += 1;
-        self.tallies.sent_bytes += payload;
+        self.counters.segments += 1;
+        self.counters.sent_bytes += payload;
         self.last_sent = Some(now);
         if new {
             self.timed = self.timed.or(Some((end, now)));
             self.round_trips.on_new(end, now);
         } else {
-            self.tallies.retransmitted += 1;
+            self.counters.retransmitted += 1;
             // Karn: RFC 6298, section 3.
             self.timed = self.timed.filter(|&(timed, _)| start >= timed);
             self.round_trips.on_again(start, end);

@@ -16,12 +16,12 @@ mod tcp;
 mod voice;
 mod web;
 
-pub use periodic::Spurts;
+pub use periodic::OnOff;
 pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName};
 pub use voice::{Call, CodecName, VoiceTable};
-pub use web::{Files, FilesError, FilesSpec, SizeLaw, SizeLawName, WebTable};
+pub use web::{Files, FilesError, FilesSpec, SizeDistribution, SizeDistributionName, WebTable};
 
-use airqueue_core::{DataRate, Span, Stream, Time};
+use airqueue_core::{DataRate, RandomStream, Span, Time};
 use cbr::Constant;
 use periodic::Periodic;
 use poisson::Poisson;
@@ -41,7 +41,7 @@ pub enum Arrivals {
         /// From one to the next.
         every: Span,
         /// When there are any.
-        spurts: Option<Spurts>,
+        on_off: Option<OnOff>,
     },
 }
 
@@ -73,7 +73,7 @@ pub enum SourceError {
     #[error(
         "spurts of {talk} and pauses of {silence} in the mean; both must be longer than nothing"
     )]
-    Spurts { talk: Span, silence: Span },
+    OnOff { talk: Span, silence: Span },
 }
 
 /// The state of a source: when the next packet is due.
@@ -117,8 +117,8 @@ impl SourceSpec {
 }
 
 impl Source {
-    /// A source whose draws come from `chance`.
-    pub fn new(spec: SourceSpec, chance: Stream) -> Result<Source, SourceError> {
+    /// A source whose draws come from `rng`.
+    pub fn new(spec: SourceSpec, rng: RandomStream) -> Result<Source, SourceError> {
         if !(20..=65_535).contains(&spec.size_bytes) {
             return Err(SourceError::Size(spec.size_bytes));
         }
@@ -130,12 +130,12 @@ impl Source {
             Arrivals::Saturated => (Pace::None, None),
             Arrivals::Constant(rate) => (Pace::Constant(Constant::new(rate, &spec)?), Some(start)),
             Arrivals::Poisson(rate) => {
-                let mut poisson = Poisson::new(rate, &spec, chance)?;
+                let mut poisson = Poisson::new(rate, &spec, rng)?;
                 let first = poisson.after(start);
                 (Pace::Poisson(poisson), Some(first))
             }
-            Arrivals::Periodic { every, spurts } => {
-                (Pace::Periodic(Periodic::new(every, spurts, chance, start)?), Some(start))
+            Arrivals::Periodic { every, on_off } => {
+                (Pace::Periodic(Periodic::new(every, on_off, rng, start)?), Some(start))
             }
         };
         Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
@@ -214,10 +214,10 @@ mod tests {
         assert!((n - 1e5).abs() < 5.0 * 1e5f64.sqrt(), "{n}");
     }
 
-    fn periodic(every_ms: i64, spurts: Option<(i64, i64)>) -> Arrivals {
+    fn periodic(every_ms: i64, on_off: Option<(i64, i64)>) -> Arrivals {
         let ms = Span::from_millis;
-        let spurts = spurts.map(|(talk, silence)| Spurts { talk: ms(talk), silence: ms(silence) });
-        Arrivals::Periodic { every: ms(every_ms), spurts }
+        let on_off = on_off.map(|(talk, silence)| OnOff { talk: ms(talk), silence: ms(silence) });
+        Arrivals::Periodic { every: ms(every_ms), on_off }
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
         assert!(matches!(source(fast, 0, 1), Err(SourceError::TooFast(..))));
         assert!(matches!(source(periodic(0, None), 0, 1), Err(SourceError::TooOften(_))));
         let silent = periodic(20, Some((0, 1000)));
-        assert!(matches!(source(silent, 0, 1), Err(SourceError::Spurts { .. })));
+        assert!(matches!(source(silent, 0, 1), Err(SourceError::OnOff { .. })));
     }
 
     proptest! {

@@ -1,11 +1,11 @@
 //! A packet every so often, in all the time or in spurts.
 
 use super::SourceError;
-use airqueue_core::{Span, Stream, Time};
+use airqueue_core::{RandomStream, Span, Time};
 
 /// Times with packets and times without, by turns, exponentially distributed. The first is one with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spurts {
+pub struct OnOff {
     /// Mean of those with.
     pub talk: Span,
     /// Mean of those without.
@@ -23,14 +23,14 @@ impl Periodic {
     /// The first packet comes at `start`.
     pub(super) fn new(
         every: Span,
-        spurts: Option<Spurts>,
-        chance: Stream,
+        on_off: Option<OnOff>,
+        rng: RandomStream,
         start: Time,
     ) -> Result<Periodic, SourceError> {
         if every <= Span::from_nanos(1) {
             return Err(SourceError::TooOften(every));
         }
-        let turns = spurts.map(|spurts| Turns::new(spurts, chance, start)).transpose()?;
+        let turns = on_off.map(|on_off| Turns::new(on_off, rng, start)).transpose()?;
         Ok(Periodic { every, turns })
     }
 
@@ -44,21 +44,21 @@ impl Periodic {
 /// The present spurt, and the random stream that the lengths of spurts are drawn from.
 #[derive(Clone, Debug)]
 struct Turns {
-    spurts: Spurts,
-    chance: Stream,
+    on_off: OnOff,
+    rng: RandomStream,
     /// When the present spurt ends.
     ends: Time,
 }
 
 impl Turns {
     /// The first spurt begins at `start`.
-    fn new(spurts: Spurts, mut chance: Stream, start: Time) -> Result<Turns, SourceError> {
-        let Spurts { talk, silence } = spurts;
+    fn new(on_off: OnOff, mut rng: RandomStream, start: Time) -> Result<Turns, SourceError> {
+        let OnOff { talk, silence } = on_off;
         if talk <= Span::ZERO || silence <= Span::ZERO {
-            return Err(SourceError::Spurts { talk, silence });
+            return Err(SourceError::OnOff { talk, silence });
         }
-        let ends = start + chance.exponential(talk);
-        Ok(Turns { spurts, chance, ends })
+        let ends = start + rng.exponential(talk);
+        Ok(Turns { on_off, rng, ends })
     }
 
     /// When the packet comes that would come at `next` without pauses: with the next spurt, if this one is over.
@@ -66,8 +66,8 @@ impl Turns {
         if next < self.ends {
             return next;
         }
-        let begins = self.ends + self.chance.exponential(self.spurts.silence);
-        self.ends = begins + self.chance.exponential(self.spurts.talk);
+        let begins = self.ends + self.rng.exponential(self.on_off.silence);
+        self.ends = begins + self.rng.exponential(self.on_off.talk);
         begins
     }
 }

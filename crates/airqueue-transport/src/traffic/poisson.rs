@@ -3,13 +3,13 @@
 use super::registry::{Asked, Carried, Kind};
 use super::{Arrivals, SourceError, SourceSpec, mean_gap};
 use airqueue_core::keys::Result;
-use airqueue_core::{DataRate, Span, Stream, Time};
+use airqueue_core::{DataRate, RandomStream, Span, Time};
 
 /// The times between packets are exponentially distributed.
 #[derive(Clone, Debug)]
 pub(super) struct Poisson {
     mean: Span,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 impl Kind for Poisson {
@@ -25,13 +25,13 @@ impl Poisson {
     pub(super) fn new(
         rate: DataRate,
         spec: &SourceSpec,
-        chance: Stream,
+        rng: RandomStream,
     ) -> std::result::Result<Poisson, SourceError> {
-        Ok(Poisson { mean: mean_gap(rate, spec)?, chance })
+        Ok(Poisson { mean: mean_gap(rate, spec)?, rng })
     }
 
     #[inline]
     pub(super) fn after(&mut self, at: Time) -> Time {
-        at + self.chance.exponential(self.mean)
+        at + self.rng.exponential(self.mean)
     }
 }

@@ -1,7 +1,7 @@
 //! One direction of a call: the packets that a codec makes of speech.
 
 use super::registry::{Asked, Carried, Kind};
-use super::{Arrivals, SourceSpec, Spurts};
+use super::{Arrivals, OnOff, SourceSpec};
 use crate::voice::{Codec, G711_PLC, G729, G729A_VAD, HEADERS_BYTES};
 use airqueue_core::Span;
 use airqueue_core::keys::{Result, wrong};
@@ -63,7 +63,7 @@ pub struct Call {
     /// How many of the codec's frames a packet has.
     pub frames: u32,
     /// When there is talk; `None`: all the time.
-    pub spurts: Option<Spurts>,
+    pub on_off: Option<OnOff>,
     /// For how long the receiver holds back what has come fastest; `None`: as is best.
     pub playout: Option<Span>,
 }
@@ -93,7 +93,7 @@ impl Call {
     /// When they come.
     pub fn arrivals(&self) -> Arrivals {
         let every = Span::from_nanos(i64::from(self.frames) * self.codec.frame.as_nanos());
-        Arrivals::Periodic { every, spurts: self.spurts }
+        Arrivals::Periodic { every, on_off: self.on_off }
     }
 }
 
@@ -101,9 +101,9 @@ impl VoiceTable {
     fn call(&self, key: &str) -> Result<Call> {
         let codec = self.codec.codec();
         let frames = frames(key, self, codec)?;
-        let spurts = spurts(key, self)?;
+        let on_off = on_off(key, self)?;
         let playout = self.playout.as_ref().map(|playout| playout.value);
-        Ok(Call { codec, frames, spurts, playout })
+        Ok(Call { codec, frames, on_off, playout })
     }
 }
 
@@ -122,7 +122,7 @@ fn frames(key: &str, voice: &VoiceTable, codec: &Codec) -> Result<u32> {
 }
 
 /// Whether it pauses.
-fn spurts(key: &str, voice: &VoiceTable) -> Result<Option<Spurts>> {
+fn on_off(key: &str, voice: &VoiceTable) -> Result<Option<OnOff>> {
     let (name, other) = match (&voice.talk, &voice.silence) {
         (None, None) => return Ok(None),
         (Some(talk), Some(silence)) => {
@@ -131,7 +131,7 @@ fn spurts(key: &str, voice: &VoiceTable) -> Result<Option<Spurts>> {
                 let problem = "there is none; leave talk and silence out for speech without pauses";
                 return wrong(format_args!("{key}.voice.{name}"), problem);
             }
-            return Ok(Some(Spurts { talk: talk.value, silence: silence.value }));
+            return Ok(Some(OnOff { talk: talk.value, silence: silence.value }));
         }
         (Some(_), None) => ("talk", "silence"),
         (None, Some(_)) => ("silence", "talk"),

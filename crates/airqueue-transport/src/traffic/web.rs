@@ -4,7 +4,7 @@ use super::registry::{Asked, Carried, Kind, Load};
 use super::tcp::NO_RATE;
 use airqueue_core::keys::{self, wrong};
 use airqueue_core::quantity::{Bytes, Duration, Quantity};
-use airqueue_core::{Span, Stream};
+use airqueue_core::{RandomStream, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -26,7 +26,7 @@ pub struct WebTable {
     /// Mean size of a file. The default is `30 kB`.
     pub file_size: Option<Quantity<Bytes>>,
     /// How sizes are spread. The default is exponential.
-    pub law: Option<SizeLawName>,
+    pub law: Option<SizeDistributionName>,
     /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
     #[schemars(range(min = 1.001, max = 50))]
     pub shape: Option<f64>,
@@ -39,7 +39,7 @@ pub struct WebTable {
 /// How sizes of files are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SizeLawName {
+pub enum SizeDistributionName {
     /// All are equal.
     Constant,
     /// Exponentially.
@@ -72,14 +72,16 @@ impl Kind for Web {
 }
 
 impl WebTable {
-    fn law(&self, key: &str) -> keys::Result<SizeLaw> {
-        let law = match self.law.unwrap_or(SizeLawName::Exponential) {
-            SizeLawName::Constant => SizeLaw::Constant,
-            SizeLawName::Exponential => SizeLaw::Exponential,
-            SizeLawName::Pareto => SizeLaw::Pareto(self.shape.unwrap_or(PARETO_SHAPE)),
+    fn law(&self, key: &str) -> keys::Result<SizeDistribution> {
+        let law = match self.law.unwrap_or(SizeDistributionName::Exponential) {
+            SizeDistributionName::Constant => SizeDistribution::Constant,
+            SizeDistributionName::Exponential => SizeDistribution::Exponential,
+            SizeDistributionName::Pareto => {
+                SizeDistribution::Pareto(self.shape.unwrap_or(PARETO_SHAPE))
+            }
         };
         let problem = match (self.shape, law) {
-            (Some(_), SizeLaw::Constant | SizeLaw::Exponential) => {
+            (Some(_), SizeDistribution::Constant | SizeDistribution::Exponential) => {
                 "only law = \"pareto\" has a shape; leave it out".to_owned()
             }
             (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
@@ -93,7 +95,7 @@ impl WebTable {
 
 /// How the sizes of files are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SizeLaw {
+pub enum SizeDistribution {
     /// All are of the mean size.
     Constant,
     /// Exponentially.
@@ -108,7 +110,7 @@ pub struct FilesSpec {
     /// Mean size in bytes, before rounding up.
     pub mean_bytes: u64,
     /// How sizes are spread.
-    pub law: SizeLaw,
+    pub law: SizeDistribution,
     /// Sizes are multiples of this many bytes, rounded up.
     pub unit_bytes: u32,
     /// Mean of the pauses before each file, which are exponentially distributed.
@@ -133,15 +135,15 @@ pub enum FilesError {
 #[derive(Clone, Debug)]
 pub struct Files {
     spec: FilesSpec,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 /// No file is longer.
 const MOST_BYTES: f64 = 1e15;
 
 impl Files {
-    /// A user whose draws come from `chance`.
-    pub fn new(spec: FilesSpec, chance: Stream) -> Result<Files, FilesError> {
+    /// A user whose draws come from `rng`.
+    pub fn new(spec: FilesSpec, rng: RandomStream) -> Result<Files, FilesError> {
         if !(1..=MOST_BYTES as u64).contains(&spec.mean_bytes) {
             return Err(FilesError::Mean(spec.mean_bytes));
         }
@@ -152,10 +154,10 @@ impl Files {
             return Err(FilesError::Think(spec.think));
         }
         match spec.law {
-            SizeLaw::Pareto(shape) if !(shape > 1.0 && shape.is_finite()) => {
+            SizeDistribution::Pareto(shape) if !(shape > 1.0 && shape.is_finite()) => {
                 Err(FilesError::Shape(shape))
             }
-            _ => Ok(Files { spec, chance }),
+            _ => Ok(Files { spec, rng }),
         }
     }
 
@@ -163,11 +165,11 @@ impl Files {
     pub fn next_bytes(&mut self) -> u64 {
         let mean = self.spec.mean_bytes as f64;
         let bytes = match self.spec.law {
-            SizeLaw::Constant => mean,
-            SizeLaw::Exponential => -mean * libm::log(1.0 - self.chance.unit()),
-            SizeLaw::Pareto(shape) => {
+            SizeDistribution::Constant => mean,
+            SizeDistribution::Exponential => -mean * libm::log(1.0 - self.rng.unit()),
+            SizeDistribution::Pareto(shape) => {
                 let smallest = mean * (shape - 1.0) / shape;
-                smallest * libm::pow(1.0 - self.chance.unit(), -1.0 / shape)
+                smallest * libm::pow(1.0 - self.rng.unit(), -1.0 / shape)
             }
         };
         let bytes = bytes.clamp(1.0, MOST_BYTES).ceil() as u64;
@@ -179,7 +181,7 @@ impl Files {
         if self.spec.think == Span::ZERO {
             return Span::ZERO;
         }
-        self.chance.exponential(self.spec.think)
+        self.rng.exponential(self.spec.think)
     }
 }
 
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
     use airqueue_core::Seed;
 
-    fn files(law: SizeLaw, unit_bytes: u32) -> Result<Files, FilesError> {
+    fn files(law: SizeDistribution, unit_bytes: u32) -> Result<Files, FilesError> {
         let spec = FilesSpec { mean_bytes: 30_000, law, unit_bytes, think: Span::from_secs(10) };
         Files::new(spec, Seed(7).stream("files"))
     }
@@ -199,9 +201,9 @@ mod tests {
         const DRAWS: usize = 100_000;
         // Pareto with shape 3: variance = mean² / (shape (shape - 2)).
         let cases = [
-            (SizeLaw::Constant, 0.0),
-            (SizeLaw::Exponential, 1.0),
-            (SizeLaw::Pareto(3.0), 1.0 / 3.0),
+            (SizeDistribution::Constant, 0.0),
+            (SizeDistribution::Exponential, 1.0),
+            (SizeDistribution::Pareto(3.0), 1.0 / 3.0),
         ];
         for (law, variance) in cases {
             let mut files = files(law, 1).unwrap();
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn paretos_tail_is_a_power() {
         const DRAWS: usize = 40_000;
-        let mut files = files(SizeLaw::Pareto(1.5), 1).unwrap();
+        let mut files = files(SizeDistribution::Pareto(1.5), 1).unwrap();
         let above = (0..DRAWS).filter(|_| files.next_bytes() > 20_000).count() as f64;
         let expected = f64::powf(0.5, 1.5);
         let error = f64::sqrt(expected * (1.0 - expected) / DRAWS as f64);
@@ -228,14 +230,14 @@ mod tests {
 
     #[test]
     fn sizes_are_multiples_of_the_unit() {
-        let mut files = files(SizeLaw::Exponential, 1000).unwrap();
+        let mut files = files(SizeDistribution::Exponential, 1000).unwrap();
         assert!((0..1000).all(|_| files.next_bytes().is_multiple_of(1000)));
     }
 
     #[test]
     fn impossible_files_are_refused() {
-        assert!(matches!(files(SizeLaw::Pareto(1.0), 1), Err(FilesError::Shape(_))));
-        assert!(matches!(files(SizeLaw::Pareto(f64::NAN), 1), Err(FilesError::Shape(_))));
-        assert!(matches!(files(SizeLaw::Constant, 0), Err(FilesError::Unit)));
+        assert!(matches!(files(SizeDistribution::Pareto(1.0), 1), Err(FilesError::Shape(_))));
+        assert!(matches!(files(SizeDistribution::Pareto(f64::NAN), 1), Err(FilesError::Shape(_))));
+        assert!(matches!(files(SizeDistribution::Constant, 0), Err(FilesError::Unit)));
     }
 }

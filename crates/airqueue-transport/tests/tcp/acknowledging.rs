@@ -146,7 +146,7 @@ fn disorder_is_answered_at_once() {
     assert_eq!(s.data(4), Some(5));
     assert_eq!(s.data(6), None);
     assert_eq!(s.data(4), Some(6)); // a duplicate
-    let t = s.receiver.tallies();
+    let t = s.receiver.counters();
     assert_eq!((t.segments, t.out_of_order, t.duplicates), (7, 2, 1));
     assert_eq!(s.receiver.delivered_bytes(), 6 * MSS);
 }

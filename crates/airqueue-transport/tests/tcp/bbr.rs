@@ -3,7 +3,7 @@
 use crate::bottleneck::{Bottleneck, RTT_MS, through_bottleneck};
 use crate::link::{Link, Network, To};
 use crate::script::{MSS, at};
-use airqueue_core::{DataRate, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, RandomStream, Seed, Span, Time};
 use airqueue_transport::tcp::{
     CongestionName, HeaderSize, LossDetection, Opening, Pacing, Segment, Sender, SpecError, Spread,
     TcpApSpec, TcpSpec, Unmet,
@@ -88,12 +88,12 @@ fn probe_rtt_comes_every_ten_seconds() {
 struct Lossy {
     bottleneck: Bottleneck,
     loss: f64,
-    draws: Stream,
+    draws: RandomStream,
 }
 
 impl Network for Lossy {
     fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
-        if to == To::Sender || !self.draws.chance(self.loss) {
+        if to == To::Sender || !self.draws.bernoulli(self.loss) {
             self.bottleneck.carry(to, segment, now, arrivals);
         }
     }

@@ -99,7 +99,7 @@ pub fn through_bottleneck(spec: &TcpSpec, bps: u64, buffer: usize) -> Seen {
     let mut mark = |ms| {
         link.run_until(at(ms));
         link.network.count(at(ms));
-        let timeouts = link.sender.tallies().timeouts;
+        let timeouts = link.sender.counters().timeouts;
         let packets = link.receiver.delivered_bytes() / MSS;
         (packets, timeouts, link.network.dropped, link.network.area)
     };

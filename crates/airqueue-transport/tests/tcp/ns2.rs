@@ -54,7 +54,7 @@ fn fast_recovery_with_a_window_of_three() {
     assert_eq!(s.on_ack(5), [6, 7]);
     assert_eq!(s.cwnd(), 2.5);
     assert_eq!([s.on_ack(5), s.on_ack(5), s.on_ack(5)], [vec![8], vec![9], vec![]]);
-    assert_eq!(s.sender.tallies().fast_recoveries, 1);
+    assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
 /// `partialnewack`: four are acknowledged where duplicates have added three, so the window loses one for good.

@@ -3,7 +3,7 @@
 use crate::link::{Link, Network, To};
 use crate::script::MSS;
 use airqueue_core::keys::Word;
-use airqueue_core::{DataRate, Ecn, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
 use airqueue_transport::tcp::{
     AckEvery, CongestionName, CubicBehaviour, Growth, IdleRestart, InitialWindow, LossDetection,
     Opening, Pacing, RtoSpec, Segment, Spread, TcpApSpec, TcpSpec,
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// Loses, duplicates, delays and so reorders.
 struct Hostile {
-    chance: Stream,
+    rng: RandomStream,
     loss: f64,
     duplication: f64,
     jitter: Span,
@@ -21,10 +21,10 @@ struct Hostile {
 impl Network for Hostile {
     fn carry(&mut self, _: To, _: &mut Segment, now: Time, arrivals: &mut Vec<Time>) {
         for copy in 0..2 {
-            let lost = self.chance.chance(self.loss);
-            let wanted = copy == 0 || self.chance.chance(self.duplication);
+            let lost = self.rng.bernoulli(self.loss);
+            let wanted = copy == 0 || self.rng.bernoulli(self.duplication);
             if wanted && !lost {
-                arrivals.push(now + Span::from_millis(20) + self.chance.span_below(self.jitter));
+                arrivals.push(now + Span::from_millis(20) + self.rng.span_below(self.jitter));
             }
         }
     }
@@ -88,7 +88,7 @@ proptest! {
         writes in prop::collection::vec(1u64..30_000, 1..6),
     ) {
         let network = Hostile {
-            chance: Seed(seed).stream("network"),
+            rng: Seed(seed).stream("network"),
             loss,
             duplication,
             jitter: Span::from_millis(jitter_ms),
@@ -112,12 +112,12 @@ proptest! {
         }
         prop_assert!(link.sender.is_finished() && link.receiver.is_finished());
         prop_assert_eq!(link.receiver.delivered_bytes(), total);
-        let tallies = link.sender.tallies();
-        prop_assert_eq!(tallies.acknowledged_bytes, total);
+        let counters = link.sender.counters();
+        prop_assert_eq!(counters.acknowledged_bytes, total);
         // What was sent once arrived or was lost; what arrived beyond that was a duplicate.
-        let received = link.receiver.tallies();
-        prop_assert!(tallies.sent_bytes >= total);
-        prop_assert!(received.segments - received.duplicates <= tallies.segments);
+        let received = link.receiver.counters();
+        prop_assert!(counters.sent_bytes >= total);
+        prop_assert!(received.segments - received.duplicates <= counters.segments);
         prop_assert_eq!(link.sender.next_timer(), Time::MAX);
     }
 
@@ -138,12 +138,12 @@ proptest! {
         link.sender.close();
         while link.step() {}
         prop_assert!(link.receiver.is_finished());
-        let tallies = link.sender.tallies();
-        prop_assert!(tallies.retransmitted <= tallies.probes);
-        prop_assert_eq!(tallies.timeouts, 0);
+        let counters = link.sender.counters();
+        prop_assert!(counters.retransmitted <= counters.probes);
+        prop_assert_eq!(counters.timeouts, 0);
         let marked = spec.ecn && marks && segments >= 7;
-        let reduced = tallies.ecn_reductions > 0;
-        prop_assert!(reduced == marked || (marked && tallies.probes > 0), "{tallies:?}");
+        let reduced = counters.ecn_reductions > 0;
+        prop_assert!(reduced == marked || (marked && counters.probes > 0), "{counters:?}");
     }
 }
 

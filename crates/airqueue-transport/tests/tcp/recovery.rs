@@ -19,7 +19,7 @@ fn three_duplicates_are_a_loss() {
     }
     // Step 3, option 1: min(ssthresh, FlightSize + SMSS) = 4, of which 3 are outstanding.
     assert_eq!(s.on_ack(8), [12]);
-    assert_eq!((s.cwnd(), s.sender.tallies().fast_recoveries), (4.0, 1));
+    assert_eq!((s.cwnd(), s.sender.counters().fast_recoveries), (4.0, 1));
     assert_eq!(s.on_ack(9), [13]);
 }
 
@@ -40,7 +40,7 @@ fn limited_transmit() {
     s.sent();
     assert_eq!(s.on_ack(0), [9]);
     assert_eq!(s.on_ack(2), [10, 11]); // nine in the window, of which seven are outstanding
-    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
 /// RFC 6582, section 3.2, step 3: segments 1 and 3 of eight are lost; the partial acknowledgement asks
@@ -58,7 +58,7 @@ fn a_partial_acknowledgement_shows_the_next_hole() {
     assert_eq!(s.on_ack(2), [12]);
     assert_eq!(s.on_ack(2), [13]);
     assert_eq!(s.on_ack(10), [14]);
-    assert_eq!((s.cwnd(), s.sender.tallies().retransmitted), (4.0, 2));
+    assert_eq!((s.cwnd(), s.sender.counters().retransmitted), (4.0, 2));
 }
 
 /// RFC 6582, section 3.2: the first partial acknowledgement starts the timer anew, others do not.
@@ -96,8 +96,8 @@ fn several_holes_in_one_round() {
     assert_eq!(s.on_sack(2, &[(6, 12), (4, 4)]), [15]);
     assert_eq!(s.on_sack(4, &[(6, 12)]), [16]);
     assert_eq!(s.on_sack(12, &[]), [17]);
-    assert_eq!((s.cwnd(), s.sender.tallies().retransmitted), (5.0, 3));
-    assert_eq!(s.sender.tallies().fast_recoveries, 1);
+    assert_eq!((s.cwnd(), s.sender.counters().retransmitted), (5.0, 3));
+    assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
 /// RFC 6675, IsLost: more than two segments' bytes beyond a hole are enough, in one acknowledgement too;
@@ -123,7 +123,7 @@ fn a_lost_tail_is_rescued() {
     assert_eq!(s.on_sack(0, &[(2, 4)]), [1]);
     assert_eq!(s.on_sack(4, &[]), [5]);
     assert_eq!(s.on_sack(5, &[]), NONE);
-    assert_eq!((s.sender.tallies().timeouts, s.sender.backlog_bytes()), (0, 0));
+    assert_eq!((s.sender.counters().timeouts, s.sender.backlog_bytes()), (0, 0));
 }
 
 /// RFC 6298, (5.4) to (5.6), RFC 5681, section 3.1: one segment after 1 s, then after 2 and 4 s more;
@@ -138,7 +138,7 @@ fn the_timer_backs_off() {
     s.quiet_until(2999);
     assert_eq!(s.timer_at(3000), [1]);
     assert_eq!(s.timer_at(7000), [1]);
-    assert_eq!((s.ssthresh(), s.sender.tallies().timeouts), (4.0, 3));
+    assert_eq!((s.ssthresh(), s.sender.counters().timeouts), (4.0, 3));
     // In slow start through all that was outstanding; what has arrived is skipped over.
     assert_eq!(s.on_ack(1), [2, 3]);
     assert_eq!(s.on_ack(8), [9, 10, 11]);
@@ -177,7 +177,7 @@ fn a_timeout_is_not_followed_by_fast_recovery() {
         s.timer_at(1000);
         (0..4).for_each(|_| drop(s.on_ack(0)));
         s.on_sack(0, &[(2, 6)]);
-        assert_eq!(s.sender.tallies().fast_recoveries, 0);
+        assert_eq!(s.sender.counters().fast_recoveries, 0);
     }
     let mut s = Script::backlogged(&plain(6));
     s.sent();
@@ -186,7 +186,7 @@ fn a_timeout_is_not_followed_by_fast_recovery() {
     assert_eq!(s.on_ack(6), NONE);
     assert_eq!(s.on_ack(6), NONE);
     assert_eq!(s.on_ack(6), NONE);
-    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
 /// What has been acknowledged selectively is not sent again after a timeout (RFC 6675, section 5.1).
@@ -205,7 +205,7 @@ fn a_timeout_skips_what_has_arrived() {
     assert_eq!(s.on_sack(1, &[(5, 5), (3, 3)]), [2, 4]);
     assert_eq!(s.on_sack(3, &[(5, 5)]), [6]);
     assert_eq!(s.on_ack(6), NONE);
-    assert_eq!(s.sender.tallies().retransmitted, 4);
+    assert_eq!(s.sender.counters().retransmitted, 4);
 }
 
 /// Old acknowledgements, and those of what was never sent, change nothing.
@@ -214,9 +214,9 @@ fn nonsense_is_ignored() {
     let mut s = Script::backlogged(&plain(4));
     s.sent();
     s.on_ack(2);
-    let before = (s.cwnd(), s.sender.tallies(), s.sender.next_timer());
+    let before = (s.cwnd(), s.sender.counters(), s.sender.next_timer());
     for n in [0, 1, 60] {
         assert_eq!(s.on_ack(n), NONE);
     }
-    assert_eq!((s.cwnd(), s.sender.tallies(), s.sender.next_timer()), before);
+    assert_eq!((s.cwnd(), s.sender.counters(), s.sender.next_timer()), before);
 }

@@ -115,7 +115,7 @@ fn marks_reduce_the_window_once_per_window() {
     }
     assert_eq!((cwr, s.cwnd()), (vec![true, false, false], 3.5));
     s.sender.on_segment(&marked(9), s.now);
-    assert_eq!((s.cwnd(), s.sender.tallies().ecn_reductions), (2.0, 2));
+    assert_eq!((s.cwnd(), s.sender.counters().ecn_reductions), (2.0, 2));
 }
 
 /// Without ECN the flags say nothing.
@@ -163,7 +163,7 @@ fn fin_goes_with_the_end() {
     assert!(!s.sender.is_finished());
     s.sender.on_segment(&bare(1, Some(octet(2) + 1)), s.now);
     assert!(s.sender.is_finished());
-    assert_eq!((s.sender.tallies().acknowledged_bytes, s.sender.next_timer()), (MSS, Time::MAX));
+    assert_eq!((s.sender.counters().acknowledged_bytes, s.sender.next_timer()), (MSS, Time::MAX));
 
     let mut s = Script::new(&plain(4));
     s.sender.write(MSS);
@@ -255,7 +255,7 @@ fn adaptive_pacing_sends_one_at_a_time() {
     // Losses: of all that follows nothing arrives.
     let timeouts: Vec<Time> = (0..3)
         .map(|_| {
-            while s.sender.tallies().timeouts == 0 || s.sent().is_empty() {
+            while s.sender.counters().timeouts == 0 || s.sent().is_empty() {
                 s.now = s.sender.next_timer();
                 s.sender.on_timer(s.now);
             }

@@ -43,7 +43,7 @@ fn a_window_shrinks_in_proportion() {
     assert_eq!((s.cwnd(), s.ssthresh()), (5.0, 5.0));
     s.now = at(201);
     assert_eq!(s.on_ack(12), [17]);
-    assert_eq!((s.cwnd(), s.sender.tallies().fast_recoveries), (5.0, 1));
+    assert_eq!((s.cwnd(), s.sender.counters().fast_recoveries), (5.0, 1));
 }
 
 /// Step 5: a single segment beyond the hole may have overtaken; a quarter of the round trip later the
@@ -56,7 +56,7 @@ fn a_late_segment_is_lost_after_a_while() {
     assert_eq!(s.on_sack(0, &[(2, 2)]), [11]);
     s.quiet_until(124);
     assert_eq!(s.timer_at(125), [1]);
-    assert_eq!((s.ssthresh(), s.sender.tallies().fast_recoveries), (5.0, 1));
+    assert_eq!((s.ssthresh(), s.sender.counters().fast_recoveries), (5.0, 1));
 }
 
 /// Step 3: where segments have been seen to overtake each other, three beyond a hole are no proof.
@@ -70,11 +70,11 @@ fn reordering_gives_late_segments_time() {
     assert_eq!(s.on_ack(3), [13, 14]); // the first has come after the third
     s.now = at(102);
     assert_eq!(s.on_sack(3, &[(5, 9)]).len(), 5);
-    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    assert_eq!(s.sender.counters().fast_recoveries, 0);
     s.quiet_until(126);
     // Sent at 0, a round trip of 102 ms, a quarter of 100 ms.
     assert_eq!(s.timer_at(127)[0], 4);
-    assert_eq!(s.sender.tallies().fast_recoveries, 1);
+    assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
 /// A segment sent again is lost again when one sent later has arrived: no timeout, and no second
@@ -91,8 +91,8 @@ fn a_lost_retransmission_is_noticed() {
     // The thirteenth was sent at 105 ms, the first for the second time at 102 ms.
     s.now = at(205);
     assert_eq!(s.on_sack(0, &[(2, 13)]), [1, 16, 17]);
-    let tallies = s.sender.tallies();
-    assert_eq!((tallies.timeouts, tallies.fast_recoveries, tallies.retransmitted), (0, 1, 2));
+    let counters = s.sender.counters();
+    assert_eq!((counters.timeouts, counters.fast_recoveries, counters.retransmitted), (0, 1, 2));
     assert_eq!(s.ssthresh(), 5.0);
 }
 
@@ -111,8 +111,8 @@ fn a_probe_finds_a_lost_tail() {
     assert_eq!(s.on_sack(1, &[(3, 3)]), [2]);
     s.now = at(250);
     assert_eq!(s.on_ack(3), NONE);
-    let tallies = s.sender.tallies();
-    assert_eq!((tallies.probes, tallies.timeouts, tallies.retransmitted), (1, 0, 2));
+    let counters = s.sender.counters();
+    assert_eq!((counters.probes, counters.timeouts, counters.retransmitted), (1, 0, 2));
     assert_eq!(s.sender.backlog_bytes(), 0);
 }
 
@@ -126,8 +126,8 @@ fn a_probe_may_be_new_data() {
     assert_eq!(s.on_ack(1), [3, 4]);
     assert_eq!(s.timer_at(150), [5]);
     assert_eq!(s.timer_at(1150), [2]);
-    let tallies = s.sender.tallies();
-    assert_eq!((tallies.probes, tallies.timeouts), (1, 1));
+    let counters = s.sender.counters();
+    assert_eq!((counters.probes, counters.timeouts), (1, 1));
 }
 
 /// Section 7.4: when a probe has taken the place of a lost segment the window is reduced all the same; a
@@ -152,7 +152,7 @@ fn a_repaired_loss_is_congestion() {
         s.now = at(450);
         s.on_ack(5);
         assert_eq!(s.sender.ssthresh_bytes() < u64::MAX, reduced);
-        assert_eq!(s.sender.tallies().fast_recoveries, 0);
+        assert_eq!(s.sender.counters().fast_recoveries, 0);
     }
 }
 
@@ -168,7 +168,7 @@ fn a_timeout_sends_again_what_is_overdue() {
     s.now = at(2100);
     assert_eq!(s.on_ack(1), [2, 3]);
     assert_eq!(s.on_sack(1, &[(3, 5)]).first(), Some(&6));
-    assert_eq!(s.sender.tallies().fast_recoveries, 0);
+    assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
 /// Without SACK there is nothing to know of single segments: it counts duplicates.

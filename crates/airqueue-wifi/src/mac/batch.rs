@@ -1,7 +1,7 @@
 //! The packets of an access category that its MAC has in hand for one receiver: what they become on the air, and what the sender, the
 //! originator of IEEE 802.11-2016, 10.24, knows of each.
 
-use super::exchange::{Fate, Finished};
+use super::exchange::{TxReport, TxStatus};
 use super::frame::Msdu;
 use super::recipient::Scoreboard;
 use crate::medium::StationId;
@@ -20,7 +20,7 @@ struct Slot {
     /// What its transmissions have taken, with their responses and the SIFS between: of an A-MPDU a share by bytes.
     airtime: Span,
     /// The sender is done with it, though not yet with all before it.
-    fate: Option<Fate>,
+    status: Option<TxStatus>,
 }
 
 /// What the next data frame is made of: the first packets in hand that the sender is not done with.
@@ -91,15 +91,15 @@ impl Batch {
     /// Its place: mostly the very first.
     #[inline]
     fn first_open(&self) -> Option<usize> {
-        match self.slots.front()?.fate {
+        match self.slots.front()?.status {
             None => Some(0),
-            Some(_) => self.slots.iter().position(|slot| slot.fate.is_none()),
+            Some(_) => self.slots.iter().position(|slot| slot.status.is_none()),
         }
     }
 
     #[inline]
     fn open(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| slot.fate.is_none())
+        self.slots.iter().filter(|slot| slot.status.is_none())
     }
 
     /// Does something with each packet of the data frame: mostly there is one.
@@ -109,7 +109,7 @@ impl Batch {
         if self.ppdu.mpdus == 1 {
             act(&mut self.slots[first]);
         } else {
-            let open = self.slots.iter_mut().filter(|slot| slot.fate.is_none());
+            let open = self.slots.iter_mut().filter(|slot| slot.status.is_none());
             open.take(self.ppdu.mpdus.into()).for_each(act);
         }
     }
@@ -121,7 +121,7 @@ impl Batch {
             since: now,
             sent: false,
             airtime: Span::ZERO,
-            fate: None,
+            status: None,
         });
         self.next_sequence += 1;
     }
@@ -139,7 +139,7 @@ impl Batch {
 
     /// The packets that the sender is not done with are sent at this rate from now on.
     pub(super) fn set_rate(&mut self, rate: RateIndex) {
-        let open = self.slots.iter_mut().filter(|slot| slot.fate.is_none());
+        let open = self.slots.iter_mut().filter(|slot| slot.status.is_none());
         open.for_each(|slot| slot.msdu.rate = rate);
     }
 
@@ -206,7 +206,7 @@ impl Batch {
             return;
         }
         let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
-        let is_due = |slot: &Slot| slot.fate.is_none() && (slot.sent || !asks);
+        let is_due = |slot: &Slot| slot.status.is_none() && (slot.sent || !asks);
         let due = self.slots.iter().filter(|slot| is_due(slot)).take(most);
         let all: i64 = due.map(|slot| i64::from(slot.msdu.mpdu_bytes)).sum();
         let (mut bytes, mut charged) = (0, Span::ZERO);
@@ -224,14 +224,14 @@ impl Batch {
         let mut count = 0;
         let first = self.first_sequence();
         let mut acknowledge = |slot: &mut Slot| {
-            slot.fate = Some(Fate::Acknowledged);
+            slot.status = Some(TxStatus::Acknowledged);
             count += 1;
         };
         match response {
             Response::Ack => self.each_on_air(acknowledge),
             Response::BlockAck | Response::BlockAck256 => (first..)
                 .zip(self.slots.iter_mut())
-                .filter(|(sequence, slot)| slot.fate.is_none() && scoreboard.has(*sequence))
+                .filter(|(sequence, slot)| slot.status.is_none() && scoreboard.has(*sequence))
                 .for_each(|(_, slot)| acknowledge(slot)),
         }
         count
@@ -239,17 +239,17 @@ impl Batch {
 
     /// Gives up the first packet.
     pub(super) fn give_up_first(&mut self) {
-        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.fate.is_none()) {
-            slot.fate = Some(Fate::GivenUp);
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.status.is_none()) {
+            slot.status = Some(TxStatus::GivenUp);
         }
     }
 
     /// Gives up what the MAC has had for this long, and returns how many packets that are.
     fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
-        let old = |slot: &&mut Slot| slot.fate.is_none() && now - slot.since >= lifetime;
+        let old = |slot: &&mut Slot| slot.status.is_none() && now - slot.since >= lifetime;
         let mut count = 0;
         for slot in self.slots.iter_mut().filter(old) {
-            slot.fate = Some(Fate::GivenUp);
+            slot.status = Some(TxStatus::GivenUp);
             count += 1;
         }
         count
@@ -257,17 +257,17 @@ impl Batch {
 
     /// Takes the first packet out, if the sender is done with it.
     #[inline]
-    pub(super) fn pop_finished(&mut self) -> Option<Finished> {
-        let (fate, sequence) = (self.slots.front()?.fate?, self.first_sequence());
+    pub(super) fn pop_finished(&mut self) -> Option<TxReport> {
+        let (status, sequence) = (self.slots.front()?.status?, self.first_sequence());
         let Slot { msdu, airtime, .. } = self.slots.pop_front()?;
-        Some(Finished { msdu, sequence, fate, airtime })
+        Some(TxReport { msdu, sequence, status, airtime })
     }
 
     /// The packets of the data frame that was sent last, in its order, with their sequence numbers.
     #[inline]
     pub(super) fn sent(&self) -> impl Iterator<Item = (u64, &Msdu)> {
         let slots = (self.first_sequence()..).zip(&self.slots);
-        let open = slots.filter(|(_, slot)| slot.fate.is_none());
+        let open = slots.filter(|(_, slot)| slot.status.is_none());
         open.take(self.ppdu.mpdus.into()).map(|(sequence, slot)| (sequence, &slot.msdu))
     }
 

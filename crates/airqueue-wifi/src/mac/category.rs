@@ -8,7 +8,7 @@ use airqueue_core::Time;
 
 /// What one access category of a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CategoryTally {
+pub struct CategoryCounters {
     /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
     pub attempts: u64,
     /// Exchanges that no response completed.
@@ -23,10 +23,10 @@ pub struct CategoryTally {
     pub internal_collisions: u64,
 }
 
-impl CategoryTally {
+impl CategoryCounters {
     /// Both together.
-    pub fn plus(&self, other: &CategoryTally) -> CategoryTally {
-        CategoryTally {
+    pub fn plus(&self, other: &CategoryCounters) -> CategoryCounters {
+        CategoryCounters {
             attempts: self.attempts + other.attempts,
             failures: self.failures + other.failures,
             mpdus: self.mpdus + other.mpdus,
@@ -37,8 +37,8 @@ impl CategoryTally {
     }
 
     /// What was counted after `before`.
-    pub fn since(&self, before: &CategoryTally) -> CategoryTally {
-        CategoryTally {
+    pub fn since(&self, before: &CategoryCounters) -> CategoryCounters {
+        CategoryCounters {
             attempts: self.attempts - before.attempts,
             failures: self.failures - before.failures,
             mpdus: self.mpdus - before.mpdus,
@@ -69,17 +69,17 @@ pub(super) struct Category {
     /// Failures since the last success.
     pub(super) in_a_row: u32,
     /// What is left of the TXOP.
-    pub(super) opportunity: Opportunity,
+    pub(super) txop_remaining: TxopRemaining,
     /// One of its packets was acknowledged.
     pub(super) got_through: bool,
     /// Until when its frames have kept the others silent, if they have to say so.
     pub(super) announced: Time,
-    pub(super) tally: CategoryTally,
+    pub(super) counters: CategoryCounters,
 }
 
 /// What is left of a TXOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opportunity {
+pub(super) enum TxopRemaining {
     /// Nothing but the exchange under way.
     Last,
     /// All that ends by then.
@@ -101,33 +101,33 @@ impl Category {
             short_retries: 0,
             long_retries: 0,
             in_a_row: 0,
-            opportunity: Opportunity::Last,
+            txop_remaining: TxopRemaining::Last,
             got_through: false,
             announced: Time::ZERO,
-            tally: CategoryTally::default(),
+            counters: CategoryCounters::default(),
         }
     }
 
     /// It has won the medium at `now`.
     pub(super) fn open(&mut self, now: Time) {
         (self.got_through, self.announced) = (false, now);
-        self.opportunity = match self.config.txop {
-            Txop::One => Opportunity::Last,
-            Txop::Time(limit) => Opportunity::Until(now + limit),
-            Txop::Packets(n) => Opportunity::Packets(n - 1),
-            Txop::Flows => Opportunity::Packets(0),
+        self.txop_remaining = match self.config.txop {
+            Txop::One => TxopRemaining::Last,
+            Txop::Time(limit) => TxopRemaining::Until(now + limit),
+            Txop::Packets(n) => TxopRemaining::Packets(n - 1),
+            Txop::Flows => TxopRemaining::Packets(0),
         };
     }
 
     /// Uses up one packet of the TXOP; false if there is none left or it would end after the TXOP.
     pub(super) fn continue_until(&mut self, end: Time) -> bool {
-        match &mut self.opportunity {
-            Opportunity::Last | Opportunity::Packets(0) => false,
-            Opportunity::Packets(left) => {
+        match &mut self.txop_remaining {
+            TxopRemaining::Last | TxopRemaining::Packets(0) => false,
+            TxopRemaining::Packets(left) => {
                 *left -= 1;
                 true
             }
-            Opportunity::Until(limit) => end <= *limit,
+            TxopRemaining::Until(limit) => end <= *limit,
         }
     }
 
@@ -193,7 +193,7 @@ impl Category {
 
     /// An exchange with more than one packet begins.
     pub(super) fn use_up(&mut self) {
-        if let Opportunity::Packets(left) = &mut self.opportunity {
+        if let TxopRemaining::Packets(left) = &mut self.txop_remaining {
             *left = left.saturating_sub(u32::from(self.batch.ppdu.mpdus).saturating_sub(1));
         }
     }

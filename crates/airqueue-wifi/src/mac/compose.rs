@@ -2,7 +2,7 @@
 //! the queue by then, as ns-3 and drivers do that are short of aggregates.
 
 use super::batch::Batch;
-use super::category::Opportunity;
+use super::category::TxopRemaining;
 use super::exchange::Step;
 use super::frame::{Frame, FrameKind, Msdu, Transmission};
 use super::station::Mac;
@@ -14,7 +14,7 @@ use airqueue_core::{Span, Time};
 
 /// The frame that an exchange is about, and what protects it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Subject {
+pub(super) struct PlannedFrame {
     to: StationId,
     /// The rate of RTS and of CTS to oneself.
     control: RateIndex,
@@ -25,7 +25,7 @@ pub(super) struct Subject {
     recipient: u32,
 }
 
-impl Subject {
+impl PlannedFrame {
     /// What a step of the exchange takes: up to the next, or to the end of the response.
     #[inline(always)]
     pub(super) fn time(&self, step: Step, phy: &Phy) -> Span {
@@ -41,7 +41,7 @@ impl Subject {
 
     /// The frame of a step, which announces its own exchange.
     pub(super) fn frame(&self, step: Step, from: StationId, phy: &Phy) -> Frame {
-        let &Subject { to, control, rate, bytes, mpdus, response, recipient } = self;
+        let &PlannedFrame { to, control, rate, bytes, mpdus, response, recipient } = self;
         let of = |kind, to, rate| Frame { response, recipient, ..Frame::new(kind, from, to, rate) };
         match step {
             Step::Rts => {
@@ -161,10 +161,10 @@ impl Mac {
         }
         let Some(mut limits) = self.limits(rate, &radio.phy) else { return false };
         let window = limits.mpdus;
-        match category.opportunity {
-            Opportunity::Last => {}
-            Opportunity::Packets(left) => limits = limits.window(left.saturating_add(1)),
-            Opportunity::Until(limit) => {
+        match category.txop_remaining {
+            TxopRemaining::Last => {}
+            TxopRemaining::Packets(left) => limits = limits.window(left.saturating_add(1)),
+            TxopRemaining::Until(limit) => {
                 let around = self.time_around(rate, window, radio);
                 limits = limits.within((limit - begins - around).max(Span::ZERO));
             }
@@ -196,17 +196,17 @@ impl Mac {
 
     /// What the next exchange of an access category is about.
     #[inline(always)]
-    pub(super) fn subject(&self, ac: AccessCategory, radio: &Radio) -> Option<Subject> {
+    pub(super) fn planned_frame(&self, ac: AccessCategory, radio: &Radio) -> Option<PlannedFrame> {
         let category = &self.categories[ac.index()];
         let &Msdu { to, rate, recipient, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
         let control = self.config.control_rate(rate, &radio.phy);
         let (bytes, mpdus) = (ppdu.bytes, ppdu.mpdus);
-        let data = Subject { to, control, rate, bytes, mpdus, response, recipient };
+        let data = PlannedFrame { to, control, rate, bytes, mpdus, response, recipient };
         if !category.batch.asks {
             return Some(data);
         }
         let rate = radio.phy.response_rate(rate);
-        Some(Subject { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, ..data })
+        Some(PlannedFrame { rate, bytes: BLOCK_ACK_REQUEST_BYTES, mpdus: 1, ..data })
     }
 }

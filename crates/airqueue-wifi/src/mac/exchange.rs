@@ -12,7 +12,7 @@ use airqueue_core::{Span, Time};
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TxStatus {
     /// It was acknowledged.
     Acknowledged,
     /// It was given up: after the last retry, or at the end of its lifetime. Its receiver has it all the same if only
@@ -22,13 +22,13 @@ pub enum Fate {
 
 /// A packet that the MAC is done with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct TxReport {
     /// The packet.
     pub msdu: Msdu,
     /// Its sequence number.
     pub sequence: u64,
     /// How it ended.
-    pub fate: Fate,
+    pub status: TxStatus,
     /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between; of an A-MPDU a
     /// share by bytes. Time kept free for a response counts whether that came or not.
     pub airtime: Span,
@@ -156,9 +156,9 @@ impl Mac {
         }
         let category = &mut self.categories[ac.index()];
         category.batch.asks = false;
-        category.tally.acknowledged += category.batch.on_acknowledged(response, scoreboard);
+        category.counters.acknowledged += category.batch.on_acknowledged(response, scoreboard);
         if category.batch.ppdu.is_agreed() {
-            category.tally.given_up += category.batch.give_up_expired(lifetime, now);
+            category.counters.given_up += category.batch.give_up_expired(lifetime, now);
         }
         category.succeed();
         self.state = State::Served { ac };
@@ -193,7 +193,7 @@ impl Mac {
 
     /// A packet that the MAC is done with, as it is with all before it.
     #[inline]
-    pub fn poll_finished(&mut self, ac: AccessCategory) -> Option<Finished> {
+    pub fn poll_finished(&mut self, ac: AccessCategory) -> Option<TxReport> {
         self.categories[ac.index()].batch.pop_finished()
     }
 
@@ -253,7 +253,7 @@ impl Mac {
 
     fn begin_exchange(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
         let category = &mut self.categories[ac.index()];
-        category.tally.attempts += 1;
+        category.counters.attempts += 1;
         if !category.batch.asks {
             category.use_up();
         }
@@ -261,16 +261,16 @@ impl Mac {
     }
 
     fn send(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
-        let subject = self.subject(ac, radio).expect("an exchange has a packet");
-        let frame = subject.frame(step, self.id, &radio.phy);
+        let planned_frame = self.planned_frame(ac, radio).expect("an exchange has a packet");
+        let frame = planned_frame.frame(step, self.id, &radio.phy);
         // A CTS to oneself is nobody's to receive.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(ac);
         let nav = self.announce(ac, &frame, now, radio);
         let category = &mut self.categories[ac.index()];
-        category.batch.charge(subject.time(step, &radio.phy));
+        category.batch.charge(planned_frame.time(step, &radio.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
-            category.tally.mpdus += u64::from(subject.mpdus);
+            category.counters.mpdus += u64::from(planned_frame.mpdus);
             retry = category.batch.on_sent();
         }
         self.state = State::Sending { ac, step };
@@ -325,7 +325,7 @@ impl Mac {
                 // The next packet of a TXOP has not begun its exchange.
                 let begun = self.state == State::Pausing { ac };
                 self.state = State::Idle;
-                self.categories[ac.index()].tally.failures += u64::from(begun);
+                self.categories[ac.index()].counters.failures += u64::from(begun);
                 self.categories[ac.index()].widen(false);
                 self.draw(ac, Time::ZERO, radio);
                 return false;
@@ -358,7 +358,7 @@ impl Mac {
             self.account_transmission(ac, 0);
         }
         let category = &mut self.categories[ac.index()];
-        category.tally.failures += 1;
+        category.counters.failures += 1;
         category.announced = now;
         category.batch.asks |= radio.rules.requests_block_ack
             && step == Step::Data
@@ -409,7 +409,7 @@ impl Mac {
         let category = &mut self.categories[ac.index()];
         if category.batch.ppdu.is_agreed() {
             let given_up = category.batch.give_up_expired(self.config.lifetime, now);
-            category.tally.given_up += given_up;
+            category.counters.given_up += given_up;
             if given_up > 0 {
                 self.finish(ac);
             }
@@ -423,7 +423,7 @@ impl Mac {
         *count += 1;
         let given_up = *count >= limit;
         if given_up {
-            category.tally.given_up += 1;
+            category.counters.given_up += 1;
             category.batch.give_up_first();
             self.finish(ac);
         }

@@ -2,16 +2,16 @@
 
 use super::backoff::Backoff;
 use super::behaviour::{Arrival, BackoffDraw};
-use super::category::{Category, CategoryTally};
+use super::category::{Category, CategoryCounters};
 use super::config::{MacConfig, MacError};
 use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu, Transmission};
 use super::recipient::{Recipient, Scoreboard};
 use super::view::{Overheard, Radio, View};
 use crate::contention::CountdownRule;
-use crate::medium::{Outcome, StationId};
+use crate::medium::{RxOutcome, StationId};
 use crate::phy::AccessCategory;
-use airqueue_core::{Packet, Seed, Span, Stream, Time};
+use airqueue_core::{Packet, RandomStream, Seed, Span, Time};
 
 /// What a frame that ended leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Mac {
     pub(super) done: u8,
     pub(super) categories: Vec<Category>,
     pub(super) config: MacConfig,
-    pub(super) chance: Stream,
+    pub(super) rng: RandomStream,
     pub(super) transmission: Option<Transmission>,
     /// The frame that it transmits, will transmit next, or transmitted last. It stays here until the next is made up.
     pub(super) frame: Frame,
@@ -72,7 +72,7 @@ impl Mac {
             done: 0,
             categories: config.categories.iter().map(|&c| Category::new(c)).collect(),
             config,
-            chance: seed.stream(&format!("wifi/backoff/{}", id.0)),
+            rng: seed.stream(&format!("wifi/backoff/{}", id.0)),
             transmission: None,
             frame: Frame::new(FrameKind::Data, id, id, rate),
             scoreboard: Scoreboard::default(),
@@ -94,8 +94,8 @@ impl Mac {
     }
 
     /// What an access category did so far; nothing if the station has no such category.
-    pub fn tally(&self, ac: AccessCategory) -> CategoryTally {
-        self.categories.get(ac.index()).map(|category| category.tally).unwrap_or_default()
+    pub fn counters(&self, ac: AccessCategory) -> CategoryCounters {
+        self.categories.get(ac.index()).map(|category| category.counters).unwrap_or_default()
     }
 
     /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
@@ -134,8 +134,8 @@ impl Mac {
     }
 
     /// A frame that the receiver was with ends and was not understood.
-    pub fn on_error(&mut self, outcome: Outcome, now: Time, radio: &Radio) -> Reaction {
-        if self.view.mishear(outcome, now, radio) {
+    pub fn on_error(&mut self, outcome: RxOutcome, now: Time, radio: &Radio) -> Reaction {
+        if self.view.on_frame_error(outcome, now, radio) {
             self.end_wait(now, radio)
         } else {
             Reaction::Overheard
@@ -210,7 +210,7 @@ impl Mac {
             BackoffDraw::Whole => self.categories[ac.index()].cw,
             BackoffDraw::OneFewer => self.categories[ac.index()].cw - 1,
         };
-        let slots = self.chance.below(values.into()) as u32;
+        let slots = self.rng.below(values.into()) as u32;
         self.backoffs[ac.index()].draw(slots, since);
     }
 
@@ -304,7 +304,7 @@ impl Mac {
         self.state = State::Beginning { ac: winner };
         self.freeze(now, radio);
         for ac in AccessCategory::first(winner.index()).filter(|ac| losers & 1 << ac.index() != 0) {
-            self.categories[ac.index()].tally.internal_collisions += 1;
+            self.categories[ac.index()].counters.internal_collisions += 1;
             self.retry(ac, Step::Data, now, radio);
         }
         winner

@@ -1,6 +1,6 @@
 //! What an access category does with the time that it has won (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
 
-use super::category::Opportunity;
+use super::category::TxopRemaining;
 use super::config::Txop;
 use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
@@ -51,7 +51,7 @@ impl Mac {
     pub fn extend_txop(&mut self, ac: AccessCategory, packets: u32) {
         let category = &mut self.categories[ac.index()];
         if category.config.txop == Txop::Flows
-            && let Opportunity::Packets(left) = &mut category.opportunity
+            && let TxopRemaining::Packets(left) = &mut category.txop_remaining
         {
             *left = left.saturating_add(packets);
         }
@@ -60,21 +60,21 @@ impl Mac {
     /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
     #[inline(always)]
     fn may_go_on(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
-        if self.categories[ac.index()].opportunity == Opportunity::Last {
+        if self.categories[ac.index()].txop_remaining == TxopRemaining::Last {
             return false;
         }
-        let Some(subject) = self.subject(ac, radio) else { return false };
+        let Some(planned_frame) = self.planned_frame(ac, radio) else { return false };
         let first = self.first_step(ac);
-        let ends = begins + subject.time(first, &radio.phy);
+        let ends = begins + planned_frame.time(first, &radio.phy);
         let last = self.second_step(ac);
-        let ends = if first == last { ends } else { ends + subject.time(last, &radio.phy) };
+        let ends = if first == last { ends } else { ends + planned_frame.time(last, &radio.phy) };
         self.categories[ac.index()].continue_until(ends)
     }
 
     /// Whether a CF-End at `begins` would end before what the others have been told.
     fn gives_back(&self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
         let category = &self.categories[ac.index()];
-        let Opportunity::Until(limit) = category.opportunity else { return false };
+        let TxopRemaining::Until(limit) = category.txop_remaining else { return false };
         let cf_end = radio.phy.airtime(cf_end_rate(&radio.phy), CF_END_BYTES);
         radio.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
@@ -98,7 +98,7 @@ impl Mac {
     ) -> Span {
         let category = &mut self.categories[ac.index()];
         let nav = frame.nav;
-        let Opportunity::Until(limit) = category.opportunity else { return nav };
+        let TxopRemaining::Until(limit) = category.txop_remaining else { return nav };
         if !radio.rules.announces_txop {
             return nav;
         }
@@ -111,7 +111,7 @@ impl Mac {
     /// Whether a failure leaves the TXOP to the station: the frame was not its first, which got through.
     pub(super) fn survives_failure(&self, ac: AccessCategory, radio: &Radio) -> bool {
         let category = &self.categories[ac.index()];
-        let timed = matches!(category.opportunity, Opportunity::Until(_));
+        let timed = matches!(category.txop_remaining, TxopRemaining::Until(_));
         radio.rules.resumes_txop && timed && category.got_through
     }
 

@@ -2,7 +2,7 @@
 
 use super::behaviour::{ErrorWait, Rules};
 use super::frame::{Frame, FrameKind};
-use crate::medium::Outcome;
+use crate::medium::RxOutcome;
 use crate::phy::Phy;
 use airqueue_core::{Span, Time};
 
@@ -57,7 +57,7 @@ impl Radio {
 }
 
 /// What decides whether the medium is idle, and since when: carrier sense, NAV and EIFS, of one station
-/// ([`super::Mac`]) or of several to which the same happens ([`super::Crowd`]).
+/// ([`super::Mac`]) or of several to which the same happens ([`super::LockstepGroup`]).
 // In C's order, to keep together what every frame in range touches.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -201,8 +201,8 @@ impl View {
     }
 
     /// A frame that the receiver was with ends and was not understood. False if it counts for nothing.
-    pub(super) fn mishear(&mut self, outcome: Outcome, now: Time, radio: &Radio) -> bool {
-        if outcome == Outcome::Deaf && !radio.rules.deaf_errors {
+    pub(super) fn on_frame_error(&mut self, outcome: RxOutcome, now: Time, radio: &Radio) -> bool {
+        if outcome == RxOutcome::Deaf && !radio.rules.deaf_errors {
             return false;
         }
         let hold = now + radio.error_hold;

@@ -58,7 +58,7 @@ impl Capture {
 
 /// What became of a frame at one receiver. Bit errors come after this, for frames that survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum RxOutcome {
     /// Decoded; nothing that counts overlapped it.
     Received,
     /// Decoded although others overlapped it.
@@ -74,10 +74,10 @@ pub enum Outcome {
     Deaf,
 }
 
-impl Outcome {
+impl RxOutcome {
     /// True if the frame survived.
     pub fn decoded(self) -> bool {
-        matches!(self, Outcome::Received | Outcome::Captured)
+        matches!(self, RxOutcome::Received | RxOutcome::Captured)
     }
 }
 
@@ -85,14 +85,14 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
     /// What became of the frame.
-    pub outcome: Outcome,
+    pub outcome: RxOutcome,
     /// True if the receiver was with this frame to its end: a reception ends here, in an error if the
-    /// frame is not [`Outcome::decoded`], and EIFS is for such errors. Of frames that collided under
+    /// frame is not [`RxOutcome::decoded`], and EIFS is for such errors. Of frames that collided under
     /// [`Capture::None`] and [`Capture::Ns2`] this is the last one alone. False while the station
     /// itself transmits.
     pub engaged: bool,
-    /// True if the receiver was with another frame when this one began and stayed there: [`Outcome::Overpowered`], and
-    /// under [`Capture::Ns2`], where a station that transmits goes on with what it hears, also [`Outcome::Deaf`].
+    /// True if the receiver was with another frame when this one began and stayed there: [`RxOutcome::Overpowered`], and
+    /// under [`Capture::Ns2`], where a station that transmits goes on with what it hears, also [`RxOutcome::Deaf`].
     pub ignored: bool,
     /// The largest sum of the other frames' powers during it, in watts, for the frame that the
     /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
@@ -131,7 +131,7 @@ enum Standing {
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
-struct Airing {
+struct IncomingFrame {
     frame: FrameId,
     air: Air,
     signal: Signal,
@@ -164,11 +164,11 @@ struct Hold {
 }
 
 impl Hold {
-    fn of(airing: &Airing, interference_w: f64) -> Hold {
+    fn of(incoming: &IncomingFrame, interference_w: f64) -> Hold {
         Hold {
-            frame: airing.frame,
-            ends: airing.air.ends,
-            power_w: airing.signal.power_w,
+            frame: incoming.frame,
+            ends: incoming.air.ends,
+            power_w: incoming.signal.power_w,
             collided: false,
             overlapped: interference_w > 0.0,
             interference_w,
@@ -188,7 +188,7 @@ pub struct Reception {
     deaf_until: Time,
     /// All frames on the air. By beginning, those of one beginning by
     /// falling power: sums and verdicts do not depend on the order of the calls.
-    airing: Vec<Airing>,
+    incoming: Vec<IncomingFrame>,
     rule: Rule,
     hold: Option<Hold>,
     /// The hold as it was before any frame began of those that begin together with one at `since`.
@@ -220,13 +220,13 @@ impl Reception {
             },
         };
         let never = Time::from_nanos(i64::MIN);
-        let airing = Vec::with_capacity(4);
+        let incoming = Vec::with_capacity(4);
         let (hold, before) = (None, None);
         let (overlaps, overlaps_before) = (Vec::new(), 0);
         Ok(Reception {
             rule,
             deaf_until: never,
-            airing,
+            incoming,
             hold,
             before,
             since: never,
@@ -239,20 +239,20 @@ impl Reception {
     #[inline(always)]
     pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
         debug_assert!(air.begins < air.ends, "a frame takes time");
-        debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
-        debug_assert!(self.airing.iter().all(|a| a.frame != frame), "one frame, one id");
+        debug_assert!(self.incoming.iter().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.incoming.iter().all(|a| a.frame != frame), "one frame, one id");
         let deaf = air.begins < self.deaf_until;
-        self.join(Airing { frame, air, signal, standing: Standing::Faint, deaf });
+        self.join(IncomingFrame { frame, air, signal, standing: Standing::Faint, deaf });
     }
 
     /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
     /// for [`Self::on_begin`], ends come first.
     #[inline]
     pub fn on_transmit(&mut self, air: Air) {
-        debug_assert!(self.airing.iter().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.incoming.iter().all(|a| a.air.ends > air.begins), "ends come first");
         self.deaf_until = self.deaf_until.max(air.ends);
-        for airing in &mut self.airing {
-            airing.deaf = true;
+        for incoming in &mut self.incoming {
+            incoming.deaf = true;
         }
         if let Rule::Sinr { .. } = self.rule {
             self.hold = None;
@@ -263,28 +263,28 @@ impl Reception {
     /// A frame ends. `None` if it never began here.
     #[inline(always)]
     pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
-        let at = self.airing.iter().position(|a| a.frame == frame)?;
-        let airing = self.airing.remove(at);
+        let at = self.incoming.iter().position(|a| a.frame == frame)?;
+        let incoming = self.incoming.remove(at);
         let hold = self.hold.take_if(|hold| hold.frame == frame);
         self.before.take_if(|hold| hold.frame == frame);
-        let outcome = match (airing.standing, hold) {
-            _ if airing.deaf => Outcome::Deaf,
-            (Standing::Faint, _) => Outcome::Undecodable,
-            (Standing::Passed, _) => Outcome::Overpowered,
+        let outcome = match (incoming.standing, hold) {
+            _ if incoming.deaf => RxOutcome::Deaf,
+            (Standing::Faint, _) => RxOutcome::Undecodable,
+            (Standing::Passed, _) => RxOutcome::Overpowered,
             // Taken, but in a collision that a later frame outlasted.
-            (Standing::Collided, _) | (Standing::Taken, None) => Outcome::Collided,
-            (Standing::Taken, Some(hold)) if hold.collided => Outcome::Collided,
-            _ if !airing.signal.decodable() => Outcome::Undecodable,
-            (Standing::Taken, Some(hold)) if hold.overlapped => Outcome::Captured,
-            (Standing::Taken, Some(_)) => Outcome::Received,
+            (Standing::Collided, _) | (Standing::Taken, None) => RxOutcome::Collided,
+            (Standing::Taken, Some(hold)) if hold.collided => RxOutcome::Collided,
+            _ if !incoming.signal.decodable() => RxOutcome::Undecodable,
+            (Standing::Taken, Some(hold)) if hold.overlapped => RxOutcome::Captured,
+            (Standing::Taken, Some(_)) => RxOutcome::Received,
         };
-        let taken = airing.standing == Standing::Taken && airing.signal.decodable();
+        let taken = incoming.standing == Standing::Taken && incoming.signal.decodable();
         let first = matches!(self.rule, Rule::First { .. });
         Some(End {
             outcome,
-            overlapped: taken && !airing.deaf && !self.overlaps.is_empty(),
-            engaged: hold.is_some() && airing.air.ends >= self.deaf_until,
-            ignored: airing.standing == Standing::Passed && (first || !airing.deaf),
+            overlapped: taken && !incoming.deaf && !self.overlaps.is_empty(),
+            engaged: hold.is_some() && incoming.air.ends >= self.deaf_until,
+            ignored: incoming.standing == Standing::Passed && (first || !incoming.deaf),
             interference_w: hold.map_or(0.0, |hold| hold.interference_w),
         })
     }
@@ -309,8 +309,8 @@ impl Reception {
 
     /// Hears from now on what `other` does, a receiver with the same rule at the same place.
     pub fn hear_as(&mut self, other: &Reception) {
-        self.airing.clear();
-        self.airing.extend_from_slice(&other.airing);
+        self.incoming.clear();
+        self.incoming.extend_from_slice(&other.incoming);
         self.overlaps.clear();
         self.overlaps.extend_from_slice(&other.overlaps);
         self.overlaps_before = other.overlaps_before;
@@ -328,15 +328,15 @@ impl Reception {
                 (decoded, decoded)
             }
         };
-        let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
+        let outcome = if decoded { RxOutcome::Received } else { RxOutcome::Undecodable };
         End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
     }
 
     /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
     /// with another that collides with it, to its end, if the station does not transmit.
     pub fn receiving(&self, now: Time) -> bool {
-        let hopeful = |a: &Airing| !a.deaf && self.may_decode(a.air.begins, a.signal, now);
-        let held = |hold: &Hold| self.airing.iter().any(|a| a.frame == hold.frame && hopeful(a));
+        let hopeful = |a: &IncomingFrame| !a.deaf && self.may_decode(a.air.begins, a.signal, now);
+        let held = |hold: &Hold| self.incoming.iter().any(|a| a.frame == hold.frame && hopeful(a));
         self.hold.as_ref().is_some_and(held)
     }
 
@@ -354,29 +354,29 @@ impl Reception {
 
     /// True if a frame is on the air that makes the medium busy for this station.
     pub fn senses(&self) -> bool {
-        self.airing.iter().any(|airing| airing.signal.sensed())
+        self.incoming.iter().any(|incoming| incoming.signal.sensed())
     }
 
     /// Adds a frame, and decides about all that begin when it does.
     #[inline(always)]
-    fn join(&mut self, new: Airing) {
+    fn join(&mut self, new: IncomingFrame) {
         let window = match self.rule {
             Rule::First { .. } => Span::ZERO,
             Rule::Sinr { window, .. } => window,
         };
         // A receiver that hears nothing remembers nothing.
-        let group = if self.airing.is_empty() || new.air.begins > self.since + window {
+        let group = if self.incoming.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
             self.overlaps_before = self.overlaps.len();
-            self.airing.push(new);
-            self.airing.len() - 1
+            self.incoming.push(new);
+            self.incoming.len() - 1
         } else {
             self.hold = self.before;
             self.overlaps.truncate(self.overlaps_before);
-            let at = self.airing.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
-            self.airing.insert(at, new);
-            self.airing.partition_point(|a| a.air.begins < self.since)
+            let at = self.incoming.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
+            self.incoming.insert(at, new);
+            self.incoming.partition_point(|a| a.air.begins < self.since)
         };
         match self.rule {
             Rule::First { ratio } => self.meet_first(group, ratio),
@@ -388,7 +388,7 @@ impl Reception {
     /// power. With an infinite ratio it is [`Capture::None`]: all that overlap collide.
     fn meet_first(&mut self, group: usize, ratio: f64) {
         let overlaps = &mut self.overlaps;
-        for new in &mut self.airing[group..] {
+        for new in &mut self.incoming[group..] {
             if !new.signal.sensed() {
                 new.standing = Standing::Faint;
                 continue;
@@ -417,34 +417,35 @@ impl Reception {
 
     /// [`Capture::Sinr`], for the frames from `group` on, which begin now.
     fn meet_all(&mut self, group: usize, ratio: f64, noise_w: f64) {
-        let audible = |a: &Airing| a.signal.decodable() && a.signal.power_w >= ratio * noise_w;
+        let audible =
+            |a: &IncomingFrame| a.signal.decodable() && a.signal.power_w >= ratio * noise_w;
         let standing = if let Some(hold) = &mut self.hold {
-            let others_w = others_w(&self.airing, hold.frame);
+            let others_w = others_w(&self.incoming, hold.frame);
             hold.overlapped = true;
             hold.interference_w = hold.interference_w.max(others_w);
             hold.collided |= hold.power_w < ratio * (noise_w + others_w);
-            self.airing[group..].iter().for_each(|new| overlap(&mut self.overlaps, new));
+            self.incoming[group..].iter().for_each(|new| overlap(&mut self.overlaps, new));
             Standing::Passed
         } else {
             Standing::Collided
         };
-        for new in &mut self.airing[group..] {
+        for new in &mut self.incoming[group..] {
             new.standing = if audible(new) { standing } else { Standing::Faint };
         }
         if self.hold.is_none()
-            && let Some(first) = strongest(&self.airing[group..], |a| audible(a) && !a.deaf)
+            && let Some(first) = strongest(&self.incoming[group..], |a| audible(a) && !a.deaf)
         {
-            let candidate = self.airing[group + first];
-            let others_w = others_w(&self.airing, candidate.frame);
+            let candidate = self.incoming[group + first];
+            let others_w = others_w(&self.incoming, candidate.frame);
             if candidate.signal.power_w >= ratio * (noise_w + others_w) {
                 self.hold = Some(Hold::of(&candidate, others_w));
-                for new in &mut self.airing[group..] {
+                for new in &mut self.incoming[group..] {
                     if new.standing == Standing::Collided {
                         new.standing = Standing::Passed;
                     }
                 }
-                self.airing[group + first].standing = Standing::Taken;
-                let others = self.airing.iter().filter(|a| a.frame != candidate.frame);
+                self.incoming[group + first].standing = Standing::Taken;
+                let others = self.incoming.iter().filter(|a| a.frame != candidate.frame);
                 self.overlaps.clear();
                 others.for_each(|other| overlap(&mut self.overlaps, other));
             }
@@ -454,31 +455,31 @@ impl Reception {
 
 /// Adds a frame to those beside the one that was taken. Few receivers ever have one, and few of these more than a
 /// handful.
-fn overlap(overlaps: &mut Vec<Overlap>, airing: &Airing) {
+fn overlap(overlaps: &mut Vec<Overlap>, incoming: &IncomingFrame) {
     if overlaps.capacity() == 0 {
         overlaps.reserve(16);
     }
-    overlaps.push(Overlap { air: airing.air, power_w: airing.signal.power_w });
+    overlaps.push(Overlap { air: incoming.air, power_w: incoming.signal.power_w });
 }
 
 /// Where the strongest of those frames is that may be taken, the first of equals.
-fn strongest(airing: &[Airing], may: impl Fn(&Airing) -> bool) -> Option<usize> {
-    let candidates = airing.iter().enumerate().filter(|(_, a)| may(a));
-    let stronger = |best: (usize, f64), (at, a): (usize, &Airing)| {
+fn strongest(incoming: &[IncomingFrame], may: impl Fn(&IncomingFrame) -> bool) -> Option<usize> {
+    let candidates = incoming.iter().enumerate().filter(|(_, a)| may(a));
+    let stronger = |best: (usize, f64), (at, a): (usize, &IncomingFrame)| {
         if a.signal.power_w > best.1 { (at, a.signal.power_w) } else { best }
     };
     let none = (usize::MAX, f64::NEG_INFINITY);
-    Some(candidates.fold(none, stronger).0).filter(|&at| at < airing.len())
+    Some(candidates.fold(none, stronger).0).filter(|&at| at < incoming.len())
 }
 
-/// The order of [`Reception::airing`].
-fn by_beginning(a: &Airing, b: &Airing) -> Ordering {
+/// The order of [`Reception::incoming`].
+fn by_beginning(a: &IncomingFrame, b: &IncomingFrame) -> Ordering {
     (a.air.begins.cmp(&b.air.begins))
         .then(b.signal.power_w.total_cmp(&a.signal.power_w))
         .then(a.frame.cmp(&b.frame))
 }
 
 /// The power of all frames but one; in the order of the list, so that it is one and the same sum.
-fn others_w(airing: &[Airing], but: FrameId) -> f64 {
-    airing.iter().filter(|a| a.frame != but).map(|a| a.signal.power_w).sum()
+fn others_w(incoming: &[IncomingFrame], but: FrameId) -> f64 {
+    incoming.iter().filter(|a| a.frame != but).map(|a| a.signal.power_w).sum()
 }

@@ -3,7 +3,7 @@
 //! Three pieces, none of which knows the time, an event loop or the others' existence:
 //!
 //! * [`Reach`] is built once from positions and a [`Propagation`], or from a table of links, and then
-//!   never changes. [`Reach::hearers`] is a slice of those who hear a station, with the power and
+//!   never changes. [`Reach::listeners_of`] is a slice of those who hear a station, with the power and
 //!   the [`Level`] at which they do.
 //! * [`Reception`] is one station's receiver. It is told when frames begin and end and says of each
 //!   what became of it under the [`Capture`] rule.
@@ -50,11 +50,11 @@ mod grid;
 mod propagation;
 mod reach;
 
-pub use capture::{Air, Capture, End, FrameId, Outcome, Reception};
+pub use capture::{Air, Capture, End, FrameId, Reception, RxOutcome};
 pub use error::MediumError;
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
-pub use reach::{Hearer, Level, Link, Place, Reach, Signal};
+pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
 
 /// A station of the network: an index, from 0 and without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -41,7 +41,7 @@ impl Signal {
 
 /// A station that hears another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hearer {
+pub struct ReachEntry {
     /// Who.
     pub station: StationId,
     /// What the other's frames suffice for there.
@@ -50,9 +50,9 @@ pub struct Hearer {
     pub power_w: f64,
 }
 
-impl Hearer {
-    fn new(station: StationId, Signal { power_w, level }: Signal) -> Hearer {
-        Hearer { station, level, power_w }
+impl ReachEntry {
+    fn new(station: StationId, Signal { power_w, level }: Signal) -> ReachEntry {
+        ReachEntry { station, level, power_w }
     }
 
     /// How well.
@@ -105,10 +105,10 @@ pub struct Reach {
 
 #[derive(Debug, PartialEq)]
 struct Table {
-    /// Where the hearers of each station begin in `hearers`, and the end of the last.
+    /// Where the hearers of each station begin in `listeners_of`, and the end of the last.
     offsets: Vec<usize>,
     /// By transmitter, and for one transmitter by rising id.
-    hearers: Vec<Hearer>,
+    listeners_of: Vec<ReachEntry>,
     /// Pairs looked at.
     examined: u64,
 }
@@ -130,17 +130,17 @@ impl Reach {
         let powers_known = matches!(propagation, Propagation::Loss { .. });
         let mut table = Table::new(places.len());
         for (from, &range) in places.iter().zip(&ranges) {
-            let begin = table.hearers.len();
+            let begin = table.listeners_of.len();
             grid.near((from.x_m, from.y_m), range, |to| {
                 table.examine(from, &places[to as usize], propagation);
             });
-            if table.hearers.len() > Self::MOST_LINKS {
+            if table.listeners_of.len() > Self::MOST_LINKS {
                 return Err(MediumError::TooManyLinks);
             }
-            table.hearers[begin..].sort_unstable_by_key(|hearer| hearer.station);
-            table.offsets.push(table.hearers.len());
+            table.listeners_of[begin..].sort_unstable_by_key(|hearer| hearer.station);
+            table.offsets.push(table.listeners_of.len());
         }
-        table.hearers.shrink_to_fit();
+        table.listeners_of.shrink_to_fit();
         Ok(Reach { table: Arc::new(table), powers_known })
     }
 
@@ -168,9 +168,9 @@ impl Reach {
         table.examined = links.len() as u64;
         let hearer = |link: &Link| {
             let power_w = link.power_w.unwrap_or(Signal::NOMINAL_W);
-            Hearer { station: link.to, level: link.level, power_w }
+            ReachEntry { station: link.to, level: link.level, power_w }
         };
-        table.hearers = sorted.iter().map(hearer).collect();
+        table.listeners_of = sorted.iter().map(hearer).collect();
         for id in 0..count {
             table.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
         }
@@ -184,31 +184,31 @@ impl Reach {
 
     /// Number of pairs of which the second hears the first.
     pub fn links(&self) -> usize {
-        self.table.hearers.len()
+        self.table.listeners_of.len()
     }
 
     /// Those who hear `from`, by rising id. Panics if there is no such station.
     #[inline]
-    pub fn hearers(&self, from: StationId) -> &[Hearer] {
+    pub fn listeners_of(&self, from: StationId) -> &[ReachEntry] {
         let at = from.index();
-        let Table { offsets, hearers, .. } = &*self.table;
-        &hearers[offsets[at]..offsets[at + 1]]
+        let Table { offsets, listeners_of, .. } = &*self.table;
+        &listeners_of[offsets[at]..offsets[at + 1]]
     }
 
     /// How `to` hears `from`; `None`: not at all. Panics if there is no station `from`.
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
-        let hearers = self.hearers(from);
+        let listeners_of = self.listeners_of(from);
         // Where neighbours have neighbouring ids it is here: theirs follow each other, but for `from`.
-        let first = hearers.first()?.station;
+        let first = listeners_of.first()?.station;
         let between = u32::from(first < from && from < to);
         let guess = to.0.wrapping_sub(first.0 + between) as usize;
-        if let Some(hearer) = hearers.get(guess)
+        if let Some(hearer) = listeners_of.get(guess)
             && hearer.station == to
         {
             return Some(hearer.signal());
         }
-        let at = hearers.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
-        Some(hearers[at].signal())
+        let at = listeners_of.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
+        Some(listeners_of[at].signal())
     }
 
     /// False if the description had no powers, so that all are [`Signal::NOMINAL_W`].
@@ -242,20 +242,20 @@ impl Table {
     fn new(stations: usize) -> Table {
         let mut offsets = Vec::with_capacity(stations + 1);
         offsets.push(0);
-        Table { offsets, hearers: Vec::new(), examined: 0 }
+        Table { offsets, listeners_of: Vec::new(), examined: 0 }
     }
 
     /// Adds `to` to the hearers of the last station, `from`, if it is one.
     fn examine(&mut self, from: &Place, to: &Place, propagation: &Propagation) {
         // One more than the limit shows that it is passed, and takes no memory beyond.
-        if to.id == from.id || self.hearers.len() > Reach::MOST_LINKS {
+        if to.id == from.id || self.listeners_of.len() > Reach::MOST_LINKS {
             return;
         }
         self.examined += 1;
         let (dx, dy) = (to.x_m - from.x_m, to.y_m - from.y_m);
         let distance_m = (dx * dx + dy * dy).sqrt();
         if let Some(signal) = propagation.signal(from.transmit_w, distance_m) {
-            self.hearers.push(Hearer::new(to.id, signal));
+            self.listeners_of.push(ReachEntry::new(to.id, signal));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::cost::{Cost, Waits};
 use super::got_through;
 use super::registry::{Beginning, Kind};
 use crate::phy::{GuardInterval, ModulationClass, Phy, RateIndex, Width};
-use airqueue_core::{Span, Stream, Time};
+use airqueue_core::{RandomStream, Span, Time};
 
 /// Statistics are brought up to date so often (`update_interval` of the kernel).
 const INTERVAL: Span = Span::from_millis(50);
@@ -66,7 +66,7 @@ pub struct Minstrel {
     sample: Option<usize>,
     /// Which kind comes next.
     samples_rival: bool,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 /// A rate and what is known of it.
@@ -228,7 +228,7 @@ impl Kind for Box<Minstrel> {
                                  highest throughput.";
 
     fn begin(with: Beginning<'_>) -> Box<Minstrel> {
-        Box::new(Minstrel::new(with.phy, with.rates, with.mpdu_bytes, with.chance))
+        Box::new(Minstrel::new(with.phy, with.rates, with.mpdu_bytes, with.rng))
     }
 
     #[inline]
@@ -248,12 +248,12 @@ impl Kind for Box<Minstrel> {
 
 impl Minstrel {
     /// Knows nothing yet and begins with the slowest of these rates. Frames are expected to have
-    /// `mpdu_bytes` bytes with header and FCS; samples are drawn from `chance`.
+    /// `mpdu_bytes` bytes with header and FCS; samples are drawn from `rng`.
     ///
     /// # Panics
     ///
     /// If there are no rates.
-    pub fn new(phy: &Phy, rates: &[RateIndex], mpdu_bytes: u32, chance: Stream) -> Minstrel {
+    pub fn new(phy: &Phy, rates: &[RateIndex], mpdu_bytes: u32, rng: RandomStream) -> Minstrel {
         assert!(!rates.is_empty(), "a station has a rate");
         let mut rates = rates.to_vec();
         // A layer's table has group after group.
@@ -272,7 +272,7 @@ impl Minstrel {
             sample_share: FIRST_SAMPLE_SHARE,
             sample: None,
             samples_rival: false,
-            chance,
+            rng,
         };
         minstrel.rank();
         minstrel
@@ -429,7 +429,7 @@ impl Minstrel {
             let other = at != self.chain.best[0] && rate.may_be_best;
             if other && condition(rate, self.updates) {
                 count += 1;
-                if self.chance.below(count) == 0 {
+                if self.rng.below(count) == 0 {
                     picked = Some(at);
                 }
             }

@@ -4,7 +4,7 @@ use super::aarf::Aarf;
 use super::arf::Arf;
 use super::minstrel::Minstrel;
 use crate::phy::{Phy, RateIndex};
-use airqueue_core::{Stream, Time};
+use airqueue_core::{RandomStream, Time};
 
 /// A kind of rate control, as its file describes it. What it does for each frame is marked `#[inline]`.
 pub(super) trait Kind: Sized {
@@ -33,7 +33,7 @@ pub struct Beginning<'a> {
     /// Bytes of the largest MPDUs.
     pub mpdu_bytes: u32,
     /// Where the rate control takes from what it decides at random.
-    pub chance: Stream,
+    pub rng: RandomStream,
 }
 
 /// Makes the words of the registry, and of its types the enum whose values are dispatched without a table of functions.

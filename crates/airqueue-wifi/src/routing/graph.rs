@@ -1,4 +1,4 @@
-//! The cheapest way from one station to another.
+//! The cheapest route from one station to another.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ pub struct Graph {
 /// Since each part of such a way is itself such a way, all that goes to a station takes the same way from wherever it
 /// meets. Ways to the same destination, one after the other, share one search.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct ShortestPaths {
     graph: Graph,
     to: Option<u32>,
     labels: Vec<Label>,
@@ -102,11 +102,11 @@ impl Graph {
     }
 }
 
-impl Ways {
+impl ShortestPaths {
     /// Those of a graph.
-    pub fn new(graph: Graph) -> Ways {
+    pub fn new(graph: Graph) -> ShortestPaths {
         let labels = vec![Label::default(); graph.stations()];
-        Ways { graph, to: None, labels, open: BinaryHeap::new(), search: 0 }
+        ShortestPaths { graph, to: None, labels, open: BinaryHeap::new(), search: 0 }
     }
 
     /// Whose ways they are.
@@ -123,12 +123,12 @@ impl Ways {
         self.aim(to as u32);
         self.search_from(from);
         let mut at = from;
-        let mut way = vec![from];
+        let mut route = vec![from];
         while at != to {
             at = self.label(at)?.next as usize;
-            way.push(at);
+            route.push(at);
         }
-        Some(way)
+        Some(route)
     }
 
     /// What the way costs that [`Self::between`] finds.

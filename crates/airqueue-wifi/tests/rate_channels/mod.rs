@@ -3,7 +3,7 @@
 
 #![allow(dead_code)] // each test takes what it needs
 
-use airqueue_core::{Seed, Span, Stream, Time};
+use airqueue_core::{RandomStream, Seed, Span, Time};
 use airqueue_wifi::medium::FrameErrors;
 use airqueue_wifi::phy::{GuardInterval, Phy, RateIndex};
 use airqueue_wifi::rate_control::RateControl;
@@ -25,7 +25,7 @@ pub struct Channel {
     pub ppdus: u64,
     pub samples: u64,
     pub arrived: u64,
-    chance: Stream,
+    rng: RandomStream,
 }
 
 impl Channel {
@@ -38,7 +38,7 @@ impl Channel {
             ppdus: 0,
             samples: 0,
             arrived: 0,
-            chance: Seed(seed).stream("channel"),
+            rng: Seed(seed).stream("channel"),
         }
     }
 
@@ -52,10 +52,10 @@ impl Channel {
             self.samples += u64::from(attempt == 0 && rate != control.rate());
             let mpdus = mpdus(&self.phy, rate, self.window);
             let window = (u64::from(self.phy.cw_min()) << attempt).min(self.phy.cw_max().into());
-            let backoff = self.chance.below(window) as i64 * self.phy.slot().as_nanos();
+            let backoff = self.rng.below(window) as i64 * self.phy.slot().as_nanos();
             self.now = self.now + Span::from_nanos(backoff) + exchange(&self.phy, rate, mpdus);
             let share = self.shares[&rate];
-            let acknowledged = (0..mpdus).filter(|_| self.chance.chance(share)).count() as u32;
+            let acknowledged = (0..mpdus).filter(|_| self.rng.bernoulli(share)).count() as u32;
             control.report(rate, mpdus, acknowledged, self.now);
             self.ppdus += 1;
             self.arrived += u64::from(acknowledged);

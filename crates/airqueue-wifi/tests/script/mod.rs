@@ -6,13 +6,13 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Packet, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, Packet, RandomStream, Seed, Span, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Fate, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
-    Transmission, Txop,
+    Behaviour, CategoryConfig, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
+    Transmission, TxStatus, Txop,
 };
-use airqueue_wifi::medium::{Outcome, StationId};
+use airqueue_wifi::medium::{RxOutcome, StationId};
 use airqueue_wifi::phy::{AccessCategory, Preamble, RateIndex, Response, dsss, frames};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -78,12 +78,12 @@ pub fn edca(aifsn: u32, cw: u32) -> CategoryConfig {
 }
 
 /// The draws that the station's MAC makes, from its documented stream.
-pub fn draws() -> Stream {
+pub fn draws() -> RandomStream {
     SEED.stream("wifi/backoff/0")
 }
 
 /// Slots of a draw from a window of so many values.
-pub fn slots(draws: &mut Stream, window: u64) -> i64 {
+pub fn slots(draws: &mut RandomStream, window: u64) -> i64 {
     draws.below(window) as i64
 }
 
@@ -104,7 +104,7 @@ pub enum Ending {
     /// Decoded.
     Frame(Frame),
     /// The receiver was with it and did not understand it.
-    Error(Outcome),
+    Error(RxOutcome),
     /// The receiver was never with it.
     Noise,
 }
@@ -129,7 +129,7 @@ pub struct Station {
     pub radio: Radio,
     pub sent: Vec<Sent>,
     /// What became of each packet, in order, and when.
-    pub fates: Vec<(i64, Fate)>,
+    pub fates: Vec<(i64, TxStatus)>,
     /// What their transmissions took, in µs.
     pub airtimes: Vec<i64>,
     /// What became of its data frames.
@@ -197,7 +197,7 @@ impl Station {
 
     /// The station senses a frame from `begins` to `ends` µs.
     pub fn hears(&mut self, begins: i64, ends: i64, ending: Ending) -> &mut Station {
-        let hopeful = !matches!(ending, Ending::Noise | Ending::Error(Outcome::Deaf));
+        let hopeful = !matches!(ending, Ending::Noise | Ending::Error(RxOutcome::Deaf));
         self.script.push((us(begins), Happening::Begin { hopeful }));
         self.script.push((us(ends), Happening::End { hopeful, ending }));
         self
@@ -383,7 +383,7 @@ impl Station {
         self.transmissions.extend(self.mac.poll_transmission());
         while let Some(ac) = self.mac.poll_done() {
             while let Some(finished) = self.mac.poll_finished(ac) {
-                self.fates.push((now.as_nanos() / 1000, finished.fate));
+                self.fates.push((now.as_nanos() / 1000, finished.status));
                 self.airtimes.push(finished.airtime.as_nanos() / 1000);
             }
             let next = self.mac.is_empty(ac).then(|| self.queues[ac.index()].pop_front());

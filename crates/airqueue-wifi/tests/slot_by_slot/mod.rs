@@ -1,8 +1,8 @@
 //! The same process once more, slow and obvious: every slot boundary is a step, and every queue
 //! knows only how long the medium has been idle and what its own counter says.
 
-use airqueue_core::{Seed, Stream};
-use airqueue_wifi::contention::{Contender, CountdownRule, Counts, Tally};
+use airqueue_core::{RandomStream, Seed};
+use airqueue_wifi::contention::{Contender, ContenderCounters, CountdownRule, Counts};
 
 struct Queue {
     is: Contender,
@@ -16,24 +16,24 @@ pub struct Slots {
     rule: CountdownRule,
     /// Idle slots since the smallest AIFS after the last transmission.
     idle: u32,
-    chance: Stream,
+    rng: RandomStream,
     pub counts: Counts,
 }
 
 impl Slots {
     pub fn new(contenders: &[Contender], rule: CountdownRule, seed: Seed) -> Slots {
-        let mut chance = seed.stream("slot by slot");
+        let mut rng = seed.stream("slot by slot");
         let queues: Vec<Queue> = contenders
             .iter()
             .map(|&is| Queue {
                 is,
-                counter: chance.below(u64::from(is.w_min)) as u32,
+                counter: rng.below(u64::from(is.w_min)) as u32,
                 retries_so_far: 0,
                 packet_window: is.w_min,
             })
             .collect();
-        let contenders = vec![Tally::default(); queues.len()];
-        Slots { queues, rule, idle: 0, chance, counts: Counts { contenders, ..Counts::default() } }
+        let contenders = vec![ContenderCounters::default(); queues.len()];
+        Slots { queues, rule, idle: 0, rng, counts: Counts { contenders, ..Counts::default() } }
     }
 
     pub fn run(&mut self, transmissions: u64) {
@@ -120,6 +120,6 @@ impl Slots {
     }
 
     fn draw(&mut self, i: usize) {
-        self.queues[i].counter = self.chance.below(u64::from(self.queues[i].packet_window)) as u32;
+        self.queues[i].counter = self.rng.below(u64::from(self.queues[i].packet_window)) as u32;
     }
 }

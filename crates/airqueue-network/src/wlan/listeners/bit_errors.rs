@@ -1,6 +1,6 @@
 //! Frames lost to bit errors.
 
-use airqueue_core::{Seed, Stream};
+use airqueue_core::{RandomStream, Seed};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{FrameErrors, Modulation, Signal, StationId};
 use airqueue_wifi::phy::{Mcs, Phy};
@@ -15,7 +15,7 @@ pub(super) struct BitErrors {
     modulations: Vec<(Modulation, Option<Mcs>)>,
     /// Bit hazards that were computed before: in a network without motion the same ratios of power return.
     known: Vec<Known>,
-    chance: Vec<Stream>,
+    rng: Vec<RandomStream>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl BitErrors {
                 .map(|(rate, _)| (phy.modulation(rate), phy.mcs(rate)))
                 .collect(),
             known: if by_snr { vec![nothing; KNOWN] } else { Vec::new() },
-            chance: (0..drawing).map(|at| seed.stream(&format!("wifi/errors/{at}"))).collect(),
+            rng: (0..drawing).map(|at| seed.stream(&format!("wifi/errors/{at}"))).collect(),
         }
     }
 
@@ -84,7 +84,7 @@ impl BitErrors {
     /// Whether what happens to a station's reception with this probability does.
     #[inline]
     pub(super) fn strikes(&mut self, station: StationId, probability: f64) -> bool {
-        self.chance[station.index()].chance(probability)
+        self.rng[station.index()].bernoulli(probability)
     }
 }
 

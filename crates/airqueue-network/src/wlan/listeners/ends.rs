@@ -2,8 +2,8 @@
 
 use super::Listeners;
 use super::hearing::{Alone, OnAirNow};
-use super::meaning::{Ending, Meaning};
-use super::on_air::OnAir;
+use super::on_air::FrameOnAir;
+use super::rx_end::{Ending, RxEnd};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
@@ -13,17 +13,17 @@ impl Listeners {
     /// A frame begins where stations on their own hear it.
     #[inline]
     pub(super) fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
-        let (single, many) = self.ears.of(from);
+        let (single, many) = self.listeners.of(from);
         for at in single {
-            let ear = self.ears.at(at);
-            self.begin_at(ear.station(), ear.alone, place, now);
+            let listener = self.listeners.at(at);
+            self.begin_at(listener.station(), listener.alone, place, now);
         }
         for at in many {
-            let ear = self.ears.at(at);
-            for member in 0..self.cohorts.all[ear.cohort()].apart.len() {
-                let station = self.cohorts.all[ear.cohort()].apart[member];
+            let listener = self.listeners.at(at);
+            for member in 0..self.classes.all[listener.class()].apart.len() {
+                let station = self.classes.all[listener.class()].apart[member];
                 if station != from {
-                    self.begin_at(station, ear.alone, place, now);
+                    self.begin_at(station, listener.alone, place, now);
                 }
             }
         }
@@ -31,7 +31,7 @@ impl Listeners {
 
     #[inline(always)]
     fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.begin(station, place, now, &on);
         let mac = &mut self.macs[station.index()];
         if alone.is_sensed() && mac.on_sensed_begin(now, &self.radio) {
@@ -40,37 +40,37 @@ impl Listeners {
     }
 
     #[inline]
-    pub(super) fn begin_at_crowd(
+    pub(super) fn begin_at_group(
         &mut self,
-        crowd: usize,
-        cohort: usize,
+        group: usize,
+        class: usize,
         alone: Alone,
         place: u32,
         now: Time,
     ) {
-        let members = self.cohorts.crowds[crowd].members();
-        let told = if self.cohorts.all[cohort].uniform { &members[..1] } else { members };
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
-        self.hearing.begin_at_crowd(crowd, told, place, &on);
+        let members = self.classes.groups[group].members();
+        let told = if self.classes.all[class].uniform { &members[..1] } else { members };
+        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+        self.hearing.begin_at_group(group, told, place, &on);
         if !alone.is_sensed() {
             return;
         }
-        if self.cohorts.crowds[crowd].is_surprised(now, &self.radio) {
-            self.surprise(crowd, now);
+        if self.classes.groups[group].is_surprised(now, &self.radio) {
+            self.surprise(group, now);
         }
-        self.cohorts.crowds[crowd].on_sensed_begin(now, &self.radio);
-        self.grants.set(self.grant_of(crowd), Time::MAX);
+        self.classes.groups[group].on_sensed_begin(now, &self.radio);
+        self.grants.set(self.grant_of(group), Time::MAX);
     }
 
     /// Members that will transmit before they notice a frame that begins.
     #[cold]
-    fn surprise(&mut self, crowd: usize, now: Time) {
+    fn surprise(&mut self, group: usize, now: Time) {
         let mut stations = std::mem::take(&mut self.called);
         let noticed = now + self.radio.rules.sense_delay;
-        self.cohorts.crowds[crowd].due(noticed, &self.radio, &mut stations);
+        self.classes.groups[group].due(noticed, &self.radio, &mut stations);
         stations.sort_unstable();
         stations.dedup();
-        self.set_all_apart(crowd, &stations);
+        self.set_all_apart(group, &stations);
         for station in stations.drain(..) {
             let mac = &mut self.macs[station as usize];
             mac.on_sensed_begin(now, &self.radio);
@@ -87,50 +87,50 @@ impl Listeners {
         now: Time,
         tap: &mut Socket,
     ) -> Ending {
-        let &OnAir { id, from, air } = self.airings.at(place);
+        let &FrameOnAir { id, from, air } = self.on_air_frames.at(place);
         self.macs[from.index()].on_transmitted(now, &self.radio);
         let frame = self.macs[from.index()].frame();
         let &Frame { kind, to, mpdus, .. } = frame;
         let overheard = self.radio.overheard(frame, now);
-        self.airings.end(place);
+        self.on_air_frames.end(place);
         let (begins, time) = (air.begins, air.ends - air.begins);
         let at_receiver = None;
         let mut ending =
             Ending { place, id, from, to, kind, mpdus, begins, now, time, overheard, at_receiver };
-        let (single, cohorts) = self.ears.of(from);
+        let (single, classes) = self.listeners.of(from);
         for at in single {
-            let ear = self.ears.at(at);
-            self.end_at::<TAPPED>(ear.station(), ear.alone, &mut ending, tap);
+            let listener = self.listeners.at(at);
+            self.end_at::<TAPPED>(listener.station(), listener.alone, &mut ending, tap);
         }
-        for ear in self.ears.watchers(from).map(|at| self.ears.at(at)) {
-            if ear.alone.is_sensed() {
-                self.macs[ear.station().index()].watch_end(now);
+        for listener in self.listeners.watchers(from).map(|at| self.listeners.at(at)) {
+            if listener.alone.is_sensed() {
+                self.macs[listener.station().index()].watch_end(now);
             }
         }
-        for at in cohorts {
-            self.end_at_cohort::<TAPPED>(at, &mut ending, tap);
+        for at in classes {
+            self.end_at_class::<TAPPED>(at, &mut ending, tap);
         }
-        // In an order that does not depend on who is in a crowd.
+        // In an order that does not depend on who is in a group.
         self.touched.sort_unstable();
         ending
     }
 
-    fn end_at_cohort<const TAPPED: bool>(
+    fn end_at_class<const TAPPED: bool>(
         &mut self,
         at: usize,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let ear = self.ears.at(at);
-        for member in 0..self.cohorts.all[ear.cohort()].apart.len() {
-            let station = self.cohorts.all[ear.cohort()].apart[member];
+        let listener = self.listeners.at(at);
+        for member in 0..self.classes.all[listener.class()].apart.len() {
+            let station = self.classes.all[listener.class()].apart[member];
             if station != ending.from {
-                self.end_at::<TAPPED>(station, ear.alone, ending, tap);
+                self.end_at::<TAPPED>(station, listener.alone, ending, tap);
             }
         }
-        for crowd in (0..self.cohorts.all[ear.cohort()].crowds().len()).rev() {
-            let crowd = self.cohorts.all[ear.cohort()].crowds()[crowd] as usize;
-            self.end_at_crowd::<TAPPED>(crowd, ear.cohort(), ear.alone, ending, tap);
+        for group in (0..self.classes.all[listener.class()].groups().len()).rev() {
+            let group = self.classes.all[listener.class()].groups()[group] as usize;
+            self.end_at_group::<TAPPED>(group, listener.class(), listener.alone, ending, tap);
         }
     }
 
@@ -147,7 +147,7 @@ impl Listeners {
         let plain = !TAPPED && station != ending.to && !self.errors.happen();
         if plain && self.hearing.end_alone(station, ending.place) {
             let end = alone.end();
-            self.react(station, alone, Meaning::to_others(&end, end.outcome.decoded()), ending);
+            self.react(station, alone, RxEnd::to_others(&end, end.outcome.decoded()), ending);
         } else {
             self.end_in_full::<TAPPED>(station, alone, ending, tap);
         }
@@ -162,24 +162,24 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let end = self.hearing.end(station, alone, ending.place, ending.id);
-        let meaning = self.meaning::<TAPPED>(station, station, &end, ending, tap);
-        self.react(station, alone, meaning, ending);
+        let rx_end = self.rx_end::<TAPPED>(station, station, &end, ending, tap);
+        self.react(station, alone, rx_end, ending);
     }
 
     #[inline(always)]
-    fn react(&mut self, station: StationId, alone: Alone, meaning: Meaning, ending: &Ending) {
+    fn react(&mut self, station: StationId, alone: Alone, rx_end: RxEnd, ending: &Ending) {
         let now = ending.now;
         let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(now);
         let (mac, radio) = (&mut self.macs[station.index()], &self.radio);
-        let reaction = match meaning {
-            Meaning::ForIt => self.receive(station, ending),
-            Meaning::Overheard => mac.overhear(ending.overheard, now, radio),
-            Meaning::Misheard(outcome) => mac.on_error(outcome, now, radio),
-            Meaning::Ignored => {
+        let reaction = match rx_end {
+            RxEnd::Addressed => self.receive(station, ending),
+            RxEnd::Overheard => mac.overhear(ending.overheard, now, radio),
+            RxEnd::Errored(outcome) => mac.on_error(outcome, now, radio),
+            RxEnd::Ignored => {
                 mac.on_ignored(ending.begins, now, radio);
                 Reaction::Overheard
             }
-            Meaning::Nothing => Reaction::Overheard,
+            RxEnd::Nothing => Reaction::Overheard,
         };
         if reaction == Reaction::Mine {
             self.touched.push(station);
@@ -193,7 +193,7 @@ impl Listeners {
     fn receive(&mut self, station: StationId, ending: &Ending) -> Reaction {
         let frame = *self.macs[ending.from.index()].frame();
         if frame.opens {
-            self.cohorts.on_asked(station);
+            self.classes.on_asked(station);
         }
         let scoreboard = match frame.kind {
             FrameKind::BlockAck => *self.macs[ending.from.index()].scoreboard(),
@@ -202,95 +202,95 @@ impl Listeners {
         self.macs[station.index()].on_frame(&frame, &scoreboard, ending.now, &self.radio)
     }
 
-    /// A frame ends where a crowd hears it.
+    /// A frame ends where a group hears it.
     #[inline]
-    fn end_at_crowd<const TAPPED: bool>(
+    fn end_at_group<const TAPPED: bool>(
         &mut self,
-        crowd: usize,
-        cohort: usize,
+        group: usize,
+        class: usize,
         alone: Alone,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
         let receiver = ending.to;
-        let told = self.cohorts.crowds[crowd].members()[0];
-        let end = if self.hearing.end_at_crowd(crowd, ending.place) {
+        let told = self.classes.groups[group].members()[0];
+        let end = if self.hearing.end_at_group(group, ending.place) {
             alone.end()
-        } else if self.cohorts.all[cohort].uniform {
+        } else if self.classes.all[class].uniform {
             self.hearing.end_told(told, ending.id)
         } else {
-            return self.end_at_each::<TAPPED>(crowd, cohort, alone, None, ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
         };
         // Somebody asks about each of them, or noise can tell them apart.
         if TAPPED || self.is_partial(told, &end, ending) {
-            return self.end_at_each::<TAPPED>(crowd, cohort, alone, Some(end), ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
         }
-        if self.cohorts.crowd_of(receiver) == Some(crowd) {
-            let meaning = self.meaning::<TAPPED>(receiver, told, &end, ending, tap);
+        if self.classes.group_of(receiver) == Some(group) {
+            let rx_end = self.rx_end::<TAPPED>(receiver, told, &end, ending, tap);
             if ending.is_received() {
                 self.split(receiver);
-                self.react(receiver, alone, meaning, ending);
+                self.react(receiver, alone, rx_end, ending);
             }
         }
         let decoded = self.is_found(told, &end, ending);
-        self.react_together(crowd, alone, Meaning::to_others(&end, decoded), ending);
+        self.react_together(group, alone, RxEnd::to_others(&end, decoded), ending);
     }
 
-    /// A frame ends at a crowd to whose members it need not all mean the same; `alike`: what became of it, if that is the
+    /// A frame ends at a group to whose members it need not all mean the same; `alike`: what became of it, if that is the
     /// same at all.
     #[cold]
     fn end_at_each<const TAPPED: bool>(
         &mut self,
-        crowd: usize,
-        cohort: usize,
+        group: usize,
+        class: usize,
         alone: Alone,
         alike: Option<End>,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let mut meanings = std::mem::take(&mut self.meanings);
-        let first = self.cohorts.crowds[crowd].members()[0];
-        for member in 0..self.cohorts.crowds[crowd].members().len() {
-            let station = self.cohorts.crowds[crowd].members()[member];
+        let mut rx_ends = std::mem::take(&mut self.rx_ends);
+        let first = self.classes.groups[group].members()[0];
+        for member in 0..self.classes.groups[group].members().len() {
+            let station = self.classes.groups[group].members()[member];
             let told = if alike.is_some() { first } else { station };
             let end = alike.unwrap_or_else(|| self.hearing.end_told(station, ending.id));
-            let meaning = self.meaning::<TAPPED>(station, told, &end, ending, tap);
-            meanings.push((station, meaning));
+            let rx_end = self.rx_end::<TAPPED>(station, told, &end, ending, tap);
+            rx_ends.push((station, rx_end));
         }
-        let most = Meaning::of_most(&meanings);
-        meanings.retain(|(_, meaning)| !meaning.is_like(&most));
-        while let Some(&(station, meaning)) = meanings.last() {
-            let alike = meanings.iter().filter(|(_, other)| other.is_like(&meaning));
-            let several = meanings.len() > 1 && !meaning.is_like(&Meaning::ForIt);
+        let most = RxEnd::of_most(&rx_ends);
+        rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
+        while let Some(&(station, rx_end)) = rx_ends.last() {
+            let alike = rx_ends.iter().filter(|(_, other)| other.is_like(&rx_end));
+            let several = rx_ends.len() > 1 && !rx_end.is_like(&RxEnd::Addressed);
             let leaving = alike.map(|&(station, _)| station);
-            if several && let Some(other) = self.branch_off(crowd, cohort, leaving) {
-                self.react_together(other, alone, meaning, ending);
-                meanings.retain(|(_, other)| !other.is_like(&meaning));
+            if several && let Some(other) = self.branch_off(group, class, leaving) {
+                self.react_together(other, alone, rx_end, ending);
+                rx_ends.retain(|(_, other)| !other.is_like(&rx_end));
             } else {
                 self.split(station);
-                self.react(station, alone, meaning, ending);
-                meanings.pop();
+                self.react(station, alone, rx_end, ending);
+                rx_ends.pop();
             }
         }
-        self.meanings = meanings;
-        self.react_together(crowd, alone, most, ending);
+        self.rx_ends = rx_ends;
+        self.react_together(group, alone, most, ending);
     }
 
-    /// What a frame means to all members of a crowd, if there are any left. [`Self::gather`] is due.
+    /// What a frame means to all members of a group, if there are any left. [`Self::gather`] is due.
     #[inline]
-    fn react_together(&mut self, crowd: usize, alone: Alone, meaning: Meaning, ending: &Ending) {
-        let (crowd, radio, now) = (&mut self.cohorts.crowds[crowd], &self.radio, ending.now);
-        if crowd.members().is_empty() {
+    fn react_together(&mut self, group: usize, alone: Alone, rx_end: RxEnd, ending: &Ending) {
+        let (group, radio, now) = (&mut self.classes.groups[group], &self.radio, ending.now);
+        if group.members().is_empty() {
             return;
         }
         if alone.is_sensed() {
-            crowd.on_sensed_end(now);
+            group.on_sensed_end(now);
         }
-        match meaning {
-            Meaning::Overheard => crowd.overhear(ending.overheard),
-            Meaning::Misheard(outcome) => crowd.on_error(outcome, now, radio),
-            Meaning::Ignored => crowd.on_ignored(ending.begins, now, radio),
-            Meaning::ForIt | Meaning::Nothing => {}
+        match rx_end {
+            RxEnd::Overheard => group.overhear(ending.overheard),
+            RxEnd::Errored(outcome) => group.on_error(outcome, now, radio),
+            RxEnd::Ignored => group.on_ignored(ending.begins, now, radio),
+            RxEnd::Addressed | RxEnd::Nothing => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When each station on its own transmits next, and the first of each crowd; and who is first of all.
+//! When each station on its own transmits next, and the first of each group; and who is first of all.
 
 use airqueue_core::Time;
 use std::ops::BitOr;

@@ -4,10 +4,10 @@
 //! is heard, and that is known when the network is built. A station's
 //! [`Reception`] is told of frames only when two of them overlap there or the station transmits itself.
 
-use super::groups::{Cohorts, NONE};
-use super::on_air::Airings;
+use super::classes::{HearingClasses, NONE};
+use super::on_air::FramesOnAir;
 use airqueue_core::Time;
-use airqueue_wifi::medium::{Air, End, FrameId, Outcome, Reach, Reception, Signal, StationId};
+use airqueue_wifi::medium::{Air, End, FrameId, Reach, Reception, RxOutcome, Signal, StationId};
 use std::ops::Range;
 
 /// What a frame comes to that meets no other: whether it is sensed, decoded, and the receiver is with it to its end, one
@@ -17,17 +17,17 @@ pub(super) struct Alone(u8);
 
 /// One who hears a station, or a cohort of such, and how.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ear {
+pub(super) struct Listener {
     to: u32,
     pub(super) alone: Alone,
 }
 
 /// Who hears whom; never changes.
 #[derive(Debug)]
-pub(super) struct Ears {
+pub(super) struct ListenerTable {
     reach: Reach,
     /// By transmitter: the stations that are in no cohort, those of them that take no part last, then the cohorts.
-    ears: Vec<Ear>,
+    listeners: Vec<Listener>,
     /// For each transmitter, and the end.
     begins: Vec<Begins>,
     /// Somebody wants to know what stations hear that take no part.
@@ -39,12 +39,12 @@ pub(super) struct Ears {
 struct Begins {
     single: u32,
     watchers: u32,
-    cohorts: u32,
+    classes: u32,
 }
 
 /// What is heard at one place.
 #[derive(Clone, Copy, Debug)]
-struct Spot {
+struct ReceiverState {
     /// The place of the one frame on the air here, if it began while nothing else was.
     lone: u32,
     /// How many frames are on the air here.
@@ -55,18 +55,18 @@ struct Spot {
 
 /// What a receiver that has to be told of a frame is told from.
 pub(super) struct OnAirNow<'a> {
-    pub(super) ears: &'a Ears,
-    pub(super) airings: &'a Airings,
+    pub(super) listeners: &'a ListenerTable,
+    pub(super) on_air_frames: &'a FramesOnAir,
 }
 
 /// What each listener hears of the frames on the medium.
 #[derive(Debug)]
 pub(super) struct Hearing {
     /// Of stations on their own.
-    spots: Vec<Spot>,
-    /// Of crowds.
-    crowds: Vec<Spot>,
-    /// Of members of a crowd to which all frames are equally strong only the first is told of frames.
+    receivers: Vec<ReceiverState>,
+    /// Of groups.
+    groups: Vec<ReceiverState>,
+    /// Of members of a group to which all frames are equally strong only the first is told of frames.
     receptions: Vec<Reception>,
 }
 
@@ -87,8 +87,8 @@ impl Alone {
     /// One for each link, in the order of the reach.
     pub(super) fn of_links(reach: &Reach, receptions: &[Reception]) -> Vec<Alone> {
         let stations = (0..reach.stations() as u32).map(StationId);
-        let hearers = stations.flat_map(|from| reach.hearers(from));
-        hearers.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])).collect()
+        let listeners_of = stations.flat_map(|from| reach.listeners_of(from));
+        listeners_of.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])).collect()
     }
 
     pub(super) fn bits(self) -> u8 {
@@ -104,13 +104,13 @@ impl Alone {
     #[inline(always)]
     pub(super) fn end(self) -> End {
         let decoded = self.0 & Alone::DECODED != 0;
-        let outcome = if decoded { Outcome::Received } else { Outcome::Undecodable };
+        let outcome = if decoded { RxOutcome::Received } else { RxOutcome::Undecodable };
         let engaged = self.0 & Alone::ENGAGED != 0;
         End { outcome, engaged, ignored: false, interference_w: 0.0, overlapped: false }
     }
 }
 
-impl Ear {
+impl Listener {
     /// The station, of one outside cohorts.
     #[inline]
     pub(super) fn station(&self) -> StationId {
@@ -119,44 +119,48 @@ impl Ear {
 
     /// The place of the cohort, of one.
     #[inline]
-    pub(super) fn cohort(&self) -> usize {
+    pub(super) fn class(&self) -> usize {
         self.to as usize
     }
 }
 
-impl Ears {
+impl ListenerTable {
     /// `takes_part`: of each station, whether packets come from there or go there.
     pub(super) fn new(
         reach: Reach,
         alone: &[Alone],
-        cohorts: &Cohorts,
+        classes: &HearingClasses,
         takes_part: &[bool],
-    ) -> Ears {
-        let (mut ears, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
+    ) -> ListenerTable {
+        let (mut listeners, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
         let (mut watchers, mut many) = (Vec::new(), Vec::new());
-        let mut last = vec![NONE; cohorts.all.len()];
+        let mut last = vec![NONE; classes.all.len()];
         let mut links = alone.iter();
         for from in 0..reach.stations() as u32 {
-            let single = ears.len() as u32;
-            for (hearer, &alone) in reach.hearers(StationId(from)).iter().zip(links.by_ref()) {
-                let cohort = cohorts.seats[hearer.station.index()].cohort;
-                if cohort == NONE && takes_part[hearer.station.index()] {
-                    ears.push(Ear { to: hearer.station.0, alone });
-                } else if cohort == NONE {
-                    watchers.push(Ear { to: hearer.station.0, alone });
-                } else if std::mem::replace(&mut last[cohort as usize], from) != from {
-                    many.push(Ear { to: cohort, alone });
+            let single = listeners.len() as u32;
+            for (hearer, &alone) in reach.listeners_of(StationId(from)).iter().zip(links.by_ref()) {
+                let class = classes.memberships[hearer.station.index()].class;
+                if class == NONE && takes_part[hearer.station.index()] {
+                    listeners.push(Listener { to: hearer.station.0, alone });
+                } else if class == NONE {
+                    watchers.push(Listener { to: hearer.station.0, alone });
+                } else if std::mem::replace(&mut last[class as usize], from) != from {
+                    many.push(Listener { to: class, alone });
                 }
             }
-            let first_watcher = ears.len() as u32;
-            ears.append(&mut watchers);
-            begins.push(Begins { single, watchers: first_watcher, cohorts: ears.len() as u32 });
-            ears.append(&mut many);
+            let first_watcher = listeners.len() as u32;
+            listeners.append(&mut watchers);
+            begins.push(Begins {
+                single,
+                watchers: first_watcher,
+                classes: listeners.len() as u32,
+            });
+            listeners.append(&mut many);
         }
-        let end = ears.len() as u32;
-        begins.push(Begins { single: end, watchers: end, cohorts: end });
-        ears.shrink_to_fit();
-        Ears { reach, ears, begins, all_listen: false }
+        let end = listeners.len() as u32;
+        begins.push(Begins { single: end, watchers: end, classes: end });
+        listeners.shrink_to_fit();
+        ListenerTable { reach, listeners, begins, all_listen: false }
     }
 
     /// From now on there are no watchers. True if there may have been some.
@@ -167,24 +171,24 @@ impl Ears {
     /// The stations outside cohorts that hear one and take no part: where they are in the list.
     #[inline]
     pub(super) fn watchers(&self, from: StationId) -> Range<usize> {
-        let Begins { watchers, cohorts, .. } = self.begins[from.index()];
-        if self.all_listen { 0..0 } else { watchers as usize..cohorts as usize }
+        let Begins { watchers, classes, .. } = self.begins[from.index()];
+        if self.all_listen { 0..0 } else { watchers as usize..classes as usize }
     }
 
     /// The stations outside cohorts that hear one and are no [`Self::watchers`], and the cohorts whose stations,
     /// itself excepted, do: where they are in the list.
     #[inline]
     pub(super) fn of(&self, from: StationId) -> (Range<usize>, Range<usize>) {
-        let Begins { single, watchers, cohorts } = self.begins[from.index()];
+        let Begins { single, watchers, classes } = self.begins[from.index()];
         let end = self.begins[from.index() + 1].single;
-        let singles = if self.all_listen { cohorts } else { watchers };
-        (single as usize..singles as usize, cohorts as usize..end as usize)
+        let singles = if self.all_listen { classes } else { watchers };
+        (single as usize..singles as usize, classes as usize..end as usize)
     }
 
     /// An entry of the list.
     #[inline]
-    pub(super) fn at(&self, at: usize) -> Ear {
-        self.ears[at]
+    pub(super) fn at(&self, at: usize) -> Listener {
+        self.listeners[at]
     }
 
     /// How one of them hears it.
@@ -193,8 +197,8 @@ impl Ears {
     }
 }
 
-impl Spot {
-    const SILENT: Spot = Spot { lone: NONE, heard: 0, deaf_until: Time::ZERO };
+impl ReceiverState {
+    const SILENT: ReceiverState = ReceiverState { lone: NONE, heard: 0, deaf_until: Time::ZERO };
 
     /// Receivers here have been told of what is on the air.
     fn is_told(&self) -> bool {
@@ -204,21 +208,21 @@ impl Spot {
 
 impl Hearing {
     /// A silent medium.
-    pub(super) fn new(receptions: Vec<Reception>, crowds: usize) -> Hearing {
-        let spots = vec![Spot::SILENT; receptions.len()];
-        Hearing { spots, crowds: vec![Spot::SILENT; crowds], receptions }
+    pub(super) fn new(receptions: Vec<Reception>, groups: usize) -> Hearing {
+        let receivers = vec![ReceiverState::SILENT; receptions.len()];
+        Hearing { receivers, groups: vec![ReceiverState::SILENT; groups], receptions }
     }
 
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
         self.tell(from, on);
-        self.spots[from.index()].deaf_until = air.ends;
+        self.receivers[from.index()].deaf_until = air.ends;
         self.receptions[from.index()].on_transmit(air);
     }
 
     /// Tells a station's receiver of the frame that was alone there.
     fn tell(&mut self, station: StationId, on: &OnAirNow) {
-        let lone = std::mem::replace(&mut self.spots[station.index()].lone, NONE);
+        let lone = std::mem::replace(&mut self.receivers[station.index()].lone, NONE);
         if lone != NONE {
             self.tell_of(station, lone, on);
         }
@@ -226,18 +230,18 @@ impl Hearing {
 
     #[inline(always)]
     fn tell_of(&mut self, station: StationId, place: u32, on: &OnAirNow) {
-        let on_air = on.airings.at(place);
-        let signal = on.ears.signal(on_air.from, station);
+        let on_air = on.on_air_frames.at(place);
+        let signal = on.listeners.signal(on_air.from, station);
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
     /// A frame begins to be heard by a station on its own.
     #[inline(always)]
     pub(super) fn begin(&mut self, station: StationId, place: u32, now: Time, on: &OnAirNow) {
-        let spot = &mut self.spots[station.index()];
-        spot.heard += 1;
-        if spot.heard == 1 && now >= spot.deaf_until {
-            spot.lone = place;
+        let receiver = &mut self.receivers[station.index()];
+        receiver.heard += 1;
+        if receiver.heard == 1 && now >= receiver.deaf_until {
+            receiver.lone = place;
         } else {
             self.begin_among_others(station, place, on);
         }
@@ -249,23 +253,23 @@ impl Hearing {
         self.tell_of(station, place, on);
     }
 
-    /// The same for a crowd; `told`: those of its members that are to be told.
+    /// The same for a group; `told`: those of its members that are to be told.
     #[inline]
-    pub(super) fn begin_at_crowd(
+    pub(super) fn begin_at_group(
         &mut self,
-        crowd: usize,
+        group: usize,
         told: &[StationId],
         place: u32,
         on: &OnAirNow,
     ) {
-        let spot = &mut self.crowds[crowd];
-        spot.heard += 1;
-        if spot.heard == 1 {
-            spot.lone = place;
+        let receiver = &mut self.groups[group];
+        receiver.heard += 1;
+        if receiver.heard == 1 {
+            receiver.lone = place;
             return;
         }
         // The one that was alone there until now, and the one that begins.
-        let lone = std::mem::replace(&mut spot.lone, NONE);
+        let lone = std::mem::replace(&mut receiver.lone, NONE);
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
             for &member in told {
                 self.tell_of(member, of, on);
@@ -279,17 +283,17 @@ impl Hearing {
         if self.end_alone(station, place) {
             return alone.end();
         }
-        self.spots[station.index()].heard -= 1;
+        self.receivers[station.index()].heard -= 1;
         self.end_among_others(station, id)
     }
 
     /// The same if it met no other there; false, and nothing has changed, if it did.
     #[inline(always)]
     pub(super) fn end_alone(&mut self, station: StationId, place: u32) -> bool {
-        let spot = &mut self.spots[station.index()];
-        let alone = spot.lone == place;
+        let receiver = &mut self.receivers[station.index()];
+        let alone = receiver.lone == place;
         if alone {
-            (spot.heard, spot.lone) = (spot.heard - 1, NONE);
+            (receiver.heard, receiver.lone) = (receiver.heard - 1, NONE);
         }
         alone
     }
@@ -305,14 +309,14 @@ impl Hearing {
         self.receptions[station.index()].on_end(id).expect("a frame that ends has begun")
     }
 
-    /// A frame ends at a crowd. Whether it was alone there; otherwise receivers were told of it.
+    /// A frame ends at a group. Whether it was alone there; otherwise receivers were told of it.
     #[inline(always)]
-    pub(super) fn end_at_crowd(&mut self, crowd: usize, place: u32) -> bool {
-        let spot = &mut self.crowds[crowd];
-        spot.heard -= 1;
-        let alone = spot.lone == place;
+    pub(super) fn end_at_group(&mut self, group: usize, place: u32) -> bool {
+        let receiver = &mut self.groups[group];
+        receiver.heard -= 1;
+        let alone = receiver.lone == place;
         if alone {
-            spot.lone = NONE;
+            receiver.lone = NONE;
         }
         alone
     }
@@ -322,33 +326,33 @@ impl Hearing {
         self.receptions[told.index()].beside(part, signal)
     }
 
-    /// A crowd that was empty gets members, who hear nothing.
-    pub(super) fn found_crowd(&mut self, crowd: usize) {
-        self.crowds[crowd] = Spot::SILENT;
+    /// A group that was empty gets members, who hear nothing.
+    pub(super) fn found_group(&mut self, group: usize) {
+        self.groups[group] = ReceiverState::SILENT;
     }
 
-    /// The same, of members of another crowd, who hear what that hears.
-    pub(super) fn branch_off(&mut self, crowd: usize, other: usize) {
-        self.crowds[crowd] = self.crowds[other];
+    /// The same, of members of another group, who hear what that hears.
+    pub(super) fn branch_off(&mut self, group: usize, other: usize) {
+        self.groups[group] = self.groups[other];
     }
 
-    /// Whether receivers of a crowd have been told of what is on the air there.
-    pub(super) fn is_told_at_crowd(&self, crowd: usize) -> bool {
-        self.crowds[crowd].is_told()
+    /// Whether receivers of a group have been told of what is on the air there.
+    pub(super) fn is_told_at_group(&self, group: usize) -> bool {
+        self.groups[group].is_told()
     }
 
-    /// A station is about to leave its crowd and hears from now on what that hears.
+    /// A station is about to leave its group and hears from now on what that hears.
     /// `uniform`: the first and the second member of those who stood for all, if anyone did.
     pub(super) fn set_apart(
         &mut self,
         station: StationId,
-        crowd: usize,
+        group: usize,
         uniform: Option<(StationId, Option<StationId>)>,
     ) {
-        let Spot { lone, heard, .. } = self.crowds[crowd];
-        let spot = &mut self.spots[station.index()];
-        (spot.lone, spot.heard) = (lone, heard);
-        let Some((first, heir)) = uniform.filter(|_| self.crowds[crowd].is_told()) else { return };
+        let ReceiverState { lone, heard, .. } = self.groups[group];
+        let receiver = &mut self.receivers[station.index()];
+        (receiver.lone, receiver.heard) = (lone, heard);
+        let Some((first, heir)) = uniform.filter(|_| self.groups[group].is_told()) else { return };
         let to = if first == station { heir } else { Some(station) };
         if let Some(to) = to
             && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to.index()])
@@ -360,23 +364,23 @@ impl Hearing {
     /// Whether a station on its own hears nothing.
     #[inline]
     pub(super) fn is_silent(&self, station: StationId) -> bool {
-        self.spots[station.index()].heard == 0
+        self.receivers[station.index()].heard == 0
     }
 
-    /// Whether a crowd hears nothing.
+    /// Whether a group hears nothing.
     #[inline]
-    pub(super) fn is_silent_at_crowd(&self, crowd: usize) -> bool {
-        self.crowds[crowd].heard == 0
+    pub(super) fn is_silent_at_group(&self, group: usize) -> bool {
+        self.groups[group].heard == 0
     }
 
     /// Whether the receiver of a station on its own is with a frame at `now` that it may yet decode.
     pub(super) fn receiving(&self, station: StationId, now: Time, on: &OnAirNow) -> bool {
         let reception = &self.receptions[station.index()];
-        if self.spots[station.index()].lone == NONE {
+        if self.receivers[station.index()].lone == NONE {
             return reception.receiving(now);
         }
-        let on_air = on.airings.at(self.spots[station.index()].lone);
-        let signal = on.ears.signal(on_air.from, station);
+        let on_air = on.on_air_frames.at(self.receivers[station.index()].lone);
+        let signal = on.listeners.signal(on_air.from, station);
         reception.may_decode(on_air.air.begins, signal, now)
     }
 }

@@ -3,7 +3,7 @@
 //! [`Listeners`] has the MACs and everything between them: [`Listeners::begin`] and [`Listeners::end`] a frame, and
 //! [`Listeners::split`] a station from the others before something happens to it alone.
 //!
-//! Stations that hear the same and only count are simulated together, as one [`Crowd`](airqueue_wifi::mac::Crowd) that is
+//! Stations that hear the same and only count are simulated together, as one [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is
 //! visited once when a frame begins and once when it ends; so is each station in range that is on its own, and nobody
 //! else. Nothing outside of here knows which station is simulated in which way, and nothing but the cost of a frame depends on it. Members are
 //! looked at one by one where they may have heard different things: when frames overlap that are not
@@ -13,28 +13,28 @@
 //! more. When the next backoff ends is found in [`grants::Grants`].
 
 mod bit_errors;
+mod classes;
 mod ends;
 pub mod grants;
-mod groups;
 mod hearing;
 mod joining;
-mod meaning;
 mod on_air;
 mod parts;
+mod rx_end;
 
 pub use bit_errors::snr;
-pub(super) use meaning::Ending;
+pub(super) use rx_end::Ending;
 
 use super::spec::{WlanError, WlanSpec};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::mac::{Mac, Radio};
 use airqueue_wifi::medium::{Air, Reception, StationId};
 use bit_errors::BitErrors;
+use classes::HearingClasses;
 use grants::Grants;
-use groups::Cohorts;
-use hearing::{Alone, Ears, Hearing, OnAirNow};
-use meaning::Meanings;
-use on_air::Airings;
+use hearing::{Alone, Hearing, ListenerTable, OnAirNow};
+use on_air::FramesOnAir;
+use rx_end::RxEnds;
 
 /// All stations of a wireless LAN (see the [module](self)).
 #[derive(Debug)]
@@ -42,18 +42,18 @@ pub(super) struct Listeners {
     pub(super) radio: Radio,
     /// That of a station which is not alone must not be touched before [`Self::split`].
     pub(super) macs: Vec<Mac>,
-    ears: Ears,
+    listeners: ListenerTable,
     hearing: Hearing,
-    cohorts: Cohorts,
+    classes: HearingClasses,
     errors: BitErrors,
-    airings: Airings,
-    /// Of the stations, then of the crowds.
+    on_air_frames: FramesOnAir,
+    /// Of the stations, then of the groups.
     grants: Grants,
     /// Stations in which a frame that ended has changed more than their view of the medium.
     touched: Vec<StationId>,
-    /// For the stations that leave a crowd together.
+    /// For the stations that leave a group together.
     called: Vec<u32>,
-    meanings: Meanings,
+    rx_ends: RxEnds,
 }
 
 impl Listeners {
@@ -76,18 +76,18 @@ impl Listeners {
         };
         let errors = spec.reach.frame_errors(spec.errors)?;
         let alone = Alone::of_links(&spec.reach, &receptions);
-        let cohorts = Cohorts::new(spec, &alone, &macs);
-        let crowds = cohorts.crowds.len();
+        let classes = HearingClasses::new(spec, &alone, &macs);
+        let groups = classes.groups.len();
         Ok(Listeners {
             errors: BitErrors::new(errors, spec.noise_w, &radio.phy, stations, seed),
-            ears: Ears::new(spec.reach.clone(), &alone, &cohorts, &spec.takes_part()),
-            hearing: Hearing::new(receptions, crowds),
-            cohorts,
-            airings: Airings::default(),
-            grants: Grants::new(stations + crowds),
+            listeners: ListenerTable::new(spec.reach.clone(), &alone, &classes, &spec.takes_part()),
+            hearing: Hearing::new(receptions, groups),
+            classes,
+            on_air_frames: FramesOnAir::default(),
+            grants: Grants::new(stations + groups),
             touched: Vec::with_capacity(stations),
-            called: Vec::with_capacity(stations + crowds),
-            meanings: Vec::with_capacity(stations),
+            called: Vec::with_capacity(stations + groups),
+            rx_ends: Vec::with_capacity(stations),
             macs,
             radio,
         })
@@ -96,17 +96,17 @@ impl Listeners {
     /// From now on all stations listen, also those that never send nor are sent anything. These have not noticed what a
     /// frame met that is on the air by now.
     pub(super) fn let_all_listen(&mut self) {
-        let watched = |of: &Self, place| of.ears.watchers(of.airings.at(place).from);
-        let on_air = self.airings.all().into_iter();
+        let watched = |of: &Self, place| of.listeners.watchers(of.on_air_frames.at(place).from);
+        let on_air = self.on_air_frames.all().into_iter();
         let heard: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
-        if self.ears.let_all_listen() {
-            let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        if self.listeners.let_all_listen() {
+            let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
             for (place, watchers) in heard {
-                for ear in watchers.map(|at| self.ears.at(at)) {
+                for listener in watchers.map(|at| self.listeners.at(at)) {
                     self.hearing.begin(
-                        ear.station(),
+                        listener.station(),
                         place,
-                        self.airings.at(place).air.begins,
+                        self.on_air_frames.at(place).air.begins,
                         &on,
                     );
                 }
@@ -147,7 +147,7 @@ impl Listeners {
     /// Whether the receiver of a station that is alone is with a frame that it may yet decode.
     #[inline]
     pub(super) fn is_receiving(&self, station: StationId, now: Time) -> bool {
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.receiving(station, now, &on)
     }
 
@@ -161,8 +161,8 @@ impl Listeners {
     /// The end of a frame of a station has been followed up: stations that know the same by now join again.
     #[inline]
     pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
-        for at in self.ears.of(sender).1 {
-            self.gather(self.ears.at(at).cohort(), now);
+        for at in self.listeners.of(sender).1 {
+            self.gather(self.listeners.at(at).class(), now);
         }
     }
 
@@ -172,22 +172,22 @@ impl Listeners {
         let frame = self.macs[from.index()].frame();
         let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
         let air = Air { begins: now, ends: now + lasts };
-        let place = self.airings.begin(from, air);
-        let on = OnAirNow { ears: &self.ears, airings: &self.airings };
+        let place = self.on_air_frames.begin(from, air);
+        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.transmit(from, air, &on);
         self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
         self.begin_at_apart(from, place, now);
-        for ear in self.ears.watchers(from).map(|at| self.ears.at(at)) {
-            if ear.alone.is_sensed() {
-                self.macs[ear.station().index()].watch_begin(now);
+        for listener in self.listeners.watchers(from).map(|at| self.listeners.at(at)) {
+            if listener.alone.is_sensed() {
+                self.macs[listener.station().index()].watch_begin(now);
             }
         }
-        for at in self.ears.of(from).1 {
-            let ear = self.ears.at(at);
-            for crowd in (0..self.cohorts.all[ear.cohort()].crowds().len()).rev() {
-                let crowd = self.cohorts.all[ear.cohort()].crowds()[crowd] as usize;
-                self.begin_at_crowd(crowd, ear.cohort(), ear.alone, place, now);
+        for at in self.listeners.of(from).1 {
+            let listener = self.listeners.at(at);
+            for group in (0..self.classes.all[listener.class()].groups().len()).rev() {
+                let group = self.classes.all[listener.class()].groups()[group] as usize;
+                self.begin_at_group(group, listener.class(), listener.alone, place, now);
             }
         }
         (place, air.ends)
@@ -196,8 +196,8 @@ impl Listeners {
     /// For how long, up to `now`, a station has sensed frames or transmitted.
     pub(super) fn busy_ever(&self, station: StationId, now: Time) -> Span {
         let mac = &self.macs[station.index()];
-        match self.cohorts.crowd_of(station) {
-            Some(crowd) => self.cohorts.crowds[crowd].busy_time(mac, now),
+        match self.classes.group_of(station) {
+            Some(group) => self.classes.groups[group].busy_time(mac, now),
             None => mac.busy_time(now),
         }
     }

@@ -4,7 +4,7 @@ use airqueue_wifi::medium::{Air, FrameId, StationId};
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OnAir {
+pub(super) struct FrameOnAir {
     pub(super) id: FrameId,
     /// Who transmits it: [`Mac::frame`](airqueue_wifi::mac::Mac::frame).
     pub(super) from: StationId,
@@ -13,18 +13,18 @@ pub(super) struct OnAir {
 
 /// All frames on the air, by a number that is free again when the frame has ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Airings {
-    places: Vec<OnAir>,
+pub(super) struct FramesOnAir {
+    places: Vec<FrameOnAir>,
     free: Vec<u32>,
     next: u64,
 }
 
-impl Airings {
+impl FramesOnAir {
     /// A frame begins.
     #[inline]
     pub(super) fn begin(&mut self, from: StationId, air: Air) -> u32 {
         self.next += 1;
-        let on_air = OnAir { id: FrameId(self.next), from, air };
+        let on_air = FrameOnAir { id: FrameId(self.next), from, air };
         match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = on_air;
@@ -39,7 +39,7 @@ impl Airings {
 
     /// A frame on the air.
     #[inline]
-    pub(super) fn at(&self, place: u32) -> &OnAir {
+    pub(super) fn at(&self, place: u32) -> &FrameOnAir {
         &self.places[place as usize]
     }
 

@@ -16,7 +16,7 @@ mod tcp;
 pub use packet::{Origin, TcpDirection};
 
 use super::spec::WlanSpec;
-use super::tap::{Aired, Carried, SegmentSent, Tap};
+use super::tap::{SegmentSent, Tap, TracedFrame, TracedMpdu};
 use crate::{FlowId, HopId};
 use airqueue_core::Packet;
 use airqueue_wifi::mac::{Frame, FrameKind};
@@ -197,22 +197,24 @@ impl<W: Write> Pcap<W> {
     }
 
     /// Whether the capture has a frame, or this MPDU of it, and if so, with which FCS.
-    fn sees(&self, aired: &Aired, carried: Option<&Carried>) -> Option<bool> {
+    fn sees(&self, traced: &TracedFrame, carried: Option<&TracedMpdu>) -> Option<bool> {
         let at_receiver = |decoded| carried.map_or(decoded, |carried| decoded && carried.decoded);
         match self.view {
-            View::Air => Some(at_receiver(aired.at_receiver().is_none_or(|heard| heard.decoded()))),
-            View::Station(id) if aired.frame.from == id => Some(true),
+            View::Air => {
+                Some(at_receiver(traced.at_receiver().is_none_or(|heard| heard.decoded())))
+            }
+            View::Station(id) if traced.frame.from == id => Some(true),
             View::Station(id) => {
-                let heard = aired.at(id).filter(|heard| heard.decoded() || heard.engaged)?;
+                let heard = traced.at(id).filter(|heard| heard.decoded() || heard.engaged)?;
                 let decoded = heard.decoded();
-                Some(if aired.frame.to == id { at_receiver(decoded) } else { decoded })
+                Some(if traced.frame.to == id { at_receiver(decoded) } else { decoded })
             }
         }
     }
 
     /// The header of a packet in a data frame, and of the segment in that; it counts packets, whether they are captured
     /// or not.
-    fn data(&mut self, frame: &Frame, carried: &Carried) -> (Data, Option<tcp::Header>) {
+    fn data(&mut self, frame: &Frame, carried: &TracedMpdu) -> (Data, Option<tcp::Header>) {
         let layout = self.layouts[HopId::of(&carried.packet).index()];
         let priority = self.priorities[frame.from.index()][frame.ac.index()];
         let stream = self.streams.entry((frame.from, frame.ac, frame.to)).or_default();
@@ -253,19 +255,19 @@ impl<W: Write> Pcap<W> {
         score
     }
 
-    fn on_data(&mut self, aired: &Aired) -> io::Result<()> {
-        let frame = &aired.frame;
-        let several = aired.carried.len() > 1;
+    fn on_data(&mut self, traced: &TracedFrame) -> io::Result<()> {
+        let frame = &traced.frame;
+        let several = traced.carried.len() > 1;
         self.ampdus = self.ampdus.wrapping_add(several.into());
-        for (place, carried) in aired.carried.iter().enumerate() {
+        for (place, carried) in traced.carried.iter().enumerate() {
             let (data, tcp) = self.data(frame, carried);
             if place == 0
                 && let Some(stream) = self.streams.get_mut(&(frame.from, frame.ac, frame.to))
             {
                 stream.start = data.sequence;
             }
-            let Some(good) = self.sees(aired, Some(carried)) else { continue };
-            let last = place + 1 == aired.carried.len();
+            let Some(good) = self.sees(traced, Some(carried)) else { continue };
+            let last = place + 1 == traced.carried.len();
             let within = several.then_some(InAmpdu { reference: self.ampdus, last });
             let origin = self.origins[HopId::of(&carried.packet).index()];
             let body = |record: &mut Vec<u8>| {
@@ -274,14 +276,14 @@ impl<W: Write> Pcap<W> {
                     origin.write(&carried.packet, data.priority, tcp.as_ref(), record);
                 }
             };
-            self.write(aired, carried.mpdu_bytes, within, good, body)?;
+            self.write(traced, carried.mpdu_bytes, within, good, body)?;
         }
         Ok(())
     }
 
-    fn on_control(&mut self, aired: &Aired) -> io::Result<()> {
-        let frame = &aired.frame;
-        let Some(good) = self.sees(aired, None) else { return Ok(()) };
+    fn on_control(&mut self, traced: &TracedFrame) -> io::Result<()> {
+        let frame = &traced.frame;
+        let Some(good) = self.sees(traced, None) else { return Ok(()) };
         let score = match frame.kind {
             FrameKind::BlockAck => Some(self.score(frame.to, frame.ac, frame.from)),
             FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.ac, frame.to)),
@@ -291,19 +293,19 @@ impl<W: Write> Pcap<W> {
             bytes::control(frame, record);
             score.inspect(|score| score.write(frame, record));
         };
-        self.write(aired, frame.bytes, None, good, body)
+        self.write(traced, frame.bytes, None, good, body)
     }
 
     fn write(
         &mut self,
-        aired: &Aired,
+        traced: &TracedFrame,
         mpdu_bytes: u32,
         within: Option<InAmpdu>,
         good: bool,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
-        let frame = &aired.frame;
-        let first_bit = aired.begins + self.phy.preamble(frame.rate);
+        let frame = &traced.frame;
+        let first_bit = traced.begins + self.phy.preamble(frame.rate);
         self.record.clear();
         self.record.resize(RECORD_HEADER_BYTES, 0);
         let fields = &self.rates[frame.rate.as_usize()];
@@ -311,7 +313,7 @@ impl<W: Write> Pcap<W> {
         let header_bytes = fields.write(tsft_us, good, within, &mut self.record);
         let length = header_bytes + mpdu_bytes;
         let kept = length.min(self.snap_bytes);
-        let ended = aired.ends.as_nanos();
+        let ended = traced.ends.as_nanos();
         let seconds = u32::try_from(ended / 1_000_000_000).unwrap_or(u32::MAX);
         let words = [seconds, (ended % 1_000_000_000) as u32, kept, length];
         for (place, word) in self.record.chunks_exact_mut(4).zip(words) {
@@ -330,12 +332,12 @@ impl<W: Write> Pcap<W> {
 }
 
 impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
-    fn on_frame(&mut self, aired: &Aired) {
+    fn on_frame(&mut self, traced: &TracedFrame) {
         if self.failure.is_some() {
             return;
         }
         let written =
-            if aired.carried.is_empty() { self.on_control(aired) } else { self.on_data(aired) };
+            if traced.carried.is_empty() { self.on_control(traced) } else { self.on_data(traced) };
         self.failure = written.err();
     }
 

@@ -4,7 +4,7 @@ use super::Controller;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::LossDetection;
 use crate::tcp::spec::{SenderSpec, TcpSpec};
-use airqueue_core::Stream;
+use airqueue_core::RandomStream;
 use std::fmt;
 
 /// A kind of controller, as its file describes it.
@@ -27,7 +27,7 @@ pub(in crate::tcp) struct Beginning<'a> {
     /// How the sending end behaves.
     pub(in crate::tcp) sender: &'a SenderSpec,
     /// Where the controller takes from what it decides at random.
-    pub(in crate::tcp) draws: &'a mut Stream,
+    pub(in crate::tcp) draws: &'a mut RandomStream,
 }
 
 /// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name.

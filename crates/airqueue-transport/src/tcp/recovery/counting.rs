@@ -3,7 +3,7 @@
 //!
 //! Comparisons are with the octet after the last one meant, where the RFCs name the last one.
 
-use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
+use super::{AckEffect, AckInfo, Advance, Budget, RecoveryPhase, SegmentKind, SegmentRange};
 use crate::tcp::ranges::{Range, Ranges};
 use crate::tcp::spec::FastRecovery;
 
@@ -24,7 +24,7 @@ pub(super) struct Counting {
     nxt: u64,
     /// The octet after the highest ever sent.
     high: u64,
-    phase: Phase,
+    phase: RecoveryPhase,
     /// Duplicate acknowledgements since the last new one.
     dup_acks: u32,
     /// `high` at the first of them: RFC 3042 does not count what follows as outstanding.
@@ -63,7 +63,7 @@ impl Counting {
             una: 1,
             nxt: 1,
             high: 1,
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             dup_acks: 0,
             high_before_dups: 1,
             recover: 0,
@@ -85,7 +85,7 @@ impl Counting {
         self.high
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> RecoveryPhase {
         self.phase
     }
 
@@ -95,8 +95,8 @@ impl Counting {
     }
 
     /// An acknowledgement of something that was sent, and not of less than one before.
-    pub(super) fn on_ack(&mut self, news: &News<'_>) -> Heard {
-        let &News { ack, blocks, bare, .. } = news;
+    pub(super) fn on_ack(&mut self, news: &AckInfo<'_>) -> AckEffect {
+        let &AckInfo { ack, blocks, bare, .. } = news;
         let mut new = 0;
         if self.sack {
             for block in blocks {
@@ -105,11 +105,11 @@ impl Counting {
             }
         }
         if ack > self.una {
-            return Heard { advance: Some(self.advance(ack)), ..Heard::default() };
+            return AckEffect { advance: Some(self.advance(ack)), ..AckEffect::default() };
         }
         // A duplicate: RFC 5681, section 2, or RFC 6675, section 2.
         let duplicate = if self.sack { new > 0 } else { bare && self.una < self.high };
-        if duplicate { self.duplicate() } else { Heard::default() }
+        if duplicate { self.duplicate() } else { AckEffect::default() }
     }
 
     fn advance(&mut self, ack: u64) -> Advance {
@@ -129,22 +129,22 @@ impl Counting {
             restarts_timer: true,
         };
         match self.phase {
-            Phase::Open => self.inflation = 0,
-            Phase::Timeout => {
+            RecoveryPhase::Open => self.inflation = 0,
+            RecoveryPhase::Timeout => {
                 // RFC 3465, section 2.3: what arrived before the timeout opens no window now.
                 advance.countable = bytes.min(self.mss);
                 self.inflation = 0;
                 if ack >= self.recover {
-                    self.phase = Phase::Open;
+                    self.phase = RecoveryPhase::Open;
                 }
             }
-            Phase::Fast => {
+            RecoveryPhase::Fast => {
                 advance.countable = 0;
                 if ack >= self.recover {
                     if self.rules.last_ack_opens_window {
                         advance.countable = bytes;
                     }
-                    self.phase = Phase::Open;
+                    self.phase = RecoveryPhase::Open;
                     self.inflation = 0;
                     // RFC 6582, section 3.2, step 3, option 1; RFC 6675 keeps the threshold.
                     let without_burst = self.flight().max(self.mss) + self.mss;
@@ -175,17 +175,17 @@ impl Counting {
         (bytes as i64 - added).unsigned_abs()
     }
 
-    fn duplicate(&mut self) -> Heard {
+    fn duplicate(&mut self) -> AckEffect {
         match self.phase {
-            Phase::Timeout if !self.rules.limited_transmit_after_timeout => {
-                return Heard::default();
+            RecoveryPhase::Timeout if !self.rules.limited_transmit_after_timeout => {
+                return AckEffect::default();
             }
-            Phase::Fast => {
+            RecoveryPhase::Fast => {
                 // RFC 5681, section 3.2, step 4: a segment has left.
                 self.inflation += if self.sack { 0 } else { self.mss as i64 };
-                return Heard::default();
+                return AckEffect::default();
             }
-            Phase::Open | Phase::Timeout => {}
+            RecoveryPhase::Open | RecoveryPhase::Timeout => {}
         }
         self.dup_acks += 1;
         if self.dup_acks == 1 {
@@ -200,11 +200,11 @@ impl Counting {
         if self.limited_transmit && !self.sack {
             self.inflation = (u64::from(self.dup_acks.min(2)) * self.mss) as i64;
         }
-        Heard::default()
+        AckEffect::default()
     }
 
-    fn begin_fast(&mut self) -> Heard {
-        self.phase = Phase::Fast;
+    fn begin_fast(&mut self) -> AckEffect {
+        self.phase = RecoveryPhase::Fast;
         self.recover = self.high;
         if self.rules.once_per_flight {
             self.careful_until = self.high;
@@ -216,13 +216,13 @@ impl Counting {
         self.high_rxt = self.una;
         let flight = self.high_before_dups.max(self.una) - self.una;
         let restarts_timer = self.rules.first_retransmission_restarts_timer;
-        Heard { loss: Some(flight), restarts_timer, ..Heard::default() }
+        AckEffect { loss: Some(flight), restarts_timer, ..AckEffect::default() }
     }
 
     /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has
     /// been acknowledged selectively stays so; receivers here never take it back.
     pub(super) fn on_timeout(&mut self) {
-        self.phase = Phase::Timeout;
+        self.phase = RecoveryPhase::Timeout;
         self.recover = self.high;
         self.careful_until = self.high;
         self.nxt = self.una;
@@ -253,7 +253,7 @@ impl Counting {
     /// What counts against the congestion window outside of recovery by RFC 6675. With limited transmit
     /// what was acknowledged selectively does not (RFC 6675, section 5, step 3).
     fn in_flight(&self) -> u64 {
-        if self.sack && (self.limited_transmit || self.phase == Phase::Timeout) {
+        if self.sack && (self.limited_transmit || self.phase == RecoveryPhase::Timeout) {
             self.sacked.missing(self.una, self.nxt)
         } else {
             self.flight()
@@ -261,11 +261,11 @@ impl Counting {
     }
 
     /// What goes out next.
-    pub(super) fn next_piece(&mut self, budget: &Budget) -> Option<Piece> {
+    pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
         if self.at_once {
-            return Some(self.again(PieceKind::AtOnce, self.una, self.high, budget));
+            return Some(self.again(SegmentKind::AtOnce, self.una, self.high, budget));
         }
-        if self.sack && self.phase == Phase::Fast {
+        if self.sack && self.phase == RecoveryPhase::Fast {
             return self.next_segment(budget);
         }
         let cwnd = budget.cwnd.saturating_add_signed(self.inflation).max(self.mss);
@@ -274,7 +274,7 @@ impl Counting {
                 None => self.nxt = self.high,
                 Some(gap) => {
                     self.nxt = gap.start;
-                    let piece = self.again(PieceKind::Again, gap.start, gap.end, budget);
+                    let piece = self.again(SegmentKind::Again, gap.start, gap.end, budget);
                     let data = budget.data(piece.range.start, piece.range.end);
                     return (self.in_flight() + data <= cwnd).then_some(piece);
                 }
@@ -284,14 +284,14 @@ impl Counting {
     }
 
     /// NextSeg of RFC 6675, section 4, while the window has room for a segment (section 5, step C).
-    fn next_segment(&self, budget: &Budget) -> Option<Piece> {
+    fn next_segment(&self, budget: &Budget) -> Option<SegmentRange> {
         let lost_edge = self.lost_edge();
         if self.pipe(lost_edge) + self.mss > budget.cwnd {
             return None;
         }
         let hole = |below| {
             let gap = self.sacked.first_gap(self.high_rxt.max(self.una), below)?;
-            Some(self.again(PieceKind::Hole, gap.start, gap.end, budget))
+            Some(self.again(SegmentKind::Hole, gap.start, gap.end, budget))
         };
         hole(lost_edge)
             .or_else(|| budget.fresh(self.una, self.high, self.mss, self.mss))
@@ -300,7 +300,7 @@ impl Counting {
     }
 
     /// Rule 4: once, after a partial acknowledgement, the segment with the highest octet outstanding.
-    fn rescue_piece(&self, budget: &Budget) -> Option<Piece> {
+    fn rescue_piece(&self, budget: &Budget) -> Option<SegmentRange> {
         if self.una <= self.rescue {
             return None;
         }
@@ -315,26 +315,26 @@ impl Counting {
         }
         let data_end = top.min(budget.data_end);
         let start = data_end.saturating_sub(self.mss).max(floor);
-        (start < top).then(|| self.again(PieceKind::Rescue, start, top, budget))
+        (start < top).then(|| self.again(SegmentKind::Rescue, start, top, budget))
     }
 
-    fn again(&self, kind: PieceKind, start: u64, limit: u64, budget: &Budget) -> Piece {
-        Piece { range: Range { start, end: budget.cut(start, limit, self.mss) }, kind }
+    fn again(&self, kind: SegmentKind, start: u64, limit: u64, budget: &Budget) -> SegmentRange {
+        SegmentRange { range: Range { start, end: budget.cut(start, limit, self.mss) }, kind }
     }
 
     /// That piece has gone out.
-    pub(super) fn on_sent(&mut self, piece: Piece) {
+    pub(super) fn on_sent(&mut self, piece: SegmentRange) {
         let end = piece.range.end;
         match piece.kind {
-            PieceKind::New => (self.nxt, self.high) = (end, end),
-            PieceKind::Again => self.nxt = end,
-            PieceKind::Hole => self.high_rxt = end,
-            PieceKind::AtOnce => {
+            SegmentKind::New => (self.nxt, self.high) = (end, end),
+            SegmentKind::Again => self.nxt = end,
+            SegmentKind::Hole => self.high_rxt = end,
+            SegmentKind::AtOnce => {
                 self.at_once = false;
                 // RFC 6675, section 5, step 4.3.
                 (self.high_rxt, self.rescue) = (end, end);
             }
-            PieceKind::Rescue | PieceKind::Probe => self.rescue = self.recover,
+            SegmentKind::Rescue | SegmentKind::Probe => self.rescue = self.recover,
         }
     }
 }

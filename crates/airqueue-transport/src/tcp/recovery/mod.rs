@@ -35,7 +35,7 @@ enum Machine {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum RecoveryPhase {
     Open,
     /// Fast recovery.
     Fast,
@@ -45,7 +45,7 @@ enum Phase {
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News<'a> {
+pub(super) struct AckInfo<'a> {
     /// The octet expected next.
     pub(super) ack: u64,
     /// What has arrived beyond it.
@@ -59,7 +59,7 @@ pub(super) struct News<'a> {
 
 /// What an acknowledgement or a timer means; by default nothing, or no more than that something arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct AckEffect {
     /// New data have arrived.
     pub(super) advance: Option<Advance>,
     /// Segments are lost, and this much was outstanding: fast recovery begins.
@@ -111,13 +111,13 @@ pub(super) struct Budget {
 
 /// Octets that go out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct SegmentRange {
     pub(super) range: Range,
-    pub(super) kind: PieceKind,
+    pub(super) kind: SegmentKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PieceKind {
+pub(super) enum SegmentKind {
     New,
     /// In its turn after a timeout.
     Again,
@@ -149,7 +149,7 @@ impl Budget {
     }
 
     /// Data never sent before, if `room` has place for them and so has the receiver.
-    fn fresh(&self, una: u64, high: u64, mss: u64, room: u64) -> Option<Piece> {
+    fn fresh(&self, una: u64, high: u64, mss: u64, room: u64) -> Option<SegmentRange> {
         if high >= self.end() {
             return None;
         }
@@ -160,7 +160,7 @@ impl Budget {
         if data > room || beyond || (self.nagle && small) {
             return None;
         }
-        Some(Piece { range: Range { start: high, end }, kind: PieceKind::New })
+        Some(SegmentRange { range: Range { start: high, end }, kind: SegmentKind::New })
     }
 }
 
@@ -203,7 +203,7 @@ impl Recovery {
     }
 
     pub(super) fn is_recovering(&self) -> bool {
-        either!(&self.0, one => one.phase() != Phase::Open)
+        either!(&self.0, one => one.phase() != RecoveryPhase::Open)
     }
 
     /// FlightSize: sent, and neither acknowledged nor given up by a timeout.
@@ -230,23 +230,27 @@ impl Recovery {
     /// Something lost has not been sent again yet.
     pub(super) fn owes(&self) -> bool {
         match &self.0 {
-            Machine::Counting(one) => one.phase() != Phase::Open,
+            Machine::Counting(one) => one.phase() != RecoveryPhase::Open,
             Machine::Timing(one) => one.owes(),
         }
     }
 
     pub(super) fn loss_state(&self) -> LossState {
         match either!(&self.0, one => one.phase()) {
-            Phase::Open => LossState::Open,
-            Phase::Fast => LossState::Recovery,
-            Phase::Timeout => LossState::Timeout,
+            RecoveryPhase::Open => LossState::Open,
+            RecoveryPhase::Fast => LossState::Recovery,
+            RecoveryPhase::Timeout => LossState::Timeout,
         }
     }
 
     /// `rates` gets the segments that have arrived, if loss is noticed by time.
-    pub(super) fn on_ack(&mut self, news: &News<'_>, rates: Option<&mut DeliveryRates>) -> Heard {
+    pub(super) fn on_ack(
+        &mut self,
+        news: &AckInfo<'_>,
+        rates: Option<&mut DeliveryRates>,
+    ) -> AckEffect {
         if news.ack > self.high() || news.ack < self.una() {
-            return Heard::default();
+            return AckEffect::default();
         }
         match &mut self.0 {
             Machine::Counting(one) => one.on_ack(news),
@@ -263,9 +267,9 @@ impl Recovery {
     }
 
     /// Does what is due, but for the retransmission timeout; nothing if called early.
-    pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> Heard {
+    pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> AckEffect {
         match &mut self.0 {
-            Machine::Counting(_) => Heard::default(),
+            Machine::Counting(_) => AckEffect::default(),
             Machine::Timing(one) => one.on_timer(now, srtt),
         }
     }
@@ -280,12 +284,18 @@ impl Recovery {
     }
 
     /// What goes out next.
-    pub(super) fn next_piece(&mut self, budget: &Budget) -> Option<Piece> {
-        either!(&mut self.0, one => one.next_piece(budget))
+    pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
+        either!(&mut self.0, one => one.next_range(budget))
     }
 
     /// That piece has gone out; the retransmission timer runs until `timeout`.
-    pub(super) fn on_sent(&mut self, piece: Piece, now: Time, srtt: Option<Span>, timeout: Time) {
+    pub(super) fn on_sent(
+        &mut self,
+        piece: SegmentRange,
+        now: Time,
+        srtt: Option<Span>,
+        timeout: Time,
+    ) {
         match &mut self.0 {
             Machine::Counting(one) => one.on_sent(piece),
             Machine::Timing(one) => one.on_sent(piece, now, srtt, timeout),

@@ -2,7 +2,7 @@
 
 use super::prr::Prr;
 use super::scoreboard::{Scoreboard, Sent};
-use super::{Advance, Budget, Heard, News, Phase, Piece, PieceKind};
+use super::{AckEffect, AckInfo, Advance, Budget, RecoveryPhase, SegmentKind, SegmentRange};
 use crate::tcp::delivery::DeliveryRates;
 use crate::tcp::ranges::Range;
 use airqueue_core::{Span, Time};
@@ -21,7 +21,7 @@ pub(super) struct Timing {
     una: u64,
     high: u64,
     board: Scoreboard,
-    phase: Phase,
+    phase: RecoveryPhase,
     /// `high` when recovery began.
     recover: u64,
     /// The first lost segment goes out whatever the window says.
@@ -80,7 +80,7 @@ impl Timing {
             una: 1,
             high: 1,
             board: Scoreboard::new(),
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             recover: 0,
             at_once: false,
             prr: Prr::default(),
@@ -100,7 +100,7 @@ impl Timing {
         self.high
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> RecoveryPhase {
         self.phase
     }
 
@@ -120,7 +120,11 @@ impl Timing {
         self.board.owes()
     }
 
-    pub(super) fn on_ack(&mut self, news: &News<'_>, rates: Option<&mut DeliveryRates>) -> Heard {
+    pub(super) fn on_ack(
+        &mut self,
+        news: &AckInfo<'_>,
+        rates: Option<&mut DeliveryRates>,
+    ) -> AckEffect {
         let flight = self.flight();
         let arrived = self.board.arrived_bytes(self.high);
         let brought = self.note_arrivals(news, rates);
@@ -129,12 +133,12 @@ impl Timing {
         let repaired = self.end_probe(news, acked, brought.bytes).then_some(flight);
         let lost = self.detect(news.now, news.srtt);
         let loss = self.begin_fast_if(lost, flight - arrived).then_some(flight);
-        if loss.is_none() && self.phase != Phase::Open && self.una >= self.recover {
-            self.phase = Phase::Open;
+        if loss.is_none() && self.phase != RecoveryPhase::Open && self.una >= self.recover {
+            self.phase = RecoveryPhase::Open;
         }
         // SafeACK of RFC 9937
         self.prr.on_delivered(brought.bytes, acked > 0 && !lost.any);
-        let slow = self.phase == Phase::Fast || loss.is_some();
+        let slow = self.phase == RecoveryPhase::Fast || loss.is_some();
         let advance = (acked > 0).then_some(Advance {
             bytes: acked,
             flight,
@@ -143,11 +147,15 @@ impl Timing {
             cap: None,
             restarts_timer: true,
         });
-        Heard { advance, loss, repaired, rtt: brought.rtt, ..Heard::default() }
+        AckEffect { advance, loss, repaired, rtt: brought.rtt, ..AckEffect::default() }
     }
 
     /// Sections 6.2, steps 1 to 3.
-    fn note_arrivals(&mut self, news: &News<'_>, mut rates: Option<&mut DeliveryRates>) -> Brought {
+    fn note_arrivals(
+        &mut self,
+        news: &AckInfo<'_>,
+        mut rates: Option<&mut DeliveryRates>,
+    ) -> Brought {
         let Timing { board, latest, least_rtt, reordering, .. } = self;
         let mut brought = Brought::default();
         let mut highest = board.highest_arrived();
@@ -179,7 +187,7 @@ impl Timing {
     /// How much later than one sent after it a segment may be: section 6.2, step 4. Without D-SACK its
     /// multiplier stays at one.
     fn reordering_window(&self, srtt: Option<Span>) -> Span {
-        let sure = self.phase != Phase::Open || self.board.arrived() >= DUP_THRESH;
+        let sure = self.phase != RecoveryPhase::Open || self.board.arrived() >= DUP_THRESH;
         match self.least_rtt {
             Some(least) if self.reordering || !sure => {
                 let quarter = Span::from_nanos(least.as_nanos() / 4);
@@ -213,13 +221,13 @@ impl Timing {
     /// of which nothing was known to have arrived.
     fn begin_fast_if(&mut self, lost: Lost, flight: u64) -> bool {
         let begins = match self.phase {
-            Phase::Open => lost.any,
-            Phase::Fast => false,
+            RecoveryPhase::Open => lost.any,
+            RecoveryPhase::Fast => false,
             // What was sent before the timeout is no new congestion.
-            Phase::Timeout => lost.again,
+            RecoveryPhase::Timeout => lost.again,
         };
         if begins {
-            self.phase = Phase::Fast;
+            self.phase = RecoveryPhase::Fast;
             self.recover = self.high;
             self.prr = Prr::begin(flight);
             self.probe.deadline = Time::MAX;
@@ -229,40 +237,40 @@ impl Timing {
     }
 
     /// Section 7.4.2: the probe's acknowledgement; says whether the probe has repaired a loss.
-    fn end_probe(&mut self, news: &News<'_>, acked: u64, brought: u64) -> bool {
+    fn end_probe(&mut self, news: &AckInfo<'_>, acked: u64, brought: u64) -> bool {
         let Some(end) = self.probe.end.filter(|&end| news.ack >= end) else { return false };
         let duplicate = news.bare && acked == 0 && brought == 0;
         let beyond = news.ack > end;
         if !self.probe.again || beyond || duplicate {
             self.probe.end = None;
         }
-        self.probe.again && beyond && self.phase == Phase::Open
+        self.probe.again && beyond && self.phase == RecoveryPhase::Open
     }
 
     pub(super) fn next_timer(&self) -> Time {
         self.deadline.min(self.probe.deadline)
     }
 
-    pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> Heard {
+    pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> AckEffect {
         if now >= self.probe.deadline {
             self.probe.deadline = Time::MAX;
             self.probe.due = true;
-            return Heard { probe: true, ..Heard::default() };
+            return AckEffect { probe: true, ..AckEffect::default() };
         }
         if now < self.deadline {
-            return Heard::default();
+            return AckEffect::default();
         }
         let flight = self.flight();
         let outstanding = flight - self.board.arrived_bytes(self.high);
         let lost = self.detect(now, srtt);
         let loss = self.begin_fast_if(lost, outstanding).then_some(flight);
         self.prr.on_delivered(self.mss, false);
-        Heard { loss, ..Heard::default() }
+        AckEffect { loss, ..AckEffect::default() }
     }
 
     /// Section 6.3: the first segment is lost, and those that should have arrived by now.
     pub(super) fn on_timeout(&mut self, now: Time) {
-        self.phase = Phase::Timeout;
+        self.phase = RecoveryPhase::Timeout;
         self.recover = self.high;
         let Timing { latest, board, .. } = self;
         board.judge(|sent| sent.at + latest.rtt <= now);
@@ -272,29 +280,37 @@ impl Timing {
         self.probe = Probe { deadline: Time::MAX, due: false, end: None, again: false };
     }
 
-    pub(super) fn next_piece(&mut self, budget: &Budget) -> Option<Piece> {
+    pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
         let in_flight = self.board.in_flight();
         if self.probe.due {
             return budget.fresh(self.una, self.high, self.mss, u64::MAX).or_else(|| {
                 let range = self.board.last()?;
-                Some(Piece { range, kind: PieceKind::Probe })
+                Some(SegmentRange { range, kind: SegmentKind::Probe })
             });
         }
         let cwnd = match self.phase {
-            Phase::Fast if !budget.steered => self.prr.cwnd(in_flight, budget.cwnd, self.mss),
-            Phase::Open | Phase::Fast | Phase::Timeout => budget.cwnd,
+            RecoveryPhase::Fast if !budget.steered => {
+                self.prr.cwnd(in_flight, budget.cwnd, self.mss)
+            }
+            RecoveryPhase::Open | RecoveryPhase::Fast | RecoveryPhase::Timeout => budget.cwnd,
         };
         if let Some(range) = self.board.first_lost() {
-            let kind = if self.at_once { PieceKind::AtOnce } else { PieceKind::Hole };
+            let kind = if self.at_once { SegmentKind::AtOnce } else { SegmentKind::Hole };
             let fits = self.at_once || in_flight + range.bytes() <= cwnd;
-            return fits.then_some(Piece { range, kind });
+            return fits.then_some(SegmentRange { range, kind });
         }
         budget.fresh(self.una, self.high, self.mss, cwnd.saturating_sub(in_flight))
     }
 
-    pub(super) fn on_sent(&mut self, piece: Piece, now: Time, srtt: Option<Span>, timeout: Time) {
+    pub(super) fn on_sent(
+        &mut self,
+        piece: SegmentRange,
+        now: Time,
+        srtt: Option<Span>,
+        timeout: Time,
+    ) {
         self.prr.on_sent(piece.range.bytes());
-        if piece.kind == PieceKind::New {
+        if piece.kind == SegmentKind::New {
             self.high = piece.range.end;
             self.board.push(piece.range, now);
         } else {
@@ -303,7 +319,7 @@ impl Timing {
         }
         if std::mem::take(&mut self.probe.due) {
             self.probe.end = Some(self.high);
-            self.probe.again = piece.kind == PieceKind::Probe;
+            self.probe.again = piece.kind == SegmentKind::Probe;
         } else {
             self.arm_probe(now, srtt, timeout);
         }
@@ -311,7 +327,7 @@ impl Timing {
 
     /// Section 7.2: when something is outstanding, nothing seems to be missing, and there was no probe yet.
     pub(super) fn arm_probe(&mut self, now: Time, srtt: Option<Span>, timeout: Time) {
-        let calm = self.phase == Phase::Open && self.board.arrived() == 0;
+        let calm = self.phase == RecoveryPhase::Open && self.board.arrived() == 0;
         if !calm || self.una == self.high || self.probe.end.is_some() {
             self.probe.deadline = Time::MAX;
             return;

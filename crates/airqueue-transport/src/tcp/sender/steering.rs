@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::tcp::congestion::{AckReport, Event, SenderState};
-use crate::tcp::recovery::{Heard, Piece, PieceKind};
+use crate::tcp::recovery::{AckEffect, SegmentKind, SegmentRange};
 use crate::tcp::segment::Segment;
 use crate::tcp::spec::clock_value;
 use airqueue_core::{Span, Time};
@@ -37,8 +37,8 @@ impl Sender {
     }
 
     /// Tells the controller what an acknowledgement has changed, after recovery has dealt with it (`tcp_cong_control`).
-    pub(super) fn report(&mut self, before: Before, heard: &Heard, ack: &Segment, now: Time) {
-        let rtt = heard.rtt.or_else(|| heard.advance.and_then(|_| self.echoed(ack, now)));
+    pub(super) fn report(&mut self, before: Before, effect: &AckEffect, ack: &Segment, now: Time) {
+        let rtt = effect.rtt.or_else(|| effect.advance.and_then(|_| self.echoed(ack, now)));
         let Some(rates) = &mut self.rates else { return };
         if let Some(rtt) = rtt {
             rates.on_rtt(rtt);
@@ -81,7 +81,7 @@ impl Sender {
     }
 
     /// Octets are about to leave.
-    pub(super) fn note_departure(&mut self, piece: &Piece, now: Time) {
+    pub(super) fn note_departure(&mut self, piece: &SegmentRange, now: Time) {
         if self.rates.is_none() {
             return;
         }
@@ -89,7 +89,7 @@ impl Sender {
             self.steer(Event::Started, now);
         }
         if let Some(rates) = &mut self.rates {
-            rates.on_sent(piece.range, piece.kind == PieceKind::New, now);
+            rates.on_sent(piece.range, piece.kind == SegmentKind::New, now);
         }
     }
 

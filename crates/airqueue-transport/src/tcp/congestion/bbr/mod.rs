@@ -17,9 +17,9 @@ use super::rates::{AckReport, Event, LossState, SenderState, bytes_in};
 use super::registry::{Beginning, Kind, Requirements};
 use super::{Acked, Controller};
 use aggregation::Aggregation;
-use airqueue_core::{DataRate, Seed, Span, Stream, Time};
+use airqueue_core::{DataRate, RandomStream, Seed, Span, Time};
 use filters::WindowedMax;
-use policer::{Finding, Policer, Sighting};
+use policer::{Finding, Policer, PolicerSample};
 
 /// Gains are in 256ths, as in Linux.
 const UNIT: u64 = 256;
@@ -81,7 +81,7 @@ pub struct Bbr {
     opened: bool,
     /// The connection was idle, and nothing has been delivered since.
     restarting: bool,
-    draws: Stream,
+    draws: RandomStream,
 }
 
 /// Rounds are counted in packets: one ends when what was sent after its beginning is delivered.
@@ -143,7 +143,7 @@ fn pacing_bytes_per_sec(bandwidth: u64, gain: u64) -> u64 {
 
 impl Bbr {
     /// Begins with a window of `initial_bytes` and segments of `mss_bytes`. Where its cycles begin comes from `draws`.
-    pub fn new(mss_bytes: u32, initial_bytes: u64, draws: Stream) -> Bbr {
+    pub fn new(mss_bytes: u32, initial_bytes: u64, draws: RandomStream) -> Bbr {
         let mss = u64::from(mss_bytes);
         let mut bbr = Bbr {
             mss,
@@ -229,8 +229,8 @@ impl Bbr {
     fn watch_policer(&mut self, loses: bool, app_limited: bool, state: &SenderState) {
         let probes_bandwidth = self.mode == Mode::ProbeBw;
         let round_begins = self.round.begins;
-        let sighting = Sighting { round_begins, probes_bandwidth, loses, app_limited };
-        match self.policer.on_sighting(sighting, state) {
+        let sighting = PolicerSample { round_begins, probes_bandwidth, loses, app_limited };
+        match self.policer.on_sample(sighting, state) {
             Finding::Nothing => {}
             Finding::Policed => self.pacing_gain = UNIT,
             Finding::Expired => self.probe_bandwidth(state),

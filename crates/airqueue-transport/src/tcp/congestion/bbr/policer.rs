@@ -40,7 +40,7 @@ struct Began {
 
 /// An acknowledgement, or a timeout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
+pub(super) struct PolicerSample {
     /// A round begins with it.
     pub(super) round_begins: bool,
     /// BBR is in ProbeBW.
@@ -77,7 +77,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    pub(super) fn on_sighting(&mut self, sighting: Sighting, state: &SenderState) -> Finding {
+    pub(super) fn on_sample(&mut self, sighting: PolicerSample, state: &SenderState) -> Finding {
         if self.in_use {
             return self.use_up(sighting, state);
         }
@@ -103,7 +103,7 @@ impl Policer {
         Finding::Nothing
     }
 
-    fn use_up(&mut self, sighting: Sighting, state: &SenderState) -> Finding {
+    fn use_up(&mut self, sighting: PolicerSample, state: &SenderState) -> Finding {
         if sighting.probes_bandwidth && sighting.round_begins {
             self.rounds += 1;
             if self.rounds >= ROUNDS_OF_USE {

@@ -3,23 +3,24 @@
 use super::error::{Result, wrong};
 use airqueue_core::Limit;
 use airqueue_network::wlan::HopSpec;
-use airqueue_qdisc::{KeptApart, QueueSpec};
+use airqueue_qdisc::{QueuePer, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::HashMap;
 
 /// Packets and bytes that saturated flows keep in queues, or in those of links.
-pub(super) type Kept = HashMap<(StationId, AccessCategory, Option<StationId>), (u64, u64)>;
+pub(super) type SaturatedBacklog =
+    HashMap<(StationId, AccessCategory, Option<StationId>), (u64, u64)>;
 
 /// Every saturated flow keeps a packet in the queue of its first hop, and no flow sends what a queue cannot hold. The queue
 /// is that of the station called `name`; `saturated`: a saturated flow begins with the hop.
-pub(super) fn check_room(
+pub(super) fn check_capacity(
     key: &str,
     name: &str,
     queue: &QueueSpec,
     hop: &HopSpec,
     saturated: bool,
-    kept: &mut Kept,
+    kept: &mut SaturatedBacklog,
 ) -> Result<()> {
     let size = u64::from(hop.size_bytes) + u64::from(queue.link_layer_bytes);
     // Where flows or links are kept apart each has the limit for itself.
@@ -28,7 +29,7 @@ pub(super) fn check_room(
     let to = apart.map(|_| hop.to);
     let shared = kept.entry((hop.from, hop.ac, to)).or_default();
     let mut own = (0, 0);
-    let by_flow = apart == Some(KeptApart::Flow);
+    let by_flow = apart == Some(QueuePer::Flow);
     let (packets, bytes) = if by_flow { &mut own } else { shared };
     if saturated {
         if facts.refuses_for_ever {

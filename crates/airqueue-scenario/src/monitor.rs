@@ -16,7 +16,7 @@ use std::iter::{once, repeat};
 
 /// Where to look and what to set. Of any replication of its scenario.
 #[derive(Clone, Debug)]
-pub struct Watch {
+pub struct Monitor {
     stations: Vec<String>,
     /// Where they stand; empty where that does not matter.
     positions_m: Vec<[f64; 2]>,
@@ -25,7 +25,7 @@ pub struct Watch {
     /// Pairs of stations that decode each other's frames.
     neighbours: Vec<[u32; 2]>,
     /// The flows that go over the air, with their places among all.
-    flows: Vec<Watched>,
+    flows: Vec<MonitoredFlow>,
     by_name: HashMap<String, usize>,
     /// The limit, as the scenario has it, of the queue that the packets of each hop over the air take.
     usual: Vec<Limit>,
@@ -33,17 +33,17 @@ pub struct Watch {
 
 /// A flow over the air.
 #[derive(Clone, Debug)]
-struct Watched {
+struct MonitoredFlow {
     id: FlowId,
     name: String,
     packet_bytes: u32,
     /// All its ways.
-    ways: Vec<Way>,
+    routes: Vec<MonitoredRoute>,
 }
 
-/// A way over the air.
+/// A route over the air.
 #[derive(Clone, Debug)]
-struct Way {
+struct MonitoredRoute {
     /// Stations from the first to the last.
     route: Vec<u32>,
     /// Each hop over the air: there, and back if something comes back.
@@ -81,33 +81,33 @@ struct MapFlow<'a> {
 /// What a manager of a network sees at a moment; sums are from the beginning of the warm-up on. Stations and flows are in the
 /// order of the map.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Look<'a> {
+pub(super) struct Snapshot<'a> {
     /// Simulated time, warm-up included.
     now_s: f64,
     /// Of each station, how long its medium was busy or it sent.
     busy_s: Vec<f64>,
     /// The flows that go over the air.
-    flows: Vec<FlowLook<'a>>,
+    flows: Vec<FlowSnapshot<'a>>,
 }
 
 /// What is seen of a flow.
 #[derive(Serialize, JsonSchema)]
-struct FlowLook<'a> {
+struct FlowSnapshot<'a> {
     /// IP bytes that have reached its destination.
     delivered_bytes: u64,
     /// In a queue or in a MAC.
     under_way_packets: u64,
     /// The stations that it passes now, from the first to the last.
     route: Vec<&'a str>,
-    /// What a packet and its answer take in cables.
+    /// What a packet and its answer take in wired links.
     elsewhere_s: f64,
     /// The hops between those stations.
-    hops: Vec<HopLook>,
+    hops: Vec<HopSnapshot>,
 }
 
 /// The frames of a flow on a hop.
 #[derive(Serialize, JsonSchema)]
-struct HopLook {
+struct HopSnapshot {
     /// Data rate of the flow's frames.
     rate_bps: f64,
     /// Mean time of an exchange for a packet that meets nobody.
@@ -118,7 +118,7 @@ struct HopLook {
 
 impl Scenario {
     /// What a manager of this network sees and sets.
-    pub fn watch(&self) -> Watch {
+    pub fn monitor(&self) -> Monitor {
         let spec = &self.spec;
         let radio = &spec.wlan;
         let mut fed: Vec<BTreeSet<AccessCategory>> = vec![BTreeSet::new(); radio.stations.len()];
@@ -129,11 +129,11 @@ impl Scenario {
             fed.into_iter().map(|ac| (ac, station.queues[ac.index()].limit)).collect()
         });
         let flows: Vec<_> =
-            (0..spec.flows.len()).filter_map(|at| watched(spec, FlowId::at(at))).collect();
+            (0..spec.flows.len()).filter_map(|at| monitored(spec, FlowId::at(at))).collect();
         let names = flows.iter().enumerate().map(|(at, flow)| (flow.name.clone(), at));
         let usual = radio.hops.iter();
         let usual = usual.map(|of| radio.stations[of.from.index()].queues[of.ac.index()].limit);
-        Watch {
+        Monitor {
             stations: self.names.stations.clone(),
             positions_m: self.places.iter().map(|place| [place.x_m, place.y_m]).collect(),
             queues: queues.collect(),
@@ -151,7 +151,7 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
     let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
     let mut pairs = Vec::new();
     for &from in &passed {
-        let heard = reach.hearers(from).iter().filter(|to| to.signal().decodable());
+        let heard = reach.listeners_of(from).iter().filter(|to| to.signal().decodable());
         for to in heard.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
             if reach.signal(to, from).is_some_and(Signal::decodable) {
                 pairs.push([from.0, to.0]);
@@ -162,20 +162,27 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
 }
 
 /// A flow, if it goes over the air.
-fn watched(spec: &NetworkSpec, id: FlowId) -> Option<Watched> {
+fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
     let flow = &spec.flows[id.index()];
     let packet_bytes = spec.first_over_air(id)?.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
         _ => &[],
     };
-    let others = flow.others.iter().map(|way| (&*way.route, &*way.back));
-    let ways = once((&*flow.route, back)).chain(others);
-    let ways = ways.map(|(route, back)| way(spec, route, back, packet_bytes)).collect();
-    Some(Watched { id, name: flow.name.clone(), packet_bytes, ways })
+    let others =
+        flow.others.iter().map(|monitored_route| (&*monitored_route.route, &*monitored_route.back));
+    let routes = once((&*flow.route, back)).chain(others);
+    let routes =
+        routes.map(|(route, back)| monitored_route(spec, route, back, packet_bytes)).collect();
+    Some(MonitoredFlow { id, name: flow.name.clone(), packet_bytes, routes })
 }
 
-fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Way {
+fn monitored_route(
+    spec: &NetworkSpec,
+    route: &[Hop],
+    back: &[Hop],
+    packet_bytes: u32,
+) -> MonitoredRoute {
     let on_air =
         |hops: &[Hop]| -> Vec<HopId> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
     let (there, answers) = (on_air(route), on_air(back));
@@ -191,10 +198,10 @@ fn way(spec: &NetworkSpec, route: &[Hop], back: &[Hop], packet_bytes: u32) -> Wa
             sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
         }
     });
-    Way { route: stations, hops, elsewhere }
+    MonitoredRoute { route: stations, hops, elsewhere }
 }
 
-impl Way {
+impl MonitoredRoute {
     /// The hops, there and back, that a station sends on it; `None`: it does not pass it.
     fn at(&self, station: usize) -> Option<[Option<HopId>; 2]> {
         let place = self.route.iter().position(|&passed| passed as usize == station)?;
@@ -204,13 +211,16 @@ impl Way {
     }
 }
 
-impl Watch {
+impl Monitor {
     /// Stations, who understands whom, and the flows over the air, as JSON.
     pub fn map(&self) -> String {
         let flows = self.flows.iter().map(|flow| MapFlow {
             name: &flow.name,
             packet_bytes: flow.packet_bytes,
-            later: flow.ways[1..].iter().map(|way| self.passed(way)).collect(),
+            later: flow.routes[1..]
+                .iter()
+                .map(|monitored_route| self.passed(monitored_route))
+                .collect(),
         });
         let map = Map {
             stations: &self.stations,
@@ -223,8 +233,8 @@ impl Watch {
     }
 
     /// The names of the stations that a way passes.
-    fn passed(&self, way: &Way) -> Vec<&str> {
-        way.route.iter().map(|&at| self.stations[at as usize].as_str()).collect()
+    fn passed(&self, monitored_route: &MonitoredRoute) -> Vec<&str> {
+        monitored_route.route.iter().map(|&at| self.stations[at as usize].as_str()).collect()
     }
 
     /// How many packets can wait in a station's queues; none where the limit is another.
@@ -238,33 +248,33 @@ impl Watch {
     }
 
     /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
-    pub fn look<'a>(&'a self, run: &Run) -> String {
+    pub fn snapshot<'a>(&'a self, run: &Run) -> String {
         let network = &run.network.model;
         let wlan = network.wlan();
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
         let under_way = network.under_way();
-        let hop = |&(there, back): &(HopId, Option<HopId>)| HopLook {
+        let hop = |&(there, back): &(HopId, Option<HopId>)| HopSnapshot {
             rate_bps: wlan.data_rate(there).as_bps() as f64,
             data_s: wlan.lone_exchange(there).as_secs_f64(),
             ack_s: back.map_or(0.0, |back| wlan.lone_exchange(back).as_secs_f64()),
         };
-        let flow = |flow: &'a Watched| {
-            let way = &flow.ways[network.route_of(flow.id).index()];
-            FlowLook {
-                delivered_bytes: network.delivered_ever(flow.id).tally.bytes,
+        let flow = |flow: &'a MonitoredFlow| {
+            let monitored_route = &flow.routes[network.route_of(flow.id).index()];
+            FlowSnapshot {
+                delivered_bytes: network.delivered_ever(flow.id).counters.bytes,
                 under_way_packets: under_way[flow.id.index()],
-                route: self.passed(way),
-                elsewhere_s: way.elsewhere.as_secs_f64(),
-                hops: way.hops.iter().map(hop).collect(),
+                route: self.passed(monitored_route),
+                elsewhere_s: monitored_route.elsewhere.as_secs_f64(),
+                hops: monitored_route.hops.iter().map(hop).collect(),
             }
         };
-        let look = Look {
+        let snapshot = Snapshot {
             now_s: now.as_secs_f64(),
             busy_s: (0..self.stations.len() as u32).map(StationId).map(busy).collect(),
             flows: self.flows.iter().map(flow).collect(),
         };
-        serde_json::to_string(&look).expect("what is seen is JSON")
+        serde_json::to_string(&snapshot).expect("what is seen is JSON")
     }
 
     /// Sets the limit of a station's queues, or of what a flow has for itself in them, for either direction; `None`: what
@@ -307,8 +317,11 @@ impl Watch {
             error("", format_args!("the flow {flow:?} {problem} at {station:?}"))
         };
         let place = self.by_name.get(flow).ok_or_else(|| nothing("is not on the air"))?;
-        let mut passed =
-            self.flows[*place].ways.iter().filter_map(|way| way.at(station)).peekable();
+        let mut passed = self.flows[*place]
+            .routes
+            .iter()
+            .filter_map(|monitored_route| monitored_route.at(station))
+            .peekable();
         if passed.peek().is_none() {
             return Err(nothing("is not"));
         }

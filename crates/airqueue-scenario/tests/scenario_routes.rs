@@ -109,7 +109,7 @@ fn a_way_is_known_again() {
     let ways: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
     assert_eq!(
         ways,
-        [1, 0, 1, 0].map(|way| Change::Route { flow: FlowId(0), route: RouteId::at(way) })
+        [1, 0, 1, 0].map(|route| Change::Route { flow: FlowId(0), route: RouteId::at(route) })
     );
     assert_eq!((spec.flows[0].others.len(), spec.wlan.hops.len()), (1, 4 + 6));
 }
@@ -133,7 +133,7 @@ fn pacing_follows_the_way() {
     let goodput = |scenario: &Value, seed| {
         figure(&results(scenario, seed), "connections", "one", "goodput_bps")
     };
-    let [four, one] = [&long, &short].map(|way| goodput(&chain(way.clone()), 1));
+    let [four, one] = [&long, &short].map(|route| goodput(&chain(route.clone()), 1));
     assert!(one > 3.0 * four, "{one} beside {four}");
     for (from, to, expected) in [(&long, &short, one), (&short, &long, four)] {
         let change = json!([{"at": "1 s", "flow": "one", "via": to}]);
@@ -166,19 +166,22 @@ fn a_manager_sees_the_way_and_sets_limits_on_both() {
     let apart = set(diamond(json!({"source": "tcp"})), "queue", json!({"discipline": "drr"}));
     let scenario = over(&apart, json!([via("6 s", &["c", "e"])]));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let (watch, mut run) = (scenario.watch(), scenario.start(Seed(1)).unwrap());
-    let map: Value = serde_json::from_str(&watch.map()).unwrap();
+    let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
+    let map: Value = serde_json::from_str(&monitor.map()).unwrap();
     assert_eq!(map["flows"][0]["later"], json!([["a", "c", "e", "d"]]));
     let mut route = |seconds| {
         run.advance(Span::from_secs(seconds));
-        let look: Value = serde_json::from_str(&watch.look(&run)).unwrap();
-        (look["flows"][0]["route"].clone(), look["flows"][0]["hops"].as_array().unwrap().len())
+        let snapshot: Value = serde_json::from_str(&monitor.snapshot(&run)).unwrap();
+        (
+            snapshot["flows"][0]["route"].clone(),
+            snapshot["flows"][0]["hops"].as_array().unwrap().len(),
+        )
     };
     assert_eq!(route(5), (json!(["a", "b", "d"]), 2));
     assert_eq!(route(2), (json!(["a", "c", "e", "d"]), 3));
     for station in ["b", "e"] {
-        watch.set_limit(&mut run, station, Some("one"), Some(3)).unwrap();
-        watch.set_limit(&mut run, station, Some("one"), None).unwrap();
+        monitor.set_limit(&mut run, station, Some("one"), Some(3)).unwrap();
+        monitor.set_limit(&mut run, station, Some("one"), None).unwrap();
     }
 }
 

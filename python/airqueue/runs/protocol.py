@@ -12,13 +12,13 @@ from typing import Any
 
 import airqueue
 from airqueue.runs import kinds
-from airqueue.runs.errors import CrewError, WorkError
+from airqueue.runs.errors import BackendError, WorkError
 from airqueue.runs.fingerprint import fingerprint
 from airqueue.runs.work import Work
 
 
 def request(work: Work) -> str:
-    """Return what `perform` needs to know, as one line."""
+    """Return what `run_request` needs to know, as one line."""
     asked = {
         "airqueue": airqueue.__version__,
         "function": kinds.find(work.kind).function,
@@ -29,7 +29,7 @@ def request(work: Work) -> str:
     return json.dumps(asked)
 
 
-def perform(line: str) -> str:
+def run_request(line: str) -> str:
     """Carry out a request and return the answer as one line, also where the work fails."""
     asked = json.loads(line)
     try:
@@ -49,7 +49,7 @@ def answer(work: Work, line: str, who: str) -> Any:
     """
     said = json.loads(line)
     if "stranger" in said:
-        raise CrewError(f"{who} {said['stranger']}")
+        raise BackendError(f"{who} {said['stranger']}")
     if "error" in said:
         failed = WorkError(work, said["error"])
         failed.add_note(said["trace"])

@@ -16,7 +16,7 @@ use airqueue_wifi::rate_control::RateControlName;
 use std::ops::Deref;
 
 /// What hops are made from.
-pub(super) struct Air<'a> {
+pub(super) struct RadioHops<'a> {
     pub(super) file: &'a File,
     pub(super) stations: &'a Stations,
     pub(super) phy: &'a Phy,
@@ -29,7 +29,7 @@ pub(super) struct Air<'a> {
 
 /// What a flow says itself of the rates of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FlowRates {
     pub(super) phy_rate: Option<RateIndex>,
     pub(super) rate_control: Option<RateControlName>,
 }
@@ -54,7 +54,7 @@ impl Deref for Rates<'_> {
 
 /// What a flow wants of a hop.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct HopRequest {
     pub(super) name: String,
     pub(super) from: usize,
     pub(super) to: usize,
@@ -64,37 +64,43 @@ pub(super) struct Wish {
     pub(super) report: Option<RttReport>,
 }
 
-impl Air<'_> {
+impl RadioHops<'_> {
     /// What a flow says itself of the rates of its frames.
-    pub(super) fn told(&self, key: &str, table: &FlowTable) -> Result<Told> {
+    pub(super) fn flow_rates(&self, key: &str, table: &FlowTable) -> Result<FlowRates> {
         let phy_rate = table
             .phy_rate
             .as_ref()
             .map(|rate| rate_index(&self.file.phy, self.phy, format_args!("{key}.phy_rate"), rate));
-        Ok(Told { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
+        Ok(FlowRates { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
     }
 
     /// The hop of a flow, whose way is `named` or found.
-    pub(super) fn hop(&self, key: &str, named: bool, told: Told, wish: Wish) -> Result<HopSpec> {
-        let Wish { from, to, .. } = wish;
+    pub(super) fn hop(
+        &self,
+        key: &str,
+        named: bool,
+        flow_rates: FlowRates,
+        request: HopRequest,
+    ) -> Result<HopSpec> {
+        let HopRequest { from, to, .. } = request;
         self.check_pair(key, named, from, to)?;
         let old = self.stations.without_qos(from, to).is_some();
-        let rate_control = self.controls.of(key, told, (from, to), old)?;
+        let rate_control = self.controls.of(key, flow_rates, (from, to), old)?;
         let rate = match &rate_control {
             Some(control) => control.rates[0],
-            None => told.phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
+            None => flow_rates.phy_rate.unwrap_or_else(|| self.rate_between(from, to)),
         };
         self.stations.check_rate(key, self.phy, rate, from, to)?;
         let hop = HopSpec {
-            ac: self.access_category(wish.category, from),
-            name: wish.name,
+            ac: self.access_category(request.category, from),
+            name: request.name,
             from: StationId(from as u32),
             to: StationId(to as u32),
             rate,
             rate_control,
             overhead_bytes: self.overhead(from, to),
-            size_bytes: wish.size_bytes,
-            report: wish.report,
+            size_bytes: request.size_bytes,
+            report: request.report,
         };
         self.check_size(key, &hop)?;
         Ok(hop)
@@ -122,11 +128,13 @@ impl Air<'_> {
     }
 
     /// The rates that frames of a flow may have between two stations.
-    pub(super) fn rates(&self, told: Told, from: usize, to: usize) -> Rates<'_> {
+    pub(super) fn rates(&self, flow_rates: FlowRates, from: usize, to: usize) -> Rates<'_> {
         let old = self.stations.without_qos(from, to).is_some();
-        match self.controls.among(told, (from, to), old) {
+        match self.controls.among(flow_rates, (from, to), old) {
             Some(rates) => Rates::Among(rates),
-            None => Rates::Given([told.phy_rate.unwrap_or_else(|| self.rate_between(from, to))]),
+            None => {
+                Rates::Given([flow_rates.phy_rate.unwrap_or_else(|| self.rate_between(from, to))])
+            }
         }
     }
 

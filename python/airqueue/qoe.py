@@ -13,7 +13,7 @@ GAME_ROUND_TRIP_S = 0.100
 the APQ paper, V)."""
 
 
-def meaning_for_call(delay_s: float) -> str:
+def effect_on_call(delay_s: float) -> str:
     """Say what a queueing delay in one direction does to a telephone call (ITU-T G.114)."""
     call = f"{CALL_GOOD_S * 1e3:.0f} ms one way"
     if delay_s > CALL_LIMIT_S:
@@ -32,7 +32,7 @@ def meaning_for_call(delay_s: float) -> str:
     )
 
 
-def meaning_for_game(delay_s: float) -> str:
+def effect_on_game(delay_s: float) -> str:
     """Say what a queueing delay in one direction does to a first-person game."""
     game = f"{GAME_ROUND_TRIP_S * 1e3:.0f} ms round trip"
     if delay_s > GAME_ROUND_TRIP_S:

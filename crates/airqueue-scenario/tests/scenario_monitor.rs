@@ -40,32 +40,32 @@ fn parsed(json: &str) -> Value {
 #[test]
 fn the_map_has_who_understands_whom_and_a_look_the_ways() {
     let scenario = read(&chain(json!({})));
-    let watch = scenario.watch();
-    let (map, look) =
-        (parsed(&watch.map()), parsed(&watch.look(&scenario.start(Seed(1)).unwrap())));
+    let monitor = scenario.monitor();
+    let (map, snapshot) =
+        (parsed(&monitor.map()), parsed(&monitor.snapshot(&scenario.start(Seed(1)).unwrap())));
     assert_eq!(map["stations"], json!(["n1", "n2", "n3", "n4", "alone"]));
     assert_eq!(map["positions_m"][3], json!([600.0, 0.0]));
     // Nothing is sent through the one beside the chain.
     assert_eq!(map["limit_packets"], json!([50, 50, 50, 50, null]));
     assert_eq!(map["neighbours"], json!([[0, 1], [1, 2], [2, 3]]));
-    let [tcp, cbr] = [&look["flows"][0], &look["flows"][1]];
+    let [tcp, cbr] = [&snapshot["flows"][0], &snapshot["flows"][1]];
     assert_eq!(tcp["route"], json!(["n1", "n2", "n3", "n4"]));
     assert_eq!(cbr["route"], json!(["n3", "n2", "n1"]));
     assert_eq!((&cbr["elsewhere_s"], &map["flows"][1]["packet_bytes"]), (&json!(0.0), &json!(500)));
-    // Two times 3 ms, and its packet's bits at the cable's rate each way.
+    // Two times 3 ms, and its packet's bits at the wired link's rate each way.
     let bits = 8.0 * map["flows"][0]["packet_bytes"].as_f64().unwrap();
     let elsewhere = tcp["elsewhere_s"].as_f64().unwrap();
-    assert!((elsewhere - (0.006 + 2.0 * bits / 8e6)).abs() < 1e-9, "{look}");
+    assert!((elsewhere - (0.006 + 2.0 * bits / 8e6)).abs() < 1e-9, "{snapshot}");
 }
 
 #[test]
 fn a_look_counts_from_the_beginning_and_times_exchanges() {
     let scenario = read(&chain(json!({})));
-    let (watch, mut run) = (scenario.watch(), scenario.start(Seed(1)).unwrap());
+    let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     advance(&mut run, 1);
-    let early = parsed(&watch.look(&run));
+    let early = parsed(&monitor.snapshot(&run));
     advance(&mut run, 9);
-    let late = parsed(&watch.look(&run));
+    let late = parsed(&monitor.snapshot(&run));
     assert_eq!(late["now_s"], json!(10.0));
     // All but the station beside the chain, through which nothing goes, hear most frames; it hears n1 to n3.
     let busy_s: Vec<f64> =
@@ -94,16 +94,16 @@ fn longest(run: &mut Run, station: &str) -> u64 {
 #[test]
 fn limits_hold_from_when_they_are_set_and_can_be_taken_back() {
     let scenario = read(&chain(json!({"queue": {"limit": "40 packets"}})));
-    let watch = scenario.watch();
+    let monitor = scenario.monitor();
     let start = || scenario.start(Seed(3)).unwrap();
     assert_eq!(longest(&mut start(), "n1"), 40);
     let mut run = start();
-    watch.set_limit(&mut run, "n1", None, Some(4)).unwrap();
+    monitor.set_limit(&mut run, "n1", None, Some(4)).unwrap();
     assert_eq!(longest(&mut run, "n1"), 4);
     let mut run = start();
-    watch.set_limit(&mut run, "n1", None, Some(4)).unwrap();
+    monitor.set_limit(&mut run, "n1", None, Some(4)).unwrap();
     advance(&mut run, 3);
-    watch.set_limit(&mut run, "n1", None, None).unwrap();
+    monitor.set_limit(&mut run, "n1", None, None).unwrap();
     assert_eq!(longest(&mut run, "n1"), 40);
 }
 
@@ -111,9 +111,9 @@ fn limits_hold_from_when_they_are_set_and_can_be_taken_back() {
 fn flows_have_limits_of_their_own_both_ways() {
     let apart = json!({"queue": {"discipline": "drr", "limit": "40 packets"}});
     let scenario = read(&chain(apart));
-    let (watch, mut run) = (scenario.watch(), scenario.start(Seed(3)).unwrap());
+    let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(3)).unwrap());
     for station in ["n1", "n2", "n3", "n4"] {
-        watch.set_limit(&mut run, station, Some("tcp"), Some(3)).unwrap();
+        monitor.set_limit(&mut run, station, Some("tcp"), Some(3)).unwrap();
     }
     // At n1 waits TCP's data alone, at n4 its acknowledgements alone.
     assert_eq!(longest(&mut run, "n1"), 3);
@@ -123,14 +123,14 @@ fn flows_have_limits_of_their_own_both_ways() {
 #[test]
 fn what_cannot_be_set_is_said() {
     let scenario = read(&chain(json!({})));
-    let (watch, mut run) = (scenario.watch(), scenario.start(Seed(1)).unwrap());
+    let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     for (station, flow, part) in [
         ("n9", None, "no station \"n9\""),
         ("n1", Some("udp"), "the flow \"udp\" is not on the air"),
         ("n4", Some("cbr"), "the flow \"cbr\" is not at \"n4\""),
         ("n1", Some("tcp"), "has no queue for itself at \"n1\""),
     ] {
-        let error = watch.set_limit(&mut run, station, flow, Some(1)).unwrap_err();
+        let error = monitor.set_limit(&mut run, station, flow, Some(1)).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
     }
 }

@@ -18,10 +18,10 @@ import numpy as np
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import TCP_IP_BYTES
-from airqueue.simulate.reported import SetLimit, buffers_of, look_of, map_of, run_of
+from airqueue.monitored import Buffers, FlowSnapshot, Map, Snapshot
+from airqueue.simulate.reported import SetLimit, buffers_of, map_of, run_of, snapshot_of
 from airqueue.simulate.tables import LIMITS
 from airqueue.sizing.mesh_control import Controller, Decision, Observation, Policy
-from airqueue.watched import Buffers, FlowLook, Look, Map
 
 if TYPE_CHECKING:
     from airqueue import _native
@@ -32,7 +32,7 @@ _UNUSED_BPS: Final = 1e6
 """Rate of links that no flow uses: they say who hears whom, and take no air."""
 
 
-class Steered:
+class ControlledReplication:
     """A `Run` of a scenario with the table ``buffers``; what it has of a run is that run's."""
 
     def __init__(
@@ -46,13 +46,13 @@ class Steered:
         assert scenario.buffers is not None
         settings = buffers_of(scenario.buffers)
         self._run = run
-        self._watch = scenario.watch()
-        self._network = Network(map_of(self._watch.map()))
+        self._monitor = scenario.monitor()
+        self._network = ObservedNetwork(map_of(self._monitor.map()))
         self._controller = Controller(_policy(settings, self._network.segment_bytes))
         self._counts_sent = counts_sent
         self._look_ns = round(settings["look_s"] * _NS)
         self._next_ns = self._look_ns
-        self._seen = self._look()
+        self._seen = self._snapshot()
         self._rows: list[SetLimit] = []
 
     def advance(self, seconds: float) -> None:
@@ -68,16 +68,16 @@ class Steered:
     def _now_ns(self) -> int:
         return round(self._run.now_s * _NS)
 
-    def _look(self) -> Look:
-        return look_of(self._watch.look(self._run))
+    def _snapshot(self) -> Snapshot:
+        return snapshot_of(self._monitor.snapshot(self._run))
 
     def _steer(self) -> None:
-        before, self._seen = self._seen, self._look()
+        before, self._seen = self._seen, self._snapshot()
         seen = self._network.observation(before, self._seen)
         decision = self._controller.observe(seen)
         if decision is not None:
             for (station, flow), packets in decision.changes.items():
-                self._watch.set_limit(self._run, station, flow, self._waiting(packets))
+                self._monitor.set_limit(self._run, station, flow, self._waiting(packets))
             self._rows += _rows(decision, seen.topology)
 
     def _waiting(self, packets: int | None) -> int | None:
@@ -113,8 +113,8 @@ class Steered:
         self._run.close_pcap()
 
 
-class Network:
-    """A network from the engine's map of it and its looks at it, which have the ways of flows."""
+class ObservedNetwork:
+    """A network from the engine's map of it and its looks at it, which have the routes of flows."""
 
     def __init__(self, layout: Map) -> None:
         self.stations = layout["stations"]
@@ -126,7 +126,7 @@ class Network:
         self._known: tuple[_Seen, Topology] | None = None
         """What was made of ways and links when last seen: mostly they are what they were."""
 
-    def observation(self, before: Look, now: Look) -> Observation:
+    def observation(self, before: Snapshot, now: Snapshot) -> Observation:
         """Return what is seen between two looks of the engine."""
         elapsed_s = now["now_s"] - before["now_s"]
         active, rates_bps = set(), {}
@@ -153,22 +153,22 @@ class Network:
             exchanges=seen.exchanges,
         )
 
-    def mesh(self, now: Look) -> tuple[Topology, Mapping[Link, MeshExchange]]:
+    def mesh(self, now: Snapshot) -> tuple[Topology, Mapping[Link, MeshExchange]]:
         """Return the mesh as a look of the engine shows it, and the timing of used links."""
         seen = self._seen(now)
         return self._topology(seen), seen.exchanges
 
-    def _seen(self, now: Look) -> _Seen:
-        return _Seen(self._ways(now), self._hops(now))
+    def _seen(self, now: Snapshot) -> _Seen:
+        return _Seen(self._routes(now), self._hops(now))
 
-    def _ways(self, now: Look) -> tuple[Flow, ...]:
+    def _routes(self, now: Snapshot) -> tuple[Flow, ...]:
         """Return the flows with the stations that they pass."""
         return tuple(
             Flow(flow["name"], tuple(seen["route"]), other_delay_s=seen["elsewhere_s"])
             for flow, seen in zip(self._flows, now["flows"], strict=True)
         )
 
-    def _hops(self, now: Look) -> dict[tuple[str, str], _Hop]:
+    def _hops(self, now: Snapshot) -> dict[tuple[str, str], _Hop]:
         """Return the links that flows use; of several flows on one the slowest counts."""
         hops: dict[tuple[str, str], _Hop] = {}
         for seen in now["flows"]:
@@ -193,7 +193,7 @@ class Network:
         )
 
 
-def is_answered(flow: FlowLook) -> bool:
+def is_answered(flow: FlowSnapshot) -> bool:
     """Whether TCP governs a flow: B is what its window needs, and a call that is not held back by
     losses would only lose packets in a small queue."""
     return any(hop["ack_s"] > 0 for hop in flow["hops"])
@@ -259,7 +259,7 @@ class _Hop:
 def _rows(decision: Decision, topology: Topology) -> list[SetLimit]:
     """Return a row for each limit that changed."""
     trigger = "; ".join(decision.triggers)
-    ways = {flow.name: flow.route for flow in topology.flows}
+    routes = {flow.name: flow.route for flow in topology.flows}
     return [
         {
             "time_s": decision.time_s,
@@ -267,14 +267,14 @@ def _rows(decision: Decision, topology: Topology) -> list[SetLimit]:
             "flow": flow,
             "limit_packets": packets,
             "trigger": trigger,
-            "reason": _reason(decision, ways, station, flow),
+            "reason": _reason(decision, routes, station, flow),
         }
         for (station, flow), packets in decision.changes.items()
     ]
 
 
 def _reason(
-    decision: Decision, ways: Mapping[str, tuple[str, ...]], station: str, flow: str | None
+    decision: Decision, routes: Mapping[str, tuple[str, ...]], station: str, flow: str | None
 ) -> str | None:
     """Return why a queue has its limit, of all flows that pass it; None if it is released."""
     if decision.changes[station, flow] is None:
@@ -282,6 +282,6 @@ def _reason(
     told = (
         reason
         for name, reason in decision.reasons.items()
-        if flow in {None, name} and station in ways[name]
+        if flow in {None, name} and station in routes[name]
     )
     return " ".join(told)

@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 
 /// A point-to-point line with as much room as it takes.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct DelayLine {
     serializer: Option<Serializer>,
     delay: Span,
     free_at: Time,
     under_way: VecDeque<(Time, Packet)>,
 }
 
-impl Line {
+impl DelayLine {
     /// An empty line; without a rate only the delay counts.
-    pub fn new(rate: Option<DataRate>, delay: Span) -> Line {
-        Line {
+    pub fn new(rate: Option<DataRate>, delay: Span) -> DelayLine {
+        DelayLine {
             serializer: rate.map(Serializer::new),
             delay,
             free_at: Time::ZERO,
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn packets_queue_for_the_line_and_not_for_the_delay() {
         let at = |ns| Time::from_nanos(ns);
-        let mut line = Line::new(DataRate::from_bps(8_000_000), Span::from_micros(10));
+        let mut line = DelayLine::new(DataRate::from_bps(8_000_000), Span::from_micros(10));
         for id in 0..2 {
             line.send(Packet::new(id, 0, 100, at(0)), at(0)); // 100 µs each
         }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_only_the_delay_counts() {
-        let mut line = Line::new(None, Span::from_nanos(3));
+        let mut line = DelayLine::new(None, Span::from_nanos(3));
         line.send(Packet::new(0, 0, 1500, Time::ZERO), Time::ZERO);
         line.send(Packet::new(1, 0, 1500, Time::ZERO), Time::ZERO);
         assert_eq!(line.take_due(Time::from_nanos(3)).map(|p| p.id), Some(0));

@@ -2,25 +2,25 @@
 
 use super::hearing::Alone;
 use crate::wlan::spec::WlanSpec;
-use airqueue_wifi::mac::{Crowd, Mac};
+use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Reach, StationId};
 use std::collections::BTreeMap;
 
 /// Crowds of one cohort at most; stations that fit in none are on their own.
 const MOST_CROWDS: usize = 4;
-/// No cohort, no crowd.
+/// No cohort, no group.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Stations that hear alike whoever transmits, each other included, and count alike: at least two, and as many as are to be
 /// simulated together.
 #[derive(Debug)]
-pub(super) struct Cohort {
+pub(super) struct HearingClass {
     /// Every frame is as strong at all of them.
     pub(super) uniform: bool,
-    /// Those in no crowd.
+    /// Those in no group.
     pub(super) apart: Vec<StationId>,
-    /// The crowds with members, then the others.
-    crowds: [u32; MOST_CROWDS],
+    /// The groups with members, then the others.
+    groups: [u32; MOST_CROWDS],
     /// How many of them have members, and how many there are.
     founded: usize,
     most: usize,
@@ -32,166 +32,168 @@ pub(super) struct Cohort {
 
 /// Where a station is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct Membership {
     /// [`NONE`]: nobody else hears what it hears and counts as it does.
-    pub(super) cohort: u32,
+    pub(super) class: u32,
     /// [`NONE`]: it is on its own.
-    pub(super) crowd: u32,
-    /// Its place in the crowd, or among those of the cohort that are in none.
+    pub(super) group: u32,
+    /// Its place in the group, or among those of the cohort that are in none.
     pub(super) place: u32,
 }
 
 /// All of a network's cohorts.
 #[derive(Debug)]
-pub(super) struct Cohorts {
-    pub(super) all: Vec<Cohort>,
-    pub(super) crowds: Vec<Crowd>,
-    pub(super) seats: Vec<Seat>,
+pub(super) struct HearingClasses {
+    pub(super) all: Vec<HearingClass>,
+    pub(super) groups: Vec<LockstepGroup>,
+    pub(super) memberships: Vec<Membership>,
 }
 
-impl Cohort {
-    /// The crowds with members, in the order in which they were founded.
+impl HearingClass {
+    /// The groups with members, in the order in which they were founded.
     #[inline]
-    pub(super) fn crowds(&self) -> &[u32] {
-        &self.crowds[..self.founded]
+    pub(super) fn groups(&self) -> &[u32] {
+        &self.groups[..self.founded]
     }
 }
 
-impl Cohorts {
+impl HearingClasses {
     /// Every station is on its own.
-    pub(super) fn new(spec: &WlanSpec, alone: &[Alone], macs: &[Mac]) -> Cohorts {
+    pub(super) fn new(spec: &WlanSpec, alone: &[Alone], macs: &[Mac]) -> HearingClasses {
         let reach = &spec.reach;
-        let nowhere = Seat { cohort: NONE, crowd: NONE, place: 0 };
-        let mut seats = vec![nowhere; macs.len()];
-        let (mut all, mut crowds) = (Vec::new(), Vec::new());
+        let nowhere = Membership { class: NONE, group: NONE, place: 0 };
+        let mut memberships = vec![nowhere; macs.len()];
+        let (mut all, mut groups) = (Vec::new(), Vec::new());
         let enough = |stations: &Vec<StationId>| stations.len() >= spec.together.max(2);
         for stations in alike(reach, alone, macs).into_iter().filter(enough) {
-            let first = crowds.len() as u32;
+            let first = groups.len() as u32;
             let numbers = std::array::from_fn(|at| first + at as u32);
             for (place, &station) in stations.iter().enumerate() {
-                let cohort = all.len() as u32;
-                seats[station.index()] = Seat { cohort, crowd: NONE, place: place as u32 };
+                let class = all.len() as u32;
+                memberships[station.index()] =
+                    Membership { class, group: NONE, place: place as u32 };
             }
             let like = &macs[stations[0].index()];
             let most = MOST_CROWDS.min(stations.len());
-            crowds.extend((0..most).map(|_| Crowd::new(like, stations.len())));
-            all.push(Cohort {
+            groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
+            all.push(HearingClass {
                 uniform: true,
                 apart: stations,
-                crowds: numbers,
+                groups: numbers,
                 founded: 0,
                 most,
                 asked: None,
                 sought: None,
             });
         }
-        let mut cohorts = Cohorts { all, crowds, seats };
-        cohorts.compare_powers(reach);
-        cohorts
+        let mut classes = HearingClasses { all, groups, memberships };
+        classes.compare_powers(reach);
+        classes
     }
 
     /// Finds out which are uniform.
     fn compare_powers(&mut self, reach: &Reach) {
         let mut powers = vec![(NONE, 0.0); self.all.len()];
         for from in 0..reach.stations() as u32 {
-            for hearer in reach.hearers(StationId(from)) {
-                let cohort = self.seats[hearer.station.index()].cohort;
-                if cohort == NONE {
+            for hearer in reach.listeners_of(StationId(from)) {
+                let class = self.memberships[hearer.station.index()].class;
+                if class == NONE {
                     continue;
                 }
-                let known = &mut powers[cohort as usize];
+                let known = &mut powers[class as usize];
                 if known.0 != from {
                     *known = (from, hearer.power_w);
                 }
-                self.all[cohort as usize].uniform &= known.1 == hearer.power_w;
+                self.all[class as usize].uniform &= known.1 == hearer.power_w;
             }
         }
     }
 
-    /// The crowd that a station is in.
+    /// The group that a station is in.
     #[inline]
-    pub(super) fn crowd_of(&self, station: StationId) -> Option<usize> {
-        let crowd = self.seats[station.index()].crowd;
-        (crowd != NONE).then_some(crowd as usize)
+    pub(super) fn group_of(&self, station: StationId) -> Option<usize> {
+        let group = self.memberships[station.index()].group;
+        (group != NONE).then_some(group as usize)
     }
 
     /// A frame begins an exchange with a station.
     #[inline]
     pub(super) fn on_asked(&mut self, station: StationId) {
-        if let Some(cohort) = self.all.get_mut(self.seats[station.index()].cohort as usize) {
-            cohort.sought = cohort.asked.filter(|&asked| asked == station);
-            cohort.asked = Some(station);
+        if let Some(class) = self.all.get_mut(self.memberships[station.index()].class as usize) {
+            class.sought = class.asked.filter(|&asked| asked == station);
+            class.asked = Some(station);
         }
     }
 
-    /// A crowd without members, if the cohort may have another.
-    pub(super) fn found(&mut self, cohort: usize) -> Option<usize> {
-        let cohort = &mut self.all[cohort];
-        let crowd = cohort.crowds[..cohort.most].get(cohort.founded)?;
-        cohort.founded += 1;
-        Some(*crowd as usize)
+    /// A group without members, if the cohort may have another.
+    pub(super) fn found(&mut self, class: usize) -> Option<usize> {
+        let class = &mut self.all[class];
+        let group = class.groups[..class.most].get(class.founded)?;
+        class.founded += 1;
+        Some(*group as usize)
     }
 
-    /// A station that is on its own has joined a crowd as its last member.
-    pub(super) fn on_joined(&mut self, station: StationId, crowd: usize) {
-        let Seat { cohort, place, .. } = self.seats[station.index()];
-        let apart = &mut self.all[cohort as usize].apart;
+    /// A station that is on its own has joined a group as its last member.
+    pub(super) fn on_joined(&mut self, station: StationId, group: usize) {
+        let Membership { class, place, .. } = self.memberships[station.index()];
+        let apart = &mut self.all[class as usize].apart;
         apart.swap_remove(place as usize);
         if let Some(&moved) = apart.get(place as usize) {
-            self.seats[moved.index()].place = place;
+            self.memberships[moved.index()].place = place;
         }
-        let place = self.crowds[crowd].members().len() as u32 - 1;
-        self.seats[station.index()] = Seat { cohort, crowd: crowd as u32, place };
+        let place = self.groups[group].members().len() as u32 - 1;
+        self.memberships[station.index()] = Membership { class, group: group as u32, place };
     }
 
-    /// A member of one crowd of a cohort moves to another, which knows the same.
+    /// A member of one group of a cohort moves to another, which knows the same.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, station: StationId, mac: &mut Mac, to: usize) {
-        let Seat { crowd, place, .. } = self.seats[station.index()];
-        let Ok([from, into]) = self.crowds.get_disjoint_mut([crowd as usize, to]) else { return };
+        let Membership { group, place, .. } = self.memberships[station.index()];
+        let Ok([from, into]) = self.groups.get_disjoint_mut([group as usize, to]) else { return };
         from.hand_over(place as usize, mac, into);
         if let Some(&moved) = from.members().get(place as usize) {
-            self.seats[moved.index()].place = place;
+            self.memberships[moved.index()].place = place;
         }
         let place = into.members().len() as u32 - 1;
-        self.seats[station.index()] =
-            Seat { crowd: to as u32, place, ..self.seats[station.index()] };
+        self.memberships[station.index()] =
+            Membership { group: to as u32, place, ..self.memberships[station.index()] };
     }
 
-    /// Takes a crowd that has lost all its members off the list.
-    pub(super) fn dissolve(&mut self, cohort: usize, crowd: usize) {
-        let cohort = &mut self.all[cohort];
-        if let Some(at) = cohort.crowds().iter().position(|&other| other == crowd as u32) {
-            cohort.crowds[at..cohort.founded].rotate_left(1);
-            cohort.founded -= 1;
+    /// Takes a group that has lost all its members off the list.
+    pub(super) fn dissolve(&mut self, class: usize, group: usize) {
+        let class = &mut self.all[class];
+        if let Some(at) = class.groups().iter().position(|&other| other == group as u32) {
+            class.groups[at..class.founded].rotate_left(1);
+            class.founded -= 1;
         }
     }
 
-    /// A station has left its crowd, and its last member has taken that seat.
+    /// A station has left its group, and its last member has taken that seat.
     pub(super) fn on_left(&mut self, station: StationId) {
-        let Seat { cohort, crowd, place } = self.seats[station.index()];
-        let members = self.crowds[crowd as usize].members();
+        let Membership { class, group, place } = self.memberships[station.index()];
+        let members = self.groups[group as usize].members();
         if let Some(&moved) = members.get(place as usize) {
-            self.seats[moved.index()].place = place;
+            self.memberships[moved.index()].place = place;
         }
         let empty = members.is_empty();
         if empty {
-            self.dissolve(cohort as usize, crowd as usize);
+            self.dissolve(class as usize, group as usize);
         }
-        let apart = &mut self.all[cohort as usize].apart;
+        let apart = &mut self.all[class as usize].apart;
         apart.push(station);
         let place = apart.len() as u32 - 1;
-        self.seats[station.index()] = Seat { cohort, crowd: NONE, place };
+        self.memberships[station.index()] = Membership { class, group: NONE, place };
     }
 }
 
 /// The stations of each cohort, by rising id.
 fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
-    let heard = Heard::new(reach, alone);
+    let heard = HearingTable::new(reach, alone);
     let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
     for (station, mac) in (0..).map(StationId).zip(macs) {
         let groups = groups.entry(heard.by(station)).or_default();
-        let same = |group: &&mut Vec<StationId>| Crowd::count_alike(&macs[group[0].index()], mac);
+        let same =
+            |group: &&mut Vec<StationId>| LockstepGroup::count_alike(&macs[group[0].index()], mac);
         match groups.iter_mut().find(same) {
             Some(group) => group.push(station),
             None => groups.push(vec![station]),
@@ -204,18 +206,18 @@ fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
 
 /// What each station hears: by rising id of the transmitter, that and what its frames come to. Each hears
 /// itself as it would hear another nearby, so that stations next to each other can hear the same.
-struct Heard {
+struct HearingTable {
     offsets: Vec<usize>,
     entries: Vec<u64>,
 }
 
-impl Heard {
-    fn new(reach: &Reach, alone: &[Alone]) -> Heard {
+impl HearingTable {
+    fn new(reach: &Reach, alone: &[Alone]) -> HearingTable {
         let stations = reach.stations();
         let links = || {
             let mut at = 0;
             (0..stations as u32).flat_map(move |from| {
-                let others = reach.hearers(StationId(from)).iter();
+                let others = reach.listeners_of(StationId(from)).iter();
                 let first = at;
                 at += others.len();
                 let others = others.zip(&alone[first..]).map(|(h, alone)| (h.station, *alone));
@@ -237,7 +239,7 @@ impl Heard {
             entries[next[to.index()]] = u64::from(from) << 8 | u64::from(alone.bits());
             next[to.index()] += 1;
         }
-        Heard { offsets, entries }
+        HearingTable { offsets, entries }
     }
 
     fn by(&self, station: StationId) -> &[u64] {

@@ -15,7 +15,7 @@ import pytest
 from airqueue.measure.schema import check
 from airqueue.models import sweep
 from airqueue.models.catalogue import find
-from airqueue.runs import CrewError, Local, RunError, Store, Work, WorkError, carry_out, perform
+from airqueue.runs import BackendError, Local, RunError, Store, Work, WorkError, execute, protocol
 from airqueue.simulate import Scenario, cell
 
 
@@ -27,7 +27,7 @@ def squares(numbers, **more):
 
 def test_the_results_are_the_same_whatever_the_crew_and_the_store(tmp_path):
     works = [*squares([3, 1, 2]), *squares([1])]
-    one, two = carry_out(works, None, Local(1)), carry_out(works, Store(tmp_path), Local(2))
+    one, two = execute(works, None, Local(1)), execute(works, Store(tmp_path), Local(2))
     assert dict(one) == dict(two)
     assert list(one) == list(two) == [work.key for work in works[:3]]
     assert [result["square"] for result in two.values()] == [9, 1, 4]
@@ -41,7 +41,7 @@ def test_what_is_kept_is_not_done_again(tmp_path):
     told = []
     for numbers in ([1, 2], [1, 2, 3], [3]):
         works = squares(numbers, diary=str(diary))
-        results = carry_out(works, store, Local(1), told.append)
+        results = execute(works, store, Local(1), told.append)
         assert [results[work.key]["square"] for work in works] == [n * n for n in numbers]
     assert len(diary.read_text().splitlines()) == 3
     last = told[-1]
@@ -51,8 +51,8 @@ def test_what_is_kept_is_not_done_again(tmp_path):
 def test_what_is_asked_for_again_is_done_again_and_only_that(tmp_path):
     diary = tmp_path / "diary"
     store, works, told = Store(tmp_path / "kept"), squares([1, 2], diary=str(diary)), []
-    carry_out(works, store, Local(1))
-    results = carry_out(works, store, Local(1), told.append, again={works[0].key})
+    execute(works, store, Local(1))
+    results = execute(works, store, Local(1), told.append, again={works[0].key})
     assert [each["square"] for each in results.values()] == [1, 4]
     assert len(diary.read_text().splitlines()) == 3
     assert told[-1].kept == 1
@@ -61,7 +61,7 @@ def test_what_is_asked_for_again_is_done_again_and_only_that(tmp_path):
 def test_progress_is_by_weight_and_never_goes_back():
     works = [Work("square", {"number": n, "takes_s": 0.2}, weight=n) for n in (1, 2, 5)]
     told = []
-    carry_out(works, None, Local(1), told.append)
+    execute(works, None, Local(1), told.append)
     fractions = [each.fraction for each in told]
     assert fractions == sorted(fractions)
     # Heavy ones begin first.
@@ -77,14 +77,14 @@ def test_more_work_may_follow_from_results(tmp_path):
         return squares([number + 1, 0] if number < 4 else [])
 
     for _ in ("new", "kept"):
-        results = carry_out(squares([0]), Store(tmp_path), Local(1), further=further)
+        results = execute(squares([0]), Store(tmp_path), Local(1), further=further)
         assert sorted(each["square"] for each in results.values()) == [0, 1, 4, 9, 16]
 
 
 def test_a_process_that_is_killed_loses_nothing(tmp_path):
     diary = tmp_path / "diary"
     work = Work("fragile", {"diary": str(diary), "deaths": 2})
-    results = carry_out([work, *squares(range(4))], None, Local(2))
+    results = execute([work, *squares(range(4))], None, Local(2))
     assert results[work.key] == "alive"
     assert len(results) == 5
     assert len(set(diary.read_text().splitlines())) == 3
@@ -97,7 +97,7 @@ def test_work_that_kills_its_processes_again_and_again_is_named(tmp_path):
     with pytest.raises(
         WorkError, match=r"the fragile one: 3 processes .* SIGKILL; is there enough"
     ):
-        carry_out(works, store, Local(1))
+        execute(works, store, Local(1))
     assert [store.read(work)["square"] for work in works[1:]] == [0, 1, 4, 9]
 
 
@@ -105,7 +105,7 @@ def test_work_that_fails_is_named_and_the_rest_is_kept(tmp_path):
     store = Store(tmp_path)
     works = [Work("wrong", {}, weight=0.5, name="point 7"), *squares(range(3))]
     with pytest.raises(WorkError, match="point 7: KeyError: 'the key'") as caught:
-        carry_out(works, store, Local(1))
+        execute(works, store, Local(1))
     assert caught.value.work is works[0]
     assert "in wrong" in caught.value.__notes__[0]
     assert [store.read(work)["square"] for work in works[1:]] == [0, 1, 4]
@@ -115,26 +115,26 @@ def test_errors_of_ours_come_as_they_are():
     description = {**cell(stations=1).description, "duration": "0 s"}
     work = Work("simulation", {"scenario": description, "seed": 1, "replication": 0}, name="it")
     with pytest.raises(WorkError, match=r"^it: duration: there is none; it must be"):
-        carry_out([work], None, Local(1))
+        execute([work], None, Local(1))
 
 
 def test_what_work_prints_is_no_answer():
     work = Work("chatty", {})
-    assert carry_out([work], None, Local(1))[work.key] == "an answer"
+    assert execute([work], None, Local(1))[work.key] == "an answer"
 
 
 def test_results_that_are_no_json_are_refused():
     with pytest.raises(WorkError, match="not JSON compliant"):
-        carry_out([Work("infinite", {})], None, Local(1))
+        execute([Work("infinite", {})], None, Local(1))
 
 
 def test_processes_that_cannot_start_are_an_error(monkeypatch):
     monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(CrewError, match="ended at once with exit code 1: ModuleNotFoundError"):
-        carry_out(squares([1]), None, Local(1))
+    with pytest.raises(BackendError, match="ended at once with exit code 1: ModuleNotFoundError"):
+        execute(squares([1]), None, Local(1))
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(CrewError, match=r"no process can be started: .*/nowhere/python"):
-        carry_out(squares([1]), None, Local(1))
+    with pytest.raises(BackendError, match=r"no process can be started: .*/nowhere/python"):
+        execute(squares([1]), None, Local(1))
     with pytest.raises(RunError, match="workers: 0; expected at least 1"):
         Local(0)
 
@@ -148,11 +148,11 @@ def test_processes_that_cannot_start_are_an_error(monkeypatch):
 )
 def test_another_airqueue_is_refused(monkeypatch, change, says):
     (work,) = squares([1])
-    asked = json.loads(perform.request(work)) | change
-    said = perform.perform(json.dumps(asked))
+    asked = json.loads(protocol.request(work)) | change
+    said = protocol.run_request(json.dumps(asked))
     # The asking side speaks of its own version.
-    with pytest.raises(CrewError, match=says):
-        perform.answer(work, said, "a worker")
+    with pytest.raises(BackendError, match=says):
+        protocol.answer(work, said, "a worker")
 
 
 def test_a_simulation_is_that_replication_of_the_scenario():
@@ -161,7 +161,7 @@ def test_a_simulation_is_that_replication_of_the_scenario():
         Work("simulation", {"scenario": network.description, "seed": 7, "replication": i})
         for i in (0, 2)
     ]
-    alone = carry_out(works, None, Local(2))
+    alone = execute(works, None, Local(2))
     together = network.simulate(7, 3).runs
     assert list(alone.values()) == [together[0], together[2]]
 
@@ -178,8 +178,8 @@ def test_a_steered_replication_alone_is_the_same_as_among_others():
 def test_a_model_is_that_of_the_catalogue():
     inputs = {"model": "tay-chua", "parameters": {"n": 10, "cw_min": "15"}}
     listed = {"model": "rate-mix", "parameters": {"rates_bps": ["11mbit", 1e6]}}
-    lines = [perform.request(Work("model", each)) for each in (inputs, listed)]
-    one, two = (json.loads(perform.perform(line)) for line in lines)
+    lines = [protocol.request(Work("model", each)) for each in (inputs, listed)]
+    one, two = (json.loads(protocol.run_request(line)) for line in lines)
     model = find("tay-chua")
     given = {parameter.name: parameter.default for parameter in model.parameters}
     assert one["result"] == sweep.evaluate(model, given | {"n": 10.0, "cw_min": 15.0})
@@ -196,14 +196,14 @@ def test_a_model_is_that_of_the_catalogue():
 )
 def test_models_that_cannot_be_evaluated_are_errors_of_ours(model, parameters, says):
     work = Work("model", {"model": model, "parameters": parameters})
-    said = json.loads(perform.perform(perform.request(work)))
+    said = json.loads(protocol.run_request(protocol.request(work)))
     assert says in said["error"]
 
 
 def test_a_measurement_depends_on_its_inputs_alone():
     path = {"rate_bps": 10_000_000, "queue": "pfifo:20"}
     work = Work("measurement", {"path": path, "seed": 3, "sizes": [1500]})
-    one, two = (json.loads(perform.perform(perform.request(work))) for _ in range(2))
+    one, two = (json.loads(protocol.run_request(protocol.request(work))) for _ in range(2))
     assert one == two, one
     found = one["result"]
     check({**found, "created": "2000-01-01T00:00:00Z"})
@@ -213,10 +213,10 @@ def test_a_measurement_depends_on_its_inputs_alone():
 SCRIPT = """
 import sys
 import deeds
-from airqueue.runs import Local, Store, Work, carry_out
+from airqueue.runs import Local, Store, Work, execute
 works = [Work("square", {"number": n, "takes_s": t, "diary": sys.argv[2]})
          for n, t in ((1, 0), (2, 60), (3, 60))]
-carry_out(works, Store(sys.argv[1]), Local(2))
+execute(works, Store(sys.argv[1]), Local(2))
 """
 
 
@@ -249,7 +249,7 @@ def test_ctrl_c_reaches_the_caller_and_ends_the_work(tmp_path):
     thread.start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        carry_out(works, None, Local(2))
+        execute(works, None, Local(2))
     thread.join()
     assert time.monotonic() - began < 20
 

@@ -3,10 +3,10 @@
 use super::Listeners;
 use super::bit_errors::BitErrors;
 use super::parts::Parts;
-use crate::wlan::tap::{Heard, Socket};
+use crate::wlan::tap::{FrameReception, Socket};
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Msdu, Overheard};
-use airqueue_wifi::medium::{End, FrameId, Outcome, StationId};
+use airqueue_wifi::medium::{End, FrameId, RxOutcome, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
@@ -23,7 +23,7 @@ pub(in crate::wlan) struct Ending {
     pub(in crate::wlan) time: Span,
     pub(super) overheard: Overheard,
     /// What became of the frame where it was to be received: what others left of it, and whether it was decoded.
-    pub(in crate::wlan) at_receiver: Option<(Outcome, bool)>,
+    pub(in crate::wlan) at_receiver: Option<(RxOutcome, bool)>,
 }
 
 impl Ending {
@@ -36,83 +36,83 @@ impl Ending {
 
 /// What a frame that ends means to a station.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Meaning {
+pub(super) enum RxEnd {
     /// It is for it, and decoded.
-    ForIt,
+    Addressed,
     /// It is for another, and decoded.
     Overheard,
     /// The receiver was with it and has not decoded it.
-    Misheard(Outcome),
+    Errored(RxOutcome),
     /// It was ignored for a stronger one.
     Ignored,
     /// Nothing.
     Nothing,
 }
 
-/// What the frames of one instant mean to the members of a crowd that do not hear alike.
-pub(super) type Meanings = Vec<(StationId, Meaning)>;
+/// What the frames of one instant mean to the members of a group that do not hear alike.
+pub(super) type RxEnds = Vec<(StationId, RxEnd)>;
 
-impl Meaning {
+impl RxEnd {
     #[inline]
-    pub(super) fn to_others(end: &End, decoded: bool) -> Meaning {
+    pub(super) fn to_others(end: &End, decoded: bool) -> RxEnd {
         if decoded {
-            Meaning::Overheard
+            RxEnd::Overheard
         } else if end.engaged {
-            Meaning::Misheard(end.outcome)
+            RxEnd::Errored(end.outcome)
         } else if end.ignored {
-            Meaning::Ignored
+            RxEnd::Ignored
         } else {
-            Meaning::Nothing
+            RxEnd::Nothing
         }
     }
 
-    pub(super) fn is_like(&self, other: &Meaning) -> bool {
+    pub(super) fn is_like(&self, other: &RxEnd) -> bool {
         discriminant(self) == discriminant(other)
     }
 
     /// That of most.
-    pub(super) fn of_most(meanings: &Meanings) -> Meaning {
-        let kinds = [Meaning::Overheard, Meaning::Misheard(Outcome::Collided), Meaning::Ignored];
+    pub(super) fn of_most(rx_ends: &RxEnds) -> RxEnd {
+        let kinds = [RxEnd::Overheard, RxEnd::Errored(RxOutcome::Collided), RxEnd::Ignored];
         let mut count = [0u32; 3];
-        for (_, meaning) in meanings {
-            match meaning {
-                Meaning::Overheard => count[0] += 1,
-                Meaning::Misheard(_) => count[1] += 1,
-                Meaning::Ignored => count[2] += 1,
-                Meaning::ForIt | Meaning::Nothing => {}
+        for (_, rx_end) in rx_ends {
+            match rx_end {
+                RxEnd::Overheard => count[0] += 1,
+                RxEnd::Errored(_) => count[1] += 1,
+                RxEnd::Ignored => count[2] += 1,
+                RxEnd::Addressed | RxEnd::Nothing => {}
             }
         }
         let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
-        let others = meanings.len() as u32 - count.iter().sum::<u32>();
-        if count[most] >= others { kinds[most] } else { Meaning::Nothing }
+        let others = rx_ends.len() as u32 - count.iter().sum::<u32>();
+        if count[most] >= others { kinds[most] } else { RxEnd::Nothing }
     }
 }
 
 impl Listeners {
     /// What a frame means to a station. `told`: whose receiver knows what else was on the air.
     #[inline]
-    pub(super) fn meaning<const TAPPED: bool>(
+    pub(super) fn rx_end<const TAPPED: bool>(
         &mut self,
         station: StationId,
         told: StationId,
         end: &End,
         ending: &mut Ending,
         tap: &mut Socket,
-    ) -> Meaning {
+    ) -> RxEnd {
         let decoded = self.decodes(station, told, end, ending);
         if TAPPED {
             let whole = end.outcome.decoded();
             // An A-MPDU of which something is left was captured.
-            let outcome = if decoded && !whole { Outcome::Captured } else { end.outcome };
+            let outcome = if decoded && !whole { RxOutcome::Captured } else { end.outcome };
             let bit_error = whole && !decoded;
             let End { engaged, ignored, .. } = *end;
-            tap.hear(Heard { station, outcome, engaged, ignored, bit_error });
+            tap.hear(FrameReception { station, outcome, engaged, ignored, bit_error });
         }
         if station != ending.to {
-            return Meaning::to_others(end, decoded);
+            return RxEnd::to_others(end, decoded);
         }
         ending.at_receiver = Some((end.outcome, decoded));
-        if decoded { Meaning::ForIt } else { Meaning::to_others(end, false) }
+        if decoded { RxEnd::Addressed } else { RxEnd::to_others(end, false) }
     }
 
     /// Whether a station decodes a frame: of an A-MPDU any part.
@@ -138,7 +138,7 @@ impl Listeners {
     /// Whether noise takes a frame of one MPDU from a station.
     fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
         let frame = self.macs[ending.from.index()].frame();
-        let signal = || self.ears.signal(frame.from, station);
+        let signal = || self.listeners.signal(frame.from, station);
         let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
         self.errors.strikes(station, loss)
     }
@@ -156,8 +156,8 @@ impl Listeners {
             return false;
         }
         let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
-        let Listeners { ears, errors, hearing, macs, radio, .. } = self;
-        let signal = ears.signal(frame.from, station);
+        let Listeners { listeners, errors, hearing, macs, radio, .. } = self;
+        let signal = listeners.signal(frame.from, station);
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
         // The probability that an MPDU behind its delimiter is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
@@ -200,12 +200,12 @@ impl Listeners {
             return end.outcome.decoded();
         }
         let frame = self.macs[ending.from.index()].frame();
-        let signal = self.ears.signal(frame.from, told);
+        let signal = self.listeners.signal(frame.from, told);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.hearing.beside(told, parts.preamble(), signal).is_some()
     }
 
-    /// Whether what a frame comes to at the members of a crowd, who hear it alike, need not be the same.
+    /// Whether what a frame comes to at the members of a group, who hear it alike, need not be the same.
     #[inline]
     pub(super) fn is_partial(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         let overlapped = ending.mpdus > 1 && end.overlapped;

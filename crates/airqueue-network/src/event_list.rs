@@ -11,17 +11,17 @@ const NEAR: usize = 16;
 
 /// Items, which are small numbers, with a key each. The order among equal keys is any.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda<K> {
+pub(crate) struct EventList<K> {
     /// The next, the first of them last; empty only if there are no others.
     near: Vec<Entry<K>>,
     /// The others, which all come later.
     far: Heap<K>,
 }
 
-impl<K: Copy + Ord> Agenda<K> {
+impl<K: Copy + Ord> EventList<K> {
     /// Empty, for no items.
-    pub(crate) fn new() -> Agenda<K> {
-        Agenda { near: Vec::with_capacity(NEAR), far: Heap::new() }
+    pub(crate) fn new() -> EventList<K> {
+        EventList { near: Vec::with_capacity(NEAR), far: Heap::new() }
     }
 
     /// Makes room for one more item, which is its number.
@@ -126,25 +126,25 @@ mod tests {
         /// Whatever is put in, taken out and moved, the first is the first of all.
         #[test]
         fn comes_out_in_order(steps in prop::collection::vec((0u32..60, 0u32..5, 0u64..1000), 1..400)) {
-            let mut agenda = Agenda::new();
-            (0..60).for_each(|_| { agenda.grow(); });
+            let mut event_list = EventList::new();
+            (0..60).for_each(|_| { event_list.grow(); });
             let mut plain: BTreeMap<u32, (u64, usize)> = BTreeMap::new();
             for (at, (item, what, key)) in steps.into_iter().enumerate() {
                 let known = plain.get(&item).copied();
                 if what < 3 && known.is_none() {
-                    agenda.insert(item, (key, at));
+                    event_list.insert(item, (key, at));
                     plain.insert(item, (key, at));
                 } else if what < 4 {
-                    prop_assert_eq!(agenda.remove(item), plain.remove(&item).is_some());
+                    prop_assert_eq!(event_list.remove(item), plain.remove(&item).is_some());
                 } else {
                     let first = plain.iter().map(|(&item, &key)| (key, item)).min();
-                    let popped = agenda.pop().map(|entry| (entry.key, entry.item));
+                    let popped = event_list.pop().map(|entry| (entry.key, entry.item));
                     prop_assert_eq!(popped, first);
                     first.map(|(_, item)| plain.remove(&item));
                 }
                 let first = plain.iter().map(|(&item, &key)| (key, item)).min();
-                prop_assert_eq!(agenda.first().map(|entry| (entry.key, entry.item)), first);
-                prop_assert_eq!(agenda.len(), plain.len());
+                prop_assert_eq!(event_list.first().map(|entry| (entry.key, entry.item)), first);
+                prop_assert_eq!(event_list.len(), plain.len());
             }
         }
     }

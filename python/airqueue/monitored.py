@@ -1,6 +1,6 @@
 """What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/native_types.py from watch.rs and buffers.rs of crates/airqueue-scenario: change
+Written by scripts/native_types.py from monitor.rs and buffers.rs of crates/airqueue-scenario: change
 those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
 """
 
@@ -36,7 +36,7 @@ class Map(TypedDict):
     """The flows that go over the air."""
 
 
-class HopLook(TypedDict):
+class HopSnapshot(TypedDict):
     """The frames of a flow on a hop."""
 
     rate_bps: float
@@ -47,7 +47,7 @@ class HopLook(TypedDict):
     """The same of TCP's acknowledgement; 0 without TCP."""
 
 
-class FlowLook(TypedDict):
+class FlowSnapshot(TypedDict):
     """What is seen of a flow."""
 
     delivered_bytes: int
@@ -57,12 +57,12 @@ class FlowLook(TypedDict):
     route: list[str]
     """The stations that it passes now, from the first to the last."""
     elsewhere_s: float
-    """What a packet and its answer take in cables."""
-    hops: list[HopLook]
+    """What a packet and its answer take in wired links."""
+    hops: list[HopSnapshot]
     """The hops between those stations."""
 
 
-class Look(TypedDict):
+class Snapshot(TypedDict):
     """What a manager of a network sees at a moment; sums are from the beginning of the warm-up
     on. Stations and flows are in the order of the map."""
 
@@ -70,7 +70,7 @@ class Look(TypedDict):
     """Simulated time, warm-up included."""
     busy_s: list[float]
     """Of each station, how long its medium was busy or it sent."""
-    flows: list[FlowLook]
+    flows: list[FlowSnapshot]
     """The flows that go over the air."""
 
 

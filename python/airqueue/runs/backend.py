@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from airqueue.runs.work import Work
 
 
-class Team(Protocol):
-    """A crew at work."""
+class WorkerPool(Protocol):
+    """A backend at work."""
 
     def submit(self, work: Work) -> None:
         """Take a piece of work; it begins when somebody is free."""
@@ -28,8 +28,8 @@ class Team(Protocol):
         """
 
 
-class Crew(Protocol):
+class Backend(Protocol):
     """Who carries out work; the results are the same whoever it is."""
 
-    def opened(self) -> AbstractContextManager[Team]:
+    def opened(self) -> AbstractContextManager[WorkerPool]:
         """Call them together; the end of the context stops all work in a moment."""

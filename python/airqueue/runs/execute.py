@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from airqueue.runs.crew import Crew, Team
+from airqueue.runs.backend import Backend, WorkerPool
 from airqueue.runs.local import Local
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
@@ -21,7 +21,7 @@ Further: TypeAlias = Callable[[Work, Any], Iterable[Work]]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class WorkProgress:
     """How far all work together is."""
 
     finished: int
@@ -35,30 +35,30 @@ class Progress:
     """On the wall clock; None until something has been done."""
 
 
-def carry_out(
+def execute(
     works: Iterable[Work],
     store: Store | None = None,
-    crew: Crew | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    backend: Backend | None = None,
+    on_progress: Callable[[WorkProgress], None] | None = None,
     further: Further | None = None,
     *,
     again: Container[str] = (),
 ) -> Mapping[str, Any]:
-    """Carry out work and return its results by key, the same whoever the crew is.
+    """Carry out work and return its results by key, the same whoever the backend is.
 
     ``store``: where results are kept; what it has is not done again (None: nothing is kept).
-    ``crew``: who does it (None: as many local processes as there are cores). ``further`` is called
+    ``backend``: who does it (None: as many local processes as there are cores). ``further`` is called
     once with each piece of work and its result, kept ones too, and returns more work that follows
     from it. ``again`` has keys of work that is done although its result is kept, as for something
     else that comes of it. Heavy pieces begin first. Raises WorkError that names a piece that failed,
     CrewError, OSError where a result cannot be written, and lets KeyboardInterrupt through: each time
     all work under way is stopped, and what had finished is kept.
     """
-    with (crew or Local()).opened() as team:
-        effort = _Effort(team, store, on_progress, further, again)
+    with (backend or Local()).opened() as pool:
+        effort = _Effort(pool, store, on_progress, further, again)
         effort.take(works)
         while effort.waiting:
-            finished = team.collect(_REFRESH_S)
+            finished = pool.collect(_REFRESH_S)
             for work, result in finished:
                 effort.finish(work, result)
             effort.tell()
@@ -70,13 +70,13 @@ class _Effort:
 
     def __init__(
         self,
-        team: Team,
+        pool: WorkerPool,
         store: Store | None,
-        on_progress: Callable[[Progress], None] | None,
+        on_progress: Callable[[WorkProgress], None] | None,
         further: Further | None,
         again: Container[str],
     ) -> None:
-        self._team = team
+        self._pool = pool
         self._again = again
         self._store = store
         self._tell = on_progress
@@ -119,7 +119,7 @@ class _Effort:
             todo.extend(self._followers(work, result))
         self.waiting += len(new)
         for work in sorted(new, key=lambda each: -each.weight):
-            self._team.submit(work)
+            self._pool.submit(work)
         self.tell()
 
     def finish(self, work: Work, result: Any) -> None:
@@ -140,11 +140,11 @@ class _Effort:
         if self.waiting and now < self._told + _REFRESH_S / 2:
             return
         self._told = now
-        total, done = self._weight, self._done_weight + self._team.under_way()
+        total, done = self._weight, self._done_weight + self._pool.under_way()
         left = max(total - self._kept_weight - done, 0.0)
         elapsed = now - self._began
         pieces = len(self._works)
-        progress = Progress(
+        progress = WorkProgress(
             finished=pieces - self.waiting,
             pieces=pieces,
             kept=self._kept,

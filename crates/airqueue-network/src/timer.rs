@@ -5,7 +5,7 @@ use airqueue_core::Time;
 
 /// Keeps at most one event of its kind pending.
 #[derive(Clone, Copy, Debug)]
-pub struct Alarm<E> {
+pub struct Timer<E> {
     event: E,
     phase: Phase,
     pending: Option<EventId>,
@@ -13,10 +13,10 @@ pub struct Alarm<E> {
     at: Time,
 }
 
-impl<E: Copy> Alarm<E> {
+impl<E: Copy> Timer<E> {
     /// An alarm that is not set; when it goes off, `event` happens in `phase`.
-    pub fn new(event: E, phase: Phase) -> Alarm<E> {
-        Alarm { event, phase, pending: None, at: Time::MAX }
+    pub fn new(event: E, phase: Phase) -> Timer<E> {
+        Timer { event, phase, pending: None, at: Time::MAX }
     }
 
     /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`, or
@@ -56,15 +56,15 @@ mod tests {
     #[test]
     fn only_the_last_setting_counts() {
         let mut queue = EventQueue::new();
-        let mut alarm = Alarm::new('x', Phase(0));
-        alarm.set(Some(Time::from_nanos(5)), &mut queue);
-        alarm.set(Some(Time::from_nanos(9)), &mut queue);
+        let mut timer = Timer::new('x', Phase(0));
+        timer.set(Some(Time::from_nanos(5)), &mut queue);
+        timer.set(Some(Time::from_nanos(9)), &mut queue);
         assert_eq!(queue.pop(), Some((Time::from_nanos(9), 'x')));
-        alarm.set(Some(Time::from_nanos(2)), &mut queue);
+        timer.set(Some(Time::from_nanos(2)), &mut queue);
         assert_eq!(queue.next_at(), Some(Time::from_nanos(9)), "the past means now");
-        alarm.set(None, &mut queue);
+        timer.set(None, &mut queue);
         assert!(queue.is_empty());
-        alarm.set(Some(Time::from_nanos(11)), &mut queue);
+        timer.set(Some(Time::from_nanos(11)), &mut queue);
         assert_eq!(queue.len(), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! What the way of a flow must be like, and what its keys can say of it.
+//! What the route of a flow must be like, and what its keys can say of it.
 
 use super::error::{Result, error, wrong};
-use super::flows::{Draft, Flows};
-use super::nodes::Part;
+use super::flows::{FlowDraft, Flows};
+use super::nodes::Leg;
 use super::source::Packets;
 use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::network::WireSpec;
@@ -10,10 +10,10 @@ use airqueue_transport::tcp::TcpSpec;
 use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceSpec};
 
 /// Keys about the air say nothing of a way that does not lead over it.
-pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Result<()> {
-    let &Draft { key, table, to, .. } = draft;
+pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
+    let &FlowDraft { key, table, to, .. } = draft;
     let told = [("rdqm", table.rdqm == Some(true)), ("rdqm_rtt", table.rdqm_rtt.is_some())];
-    if !matches!(way.last(), Some(Part::Air(..)))
+    if !matches!(legs.last(), Some(Leg::Air(..)))
         && let Some((name, _)) = told.into_iter().find(|&(_, given)| given)
     {
         let to = flows.nodes.name(to);
@@ -26,31 +26,33 @@ pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part])
         ("phy_rate", table.phy_rate.is_some()),
         ("rate_control", table.rate_control.is_some()),
     ];
-    if way.iter().all(|part| matches!(part, Part::Wire(_)))
+    if legs.iter().all(|part| matches!(part, Leg::Wire(_)))
         && let Some((name, _)) = given.into_iter().find(|&(_, given)| given)
     {
         let problem =
-            "the flow takes cables only, and nothing goes over the air; leave the key out";
+            "the flow takes wired links only, and nothing goes over the air; leave the key out";
         return wrong(format_args!("{key}.{name}"), problem);
     }
-    check_categories(flows, draft, way)
+    check_categories(flows, draft, legs)
 }
 
 /// Somebody on the way has the queue that a category names.
-fn check_categories(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Result<()> {
-    let &Draft { key, table, .. } = draft;
-    let air = way.iter().filter_map(|part| match *part {
-        Part::Wire(_) => None,
-        Part::Air(from, to) => Some((from, to)),
+fn check_categories(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
+    let &FlowDraft { key, table, .. } = draft;
+    let radio_hops = legs.iter().filter_map(|part| match *part {
+        Leg::Wire(_) => None,
+        Leg::Air(from, to) => Some((from, to)),
     });
-    let (mut senders, answerers): (Vec<usize>, Vec<usize>) = air.unzip();
+    let (mut senders, answerers): (Vec<usize>, Vec<usize>) = radio_hops.unzip();
     if table.source.is_over_tcp() && table.ack_category.is_none() {
         senders.extend_from_slice(&answerers);
     }
     let categories =
         [("category", table.category, senders), ("ack_category", table.ack_category, answerers)];
     for (name, given, stations) in categories {
-        if given.is_some() && !stations.iter().any(|&id| flows.air.stations.has_categories(id)) {
+        if given.is_some()
+            && !stations.iter().any(|&id| flows.radio_hops.stations.has_categories(id))
+        {
             let station = stations.first().map_or("", |&id| flows.nodes.name(id));
             let problem = format_args!(
                 "{station:?} has DCF and no access categories; leave the key out, or give it access \
@@ -66,14 +68,14 @@ fn check_categories(flows: &Flows<'_>, draft: &Draft<'_>, way: &[Part]) -> Resul
 /// while hardly any time passes.
 pub(super) fn check_pace(
     flows: &Flows<'_>,
-    draft: &Draft<'_>,
-    way: &[Part],
+    draft: &FlowDraft<'_>,
+    legs: &[Leg],
     tcp: &TcpSpec,
 ) -> Result<()> {
     let mut delay = Span::ZERO;
-    for part in way {
-        let &Part::Wire(wire) = part else { return Ok(()) };
-        // Both directions of a cable are alike.
+    for part in legs {
+        let &Leg::Wire(wire) = part else { return Ok(()) };
+        // Both directions of a wired link are alike.
         let WireSpec { rate, delay: one_way, .. } = flows.nodes.wires[wire.index()];
         if rate.is_some() {
             return Ok(());
@@ -81,16 +83,16 @@ pub(super) fn check_pace(
         delay = delay + one_way;
     }
     let problem = if delay == Span::ZERO {
-        "takes no time; give a cable a rate, or a delay and TCP a window"
+        "takes no time; give a wired link a rate, or a delay and TCP a window"
     } else if tcp.sender.window_segments == u32::MAX {
-        "has no rate, and TCP would send ever faster; give a cable a rate, or TCP a window"
+        "has no rate, and TCP would send ever faster; give a wired link a rate, or TCP a window"
     } else {
         return Ok(());
     };
     let (from, to) = (flows.nodes.name(draft.from), flows.nodes.name(draft.to));
     wrong(
         format_args!("{}.source", draft.key),
-        format_args!("the way from {from:?} to {to:?} {problem}"),
+        format_args!("the route from {from:?} to {to:?} {problem}"),
     )
 }
 
@@ -109,8 +111,8 @@ pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
     })
 }
 
-/// A packet fits into the queue before a cable.
-pub(super) fn check_cable(key: &str, wire: &WireSpec, size_bytes: u32) -> Result<()> {
+/// A packet fits into the queue before a wired link.
+pub(super) fn check_wire(key: &str, wire: &WireSpec, size_bytes: u32) -> Result<()> {
     let Some(queue) = &wire.queue else { return Ok(()) };
     let needed = u64::from(size_bytes) + u64::from(queue.link_layer_bytes);
     for limit in queue.room() {
@@ -118,7 +120,7 @@ pub(super) fn check_cable(key: &str, wire: &WireSpec, size_bytes: u32) -> Result
             && needed > most
         {
             let problem = format_args!(
-                "the queue of the cable {:?} holds {most} B, but a packet needs room for {needed}",
+                "the queue of the wired link {:?} holds {most} B, but a packet needs room for {needed}",
                 wire.name
             );
             return wrong(key, problem);

@@ -30,7 +30,7 @@ impl Framing {
 /// The waiting stages of a device. The ring pulls packets out of the queue as soon as it has room
 /// (Linux drivers do, and so does the Host AP of the APQ paper's Fig. 5), so that a queue of N
 /// before a ring of R holds N + R.
-pub struct Stages {
+pub struct TxQueue {
     queue: BoxedQueue,
     ring: VecDeque<Packet>,
     ring_limit: usize,
@@ -39,7 +39,7 @@ pub struct Stages {
     drops: Drops,
 }
 
-impl fmt::Debug for Stages {
+impl fmt::Debug for TxQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stages")
             .field("queued", &self.queue.len_packets())
@@ -48,10 +48,10 @@ impl fmt::Debug for Stages {
     }
 }
 
-impl Stages {
+impl TxQueue {
     /// Empty stages.
-    pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> Stages {
-        Stages {
+    pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> TxQueue {
+        TxQueue {
             queue,
             ring: VecDeque::with_capacity(ring_limit),
             ring_limit,
@@ -88,19 +88,19 @@ impl Stages {
         self.ring.front()
     }
 
-    /// The packet that `take_along` would return.
-    pub fn peek_along(&mut self, hop: u16, now: Time) -> Option<&Packet> {
+    /// The packet that `take_for_neighbour` would return.
+    pub fn peek_for_neighbour(&mut self, hop: u16, now: Time) -> Option<&Packet> {
         if self.ring_limit == 0 {
-            return self.queue.peek_along(hop, now, &mut self.drops);
+            return self.queue.peek_for_neighbour(hop, now, &mut self.drops);
         }
         self.refill_ring(now);
         self.ring.iter().find(|packet| packet.hop == hop)
     }
 
     /// The hop of a packet that waits and is for none of these, if one is found there.
-    pub fn next_hop_beside(&mut self, hops: &[u16], now: Time) -> Option<u16> {
+    pub fn other_neighbour(&mut self, hops: &[u16], now: Time) -> Option<u16> {
         if self.ring_limit == 0 {
-            return self.queue.next_hop_beside(hops, now, &mut self.drops);
+            return self.queue.other_neighbour(hops, now, &mut self.drops);
         }
         self.refill_ring(now);
         self.ring.iter().map(|packet| packet.hop).find(|hop| !hops.contains(hop))
@@ -108,9 +108,9 @@ impl Stages {
 
     /// Takes the next packet for a hop, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
     /// otherwise the queue discipline decides.
-    pub fn take_along(&mut self, hop: u16, now: Time) -> Option<Packet> {
+    pub fn take_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
         if self.ring_limit == 0 {
-            return self.queue.dequeue_along(hop, now, &mut self.drops);
+            return self.queue.dequeue_for_neighbour(hop, now, &mut self.drops);
         }
         self.refill_ring(now);
         let place = self.ring.iter().position(|packet| packet.hop == hop)?;
@@ -136,8 +136,8 @@ impl Stages {
     }
 
     /// Names the ends of a flow to the queue.
-    pub fn know_flow(&mut self, flow: u32, hosts: Hosts) {
-        self.queue.know_flow(flow, hosts);
+    pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
+        self.queue.set_flow_hosts(flow, hosts);
     }
 
     /// When a discipline that holds packets back wants to be asked again.

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from airqueue.linux.config import ETHERNET_BYTES, BedConfig, ConfigError
-from airqueue.linux.netns import BedError, Namespace
+from airqueue.linux.config import ETHERNET_BYTES, ConfigError, HostApConfig
+from airqueue.linux.netns import HostApError, Namespace
 from airqueue.linux.shaper import (
     DEVICE,
     FLOW_PORTS,
@@ -92,12 +92,12 @@ class QueueStats:
         return sum(fifo.dropped_packets for fifo in self.fifos)
 
 
-def planned_steps(config: BedConfig) -> list[Step]:
+def planned_steps(config: HostApConfig) -> list[Step]:
     """Return all steps that turn three empty namespaces into a Host AP, in order."""
     return topology_steps(config.ipv6) + [Step(AP, argv) for argv in build_commands(config)]
 
 
-def script(config: BedConfig) -> list[str]:
+def script(config: HostApConfig) -> list[str]:
     """Return shell commands that build the same access point by hand, in named namespaces."""
     return [f"ip netns add {name}" for name in NAMES] + [str(s) for s in planned_steps(config)]
 
@@ -109,7 +109,7 @@ class HostAp:
     Methods may be called from any thread.
     """
 
-    def __init__(self, config: BedConfig) -> None:
+    def __init__(self, config: HostApConfig) -> None:
         """Take the configuration; nothing is built yet."""
         self.config = config
         self.commands: list[str] = []
@@ -147,7 +147,7 @@ class HostAp:
         try:
             return self._namespaces[name]
         except KeyError:
-            raise BedError("the test bed is not built: use it in a with statement") from None
+            raise HostApError("the test bed is not built: use it in a with statement") from None
 
     @property
     def sender_ns(self) -> str:
@@ -248,7 +248,7 @@ class HostAp:
                 tuple(_fifo_stats(q) for q in json.loads(shown) if "fifo" in q["kind"])
             )
         except (ValueError, KeyError, TypeError) as error:
-            raise BedError(
+            raise HostApError(
                 "tc -s -j printed counters that airqueue cannot read: use iproute2 5.0 or newer"
             ) from error
 
@@ -334,7 +334,7 @@ class HostAp:
         done = namespace.run(argv, pass_fds=pass_fds)
         if done.returncode != 0:
             reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise BedError(
+            raise HostApError(
                 f"'{step}' failed ({reason}); 'airqueue testbed check' says what is missing"
             )
         return done.stdout

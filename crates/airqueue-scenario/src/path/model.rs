@@ -2,16 +2,16 @@
 
 use super::check::CheckedPath;
 use super::clock::HostClock;
-use super::device::{Device, Way};
+use super::device::{Device, PathDirection};
 use super::host::{Host, ReceiveLimit, SendLimit};
-use super::store::{Datagram, Side, Store};
+use super::store::{Datagram, DatagramStore, Side};
 use super::truth::Truth;
 use airqueue_core::{Packet, Payload, Span, Time};
-use airqueue_network::alarm::Alarm;
+use airqueue_network::delay_line::DelayLine;
 use airqueue_network::event::{EventQueue, Phase};
-use airqueue_network::line::Line;
 use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::Model;
+use airqueue_network::timer::Timer;
 use airqueue_probe::client::Direction;
 use airqueue_probe::endpoint::{Endpoint, Transmit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,7 +29,7 @@ const LATE_AGAIN: Span = Span::from_millis(1);
 
 /// What happens on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum PathEvent {
     /// The device's deadline.
     Device,
     /// A packet reaches the device.
@@ -46,46 +46,46 @@ pub enum Happening {
 
 /// The path. What comes back crosses the device as well, and then takes a delay.
 #[derive(Debug)]
-pub struct Network<C, S> {
+pub struct PathModel<C, S> {
     pub client: Host<C>,
     pub server: Host<S>,
     loaded: Direction,
     send_limit: SendLimit,
     receive_limit: ReceiveLimit,
     skew_ppb: i64,
-    ingress: Line,
+    ingress: DelayLine,
     device: Box<dyn Device>,
-    egress: Line,
-    reverse: Line,
-    store: Store,
+    egress: DelayLine,
+    reverse: DelayLine,
+    store: DatagramStore,
     next_id: u64,
     pub truth: Truth,
     record_series: bool,
-    alarms: Alarms,
+    timers: Timers,
 }
 
 #[derive(Debug)]
-struct Alarms {
-    device: Alarm<Happening>,
-    ingress: Alarm<Happening>,
-    egress: Alarm<Happening>,
-    reverse: Alarm<Happening>,
-    reader: Alarm<Happening>,
-    client: Alarm<Happening>,
-    server: Alarm<Happening>,
+struct Timers {
+    device: Timer<PathEvent>,
+    ingress: Timer<PathEvent>,
+    egress: Timer<PathEvent>,
+    reverse: Timer<PathEvent>,
+    reader: Timer<PathEvent>,
+    client: Timer<PathEvent>,
+    server: Timer<PathEvent>,
 }
 
-impl Alarms {
+impl Timers {
     /// Within an instant: departures make room, then packets arrive, then hosts receive, read, send.
-    fn new() -> Alarms {
-        Alarms {
-            device: Alarm::new(Happening::Device, Phase(0)),
-            ingress: Alarm::new(Happening::Ingress, Phase(1)),
-            egress: Alarm::new(Happening::Egress, Phase(2)),
-            reverse: Alarm::new(Happening::Reverse, Phase(2)),
-            reader: Alarm::new(Happening::Reader, Phase(3)),
-            client: Alarm::new(Happening::Wake(Side::Client), Phase(4)),
-            server: Alarm::new(Happening::Wake(Side::Server), Phase(4)),
+    fn new() -> Timers {
+        Timers {
+            device: Timer::new(PathEvent::Device, Phase(0)),
+            ingress: Timer::new(PathEvent::Ingress, Phase(1)),
+            egress: Timer::new(PathEvent::Egress, Phase(2)),
+            reverse: Timer::new(PathEvent::Reverse, Phase(2)),
+            reader: Timer::new(PathEvent::Reader, Phase(3)),
+            client: Timer::new(PathEvent::Wake(Side::Client), Phase(4)),
+            server: Timer::new(PathEvent::Wake(Side::Server), Phase(4)),
         }
     }
 }
@@ -111,7 +111,7 @@ fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostC
     (clock(Side::Client), clock(Side::Server))
 }
 
-impl<C: Endpoint, S: Endpoint> Network<C, S> {
+impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
     /// A path over an idle device at time zero, loaded in the given direction. `make` makes the client
     /// and the server; it is given the time that the client's clock shows.
     pub fn new(
@@ -119,26 +119,26 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         mut device: Box<dyn Device>,
         loaded: Direction,
         make: impl FnOnce(Time) -> (C, S),
-    ) -> Network<C, S> {
+    ) -> PathModel<C, S> {
         let (client_clock, server_clock) = clocks(path, loaded, Time::ZERO);
         let (client, server) = make(client_clock.read(Time::ZERO));
         device.load(loaded);
-        Network {
+        PathModel {
             client: Host { endpoint: client, clock: client_clock },
             server: Host { endpoint: server, clock: server_clock },
             loaded,
             send_limit: SendLimit::new(path.sender_cap),
             receive_limit: ReceiveLimit::new(path),
             skew_ppb: path.skew_ppb,
-            ingress: Line::new(path.ingress_rate, path.ingress_delay),
+            ingress: DelayLine::new(path.ingress_rate, path.ingress_delay),
             device,
-            egress: Line::new(None, path.base_delay),
-            reverse: Line::new(None, path.reverse_delay),
-            store: Store::default(),
+            egress: DelayLine::new(None, path.base_delay),
+            reverse: DelayLine::new(None, path.reverse_delay),
+            store: DatagramStore::default(),
             next_id: 0,
             truth: Truth::default(),
             record_series: path.record_series,
-            alarms: Alarms::new(),
+            timers: Timers::new(),
         }
     }
 
@@ -156,8 +156,8 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
     }
 
     /// Sets what happens by itself in motion, without the endpoints.
-    pub fn power_on(&mut self, queue: &mut EventQueue<Happening>) {
-        self.set_alarms(queue);
+    pub fn power_on(&mut self, queue: &mut EventQueue<PathEvent>) {
+        self.set_timers(queue);
     }
 
     /// Lets `direction` be the loaded one: what the receiver had of peculiarities, the new receiver
@@ -187,14 +187,14 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
 
     /// Lets both endpoints send what is due now and sets all alarms: after anything that was done
     /// to them from outside.
-    pub fn poll_all(&mut self, queue: &mut EventQueue<Happening>) {
+    pub fn poll_all(&mut self, queue: &mut EventQueue<PathEvent>) {
         self.poll_host(Side::Client, queue);
         self.poll_host(Side::Server, queue);
-        self.set_alarms(queue);
+        self.set_timers(queue);
     }
 
     /// Sends everything that a host's endpoint has to send now.
-    fn poll_host(&mut self, side: Side, queue: &mut EventQueue<Happening>) {
+    fn poll_host(&mut self, side: Side, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
         let loaded = side != receiver(self.loaded);
         let mut buffer = self.store.buffer();
@@ -209,13 +209,13 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
             self.send(side, transmit, bytes, now);
         }
         self.store.recycle(buffer);
-        let (wakes_at, alarm) = match side {
-            Side::Client => (self.client.wakes_at(), &mut self.alarms.client),
-            Side::Server => (self.server.wakes_at(), &mut self.alarms.server),
+        let (wakes_at, timer) = match side {
+            Side::Client => (self.client.wakes_at(), &mut self.timers.client),
+            Side::Server => (self.server.wakes_at(), &mut self.timers.server),
         };
         // Whatever was due has been sent. An endpoint that is late all the same is wrong; if it came
         // back at once, time would stand still and nobody would ever hear of it.
-        alarm.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
+        timer.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
     }
 
     fn send(&mut self, side: Side, transmit: Transmit, bytes: Vec<u8>, now: Time) {
@@ -237,18 +237,18 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         if to == receiver(self.loaded) {
             self.ingress.send(packet, now);
         } else {
-            self.device.enqueue(packet, Way::Back, now);
+            self.device.enqueue(packet, PathDirection::Reverse, now);
             self.collect_outcomes(now);
         }
     }
 
     /// Passes on what left the device and forgets what did not survive it.
     fn collect_outcomes(&mut self, now: Time) {
-        while let Some((way, outcome)) = self.device.poll_outcome() {
+        while let Some((direction, outcome)) = self.device.poll_outcome() {
             match outcome {
-                Outcome::Delivered(packet) => match way {
-                    Way::Loaded => self.egress.send(packet, now),
-                    Way::Back => self.reverse.send(packet, now),
+                Outcome::Delivered(packet) => match direction {
+                    PathDirection::Forward => self.egress.send(packet, now),
+                    PathDirection::Reverse => self.reverse.send(packet, now),
                 },
                 Outcome::Dropped(packet, _) | Outcome::Lost(packet) => {
                     self.store.discard(packet.payload);
@@ -259,7 +259,7 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
     }
 
     /// A packet reaches a host.
-    fn deliver(&mut self, payload: Payload, queue: &mut EventQueue<Happening>) {
+    fn deliver(&mut self, payload: Payload, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
         let Some(datagram) = self.store.take(payload) else { return };
         let side = datagram.to;
@@ -284,7 +284,7 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         now: Time,
         stamp: Time,
         datagram: Datagram,
-        queue: &mut EventQueue<Happening>,
+        queue: &mut EventQueue<PathEvent>,
     ) {
         match datagram.to {
             Side::Client => self.client.receive(now, stamp, &datagram),
@@ -309,50 +309,50 @@ impl<C: Endpoint, S: Endpoint> Network<C, S> {
         }
     }
 
-    fn set_alarms(&mut self, queue: &mut EventQueue<Happening>) {
-        self.alarms.device.set(self.device.next_deadline(), queue);
-        self.alarms.ingress.set(self.ingress.next_at(), queue);
-        self.alarms.egress.set(self.egress.next_at(), queue);
-        self.alarms.reverse.set(self.reverse.next_at(), queue);
-        self.alarms.reader.set(self.receive_limit.reads_at(), queue);
+    fn set_timers(&mut self, queue: &mut EventQueue<PathEvent>) {
+        self.timers.device.set(self.device.next_deadline(), queue);
+        self.timers.ingress.set(self.ingress.next_at(), queue);
+        self.timers.egress.set(self.egress.next_at(), queue);
+        self.timers.reverse.set(self.reverse.next_at(), queue);
+        self.timers.reader.set(self.receive_limit.reads_at(), queue);
     }
 }
 
-impl<C: Endpoint, S: Endpoint> Model for Network<C, S> {
-    type Event = Happening;
+impl<C: Endpoint, S: Endpoint> Model for PathModel<C, S> {
+    type Event = PathEvent;
 
-    fn handle(&mut self, event: Happening, queue: &mut EventQueue<Happening>) {
+    fn handle(&mut self, event: PathEvent, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
         match event {
-            Happening::Device => {
+            PathEvent::Device => {
                 self.device.on_deadline(now);
                 self.collect_outcomes(now);
             }
-            Happening::Ingress => {
+            PathEvent::Ingress => {
                 while let Some(packet) = self.ingress.take_due(now) {
-                    self.device.enqueue(packet, Way::Loaded, now);
+                    self.device.enqueue(packet, PathDirection::Forward, now);
                     self.collect_outcomes(now);
                 }
             }
-            Happening::Egress => {
+            PathEvent::Egress => {
                 while let Some(packet) = self.egress.take_due(now) {
                     self.deliver(packet.payload, queue);
                 }
             }
-            Happening::Reverse => {
+            PathEvent::Reverse => {
                 while let Some(packet) = self.reverse.take_due(now) {
                     self.deliver(packet.payload, queue);
                 }
             }
-            Happening::Reader => {
+            PathEvent::Reader => {
                 if let Some((payload, stamp)) = self.receive_limit.read(now)
                     && let Some(datagram) = self.store.take(payload)
                 {
                     self.hand_over(now, stamp, datagram, queue);
                 }
             }
-            Happening::Wake(side) => self.poll_host(side, queue),
+            PathEvent::Wake(side) => self.poll_host(side, queue),
         }
-        self.set_alarms(queue);
+        self.set_timers(queue);
     }
 }

@@ -5,7 +5,7 @@ use super::exchange::State;
 use super::station::Mac;
 use super::view::{Overheard, Radio, View};
 use crate::contention::CountdownRule;
-use crate::medium::{Outcome, StationId};
+use crate::medium::{RxOutcome, StationId};
 use airqueue_core::{Span, Time};
 use std::ops::BitOr;
 
@@ -20,16 +20,16 @@ use std::ops::BitOr;
 ///
 /// While a station is a member its [`Mac`] is not to be told anything.
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct LockstepGroup {
     view: View,
     members: Vec<StationId>,
     /// One for each access category of a station.
-    ladders: Vec<Ladder>,
+    counters: Vec<BackoffCounters>,
 }
 
 /// The counters of one access category of all members, which fall together.
 #[derive(Clone, Debug)]
-struct Ladder {
+struct BackoffCounters {
     aifs: Span,
     rule: CountdownRule,
     /// By how much all counters have fallen since time zero.
@@ -46,11 +46,11 @@ struct Ladder {
 /// Above all values of a counter.
 const NOT_READY: u64 = 1 << 63;
 
-impl Ladder {
-    fn new(like: &Backoff, members: usize) -> Ladder {
+impl BackoffCounters {
+    fn new(like: &Backoff, members: usize) -> BackoffCounters {
         let ends = Vec::with_capacity(members);
         let (least, second) = (Some(u64::MAX), Some(u64::MAX));
-        Ladder { aifs: like.aifs, rule: like.rule, passed: 0, ends, least, second }
+        BackoffCounters { aifs: like.aifs, rule: like.rule, passed: 0, ends, least, second }
     }
 
     /// What is left of a counter.
@@ -92,7 +92,7 @@ impl Ladder {
     }
 
     #[inline]
-    fn hand_over(&mut self, seat: usize, to: &mut Ladder) {
+    fn hand_over(&mut self, seat: usize, to: &mut BackoffCounters) {
         let end = self.pick(seat);
         let left = u64::from(self.left(end));
         to.put(end & NOT_READY | (to.passed + left));
@@ -132,11 +132,12 @@ impl Ladder {
     }
 }
 
-impl Crowd {
+impl LockstepGroup {
     /// Nobody, with room for `room` stations whose access categories have the AIFS and the rule of those of `like`.
-    pub fn new(like: &Mac, room: usize) -> Crowd {
-        let ladders = like.backoffs[..like.ac_count].iter().map(|b| Ladder::new(b, room)).collect();
-        Crowd { view: View::IDLE, members: Vec::with_capacity(room), ladders }
+    pub fn new(like: &Mac, room: usize) -> LockstepGroup {
+        let counters =
+            like.backoffs[..like.ac_count].iter().map(|b| BackoffCounters::new(b, room)).collect();
+        LockstepGroup { view: View::IDLE, members: Vec::with_capacity(room), counters }
     }
 
     /// Whether two stations count alike: whether their access categories have the same AIFS and rule.
@@ -166,7 +167,7 @@ impl Crowd {
 
     /// Whether another crowd of the same stations knows the same at `now`; as for [`Self::admits`].
     #[inline]
-    pub fn agrees(&self, other: &Crowd, now: Time) -> bool {
+    pub fn agrees(&self, other: &LockstepGroup, now: Time) -> bool {
         self.view.agrees(&other.view, now)
     }
 
@@ -178,7 +179,7 @@ impl Crowd {
     }
 
     /// An empty crowd comes to know what another does, which [`Self::hand_over`]s members to it.
-    pub fn branch_off(&mut self, other: &Crowd) {
+    pub fn branch_off(&mut self, other: &LockstepGroup) {
         debug_assert!(self.members.is_empty(), "members have a view already");
         self.view = other.view;
         self.view.grant = Time::MAX;
@@ -187,9 +188,9 @@ impl Crowd {
     /// A member moves to the last seat of another crowd that knows the same; the last one here
     /// takes the seat that it leaves. [`Self::recount`] is due for both crowds.
     #[inline]
-    pub fn hand_over(&mut self, seat: usize, mac: &mut Mac, to: &mut Crowd) {
+    pub fn hand_over(&mut self, seat: usize, mac: &mut Mac, to: &mut LockstepGroup) {
         to.members.push(self.members.swap_remove(seat));
-        for (from, to) in self.ladders.iter_mut().zip(&mut to.ladders) {
+        for (from, to) in self.counters.iter_mut().zip(&mut to.counters) {
             from.hand_over(seat, to);
         }
         mac.view.busy_time = mac.view.busy_time + self.view.busy_time - to.view.busy_time;
@@ -206,7 +207,7 @@ impl Crowd {
     /// A station that [`Mac::may_join`] and is admitted takes the last seat. [`Self::recount`] is due.
     pub fn join(&mut self, mac: &mut Mac) {
         self.members.push(mac.id);
-        for (ladder, backoff) in self.ladders.iter_mut().zip(&mac.backoffs) {
+        for (ladder, backoff) in self.counters.iter_mut().zip(&mac.backoffs) {
             ladder.push(backoff);
         }
         // What it was busy beyond the others.
@@ -218,7 +219,7 @@ impl Crowd {
     pub fn leave(&mut self, seat: usize, mac: &mut Mac, radio: &Radio) {
         let left = self.members.swap_remove(seat);
         debug_assert_eq!(left, mac.id);
-        for (ladder, backoff) in self.ladders.iter_mut().zip(&mut mac.backoffs) {
+        for (ladder, backoff) in self.counters.iter_mut().zip(&mut mac.backoffs) {
             ladder.take(seat, backoff);
         }
         let own_busy_time = mac.view.busy_time;
@@ -236,7 +237,7 @@ impl Crowd {
 
     fn reckon(&mut self, radio: &Radio) {
         let base = self.view.base();
-        let grants = self.ladders.iter_mut().map(|ladder| ladder.grant(base, radio.slot));
+        let grants = self.counters.iter_mut().map(|ladder| ladder.grant(base, radio.slot));
         self.view.grant = grants.fold(Time::MAX, Time::min);
     }
 
@@ -244,7 +245,7 @@ impl Crowd {
     #[inline(always)]
     pub fn due(&self, by: Time, radio: &Radio, stations: &mut Vec<u32>) {
         let base = self.view.base();
-        for ladder in &self.ladders {
+        for ladder in &self.counters {
             let begin = base + ladder.aifs;
             if by < begin {
                 continue;
@@ -274,7 +275,7 @@ impl Crowd {
     pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) {
         if self.view.begin_sensing(now, radio) {
             let base = self.view.base();
-            for ladder in &mut self.ladders {
+            for ladder in &mut self.counters {
                 ladder.freeze(base, self.view.noticed, radio.slot);
             }
             self.view.frozen = true;
@@ -292,8 +293,8 @@ impl Crowd {
     }
 
     /// As [`Mac::on_error`].
-    pub fn on_error(&mut self, outcome: Outcome, now: Time, radio: &Radio) {
-        self.view.mishear(outcome, now, radio);
+    pub fn on_error(&mut self, outcome: RxOutcome, now: Time, radio: &Radio) {
+        self.view.on_frame_error(outcome, now, radio);
     }
 
     /// As [`Mac::on_ignored`].

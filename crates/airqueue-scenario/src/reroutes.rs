@@ -1,0 +1,111 @@
+//! The ways that flows take later in a run.
+
+use super::capacity::SaturatedBacklog;
+use super::error::{Result, wrong};
+use super::file::ChangeTable;
+use super::flows::{BuiltFlows, FlowDraft, Flows, Origin};
+use super::nodes::Leg;
+use super::pacing::tcp_ap;
+use airqueue_network::network::{AlternateRoute, Change, Hop, Traffic};
+use airqueue_network::{FlowId, RouteId};
+use airqueue_transport::tcp::{Pacing, TcpApSpec};
+use airqueue_transport::traffic::PACKET_BYTES;
+
+impl Flows<'_> {
+    /// Gives flows the ways that changes let them take. Of each change: which, if it is one of a way.
+    pub(super) fn reroutes(&self, built: &mut BuiltFlows) -> Result<Vec<Option<Change>>> {
+        let mut ways = Vec::with_capacity(self.radio_hops.file.changes.len());
+        for (at, table) in self.radio_hops.file.changes.iter().enumerate() {
+            let key = format!("changes[{at}]");
+            let first_hop = built.hops.len();
+            ways.push(self.reroute(&key, table, built)?);
+            self.check_capacities(&key, built, first_hop, &mut SaturatedBacklog::default())?;
+        }
+        Ok(ways)
+    }
+
+    fn reroute(
+        &self,
+        key: &str,
+        table: &ChangeTable,
+        built: &mut BuiltFlows,
+    ) -> Result<Option<Change>> {
+        let Some(via) = &table.via else { return Ok(None) };
+        let given = [
+            ("link", table.link.is_some()),
+            ("rate", table.rate.is_some()),
+            ("station", table.station.is_some()),
+            ("queue_limit", table.queue_limit.is_some()),
+        ];
+        if let Some((name, _)) = given.into_iter().find(|&(_, given)| given) {
+            let problem = format_args!("it is of the route of a flow; leave `{name}` or `via` out");
+            return wrong(key, problem);
+        }
+        let Some(name) = &table.flow else {
+            return wrong(key, "with the key `via` the key `flow` is needed, too");
+        };
+        let flow = built.find(key, name)?;
+        let Origin { table, flow_rates, from, to } = built.origins[flow];
+        let table = &self.radio_hops.file.flows[table];
+        if built.flows[flow].traffic.is_saturated() {
+            let problem = format_args!(
+                "{name:?} fills the queue of the station that it begins at, for its first hop; give it a rate, or \
+                 source = \"tcp\""
+            );
+            return wrong(format_args!("{key}.flow"), problem);
+        }
+        let draft =
+            FlowDraft { key, table, via: Some(via), flow_rates, name: name.clone(), from, to };
+        let legs = self.legs(&draft)?;
+        let known = built.flows[flow].routes().position(|route| parts(route, built) == legs);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let other = self.alternate_route(&draft, &legs, flow, built)?;
+                built.flows[flow].others.push(other);
+                built.flows[flow].others.len()
+            }
+        };
+        Ok(Some(Change::Route { flow: FlowId::at(flow), route: RouteId::at(place) }))
+    }
+
+    /// A route of a flow that it does not have yet.
+    fn alternate_route(
+        &self,
+        draft: &FlowDraft<'_>,
+        legs: &[Leg],
+        flow: usize,
+        built: &mut BuiltFlows,
+    ) -> Result<AlternateRoute> {
+        match &built.flows[flow].traffic {
+            Traffic::Tcp(tcp) => {
+                let tcp = tcp.tcp;
+                let (route, back) = self.there_and_back(draft, legs, &tcp, built)?;
+                if let Pacing::TcpAp(TcpApSpec { spread, .. }) = tcp.sender.pacing {
+                    tcp_ap(draft.key, &route, &built.hops, self.radio_hops.phy, spread)?;
+                }
+                Ok(AlternateRoute { route, back })
+            }
+            Traffic::Source { source, .. } => {
+                let size_bytes = source.size_bytes;
+                self.one_way(draft, legs, size_bytes, built)
+            }
+            Traffic::Offered { .. } => {
+                let size = draft.table.size.as_ref();
+                self.one_way(draft, legs, size.map_or(PACKET_BYTES, |size| size.value), built)
+            }
+        }
+    }
+}
+
+/// What a route leads over.
+fn parts(route: &[Hop], built: &BuiltFlows) -> Vec<Leg> {
+    let part = |hop: &Hop| match *hop {
+        Hop::Wire(wire) => Leg::Wire(wire),
+        Hop::Air(at) => {
+            let hop = &built.hops[at.index()];
+            Leg::Air(hop.from.index(), hop.to.index())
+        }
+    };
+    route.iter().map(part).collect()
+}
