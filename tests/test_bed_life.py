@@ -25,9 +25,9 @@ import signal, sys, time
 # A shell that runs the tests in the background has them ignore it, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from airqueue.linux.host_ap import HostAp
-from airqueue.linux.config import BedConfig
+from airqueue.linux.config import HostApConfig
 outside = int(sys.argv[1])
-with HostAp(BedConfig()) as bed:
+with HostAp(HostApConfig()) as bed:
     # One end of a wire in the bed, the other in the test's namespace: it dies with the bed's.
     ap = bed.namespace("ap")
     done = ap.run(
@@ -104,9 +104,9 @@ import os, sys
 print(os.getpid(), flush=True)
 from airqueue.linux import preflight
 from airqueue.linux.host_ap import HostAp
-from airqueue.linux.config import BedConfig
+from airqueue.linux.config import HostApConfig
 preflight.ensure_privileges()
-with HostAp(BedConfig()) as bed:
+with HostAp(HostApConfig()) as bed:
     print(os.getpid(), bed.queue_stats().backlog_packets, sys.argv[1:], flush=True)
 sys.exit(7)
 """

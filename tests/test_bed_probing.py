@@ -15,7 +15,7 @@ import pytest
 from airqueue.linux.config import HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance
 from airqueue.linux.netns import HostApError, _in_scratch_thread, _set_network
-from airqueue.linux.probing import testbed_prober
+from airqueue.linux.probing import host_ap_prober
 from airqueue.measure.prober import ProbeError
 
 pytestmark = pytest.mark.bed
@@ -90,7 +90,7 @@ def stand_ins(monkeypatch):
 def test_server_and_client_reach_each_other_through_the_access_point(isolate, direction, ipv6):
     shaper = "htb" if isolate else "tbf"
     config = HostApConfig(shaper=shaper, isolate=isolate, direction=direction, ipv6=ipv6)
-    with testbed_prober(config) as prober:
+    with host_ap_prober(config) as prober:
         assert prober.direction == direction
         assert prober.heard == [prober.wanted] * 3
     assert EchoServer.running == 0
@@ -102,6 +102,6 @@ def test_a_bed_that_fails_midway_is_a_path_that_fails(monkeypatch):
 
     monkeypatch.setattr("airqueue.linux.host_ap.HostAp.change_rate", refuse)
     config = HostApConfig(QueueSpec("pfifo", 10), disturbances=(Disturbance("swing", 0.1, 0.5),))
-    with pytest.raises(ProbeError, match=r"^tc said no\.$"), testbed_prober(config):
+    with pytest.raises(ProbeError, match=r"^tc said no\.$"), host_ap_prober(config):
         time.sleep(0.4)
     assert EchoServer.running == 0

@@ -72,7 +72,7 @@ def test_a_machine_that_cannot_build_it_is_told_so(monkeypatch):
 
 
 def test_an_output_that_cannot_be_written_is_found_before_anything_is_built(monkeypatch, tmp_path):
-    monkeypatch.setattr(testbed_module, "bed_prober", None)
+    monkeypatch.setattr(testbed_module, "host_ap_prober", None)
     result = run("measure", "--json", str(tmp_path / "absent" / "result.json"))
     assert result.exit_code == 1
     assert "absent" in result.stderr
@@ -86,7 +86,7 @@ def test_the_truth_stands_beside_the_estimate(monkeypatch):
         configs.append(config)
         yield FifoProber(Fifo(100, shaper=True))
 
-    monkeypatch.setattr(testbed_module, "bed_prober", simulated)
+    monkeypatch.setattr(testbed_module, "host_ap_prober", simulated)
     monkeypatch.setattr(testbed_module.preflight, "ensure_privileges", lambda policer: None)
     result = run("measure", "--queue", "pfifo:100", "--shaper", "htb", "--quiet", "--json", "-")
     assert result.exit_code == 0, result.output

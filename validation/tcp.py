@@ -25,7 +25,7 @@ _HTTP = (
     "2 Mb/s, lossless queues: the cell of the HTTP paper. "
 )
 _AP = (
-    "Servers behind cables of 5, 30, 50, 80, 100 and 120 ms send to six stations through the "
+    "Servers behind wired links of 5, 30, 50, 80, 100 and 120 ms send to six stations through the "
     "drop-tail queue of an access point, 1460-byte segments, 802.11b with control frames at 1 Mb/s: "
     "the cell of the RDQM paper. Limits of the queue in frames, the one that the MAC holds included. "
 )

@@ -163,3 +163,8 @@ def test_what_cannot_be_is_refused(wrong, message):
 def test_an_option_that_is_none_is_named():
     with pytest.raises(TypeError, match="'spacing' is no option of a mesh"):
         mesh.chain(2, spacing=3)
+
+
+def test_routes_still_have_their_old_name():
+    with pytest.warns(FutureWarning, match="called Scenario.routes now"):
+        assert mesh.chain(2).ways == mesh.chain(2).routes

@@ -120,7 +120,7 @@ def test_where_nobody_stands_anywhere_stations_are_on_a_circle():
     assert NetworkPlot("cell.svg").draw("cell", scenario, results).startswith(b"<?xml")
 
 
-def test_a_network_of_one_station_and_cables_can_be_drawn():
+def test_a_network_of_one_station_and_wires_can_be_drawn():
     wired = {
         "duration": "1 s",
         "phy": {"standard": "802.11b"},

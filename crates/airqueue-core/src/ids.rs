@@ -5,22 +5,22 @@
 /// ```
 /// airqueue_core::ids! {
 ///     /// A flow, by its place among those of the network.
-///     FlowId;
+///     FlowId(u32);
 /// }
 /// assert_eq!(FlowId::at(3).index(), 3);
 /// ```
 #[macro_export]
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
+        pub struct $name(pub $number);
 
         impl $name {
             /// The one at this place.
             #[inline]
             pub const fn at(index: usize) -> $name {
-                $name(index as u32)
+                $name(index as $number)
             }
 
             /// The place in whatever is kept for each.

@@ -11,7 +11,7 @@ pub mod rate;
 pub mod rng;
 pub mod time;
 
-pub use packet::{Ecn, Hosts, Packet, PacketCount, Payload};
+pub use packet::{Ecn, FlowKey, Hosts, NeighbourId, Packet, PacketCount, Payload};
 pub use qdisc::{
     BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,
     QueueDisc, Sent,

@@ -2,13 +2,21 @@
 
 use crate::Time;
 
+crate::ids! {
+    /// What tells flows apart in a queue, as Linux's flow keys do: packets of one flow have the same key. Whoever owns the
+    /// queue gives the keys.
+    FlowKey(u32);
+    /// A neighbour of a station, as numbered by whoever owns the queue before it: 0, 1, 2 and so on.
+    NeighbourId(u16);
+}
+
 /// A packet as a queue sees it: small, `Copy`, and without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Unique within one simulation.
     pub id: u64,
     /// The packet's flow; disciplines with a queue per flow look at nothing else.
-    pub flow: u32,
+    pub flow: FlowKey,
     /// IP packet size in bytes.
     pub size: u32,
     /// When the source made the packet.
@@ -19,7 +27,7 @@ pub struct Packet {
     pub payload: Payload,
     /// The neighbour that the packet goes to, as the owner of the queue numbers neighbours; disciplines
     /// with a queue per neighbour look at nothing else.
-    pub hop: u16,
+    pub neighbour: NeighbourId,
     /// The ECN field of the IP header.
     pub ecn: Ecn,
     /// The differentiated services codepoint of the IP header, 0 to 63 (RFC 2474).
@@ -92,7 +100,7 @@ impl PacketCount {
 impl Packet {
     /// A packet of `size` bytes made at `now`, for neighbour 0, with no payload, not ECN-capable, of the
     /// default class.
-    pub fn new(id: u64, flow: u32, size: u32, now: Time) -> Packet {
+    pub fn new(id: u64, flow: FlowKey, size: u32, now: Time) -> Packet {
         Packet {
             id,
             flow,
@@ -100,7 +108,7 @@ impl Packet {
             created: now,
             enqueued: now,
             payload: Payload::default(),
-            hop: 0,
+            neighbour: NeighbourId(0),
             ecn: Ecn::NotEct,
             dscp: 0,
         }

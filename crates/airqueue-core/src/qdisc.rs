@@ -4,7 +4,7 @@
 //! that sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports what became of packets. Every
 //! discipline implements both, most of them with the defaults; all three together are a [`LinkQueue`].
 
-use crate::{DataRate, Ecn, Hosts, Packet, Span, Time};
+use crate::{DataRate, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, Time};
 use auto_impl::auto_impl;
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
@@ -68,22 +68,39 @@ pub trait QueueDisc {
 /// By default only the packet whose turn it is counts.
 #[auto_impl(Box)]
 pub trait ByNeighbour: QueueDisc {
-    /// The packet that `dequeue_for_neighbour(hop, now)` would return, which stays in the queue.
-    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        self.peek(now, drops).filter(|packet| packet.hop == hop)
+    /// The packet that `dequeue_for_neighbour(neighbour, now)` would return, which stays in the queue.
+    fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<&Packet> {
+        self.peek(now, drops).filter(|packet| packet.neighbour == neighbour)
     }
 
     /// Removes and returns a packet for a neighbour that is to share a frame (an A-MPDU) with the packet for this neighbour
     /// that `dequeue` returned at this instant. A discipline that knows which packets wait for which neighbour may return one out of
     /// turn.
-    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_for_neighbour(hop, now, drops)?;
+    fn dequeue_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<Packet> {
+        self.peek_for_neighbour(neighbour, now, drops)?;
         self.dequeue(now, drops)
     }
 
     /// A neighbour with waiting packets that is not among those to whom packets are already being sent.
-    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        self.peek(now, drops).map(|packet| packet.hop).filter(|hop| !hops.contains(hop))
+    fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<NeighbourId> {
+        self.peek(now, drops)
+            .map(|packet| packet.neighbour)
+            .filter(|neighbour| !neighbours.contains(neighbour))
     }
 }
 
@@ -97,11 +114,11 @@ pub trait LinkFeedback {
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
-    fn set_flow_hosts(&mut self, _flow: u32, _hosts: Hosts) {}
+    fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
 
     /// Changes the limit of one queue only, by the rule of [`QueueDisc::set_limit`]: that in which packets of this flow
     /// for this neighbour wait, now or later. False: nothing changed, since this discipline has no limit per queue.
-    fn set_limit_of(&mut self, _flow: u32, _hop: u16, _limit: Limit) -> bool {
+    fn set_limit_of(&mut self, _flow: FlowKey, _neighbour: NeighbourId, _limit: Limit) -> bool {
         false
     }
 }
@@ -230,7 +247,7 @@ mod tests {
     fn only_capable_packets_are_marked_and_each_is_counted_once() {
         let mut drops = Drops::new();
         let mut mark = |ecn| {
-            let mut packet = Packet { ecn, ..Packet::new(0, 0, 100, Time::ZERO) };
+            let mut packet = Packet { ecn, ..Packet::new(0, FlowKey(0), 100, Time::ZERO) };
             let carries = drops.mark(&mut packet);
             (carries, packet.ecn, drops.marks())
         };

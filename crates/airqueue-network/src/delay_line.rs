@@ -59,15 +59,16 @@ impl DelayLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airqueue_core::FlowKey;
 
     #[test]
     fn packets_queue_for_the_line_and_not_for_the_delay() {
         let at = |ns| Time::from_nanos(ns);
         let mut line = DelayLine::new(DataRate::from_bps(8_000_000), Span::from_micros(10));
         for id in 0..2 {
-            line.send(Packet::new(id, 0, 100, at(0)), at(0)); // 100 µs each
+            line.send(Packet::new(id, FlowKey(0), 100, at(0)), at(0)); // 100 µs each
         }
-        line.send(Packet::new(2, 0, 100, at(500_000)), at(500_000));
+        line.send(Packet::new(2, FlowKey(0), 100, at(500_000)), at(500_000));
         let mut arrivals = Vec::new();
         while let Some(next) = line.next_at() {
             assert!(line.take_due(next - Span::from_nanos(1)).is_none());
@@ -79,8 +80,8 @@ mod tests {
     #[test]
     fn without_a_rate_only_the_delay_counts() {
         let mut line = DelayLine::new(None, Span::from_nanos(3));
-        line.send(Packet::new(0, 0, 1500, Time::ZERO), Time::ZERO);
-        line.send(Packet::new(1, 0, 1500, Time::ZERO), Time::ZERO);
+        line.send(Packet::new(0, FlowKey(0), 1500, Time::ZERO), Time::ZERO);
+        line.send(Packet::new(1, FlowKey(0), 1500, Time::ZERO), Time::ZERO);
         assert_eq!(line.take_due(Time::from_nanos(3)).map(|p| p.id), Some(0));
         assert_eq!(line.take_due(Time::from_nanos(3)).map(|p| p.id), Some(1));
     }

@@ -1,26 +1,26 @@
 //! The names of what a network has, as places in its lists.
 
-use airqueue_core::Packet;
+use airqueue_core::{FlowKey, Packet};
 
 airqueue_core::ids! {
     /// A flow, by its place in [`NetworkSpec::flows`](crate::network::NetworkSpec::flows).
-    FlowId;
+    FlowId(u32);
     /// A route of a flow, by its place: 0 for the usual one, and from 1 on its
     /// [others](crate::network::FlowSpec::others).
-    RouteId;
+    RouteId(u32);
     /// A hop of a route. A hop over the air has its place in [`WlanSpec::hops`](crate::wlan::WlanSpec::hops); hops through
     /// wires come after those.
-    HopId;
+    HopId(u32);
     /// A wire, by its place in [`NetworkSpec::wires`](crate::network::NetworkSpec::wires).
-    WireId;
+    WireId(u32);
     /// The queue of an access category of a station, among those of all stations: one station's after the other's.
-    InterfaceId;
+    InterfaceId(u32);
     /// One direction of a flow.
-    PathId;
+    PathId(u32);
     /// The connections of a flow that TCP governs, by the flow's place among these flows.
-    ConnectionId;
+    ConnectionId(u32);
     /// A source of packets that TCP does not govern.
-    SourceId;
+    SourceId(u32);
 }
 
 impl PathId {
@@ -35,6 +35,12 @@ impl HopId {
     /// The hop that a packet takes: queues know a hop as a flow ([`Packet::flow`]).
     #[inline]
     pub fn of(packet: &Packet) -> HopId {
-        HopId(packet.flow)
+        HopId(packet.flow.0)
+    }
+
+    /// What queues tell the packets of the hop apart by.
+    #[inline]
+    pub const fn flow(self) -> FlowKey {
+        FlowKey(self.0)
     }
 }

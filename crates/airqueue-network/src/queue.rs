@@ -2,11 +2,11 @@
 
 use crate::counters::Occupancy;
 use crate::tx_queue::{Framing, TxQueue};
-use airqueue_core::{Dropped, Packet, RandomStream, Time};
+use airqueue_core::{Dropped, NeighbourId, Packet, RandomStream, Time};
 use airqueue_qdisc::QueueSpec;
 
 /// Queue discipline and ring, and how many packets were in them over time. The packets themselves are counted by the owner
-/// of the queue, hop by hop.
+/// of the queue, neighbour by neighbour.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) tx_queue: TxQueue,
@@ -61,18 +61,30 @@ impl Queue {
     }
 
     /// The packet for a neighbour that [`Self::take_for_neighbour`] returns.
-    pub(crate) fn peek_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
-        self.look(now, |tx_queue| tx_queue.peek_for_neighbour(hop, now).copied())
+    pub(crate) fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+    ) -> Option<Packet> {
+        self.look(now, |tx_queue| tx_queue.peek_for_neighbour(neighbour, now).copied())
     }
 
     /// The neighbour of a packet that waits and is for none of these.
-    pub(crate) fn other_neighbour(&mut self, hops: &[u16], now: Time) -> Option<u16> {
-        self.look(now, |tx_queue| tx_queue.other_neighbour(hops, now))
+    pub(crate) fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        now: Time,
+    ) -> Option<NeighbourId> {
+        self.look(now, |tx_queue| tx_queue.other_neighbour(neighbours, now))
     }
 
     /// The next packet for a neighbour, out of turn.
-    pub(crate) fn take_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
-        self.change(now, |tx_queue| tx_queue.take_for_neighbour(hop, now))
+    pub(crate) fn take_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+    ) -> Option<Packet> {
+        self.change(now, |tx_queue| tx_queue.take_for_neighbour(neighbour, now))
     }
 
     #[inline(always)]

@@ -1,7 +1,8 @@
 //! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
 
 use airqueue_core::{
-    BoxedQueue, ByNeighbour, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc, Sent, Time,
+    BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourId, Packet,
+    QueueDisc, Sent, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -89,31 +90,38 @@ impl TxQueue {
     }
 
     /// The packet that `take_for_neighbour` would return.
-    pub fn peek_for_neighbour(&mut self, hop: u16, now: Time) -> Option<&Packet> {
+    pub fn peek_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<&Packet> {
         if self.ring_limit == 0 {
-            return self.queue.peek_for_neighbour(hop, now, &mut self.drops);
+            return self.queue.peek_for_neighbour(neighbour, now, &mut self.drops);
         }
         self.refill_ring(now);
-        self.ring.iter().find(|packet| packet.hop == hop)
+        self.ring.iter().find(|packet| packet.neighbour == neighbour)
     }
 
-    /// The hop of a packet that waits and is for none of these, if one is found there.
-    pub fn other_neighbour(&mut self, hops: &[u16], now: Time) -> Option<u16> {
+    /// The neighbour of a packet that waits and is for none of these, if one is found there.
+    pub fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        now: Time,
+    ) -> Option<NeighbourId> {
         if self.ring_limit == 0 {
-            return self.queue.other_neighbour(hops, now, &mut self.drops);
+            return self.queue.other_neighbour(neighbours, now, &mut self.drops);
         }
         self.refill_ring(now);
-        self.ring.iter().map(|packet| packet.hop).find(|hop| !hops.contains(hop))
+        self.ring
+            .iter()
+            .map(|packet| packet.neighbour)
+            .find(|neighbour| !neighbours.contains(neighbour))
     }
 
-    /// Takes the next packet for a hop, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
+    /// Takes the next packet for a neighbour, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
     /// otherwise the queue discipline decides.
-    pub fn take_for_neighbour(&mut self, hop: u16, now: Time) -> Option<Packet> {
+    pub fn take_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<Packet> {
         if self.ring_limit == 0 {
-            return self.queue.dequeue_for_neighbour(hop, now, &mut self.drops);
+            return self.queue.dequeue_for_neighbour(neighbour, now, &mut self.drops);
         }
         self.refill_ring(now);
-        let place = self.ring.iter().position(|packet| packet.hop == hop)?;
+        let place = self.ring.iter().position(|packet| packet.neighbour == neighbour)?;
         let packet = self.ring.remove(place)?;
         self.ring_bytes -= self.framing.bytes(&packet);
         self.refill_ring(now);
@@ -136,7 +144,7 @@ impl TxQueue {
     }
 
     /// Names the ends of a flow to the queue.
-    pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
+    pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.queue.set_flow_hosts(flow, hosts);
     }
 
@@ -152,8 +160,8 @@ impl TxQueue {
 
     /// The same of the queue in which packets of this flow for this neighbour wait, if there is one for them
     /// ([`QueueDisc::set_limit_of`]).
-    pub fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
-        self.queue.set_limit_of(flow, hop, limit)
+    pub fn set_limit_of(&mut self, flow: FlowKey, neighbour: NeighbourId, limit: Limit) -> bool {
+        self.queue.set_limit_of(flow, neighbour, limit)
     }
 
     /// Packets waiting in both stages.

@@ -3,7 +3,7 @@
 mod common;
 mod counting;
 
-use airqueue_core::{Limit, Packet, Seed, Span, Time};
+use airqueue_core::{FlowKey, Limit, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec};
 use airqueue_network::event::{EventQueue, Phase};
 use airqueue_network::timer::Timer;
@@ -36,7 +36,7 @@ impl World {
         let Some((now, event)) = self.queue.pop() else { return };
         match event {
             Happening::Arrival => {
-                let packet = Packet::new(self.next_id, self.next_id as u32 % 3, 1000, now);
+                let packet = Packet::new(self.next_id, FlowKey(self.next_id as u32 % 3), 1000, now);
                 self.next_id += 1;
                 self.device.enqueue(packet, now);
                 let next = now + Span::from_micros(700);

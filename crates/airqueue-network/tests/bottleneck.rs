@@ -3,8 +3,8 @@
 mod common;
 
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Seed, Span,
-    Time,
+    ByNeighbour, DataRate, DropReason, Drops, FlowKey, Limit, LinkFeedback, Packet, QueueDisc,
+    Seed, Span, Time,
 };
 use airqueue_network::bottleneck::conditions::DeviceChange;
 use airqueue_network::bottleneck::link::LinkSpec;
@@ -194,7 +194,7 @@ fn isolation_keeps_a_sparse_flow_fast() {
     let bench = run(spec, arrivals);
     let sparse: Vec<Span> = deliveries(&bench)
         .iter()
-        .filter(|(_, p)| p.flow == 1)
+        .filter(|(_, p)| p.flow == FlowKey(1))
         .map(|(at, p)| *at - p.created)
         .collect();
     assert_eq!(sparse.len(), 9);
@@ -350,7 +350,7 @@ proptest! {
         prop_assert_eq!(ids.len(), offered);
         for flow in 0..3 {
             let order: Vec<u64> =
-                deliveries(&bench).iter().filter(|(_, p)| p.flow == flow).map(|(_, p)| p.id).collect();
+                deliveries(&bench).iter().filter(|(_, p)| p.flow == FlowKey(flow)).map(|(_, p)| p.id).collect();
             prop_assert!(order.is_sorted());
         }
     }

@@ -73,7 +73,7 @@ impl Fates {
         for outcome in network.outcomes() {
             let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
                 outcome;
-            let (flow, number) = (packet.flow as usize, packet.payload.0);
+            let (flow, number) = (packet.flow.index(), packet.payload.0);
             self.met[flow].push(number);
             if let Outcome::Delivered(_) = outcome {
                 let in_order = Some(number) > self.last_delivered[flow];

@@ -14,8 +14,7 @@ use airqueue_wifi::mac::{
     Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Radio, Txop,
 };
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Band, Capability, Phy, Response, Width, he, ht, vht};
+use airqueue_wifi::phy::{AccessCategory, Band, Capability, Phy, Response, Width, he, ht, vht};
 use cells::{CellSpec, Flow};
 use std::collections::HashMap;
 
@@ -196,8 +195,8 @@ fn packets_keep_their_order_and_arrive_once() {
             sim.run_until(Time::from_nanos(ms * 1_000_000));
             for outcome in sim.model.outcomes() {
                 let Outcome::Delivered(packet) = outcome else { continue };
-                assert!(packet.payload.0 > last[packet.flow as usize]);
-                last[packet.flow as usize] = packet.payload.0;
+                assert!(packet.payload.0 > last[packet.flow.index()]);
+                last[packet.flow.index()] = packet.payload.0;
                 delivered += 1;
             }
         }

@@ -10,10 +10,8 @@ use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule, Counts};
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, MacConfig, Radio, Txop};
-use airqueue_wifi::medium::StationId;
-use airqueue_wifi::medium::{FrameErrors, Level};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Phy, Preamble, Protection, Slot, dsss, erp, ofdm};
+use airqueue_wifi::medium::{FrameErrors, Level, StationId};
+use airqueue_wifi::phy::{AccessCategory, Phy, Preamble, Protection, Slot, dsss, erp, ofdm};
 use cells::{CellSpec, DCF_OVERHEAD, Flow, cell, dcf, rate, saturated, uploads};
 use estimates::{Estimate, agree, exactly, to_within};
 

@@ -8,10 +8,9 @@ use airqueue_network::wlan::pcap::{LEAST_SNAP_BYTES, Pcap, PcapError, View, WHOL
 use airqueue_network::wlan::tap::{Recording, Tap, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, StationId};
-use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::{
-    Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble, Protection, Slot,
-    Width, erp, he,
+    AccessCategory, Band, Capability, Format, GuardInterval, Mcs, ModulationClass, Preamble,
+    Protection, Slot, Width, erp, he,
 };
 use cells::{CellSpec, Flow};
 use pcap_records::{Record, internet_sum, le16, le32, records};
@@ -174,7 +173,7 @@ fn frames_say_who_sends_what_to_whom() {
         }
         let udp = &ip[20..];
         assert_eq!((ip[9], usize::from(u16::from_be_bytes([udp[4], udp[5]]))), (17, udp.len()));
-        assert_eq!(u32::from(u16::from_be_bytes([udp[2], udp[3]])), 49_152 + packet.flow);
+        assert_eq!(u32::from(u16::from_be_bytes([udp[2], udp[3]])), 49_152 + packet.flow.0);
         let pseudo = [&ip[12..20], &[0, 17], &udp[4..6], udp].concat();
         assert_eq!(internet_sum(&pseudo), 0xffff);
     }

@@ -4,8 +4,7 @@ mod cells;
 mod on_air;
 mod random_networks;
 
-use airqueue_core::PacketCount;
-use airqueue_core::{Limit, Seed, Span, Time};
+use airqueue_core::{Limit, PacketCount, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, QueueId};
@@ -14,8 +13,7 @@ use airqueue_network::wlan::AirtimeCounters;
 use airqueue_network::wlan::tap::{Recording, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::Protection;
+use airqueue_wifi::phy::{AccessCategory, Protection};
 use cells::{CellSpec, Flow};
 use proptest::prelude::*;
 use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
@@ -160,7 +158,7 @@ fn packets_counted(
     for traced in frames {
         let mac = &spec.stations[traced.frame.from.index()].mac;
         for &TracedMpdu { packet, decoded, .. } in &traced.carried {
-            let flow = packet.flow as usize;
+            let flow = packet.flow.index();
             let (times, known) = sent.entry(packet.id).or_default();
             *times += 1;
             let aggregated = is_aggregated(spec, &spec.flows[flow]);

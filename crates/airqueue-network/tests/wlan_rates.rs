@@ -9,8 +9,7 @@ use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
+use airqueue_wifi::phy::{AccessCategory, Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
 use airqueue_wifi::rate_control::RateControlName;
 use cells::{CellSpec, Flow, at, dcf, edca, saturated};
 

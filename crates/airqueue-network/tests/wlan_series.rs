@@ -2,7 +2,7 @@
 
 mod cells;
 
-use airqueue_core::{DataRate, Seed, Span, Time};
+use airqueue_core::{DataRate, FlowKey, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::series::{Series, SeriesError};
 use airqueue_network::network::{Network, QueueId};
@@ -68,7 +68,7 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
         let (mut throughputs, mut delays) = (Vec::new(), Vec::new());
         for &end in &series.ends {
             let within = |&&(at, ref packet): &&(Time, airqueue_core::Packet)| {
-                packet.flow == of.flow.0 && end - INTERVAL < at && at <= end
+                packet.flow == FlowKey(of.flow.0) && end - INTERVAL < at && at <= end
             };
             let packets: Vec<_> = arrivals.iter().filter(within).collect();
             let delay: i64 = packets.iter().map(|(at, p)| (*at - p.created).as_nanos()).sum();

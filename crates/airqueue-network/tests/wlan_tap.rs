@@ -8,8 +8,7 @@ use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::{Recording, Tap, TracedFrame, TracedMpdu};
 use airqueue_wifi::mac::FrameKind;
-use airqueue_wifi::medium::FrameErrors;
-use airqueue_wifi::medium::StationId;
+use airqueue_wifi::medium::{FrameErrors, StationId};
 use cells::CellSpec;
 use std::collections::HashSet;
 
@@ -76,9 +75,9 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
             continue;
         };
         assert_eq!(decoded, traced.at_receiver().unwrap().decoded());
-        assert_eq!(traced.frame.from.0, packet.flow + 1);
+        assert_eq!(traced.frame.from.0, packet.flow.0 + 1);
         if decoded && known.insert(packet.id) {
-            delivered[packet.flow as usize] += 1;
+            delivered[packet.flow.index()] += 1;
         }
     }
     let counted: Vec<u64> =

@@ -132,7 +132,7 @@ fn a_txop_has_a_packet_for_each_flow_that_has_any() {
     let mut lives: BTreeMap<u64, (u32, Life)> = BTreeMap::new();
     for traced in frames.iter().filter(own) {
         let packet = traced.carried[0].packet;
-        lives.insert(packet.id, (packet.flow, (packet.created, traced.ends + sifs + answer)));
+        lives.insert(packet.id, (packet.flow.0, (packet.created, traced.ends + sifs + answer)));
     }
     let mut lengths = BTreeMap::new();
     for data in txops(&frames, sifs) {

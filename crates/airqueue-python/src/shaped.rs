@@ -2,7 +2,7 @@
 
 use crate::dicts::{Column, FatesDict};
 use crate::error;
-use airqueue_core::{DataRate, Ecn, Hosts, Packet, Seed, Time};
+use airqueue_core::{DataRate, Ecn, FlowKey, Hosts, Packet, Seed, Time};
 use airqueue_network::bottleneck::Outcome;
 use airqueue_probe::records::MISSING;
 use airqueue_scenario::shaped_queue;
@@ -36,7 +36,7 @@ pub(crate) fn serve<'py>(
     }
     let packets = (0..at.len()).map(|id| {
         let ecn = if ect[id] { Ecn::Ect } else { Ecn::NotEct };
-        let packet = Packet::new(id as u64, flow[id], size[id], Time::from_nanos(at[id]));
+        let packet = Packet::new(id as u64, FlowKey(flow[id]), size[id], Time::from_nanos(at[id]));
         Packet { ecn, dscp: dscp[id], ..packet }
     });
     let mut left = vec![MISSING; at.len()];

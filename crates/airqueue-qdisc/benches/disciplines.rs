@@ -6,7 +6,8 @@
 
 use airqueue_core::keys::Word;
 use airqueue_core::{
-    DataRate, Drops, Feedback, Limit, LinkQueue, Packet, RandomStream, Seed, Sent, Span, Time,
+    DataRate, Drops, Feedback, FlowKey, Limit, LinkQueue, NeighbourId, Packet, RandomStream, Seed,
+    Sent, Span, Time,
 };
 use airqueue_qdisc::{
     Adaptive, AdaptiveParams, Cake, CakeParams, Codel, CodelParams, DisciplineName, DropTail,
@@ -41,7 +42,10 @@ fn overload(
     let order: Vec<u32> = (0..PACKETS).map(|_| rng.below(flows) as u32).collect();
     let mut drops = Drops::new();
     let mut now = Time::ZERO;
-    let packet = |flow, now| Packet { hop: flow as u16, ..Packet::new(0, flow, 1500, now) };
+    let packet = |flow: u32, now| Packet {
+        neighbour: NeighbourId(flow as u16),
+        ..Packet::new(0, FlowKey(flow), 1500, now)
+    };
     let rate = DataRate::from_bps(11_000_000).expect("a rate");
     for flow in &order[..standing] {
         queue.enqueue(packet(*flow, now), now, &mut drops);
@@ -62,7 +66,7 @@ fn overload(
 
 /// Each flow has a round-trip time of its own.
 fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
-    let feedback = Feedback { rtt: Span::from_micros(i64::from(packet.flow) + 1), rate };
+    let feedback = Feedback { rtt: Span::from_micros(i64::from(packet.flow.0) + 1), rate };
     let airtime = Span::from_micros(100);
     Sent { packet, acknowledged: true, airtime, feedback: Some(feedback) }
 }

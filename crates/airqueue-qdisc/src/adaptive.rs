@@ -7,10 +7,9 @@ use crate::flow_hash::FlowHash;
 use airqueue_core::keys::check::{least, plain, some};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Rate, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream,
-    Span, Time,
+    BoxedQueue, ByNeighbour, DataRate, DropReason, Drops, FlowKey, Limit, LinkFeedback, Packet,
+    QueueDisc, RandomStream, Span, Time, take,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -139,7 +138,7 @@ impl FlowCount {
     }
 
     /// A packet of a flow; whether that changes the count.
-    fn see(&mut self, flow: u32) -> bool {
+    fn see(&mut self, flow: FlowKey) -> bool {
         let place = self.hash.place(flow, BITS as u32);
         let (word, bit) = (place / 64, 1 << (place % 64));
         let is_new = (self.present[word] | self.before[word]) & bit == 0;
@@ -302,7 +301,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    fn offer(q: &mut Adaptive, flow: u32, now: Time) -> usize {
+    fn offer(q: &mut Adaptive, flow: FlowKey, now: Time) -> usize {
         let mut drops = Drops::new();
         q.enqueue(Packet::new(0, flow, 1500, now), now, &mut drops);
         drops.as_slice().len()
@@ -310,7 +309,7 @@ mod tests {
 
     fn offer_all(q: &mut Adaptive, flows: impl IntoIterator<Item = u32>, now: Time) {
         for flow in flows {
-            offer(q, flow, now);
+            offer(q, FlowKey(flow), now);
         }
     }
 
@@ -338,7 +337,7 @@ mod tests {
         assert!((q.flows() / 1000.0 - 1.0).abs() < 0.04, "{}", q.flows());
         assert_eq!(q.limit_bytes(), Some(15_140), "not below the floor");
         for flow in 0..100_000 {
-            q.flows.see(flow);
+            q.flows.see(FlowKey(flow));
         }
         assert!(q.flows().is_finite());
     }
@@ -348,13 +347,13 @@ mod tests {
         let mut q = queue(known_rate());
         offer_all(&mut q, 0..16, ms(0));
         let near = |q: &Adaptive, n: f64| (q.flows() - n).abs() < 0.05 * n;
-        offer(&mut q, 0, ms(1999));
+        offer(&mut q, FlowKey(0), ms(1999));
         assert!(near(&q, 16.0), "{}", q.flows());
-        offer(&mut q, 0, ms(2000));
+        offer(&mut q, FlowKey(0), ms(2000));
         assert!(near(&q, 1.0), "{}", q.flows());
-        offer(&mut q, 1, ms(2001));
+        offer(&mut q, FlowKey(1), ms(2001));
         assert!(near(&q, 2.0));
-        offer(&mut q, 2, Time::from_nanos(i64::MAX));
+        offer(&mut q, FlowKey(2), Time::from_nanos(i64::MAX));
         assert!(near(&q, 1.0));
     }
 
@@ -371,9 +370,9 @@ mod tests {
                 q.dequeue(ms(start + 2 * i), &mut drops);
             }
         }
-        offer(&mut q, 0, ms(1000));
+        offer(&mut q, FlowKey(0), ms(1000));
         assert_eq!(q.limit_bytes(), Some(150_000));
-        offer(&mut q, 0, ms(9000));
+        offer(&mut q, FlowKey(0), ms(9000));
         assert_eq!(q.limit_bytes(), Some(150_000), "an idle window changes nothing");
     }
 
@@ -381,9 +380,9 @@ mod tests {
     fn the_ceiling_holds_besides() {
         let mut q = queue(known_rate());
         q.set_limit(Limit::Packets(3));
-        assert_eq!((0..5).map(|_| offer(&mut q, 0, ms(0))).sum::<usize>(), 2);
+        assert_eq!((0..5).map(|_| offer(&mut q, FlowKey(0), ms(0))).sum::<usize>(), 2);
         q.set_limit(Limit::Packets(0));
-        assert_eq!(offer(&mut q, 0, ms(0)), 1);
+        assert_eq!(offer(&mut q, FlowKey(0), ms(0)), 1);
         assert_eq!(q.len_packets(), 3);
     }
 }

@@ -7,9 +7,9 @@ use crate::fifo::{Fifo, has_room};
 use airqueue_core::keys::check::{any, least, plain, some};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Time,
+    BoxedQueue, ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Span, Time,
+    take,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -319,7 +319,7 @@ impl LinkFeedback for Codel {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::Ecn;
+    use airqueue_core::{Ecn, FlowKey};
     use proptest::prelude::*;
 
     const LIMIT: Limit = Limit::Packets(10_000);
@@ -331,7 +331,11 @@ mod tests {
     fn filled(queue: &mut Codel, packets: u64, size: u32, ecn: Ecn, now: Time) {
         let mut drops = Drops::new();
         for id in 0..packets {
-            queue.enqueue(Packet { ecn, ..Packet::new(id, 0, size, now) }, now, &mut drops);
+            queue.enqueue(
+                Packet { ecn, ..Packet::new(id, FlowKey(0), size, now) },
+                now,
+                &mut drops,
+            );
         }
         assert!(drops.as_slice().is_empty());
     }
@@ -444,7 +448,7 @@ mod tests {
         let mut drops = Drops::new();
         q.peek(ms(1), &mut drops);
         assert_eq!((q.len_packets(), q.len_bytes()), (2, 2028));
-        q.enqueue(Packet::new(2, 0, 1, ms(1)), ms(1), &mut drops);
+        q.enqueue(Packet::new(2, FlowKey(0), 1, ms(1)), ms(1), &mut drops);
         assert_eq!(drops.as_slice()[0].reason, DropReason::Tail);
     }
 

@@ -2,9 +2,11 @@
 
 use crate::discipline::{Around, Counted, Facts, NoKeys, Parameters, Place, Short};
 use crate::fifo::{Fifo, has_room};
-use airqueue_core::BoxedQueue;
 use airqueue_core::keys::{Layers, Result};
-use airqueue_core::{ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
+use airqueue_core::{
+    BoxedQueue, ByNeighbour, DropReason, Drops, Limit, LinkFeedback, NeighbourId, Packet,
+    QueueDisc, Time,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -124,21 +126,31 @@ impl QueueDisc for DropTail {
 
 // As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
 impl ByNeighbour for DropTail {
-    fn peek_for_neighbour(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.first_for(hop)
+    fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        _now: Time,
+        _drops: &mut Drops,
+    ) -> Option<&Packet> {
+        self.waiting.first_for(neighbour)
     }
 
     fn dequeue_for_neighbour(
         &mut self,
-        hop: u16,
+        neighbour: NeighbourId,
         _now: Time,
         _drops: &mut Drops,
     ) -> Option<Packet> {
-        self.waiting.pop_for(hop)
+        self.waiting.pop_for(neighbour)
     }
 
-    fn other_neighbour(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
-        self.waiting.hops().find(|hop| !hops.contains(hop))
+    fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        _now: Time,
+        _drops: &mut Drops,
+    ) -> Option<NeighbourId> {
+        self.waiting.neighbours().find(|neighbour| !neighbours.contains(neighbour))
     }
 }
 
@@ -147,12 +159,17 @@ impl LinkFeedback for DropTail {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airqueue_core::FlowKey;
     use proptest::prelude::*;
 
     fn fill(queue: &mut DropTail, sizes: &[u32]) -> Drops {
         let mut drops = Drops::new();
         for (id, &size) in sizes.iter().enumerate() {
-            queue.enqueue(Packet::new(id as u64, 0, size, Time::ZERO), Time::ZERO, &mut drops);
+            queue.enqueue(
+                Packet::new(id as u64, FlowKey(0), size, Time::ZERO),
+                Time::ZERO,
+                &mut drops,
+            );
         }
         drops
     }

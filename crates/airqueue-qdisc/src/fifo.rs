@@ -1,7 +1,7 @@
 //! Packets in the order of their arrival, and what they cost: the store of every discipline that
 //! keeps one line.
 
-use airqueue_core::{Limit, Packet, Time};
+use airqueue_core::{Limit, NeighbourId, Packet, Time};
 use std::collections::VecDeque;
 
 /// A line of packets, and their bytes with link-layer overhead.
@@ -10,8 +10,8 @@ pub(crate) struct Fifo {
     waiting: VecDeque<Packet>,
     bytes: u64,
     link_layer: u32,
-    /// No packet for this hop is before this place.
-    none_before: Option<(u16, usize)>,
+    /// No packet for this neighbour is before this place.
+    none_before: Option<(NeighbourId, usize)>,
 }
 
 /// Whether a packet of `cost` bytes may join `packets` others of `bytes` bytes.
@@ -53,30 +53,30 @@ impl Fifo {
         Some(packet)
     }
 
-    /// The first packet for a hop. Those of a frame are looked for one after the other: each search goes on where the
+    /// The first packet for a neighbour. Those of a frame are looked for one after the other: each search goes on where the
     /// one before it ended.
-    pub(crate) fn first_for(&mut self, hop: u16) -> Option<&Packet> {
-        self.find(hop).map(|place| &self.waiting[place])
+    pub(crate) fn first_for(&mut self, neighbour: NeighbourId) -> Option<&Packet> {
+        self.find(neighbour).map(|place| &self.waiting[place])
     }
 
     /// Whom packets are for, in their order.
-    pub(crate) fn hops(&self) -> impl Iterator<Item = u16> {
-        self.waiting.iter().map(|packet| packet.hop)
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = NeighbourId> {
+        self.waiting.iter().map(|packet| packet.neighbour)
     }
 
     /// Takes it out.
-    pub(crate) fn pop_for(&mut self, hop: u16) -> Option<Packet> {
-        let place = self.find(hop)?;
+    pub(crate) fn pop_for(&mut self, neighbour: NeighbourId) -> Option<Packet> {
+        let place = self.find(neighbour)?;
         let packet = self.waiting.remove(place)?;
         self.bytes -= self.cost(&packet);
         Some(packet)
     }
 
-    fn find(&mut self, hop: u16) -> Option<usize> {
-        let from = self.none_before.filter(|of| of.0 == hop).map_or(0, |of| of.1);
-        let found = self.waiting.range(from..).position(|packet| packet.hop == hop);
+    fn find(&mut self, neighbour: NeighbourId) -> Option<usize> {
+        let from = self.none_before.filter(|of| of.0 == neighbour).map_or(0, |of| of.1);
+        let found = self.waiting.range(from..).position(|packet| packet.neighbour == neighbour);
         let place = found.map(|place| from + place);
-        self.none_before = Some((hop, place.unwrap_or(self.waiting.len())));
+        self.none_before = Some((neighbour, place.unwrap_or(self.waiting.len())));
         place
     }
 

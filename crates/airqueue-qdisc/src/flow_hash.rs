@@ -1,6 +1,6 @@
 //! Which of several places belongs to a flow.
 
-use airqueue_core::RandomStream;
+use airqueue_core::{FlowKey, RandomStream};
 
 /// A hash of flows, keyed so that which of them share a place changes from run to run.
 #[derive(Clone, Copy, Debug)]
@@ -13,15 +13,15 @@ impl FlowHash {
     }
 
     /// The place of `flow` among `places`: the hash scaled to the range as Linux's reciprocal_scale does.
-    pub(crate) fn place(self, flow: u32, places: u32) -> usize {
-        ((u64::from(self.hash(flow)) * u64::from(places)) >> 32) as usize
+    pub(crate) fn place(self, flow: FlowKey, places: u32) -> usize {
+        ((u64::from(self.hash(flow.0)) * u64::from(places)) >> 32) as usize
     }
 
     /// 32 bits for a flow, or for anything else that has a number.
-    pub(crate) fn hash(self, flow: u32) -> u32 {
+    pub(crate) fn hash(self, number: u32) -> u32 {
         // The upper half of the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which is a bijection with full
         // avalanche.
-        let mut x = (u64::from(flow) ^ self.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = (u64::from(number) ^ self.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^= x >> 31;
@@ -40,7 +40,7 @@ mod tests {
     fn flows_spread_evenly() {
         let hash = FlowHash::new(&mut Seed(1).stream("hash"));
         let mut counts = [0f64; 16];
-        (0..16_000).for_each(|flow| counts[hash.place(flow, 16)] += 1.0);
+        (0..16_000).for_each(|flow| counts[hash.place(FlowKey(flow), 16)] += 1.0);
         let chi: f64 = counts.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
         assert!(chi < 44.26, "{chi}");
     }
@@ -49,7 +49,7 @@ mod tests {
     fn keys_differ() {
         let mut rng = Seed(1).stream("hash");
         let (a, b) = (FlowHash::new(&mut rng), FlowHash::new(&mut rng));
-        assert!((0..100).any(|flow| a.place(flow, 1024) != b.place(flow, 1024)));
-        assert!((0..100).all(|flow| a.place(flow, 1) == 0));
+        assert!((0..100).any(|flow| a.place(FlowKey(flow), 1024) != b.place(FlowKey(flow), 1024)));
+        assert!((0..100).all(|flow| a.place(FlowKey(flow), 1) == 0));
     }
 }

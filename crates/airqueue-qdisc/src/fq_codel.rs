@@ -11,9 +11,9 @@ use crate::flow_queues::{FlowQueues, Turns};
 use airqueue_core::keys::check::{any, least, one_to, plain, some};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Time,
+    BoxedQueue, ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Time,
+    take,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -220,13 +220,13 @@ impl LinkFeedback for FqCodel {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::{DropReason, Ecn, Seed, Span};
+    use airqueue_core::{DropReason, Ecn, FlowKey, Seed, Span};
 
     fn queue(params: FqCodelParams) -> FqCodel {
         FqCodel::new(params, &mut Seed(1).stream("hash"))
     }
 
-    fn offer(q: &mut FqCodel, flow: u32, packets: usize, size: u32) -> Drops {
+    fn offer(q: &mut FqCodel, flow: FlowKey, packets: usize, size: u32) -> Drops {
         let mut drops = Drops::new();
         for id in 0..packets {
             q.enqueue(Packet::new(id as u64, flow, size, Time::ZERO), Time::ZERO, &mut drops);
@@ -236,13 +236,13 @@ mod tests {
 
     fn flows_in_order(q: &mut FqCodel, packets: usize) -> Vec<u32> {
         let mut drops = Drops::new();
-        (0..packets).map(|_| q.dequeue(Time::ZERO, &mut drops).unwrap().flow).collect()
+        (0..packets).map(|_| q.dequeue(Time::ZERO, &mut drops).unwrap().flow.0).collect()
     }
 
     /// Two flows that do not share a queue.
     fn two_flows(q: &FqCodel) -> (u32, u32) {
         let place = |flow| q.hash.place(flow, q.params.flows);
-        (1, (2..).find(|&flow| place(flow) != place(1)).unwrap())
+        (1, (2..).find(|&flow| place(FlowKey(flow)) != place(FlowKey(1))).unwrap())
     }
 
     /// RFC 8290, section 4.2, by hand: a queue sends until its quantum of 1500 bytes is overdrawn.
@@ -250,8 +250,8 @@ mod tests {
     fn bytes_not_packets_take_turns() {
         let mut q = queue(FqCodelParams { quantum: 1500, ..FqCodelParams::default() });
         let (a, b) = two_flows(&q);
-        offer(&mut q, a, 10, 1000);
-        offer(&mut q, b, 20, 500);
+        offer(&mut q, FlowKey(a), 10, 1000);
+        offer(&mut q, FlowKey(b), 20, 500);
         // a: 1500 - 1000 - 1000 < 0, two packets; b: 1500 - 3 · 500 = 0, three. From the old list: a's
         // deficit is -500 + 1500, one packet; b's is 1500, three; a's is 1500, two.
         let order = [a, a, b, b, b, a, b, b, b, a, a, b, b, b, a];
@@ -264,11 +264,11 @@ mod tests {
     fn sparse_flows_come_first() {
         let mut q = queue(FqCodelParams::default());
         let (bulk, sparse) = two_flows(&q);
-        offer(&mut q, bulk, 20, 1500);
+        offer(&mut q, FlowKey(bulk), 20, 1500);
         assert_eq!(flows_in_order(&mut q, 4), [bulk; 4]);
-        offer(&mut q, sparse, 1, 100);
+        offer(&mut q, FlowKey(sparse), 1, 100);
         assert_eq!(flows_in_order(&mut q, 2), [sparse, bulk]);
-        offer(&mut q, sparse, 1, 100);
+        offer(&mut q, FlowKey(sparse), 1, 100);
         let next = flows_in_order(&mut q, 2);
         assert!(next.contains(&sparse), "{next:?}");
         // It is now on the old list with its deficit, since its queue was found empty there.
@@ -280,26 +280,26 @@ mod tests {
     fn overflow_halves_the_fattest() {
         let mut q = queue(FqCodelParams { limit: 100, ..FqCodelParams::default() });
         let (fat, lean) = two_flows(&q);
-        assert!(offer(&mut q, fat, 90, 1000).as_slice().is_empty());
-        assert!(offer(&mut q, lean, 10, 1000).as_slice().is_empty());
-        let drops = offer(&mut q, lean, 1, 1000);
+        assert!(offer(&mut q, FlowKey(fat), 90, 1000).as_slice().is_empty());
+        assert!(offer(&mut q, FlowKey(lean), 10, 1000).as_slice().is_empty());
+        let drops = offer(&mut q, FlowKey(lean), 1, 1000);
         let dropped: Vec<_> =
             drops.as_slice().iter().map(|d| (d.packet.flow, d.packet.id)).collect();
-        assert_eq!(dropped, (0..45).map(|id| (fat, id)).collect::<Vec<_>>());
+        assert_eq!(dropped, (0..45).map(|id| (FlowKey(fat), id)).collect::<Vec<_>>());
         assert!(drops.as_slice().iter().all(|d| d.reason == DropReason::Head));
         let mut q = queue(FqCodelParams { limit: 1000, ..FqCodelParams::default() });
-        assert_eq!(offer(&mut q, fat, 1001, 1000).as_slice().len(), 64);
+        assert_eq!(offer(&mut q, FlowKey(fat), 1001, 1000).as_slice().len(), 64);
     }
 
     #[test]
     fn memory_is_a_limit_too() {
         let mut q = queue(FqCodelParams::default()).with_link_layer(14);
         q.set_limit(Limit::Bytes(10_140));
-        assert!(offer(&mut q, 1, 10, 1000).as_slice().is_empty());
+        assert!(offer(&mut q, FlowKey(1), 10, 1000).as_slice().is_empty());
         // Eleven packets, 11 154 bytes: six are the first to reach half.
-        assert_eq!(offer(&mut q, 1, 1, 1000).as_slice().len(), 6);
+        assert_eq!(offer(&mut q, FlowKey(1), 1, 1000).as_slice().len(), 6);
         q.set_limit(Limit::Bytes(0));
-        assert_eq!(offer(&mut q, 1, 1, 1000).as_slice().len(), 3);
+        assert_eq!(offer(&mut q, FlowKey(1), 1, 1000).as_slice().len(), 3);
         assert_eq!(q.len_packets(), 3, "a lower limit is approached with each arrival");
     }
 
@@ -313,18 +313,18 @@ mod tests {
             let packet = Packet { ecn: Ecn::Ect, ..Packet::new(0, flow, 1000, t) };
             q.enqueue(packet, t, &mut Drops::new());
         };
-        (0..1000).for_each(|_| enqueue(&mut q, standing, Time::ZERO));
+        (0..1000).for_each(|_| enqueue(&mut q, FlowKey(standing), Time::ZERO));
         let mut marked = Vec::new();
         for t in 1..=600 {
             let now = Time::ZERO + Span::from_millis(t);
             if t % 20 == 0 {
-                enqueue(&mut q, sparse, now);
+                enqueue(&mut q, FlowKey(sparse), now);
             }
             let packet = q.dequeue(now, &mut drops).unwrap();
             marked.extend((packet.ecn == Ecn::Ce).then_some((packet.flow, t)));
         }
         assert!(drops.as_slice().is_empty());
-        assert!(marked.iter().all(|&(flow, _)| flow == standing), "{marked:?}");
+        assert!(marked.iter().all(|&(flow, _)| flow == FlowKey(standing)), "{marked:?}");
         // 5 ms + interval, + 100, + 70.7, + 57.7, ... as in codel.rs, or a packet of the sparse flow later.
         let law = [105, 205, 276, 334, 384, 429, 469, 507, 543, 576];
         assert_eq!(marked.len(), law.len());
@@ -339,10 +339,10 @@ mod tests {
         let params =
             FqCodelParams { flows: 0, quantum: 0, limit: 0, drop_batch: 0, ..Default::default() };
         let mut q = queue(params);
-        assert_eq!(offer(&mut q, 9, 5, 1500).as_slice().len(), 5);
+        assert_eq!(offer(&mut q, FlowKey(9), 5, 1500).as_slice().len(), 5);
         assert!(q.is_empty());
         q.set_limit(Limit::Packets(2));
-        assert!(offer(&mut q, 9, 2, 60_000).as_slice().is_empty());
+        assert!(offer(&mut q, FlowKey(9), 2, 60_000).as_slice().is_empty());
         assert_eq!(flows_in_order(&mut q, 2), [9, 9]);
     }
 }

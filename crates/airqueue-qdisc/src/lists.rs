@@ -89,7 +89,7 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::Time;
+    use airqueue_core::{FlowKey, Time};
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
@@ -102,7 +102,7 @@ mod tests {
             let mut most = 0;
             for (id, (list, arrives)) in steps.into_iter().enumerate() {
                 if arrives {
-                    lists.push(list, Packet::new(id as u64, 0, 1, Time::ZERO));
+                    lists.push(list, Packet::new(id as u64, FlowKey(0), 1, Time::ZERO));
                     truth[list].push_back(id as u64);
                 } else {
                     prop_assert_eq!(lists.pop(list).map(|p| p.id), truth[list].pop_front());

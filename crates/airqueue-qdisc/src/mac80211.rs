@@ -13,9 +13,9 @@ use crate::flow_queues::{FlowQueues, Turns};
 use airqueue_core::keys::check::{any, least, one_to, plain};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Sent, Span, Time,
+    BoxedQueue, ByNeighbour, Drops, Limit, LinkFeedback, NeighbourId, Packet, QueueDisc,
+    RandomStream, Sent, Span, Time, take,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -169,7 +169,7 @@ impl Parameters for Mac80211Params {
     }
 }
 
-/// The queues of one access category, for all stations (neighbours, [`Packet::hop`]) that its packets go to.
+/// The queues of one access category, for all stations (neighbours, [`Packet::neighbour`]) that its packets go to.
 ///
 /// **Flows** of all stations are hashed to one set of queues. A queue that another station's flow is in at the time is
 /// no one else's: the flow goes to its station's own queue (`fq_flow_classify`), and stays there while packets of it
@@ -197,9 +197,9 @@ pub struct Mac80211 {
     stations: Vec<Station>,
     airtime: Airtime,
     /// Stations with packets, the one to be served first. One that has none left is found out when its turn comes.
-    active: VecDeque<u16>,
+    active: VecDeque<NeighbourId>,
     /// The station that `peek` has promised.
-    chosen: Option<u16>,
+    chosen: Option<NeighbourId>,
     /// Packets that CoDel has let go and that have not left, and their bytes.
     decided: usize,
     decided_bytes: u64,
@@ -244,8 +244,8 @@ impl Mac80211 {
         self
     }
 
-    fn learn(&mut self, hop: u16) {
-        while self.stations.len() <= usize::from(hop) {
+    fn learn(&mut self, neighbour: NeighbourId) {
+        while self.stations.len() <= neighbour.index() {
             let own = self.queues.add();
             self.stations.push(Station {
                 turns: Turns::default(),
@@ -266,8 +266,8 @@ impl Mac80211 {
     fn classify(&mut self, packet: &Packet) -> usize {
         let place = self.place(packet);
         let owner = self.queues.owner(place as usize);
-        let station = &mut self.stations[usize::from(packet.hop)];
-        let taken = owner.is_some_and(|owner| owner != u32::from(packet.hop));
+        let station = &mut self.stations[packet.neighbour.index()];
+        let taken = owner.is_some_and(|owner| owner != u32::from(packet.neighbour.0));
         if !taken && !station.diverted.contains_key(&place) {
             return place as usize;
         }
@@ -278,7 +278,7 @@ impl Mac80211 {
     /// A packet has left its flow queue.
     fn unclassify(&mut self, packet: &Packet) {
         let place = self.place(packet);
-        let diverted = &mut self.stations[usize::from(packet.hop)].diverted;
+        let diverted = &mut self.stations[packet.neighbour.index()].diverted;
         if let Some(packets) = diverted.get_mut(&place) {
             *packets -= 1;
             if *packets == 0 {
@@ -320,8 +320,8 @@ impl Mac80211 {
     }
 
     /// Decides which packet of a station leaves next, if it has any. It is then in `next`.
-    fn decide(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let at = usize::from(hop);
+    fn decide(&mut self, neighbour: NeighbourId, now: Time, drops: &mut Drops) -> Option<&Packet> {
+        let at = neighbour.index();
         if self.stations.get(at)?.next.is_none() {
             let before = drops.as_slice().len();
             let next = self.queues.pop(&mut self.stations[at].turns, now, drops);
@@ -337,12 +337,12 @@ impl Mac80211 {
     }
 
     /// The station whose turn it is and that has a packet, which is then decided (`ieee80211_next_txq`).
-    fn choose(&mut self, now: Time, drops: &mut Drops) -> Option<u16> {
+    fn choose(&mut self, now: Time, drops: &mut Drops) -> Option<NeighbourId> {
         // So many have been passed over since one was found that may be given a packet.
         let mut passed = 0;
         while passed < self.active.len() {
-            let hop = *self.active.front()?;
-            let at = usize::from(hop);
+            let neighbour = *self.active.front()?;
+            let at = neighbour.index();
             let within = self.is_within_limit(at);
             passed = if within { 0 } else { passed + 1 };
             if let Some(turn) = self.params.airtime
@@ -352,8 +352,8 @@ impl Mac80211 {
                 self.active.rotate_left(1);
             } else if !within {
                 self.active.rotate_left(1);
-            } else if self.decide(hop, now, drops).is_some() {
-                return Some(hop);
+            } else if self.decide(neighbour, now, drops).is_some() {
+                return Some(neighbour);
             } else {
                 self.active.pop_front();
                 self.stations[at].active = false;
@@ -363,14 +363,14 @@ impl Mac80211 {
     }
 
     /// A station's decided packet leaves (`ieee80211_return_txq`).
-    fn hand_out(&mut self, hop: u16) -> Option<Packet> {
-        let at = usize::from(hop);
+    fn hand_out(&mut self, neighbour: NeighbourId) -> Option<Packet> {
+        let at = neighbour.index();
         let packet = self.stations[at].next.take()?;
         let cost = self.queues.cost(&packet);
         self.decided -= 1;
         self.decided_bytes -= cost;
         self.airtime.on_handed_out(at, cost);
-        if self.stations[at].turns.bytes() == 0 && self.active.front() == Some(&hop) {
+        if self.stations[at].turns.bytes() == 0 && self.active.front() == Some(&neighbour) {
             self.active.pop_front();
             self.stations[at].active = false;
         }
@@ -380,35 +380,37 @@ impl Mac80211 {
 
 impl QueueDisc for Mac80211 {
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops) {
-        self.learn(packet.hop);
+        self.learn(packet.neighbour);
         let at = self.classify(&packet);
-        let station = &mut self.stations[usize::from(packet.hop)];
-        self.queues.push(at, packet.hop.into(), &mut station.turns, packet, now);
+        let station = &mut self.stations[packet.neighbour.index()];
+        self.queues.push(at, packet.neighbour.0.into(), &mut station.turns, packet, now);
         if !station.active {
             station.active = true;
             // `__ieee80211_schedule_txq`
             if self.params.airtime.is_some() {
-                self.active.push_front(packet.hop);
+                self.active.push_front(packet.neighbour);
             } else {
-                self.active.push_back(packet.hop);
+                self.active.push_back(packet.neighbour);
             }
         }
         self.make_room(drops);
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        let promised = self.chosen.take().filter(|&hop| self.decide(hop, now, drops).is_some());
-        let hop = promised.or_else(|| self.choose(now, drops))?;
-        if self.params.airtime.is_none() && self.active.front() == Some(&hop) {
+        let promised =
+            self.chosen.take().filter(|&neighbour| self.decide(neighbour, now, drops).is_some());
+        let neighbour = promised.or_else(|| self.choose(now, drops))?;
+        if self.params.airtime.is_none() && self.active.front() == Some(&neighbour) {
             self.active.rotate_left(1);
         }
-        self.hand_out(hop)
+        self.hand_out(neighbour)
     }
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let promised = self.chosen.take().filter(|&hop| self.decide(hop, now, drops).is_some());
+        let promised =
+            self.chosen.take().filter(|&neighbour| self.decide(neighbour, now, drops).is_some());
         self.chosen = promised.or_else(|| self.choose(now, drops));
-        self.stations[usize::from(self.chosen?)].next.as_ref()
+        self.stations[self.chosen?.index()].next.as_ref()
     }
 
     fn len_packets(&self) -> usize {
@@ -429,29 +431,44 @@ impl QueueDisc for Mac80211 {
 }
 
 impl ByNeighbour for Mac80211 {
-    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let known = usize::from(hop) < self.stations.len();
-        if !(known && self.is_within_limit(hop.into())) {
+    fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<&Packet> {
+        let known = neighbour.index() < self.stations.len();
+        if !(known && self.is_within_limit(neighbour.0.into())) {
             return None;
         }
-        self.decide(hop, now, drops)
+        self.decide(neighbour, now, drops)
     }
 
-    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.peek_for_neighbour(hop, now, drops)?;
-        self.hand_out(hop)
+    fn dequeue_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<Packet> {
+        self.peek_for_neighbour(neighbour, now, drops)?;
+        self.hand_out(neighbour)
     }
 
     /// The station whose turn it is; nothing is promised.
-    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
-        self.choose(now, drops).filter(|hop| !hops.contains(hop))
+    fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<NeighbourId> {
+        self.choose(now, drops).filter(|neighbour| !neighbours.contains(neighbour))
     }
 }
 
 impl LinkFeedback for Mac80211 {
     fn on_sent(&mut self, sent: &Sent, _now: Time) {
         let bytes = self.queues.cost(&sent.packet);
-        self.airtime.on_report(sent.packet.hop.into(), bytes, sent.airtime);
+        self.airtime.on_report(sent.packet.neighbour.0.into(), bytes, sent.airtime);
     }
 }
 

@@ -5,8 +5,10 @@ use crate::droptail::{DropFrom, DropTail};
 use airqueue_core::keys::check::least;
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
-use airqueue_core::{ByNeighbour, Drops, Limit, LinkFeedback, Packet, QueueDisc, Time};
+use airqueue_core::{
+    BoxedQueue, ByNeighbour, Drops, FlowKey, Limit, LinkFeedback, NeighbourId, Packet, QueueDisc,
+    Time, take,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -23,10 +25,10 @@ pub enum QueuePer {
 }
 
 impl QueuePer {
-    fn key(self, flow: u32, hop: u16) -> u32 {
+    fn key(self, flow: FlowKey, neighbour: NeighbourId) -> u32 {
         match self {
-            QueuePer::Flow => flow,
-            QueuePer::Link => u32::from(hop),
+            QueuePer::Flow => flow.0,
+            QueuePer::Link => u32::from(neighbour.0),
         }
     }
 }
@@ -160,7 +162,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     }
 
     fn child_of(&mut self, packet: &Packet) -> usize {
-        let key = self.by.key(packet.flow, packet.hop);
+        let key = self.by.key(packet.flow, packet.neighbour);
         *self.index.entry(key).or_insert_with(|| {
             let mut queue = (self.make)(key);
             if let Some(limit) = self.limits.get(&key).copied().or(self.limit) {
@@ -210,13 +212,14 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
     }
 
     /// The child that has a packet for a neighbour and, of several, the most to send in this turn.
-    fn along(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<usize> {
+    fn along(&mut self, neighbour: NeighbourId, now: Time, drops: &mut Drops) -> Option<usize> {
         let mut best: Option<usize> = None;
         for place in 0..self.turn.len() {
             let at = self.turn[place];
             let deficit = self.children[at].deficit;
             if best.is_none_or(|best| self.children[best].deficit < deficit)
-                && self.on_child(at, |queue| queue.peek_for_neighbour(hop, now, drops).is_some())
+                && self
+                    .on_child(at, |queue| queue.peek_for_neighbour(neighbour, now, drops).is_some())
             {
                 best = Some(at);
             }
@@ -293,29 +296,45 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
 }
 
 impl<Q: ByNeighbour, F: FnMut(u32) -> Q> ByNeighbour for PerFlow<Q, F> {
-    fn peek_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<&Packet> {
-        let at = self.along(hop, now, drops)?;
-        self.children[at].queue.peek_for_neighbour(hop, now, drops)
+    fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<&Packet> {
+        let at = self.along(neighbour, now, drops)?;
+        self.children[at].queue.peek_for_neighbour(neighbour, now, drops)
     }
 
-    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, drops: &mut Drops) -> Option<Packet> {
-        let at = self.along(hop, now, drops)?;
-        let packet = self.on_child(at, |queue| queue.dequeue_for_neighbour(hop, now, drops))?;
+    fn dequeue_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<Packet> {
+        let at = self.along(neighbour, now, drops)?;
+        let packet =
+            self.on_child(at, |queue| queue.dequeue_for_neighbour(neighbour, now, drops))?;
         self.children[at].deficit -= i64::from(packet.size);
         Some(packet)
     }
 
-    fn other_neighbour(&mut self, hops: &[u16], now: Time, drops: &mut Drops) -> Option<u16> {
+    fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        now: Time,
+        drops: &mut Drops,
+    ) -> Option<NeighbourId> {
         (0..self.turn.len()).find_map(|place| {
             let at = self.turn[place];
-            self.on_child(at, |queue| queue.other_neighbour(hops, now, drops))
+            self.on_child(at, |queue| queue.other_neighbour(neighbours, now, drops))
         })
     }
 }
 
 impl<Q: ByNeighbour, F: FnMut(u32) -> Q> LinkFeedback for PerFlow<Q, F> {
-    fn set_limit_of(&mut self, flow: u32, hop: u16, limit: Limit) -> bool {
-        let key = self.by.key(flow, hop);
+    fn set_limit_of(&mut self, flow: FlowKey, neighbour: NeighbourId, limit: Limit) -> bool {
+        let key = self.by.key(flow, neighbour);
         self.limits.insert(key, limit);
         if let Some(&at) = self.index.get(&key) {
             self.children[at].queue.set_limit(limit);
@@ -329,7 +348,7 @@ mod tests {
     use super::*;
     use crate::DropTail;
 
-    fn packet(id: u64, flow: u32) -> Packet {
+    fn packet(id: u64, flow: FlowKey) -> Packet {
         Packet::new(id, flow, 100, Time::ZERO)
     }
 
@@ -338,11 +357,11 @@ mod tests {
         let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3)));
         let mut drops = Drops::new();
         for id in 0..10 {
-            q.enqueue(packet(id, 0), Time::ZERO, &mut drops);
+            q.enqueue(packet(id, FlowKey(0)), Time::ZERO, &mut drops);
         }
-        q.enqueue(packet(100, 1), Time::ZERO, &mut drops);
-        q.enqueue(packet(101, 1), Time::ZERO, &mut drops);
-        assert!(drops.as_slice().iter().all(|d| d.packet.flow == 0));
+        q.enqueue(packet(100, FlowKey(1)), Time::ZERO, &mut drops);
+        q.enqueue(packet(101, FlowKey(1)), Time::ZERO, &mut drops);
+        assert!(drops.as_slice().iter().all(|d| d.packet.flow == FlowKey(0)));
         assert_eq!(drops.as_slice().len(), 7);
         let order: Vec<u64> =
             std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.id).collect();
@@ -355,7 +374,7 @@ mod tests {
         let mut drops = Drops::new();
         q.set_limit(Limit::Packets(1));
         for id in 0..3 {
-            q.enqueue(packet(id, 7), Time::ZERO, &mut drops);
+            q.enqueue(packet(id, FlowKey(7)), Time::ZERO, &mut drops);
         }
         assert_eq!(q.len_packets(), 1);
     }
@@ -366,7 +385,8 @@ mod tests {
         let mut kept = |&flow: &u32| {
             let before = q.len_packets();
             for id in 0..10 {
-                let packet = Packet { hop: flow as u16 / 2, ..packet(id, flow) };
+                let packet =
+                    Packet { neighbour: NeighbourId(flow as u16 / 2), ..packet(id, FlowKey(flow)) };
                 q.enqueue(packet, Time::ZERO, &mut drops);
             }
             q.len_packets() - before
@@ -378,10 +398,10 @@ mod tests {
     #[test]
     fn each_flow_has_the_limit_that_was_given_to_it() {
         let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3)));
-        assert!(q.set_limit_of(2, 1, Limit::Packets(5)));
+        assert!(q.set_limit_of(FlowKey(2), NeighbourId(1), Limit::Packets(5)));
         assert_eq!(kept(&mut q, &[1, 2, 3]), [3, 5, 3]);
-        assert!(q.set_limit_of(3, 1, Limit::Packets(7)));
-        assert!(q.set_limit_of(2, 1, Limit::Packets(1)));
+        assert!(q.set_limit_of(FlowKey(3), NeighbourId(1), Limit::Packets(7)));
+        assert!(q.set_limit_of(FlowKey(2), NeighbourId(1), Limit::Packets(1)));
         assert_eq!(q.len_packets(), 11, "a lower limit evicts nobody");
         assert_eq!(kept(&mut q, &[1, 2, 3]), [0, 0, 4], "and a higher one holds at once");
         q.set_limit(Limit::Packets(6));
@@ -392,12 +412,12 @@ mod tests {
     #[test]
     fn links_are_kept_apart_as_flows_are() {
         let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3))).by(QueuePer::Link);
-        assert!(q.set_limit_of(3, 1, Limit::Packets(5)));
+        assert!(q.set_limit_of(FlowKey(3), NeighbourId(1), Limit::Packets(5)));
         assert_eq!(kept(&mut q, &[0, 1, 2, 3]), [3, 0, 5, 0]);
         let mut drops = Drops::new();
-        let hops: Vec<u16> =
-            std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.hop).collect();
-        assert_eq!(hops, [0, 1, 0, 1, 0, 1, 1, 1]);
+        let neighbours: Vec<NeighbourId> =
+            std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.neighbour).collect();
+        assert_eq!(neighbours, [0, 1, 0, 1, 0, 1, 1, 1].map(NeighbourId));
     }
 
     /// A frame for a neighbour takes packets of all who have some for it, by turns, and they have less of the next turns:
@@ -407,19 +427,20 @@ mod tests {
         let make = |_| DropTail::new(Limit::Packets(100));
         let mut q = PerFlow::new(make).with_quantum(100);
         let mut drops = Drops::new();
-        let mut offer = |q: &mut dyn QueueDisc, flow: u32| {
-            let packet = Packet { hop: u16::from(flow == 5), ..packet(0, flow) };
+        let mut offer = |q: &mut dyn QueueDisc, flow: FlowKey| {
+            let packet =
+                Packet { neighbour: NeighbourId(u16::from(flow == FlowKey(5))), ..packet(0, flow) };
             q.enqueue(packet, Time::ZERO, &mut drops);
         };
-        (0..6).for_each(|flow| (0..50).for_each(|_| offer(&mut q, flow)));
+        (0..6).for_each(|flow| (0..50).for_each(|_| offer(&mut q, FlowKey(flow))));
         let mut sent = [0i64; 6];
         let mut drops = Drops::new();
         for _ in 0..20 {
             let first = q.dequeue(Time::ZERO, &mut drops).expect("all have packets");
-            sent[first.flow as usize] += 1;
+            sent[first.flow.index()] += 1;
             for _ in 1..8 {
-                let along = q.dequeue_for_neighbour(first.hop, Time::ZERO, &mut drops);
-                sent[along.expect("all have packets").flow as usize] += 1;
+                let along = q.dequeue_for_neighbour(first.neighbour, Time::ZERO, &mut drops);
+                sent[along.expect("all have packets").flow.index()] += 1;
             }
         }
         let fair = 160 / 6;
@@ -431,9 +452,9 @@ mod tests {
         let mut q = PerFlow::new(make).with_quantum(quantum);
         let mut drops = Drops::new();
         for &(flow, size) in offered {
-            q.enqueue(Packet::new(0, flow, size, Time::ZERO), Time::ZERO, &mut drops);
+            q.enqueue(Packet::new(0, FlowKey(flow), size, Time::ZERO), Time::ZERO, &mut drops);
         }
-        std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.flow).collect()
+        std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut drops)).map(|p| p.flow.0).collect()
     }
 
     /// The example of Shreedhar and Varghese, Figures 2 and 3: quantum 500, the first queue's packets of

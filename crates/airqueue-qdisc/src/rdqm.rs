@@ -2,16 +2,16 @@
 //! what their receivers report in link-layer acknowledgements (Kliazovich, Gomes, Granelli and da Fonseca,
 //! IEEE Communications Letters 15(7), 2011).
 
+use airqueue_core::{
+    BoxedQueue, ByNeighbour, DropReason, Drops, Feedback, FlowKey, Limit, LinkFeedback,
+    NeighbourId, Packet, QueueDisc, Sent, Span, Time, take,
+};
+
 use crate::discipline::{Around, Facts, Parameters, Place};
 use crate::fifo::Fifo;
 use airqueue_core::keys::check::{any, at_most, plain};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity};
-use airqueue_core::{BoxedQueue, take};
-use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Feedback, Limit, LinkFeedback, Packet, QueueDisc, Sent, Span,
-    Time,
-};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -130,13 +130,13 @@ pub struct Rdqm {
     params: RdqmParams,
     limit: Limit,
     waiting: Fifo,
-    flows: BTreeMap<u32, Flow>,
+    flows: BTreeMap<FlowKey, Flow>,
     /// N_R, and Σw over these flows.
     rdqm_flows: u64,
     weights: u128,
     /// Flows by when they may be forgotten at the earliest; an entry whose time is not the flow's `look` is
     /// out of date.
-    idle: BinaryHeap<Reverse<(Time, u32)>>,
+    idle: BinaryHeap<Reverse<(Time, FlowKey)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +198,7 @@ impl Rdqm {
     }
 
     /// The share of a flow that it knows, in packets or bytes; the floor is not in it.
-    pub fn share(&self, flow: u32) -> Option<f64> {
+    pub fn share(&self, flow: FlowKey) -> Option<f64> {
         let (share, parts) = self.fraction(self.flows.get(&flow)?.report);
         Some(share as f64 / parts as f64)
     }
@@ -232,7 +232,7 @@ impl Rdqm {
     }
 
     /// Does something with a flow, which is now alive, and sees to it that it is looked at in time.
-    fn touch(&mut self, id: u32, now: Time, act: impl FnOnce(&mut Flow)) {
+    fn touch(&mut self, id: FlowKey, now: Time, act: impl FnOnce(&mut Flow)) {
         let Some(flow) = self.flows.get_mut(&id) else { return };
         act(flow);
         flow.last = now;
@@ -279,7 +279,7 @@ impl Rdqm {
         packet
     }
 
-    fn on_feedback(&mut self, id: u32, feedback: &Feedback, now: Time) {
+    fn on_feedback(&mut self, id: FlowKey, feedback: &Feedback, now: Time) {
         let weight = self.params.weight.of(feedback);
         let mut before = None;
         self.touch(id, now, |flow| {
@@ -347,18 +347,33 @@ impl QueueDisc for Rdqm {
 }
 
 impl ByNeighbour for Rdqm {
-    fn peek_for_neighbour(&mut self, hop: u16, _now: Time, _drops: &mut Drops) -> Option<&Packet> {
-        self.waiting.first_for(hop)
+    fn peek_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        _now: Time,
+        _drops: &mut Drops,
+    ) -> Option<&Packet> {
+        self.waiting.first_for(neighbour)
     }
 
-    fn dequeue_for_neighbour(&mut self, hop: u16, now: Time, _drops: &mut Drops) -> Option<Packet> {
+    fn dequeue_for_neighbour(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        _drops: &mut Drops,
+    ) -> Option<Packet> {
         self.expire(now);
-        let packet = self.waiting.pop_for(hop)?;
+        let packet = self.waiting.pop_for(neighbour)?;
         Some(self.on_departure(packet, now))
     }
 
-    fn other_neighbour(&mut self, hops: &[u16], _now: Time, _drops: &mut Drops) -> Option<u16> {
-        self.waiting.hops().find(|hop| !hops.contains(hop))
+    fn other_neighbour(
+        &mut self,
+        neighbours: &[NeighbourId],
+        _now: Time,
+        _drops: &mut Drops,
+    ) -> Option<NeighbourId> {
+        self.waiting.neighbours().find(|neighbour| !neighbours.contains(neighbour))
     }
 }
 

@@ -6,10 +6,9 @@ use crate::fifo::Fifo;
 use airqueue_core::keys::check::{any, least, plain, within};
 use airqueue_core::keys::{Layers, Result, wrong};
 use airqueue_core::quantity::{Packets, Quantity, QueueLimit, Rate, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream,
-    Span, Time,
+    BoxedQueue, ByNeighbour, DataRate, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc,
+    RandomStream, Span, Time, take,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -347,7 +346,7 @@ impl LinkFeedback for Red {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::{Ecn, Seed};
+    use airqueue_core::{Ecn, FlowKey, Seed};
 
     fn red(params: RedParams, limit: u32) -> Red {
         Red::new(params, Limit::Packets(limit), Seed(1).stream("red"))
@@ -355,7 +354,7 @@ mod tests {
 
     fn offer(q: &mut Red, size: u32, ecn: Ecn, now: Time) -> (Vec<DropReason>, u64) {
         let mut drops = Drops::new();
-        q.enqueue(Packet { ecn, ..Packet::new(0, 0, size, now) }, now, &mut drops);
+        q.enqueue(Packet { ecn, ..Packet::new(0, FlowKey(0), size, now) }, now, &mut drops);
         (drops.as_slice().iter().map(|d| d.reason).collect(), drops.marks())
     }
 

@@ -8,10 +8,9 @@ use crate::flow_hash::FlowHash;
 use airqueue_core::keys::check::{any, least, one_to};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Span,
-    Time,
+    BoxedQueue, ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc,
+    RandomStream, Span, Time, take,
 };
 use depths::Depths;
 use schemars::JsonSchema;

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p airqueue-scenario`; the items of the session are its events.
 
-use airqueue_core::{DataRate, Limit, Packet, Seed, Span, Time};
+use airqueue_core::{DataRate, FlowKey, Limit, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_network::event::{EventQueue, Phase};
@@ -73,7 +73,7 @@ fn overloaded_device(bencher: divan::Bencher) {
             while let Some(at) = device.next_deadline().filter(|&at| at <= now) {
                 device.on_deadline(at);
             }
-            device.enqueue(Packet::new(id, 0, 1500, now), now);
+            device.enqueue(Packet::new(id, FlowKey(0), 1500, now), now);
             id += 1;
             while let Some(outcome) = device.poll_outcome() {
                 divan::black_box(outcome);

@@ -6,8 +6,7 @@ use super::reported::{
     CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures,
     StationFigures,
 };
-use airqueue_core::PacketCount;
-use airqueue_core::{Seed, Span, Time};
+use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{Durations, HopCounters, QueueCounters};
 use airqueue_network::histogram::Histogram;
 use airqueue_network::network::series::Series;

@@ -73,7 +73,7 @@ fn tcp_sends_a_window_for_each_round_trip_or_what_the_link_carries() {
 
 /// Serialisation and delay of each wired link, to the nanosecond, without waiting.
 #[test]
-fn packets_take_what_their_cables_take() {
+fn packets_take_what_their_wires_take() {
     let hosts = json!([
         {"name": "a", "link": "ap", "rate": "8 Mb/s", "delay": "7 ms"},
         {"name": "b", "link": "ap", "rate": "2 Mb/s", "delay": "1 us", "queue": {"limit": "1 packet"}},

@@ -98,7 +98,7 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
         assert_eq!((frame[0], &frame[32..34]), (0x88, &[8, 0][..]));
         let ip = frame[34..frame.len() - 4].to_vec();
         let sent = segments.get(&name(carried.packet.payload, carried.packet.created)).copied();
-        all.push(Seen { ip, sent: sent.filter(|_| !is_call(spec, carried.packet.flow)), traced });
+        all.push(Seen { ip, sent: sent.filter(|_| !is_call(spec, carried.packet.flow.0)), traced });
     }
     assert!(all.len() > 500, "{}", all.len());
     all

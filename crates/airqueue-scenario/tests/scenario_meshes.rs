@@ -2,8 +2,7 @@
 
 mod scenarios;
 
-use airqueue_core::Seed;
-use airqueue_core::Span;
+use airqueue_core::{Seed, Span};
 use airqueue_network::FlowId;
 use airqueue_network::network::Hop;
 use airqueue_scenario::Scenario;

@@ -70,7 +70,7 @@ fn refused_alone(flow: usize, changes: &[(&str, Value)], start: &str, part: &str
 }
 
 #[test]
-fn cables_lead_to_what_comes_before() {
+fn wires_lead_to_what_comes_before() {
     for nobody in ["nobody", "server", "far", "near"] {
         refused("hosts[0].link", json!(nobody), "hosts[0].link", &format!("{nobody:?}"));
     }
@@ -88,7 +88,7 @@ fn cables_lead_to_what_comes_before() {
 }
 
 #[test]
-fn cables_have_delays_that_can_be() {
+fn wires_have_delays_that_can_be() {
     refused("hosts[0].delay", json!("-5 ms"), "hosts[0].delay", "\"-5 ms\" is not");
     refused("hosts[1].delay[1]", json!("-5 ms"), "hosts[1].delay[1]", "\"-5 ms\" is not");
     refused("hosts[0].delay", json!("5"), "hosts[0].delay", "has no unit");
@@ -102,7 +102,7 @@ fn cables_have_delays_that_can_be() {
 }
 
 #[test]
-fn queues_of_cables_are_queues_for_a_rate() {
+fn queues_of_wires_are_queues_for_a_rate() {
     refused("hosts[0].rate", Value::Null, "hosts[0].queue", "give rate too");
     refused("hosts[0].rate", json!("0 Mb/s"), "hosts[0].rate", "from 1 b/s");
     let queue = "hosts[0].queue";
@@ -126,7 +126,7 @@ fn queues_of_cables_are_queues_for_a_rate() {
 }
 
 #[test]
-fn memory_for_queues_of_cables_is_bounded() {
+fn memory_for_queues_of_wires_is_bounded() {
     let many = |queue: Value| json!({"name": "many", "count": 10_000, "link": "ap", "rate": "1 Mb/s", "queue": queue});
     refused("hosts[2]", many(json!({"ring": "1000 packets"})), "hosts[2].queue.ring", "together");
     let hashed = many(json!({"discipline": "fq_codel"}));
@@ -156,7 +156,7 @@ fn flows_have_two_ends_and_a_way_between_them() {
 }
 
 #[test]
-fn sources_in_front_of_cables_are_sources() {
+fn sources_in_front_of_wires_are_sources() {
     let saturated = [("source", json!("saturated")), ("rate", Value::Null)];
     refused_alone(5, &saturated, "flows[0].source", "a saturated source");
     refused("flows[5].size", json!("10 B"), "flows[5].size", "20 to 65535");
@@ -286,7 +286,7 @@ fn something_slows_tcp_down() {
 
 /// A measurement sends its packets over the air.
 #[test]
-fn a_measurement_over_cables_only_is_refused() {
+fn a_measurement_over_wires_only_is_refused() {
     let scenario = set(
         set(networked(), "changes", json!([])),
         "flows",

@@ -1,6 +1,6 @@
 //! A queue of a scenario on its own, against sums done by hand.
 
-use airqueue_core::{DataRate, DropReason, Packet, Seed, Span, Time};
+use airqueue_core::{DataRate, DropReason, FlowKey, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::Outcome;
 use airqueue_scenario::shaped_queue;
 
@@ -15,8 +15,10 @@ fn every_packet_has_one_fate_at_its_time() {
     let mut device =
         shaped_queue(r#"{"limit": "2 packets"}"#, rate(), 1000, Seed(1)).expect("a queue");
     let at = |ms| Time::ZERO + Span::from_millis(ms);
-    let packets =
-        [0, 0, 0, 0, 10].into_iter().zip(0..).map(|(ms, id)| Packet::new(id, 0, 1000, at(ms)));
+    let packets = [0, 0, 0, 0, 10]
+        .into_iter()
+        .zip(0..)
+        .map(|(ms, id)| Packet::new(id, FlowKey(0), 1000, at(ms)));
     let mut found = Vec::new();
     device.replay(packets, |now, outcome| found.push((now, outcome)));
     let fates: Vec<_> = found

@@ -7,8 +7,7 @@ use airqueue_wifi::mac::{
     Behaviour, CategoryConfig, Frame, FrameKind, MacConfig, MacError, TxStatus, Txop,
 };
 use airqueue_wifi::medium::RxOutcome;
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::Protection;
+use airqueue_wifi::phy::{AccessCategory, Protection};
 use script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
     SIFS_US, SLOT_US, Station, THIRD, TIMEOUT_US, dcf, draws, eager, edca, slots,

@@ -4,8 +4,7 @@ mod script;
 
 use airqueue_core::DataRate;
 use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig, Transmission};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Protection, Response};
+use airqueue_wifi::phy::{AccessCategory, Protection, Response};
 use script::{Answer, Station, dcf};
 
 /// An RTS that is lost says nothing of the data's rate; data that are lost do, and data that are answered.

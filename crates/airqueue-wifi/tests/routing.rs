@@ -3,8 +3,7 @@
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, MacConfig};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Conventions, Phy, Preamble, Protection, dsss, ofdm};
+use airqueue_wifi::phy::{AccessCategory, Conventions, Phy, Preamble, Protection, dsss, ofdm};
 use airqueue_wifi::routing::{Cost, Graph, ShortestPaths, airtime_cost, test_exchange};
 use proptest::prelude::*;
 use std::collections::HashMap;

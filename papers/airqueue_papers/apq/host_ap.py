@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from airqueue import provenance
 from airqueue.linux.config import HostApConfig, QueueSpec
-from airqueue.linux.probing import testbed_prober
+from airqueue.linux.probing import host_ap_prober
 from airqueue.measure.api import measure
 from airqueue.runs import Work, kinds
 from airqueue_papers.apq.validation import SETTINGS
@@ -26,7 +26,7 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
     The result says when and where: unlike a simulation it cannot be had again on another machine.
     """
     config = HostApConfig(QueueSpec("pfifo", inputs["packets"]), inputs["rate_bps"])
-    with testbed_prober(config) as prober:
+    with host_ap_prober(config) as prober:
         found = measure(prober, sizes=[inputs["size_bytes"]], header={"target": config.describe()})
     return {**found.to_json(), "real": provenance.session()}
 

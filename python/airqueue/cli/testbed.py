@@ -23,7 +23,7 @@ from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, QueueS
 from airqueue.linux.disturbance import Disturbance, Kind
 from airqueue.linux.host_ap import HostAp, script
 from airqueue.linux.netns import HostApError
-from airqueue.linux.probing import testbed_prober
+from airqueue.linux.probing import host_ap_prober
 from airqueue.measure import api
 from airqueue.measure.document import Truth
 from airqueue.measure.prober import Prober
@@ -250,7 +250,7 @@ def measure(
     job = Job(header, capture_path, max_time_s=max_time)
 
     def connect() -> AbstractContextManager[Prober]:
-        return testbed_prober(config)
+        return host_ap_prober(config)
 
     with _bed_errors():
         preflight.ensure_privileges(policer=config.policer != "none")

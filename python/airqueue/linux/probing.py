@@ -18,7 +18,7 @@ SERVER_PORT = 5860
 
 
 @contextmanager
-def testbed_prober(config: HostApConfig) -> Iterator[Prober]:
+def host_ap_prober(config: HostApConfig) -> Iterator[Prober]:
     """Build a Host AP and yield a prober through it, disturbed as configured.
 
     Raises ProbeError when the bed cannot be built, a disturbance fails or the endpoints cannot talk.

@@ -2,7 +2,7 @@
 
 >>> from airqueue.simulate import mesh
 >>> lot = mesh.parking_lot((4, 5, 6), server="10 ms", limit="10 packets", duration="1 s")
->>> lot.ways["up4"]
+>>> lot.routes["up4"]
 ['node4', 'node3', 'node2', 'node1', 'gateway', 'server']
 
 The flows find their ways by themselves. What else a scenario file can say goes into ``overrides``,
@@ -81,7 +81,7 @@ class Options(TypedDict, total=False):
 def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]) -> Scenario:
     """Return a chain of nodes with a flow from its end: ``gateway``, ``node1``, ``node2``, ...
 
-    >>> chain(2).ways
+    >>> chain(2).routes
     {'up': ['node2', 'node1', 'gateway']}
     """
     check_whole("hops", hops, 1, _MOST)
@@ -112,7 +112,7 @@ def cross(
 ) -> Scenario:
     """Return arms around the gateway, ``a1``, ``a2``, ..., a flow from each end (MESH Fig. 9b).
 
-    >>> cross(2, 3).ways["up_c"]
+    >>> cross(2, 3).routes["up_c"]
     ['c2', 'c1', 'gateway']
     """
     check_whole("hops", hops, 1, _MOST)
@@ -141,7 +141,7 @@ def grid(
     The gateway is the node of that number. Flows come from nodes that are evenly spread over the
     numbers of the others, the last one among them.
 
-    >>> grid(3, 3, flows=2).ways
+    >>> grid(3, 3, flows=2).routes
     {'up5': ['node5', 'node2', 'node1'], 'up9': ['node9', 'node6', 'node3', 'node2', 'node1']}
     """
     check_whole("columns", columns, 1, _MOST)

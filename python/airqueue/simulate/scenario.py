@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,12 @@ class Scenario:
         """Names of the stations and hosts that each flow passes, both ends included."""
         routes = self._native.routes
         return {flow: routes[flow] for flow in self.flows}
+
+    @property
+    def ways(self) -> dict[str, list[str]]:
+        """What is called `routes` now; this name goes with version 0.2."""
+        warnings.warn("Scenario.ways is called Scenario.routes now", FutureWarning, stacklevel=2)
+        return self.routes
 
     def figures(self) -> Run:
         """Return what figures a replication will have: those of one that has not begun yet.

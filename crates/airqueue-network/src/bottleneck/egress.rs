@@ -1,8 +1,7 @@
 //! The way out of a device: what became of each packet, and the counters on all of them.
 
 use crate::outcome::Outcome;
-use airqueue_core::PacketCount;
-use airqueue_core::{DropReason, Packet, RandomStream};
+use airqueue_core::{DropReason, Packet, PacketCount, RandomStream};
 use std::collections::VecDeque;
 
 /// The counters on a whole device: offered = dropped + lost + delivered + waiting + in service.

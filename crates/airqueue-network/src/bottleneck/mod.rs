@@ -18,7 +18,7 @@ pub use spec::{DeviceSpec, ServerSpec};
 
 use crate::tx_queue::TxQueue;
 use airqueue_core::rate::work_for;
-use airqueue_core::{BoxedQueue, DropReason, Hosts, Packet, Seed, Time};
+use airqueue_core::{BoxedQueue, DropReason, FlowKey, Hosts, Packet, Seed, Time};
 use conditions::{DeviceChange, Schedule, ScheduledEvent, ServiceRate};
 use egress::Egress;
 use spec::Server;
@@ -63,7 +63,7 @@ impl Bottleneck {
 
     /// Names the ends of a flow to the queue.
     pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
-        self.tx_queue.set_flow_hosts(flow, hosts);
+        self.tx_queue.set_flow_hosts(FlowKey(flow), hosts);
     }
 
     /// A packet arrives.

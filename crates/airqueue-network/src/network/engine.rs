@@ -16,7 +16,7 @@ use crate::timer::Timer;
 use crate::wlan::tap::SegmentSent;
 use crate::wlan::{self, Wlan};
 use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
-use airqueue_core::{Dropped, Ecn, Packet, Payload, Seed, Span, Time};
+use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
 
 /// What happens outside the radio comes before the radio's events of the same instant.
 pub(super) const OUTSIDE: Phase = Phase(0);
@@ -378,7 +378,7 @@ impl Network {
     fn leave(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
         let &RouteHop { path, next, .. } = self.wlan.upper.hops.of(&packet);
         if let Some(next) = next {
-            return self.enter(Packet { flow: next.0, ..packet }, queue);
+            return self.enter(Packet { flow: next.flow(), ..packet }, queue);
         }
         match self.wlan.upper.hops.paths[path.index()].end {
             End::Sink => {}
@@ -403,7 +403,7 @@ impl Network {
     fn report(&mut self, path: PathId, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
         // Paths are numbered in the order of flows.
         let flow = self.flows.partition_point(|&first| first <= path) as u32 - 1;
-        self.outcomes.push(outcome(Packet { flow, ..packet }));
+        self.outcomes.push(outcome(Packet { flow: FlowKey(flow), ..packet }));
     }
 
     /// An end of a connection gets what a packet carries.

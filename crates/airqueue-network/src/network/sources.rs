@@ -52,7 +52,7 @@ impl Sources {
     #[inline]
     pub(super) fn new_packet(&mut self, first_hop: HopId, size: u32, now: Time) -> Packet {
         self.packets += 1;
-        Packet::new(self.packets, first_hop.0, size, now)
+        Packet::new(self.packets, first_hop.flow(), size, now)
     }
 
     /// The packet that a source makes now.

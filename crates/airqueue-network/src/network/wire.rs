@@ -70,7 +70,7 @@ impl Wire {
     /// Names the ends of a flow to its queue.
     pub(super) fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
-            gate.queue.tx_queue.set_flow_hosts(hop.0, hosts);
+            gate.queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
         }
     }
 

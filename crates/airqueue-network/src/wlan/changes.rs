@@ -44,8 +44,11 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) -> bool {
         let &Hop { interface, neighbour, .. } = &self.hops[hop.index()];
-        let changed =
-            self.interfaces[interface.index()].queue.tx_queue.set_limit_of(hop.0, neighbour, limit);
+        let changed = self.interfaces[interface.index()].queue.tx_queue.set_limit_of(
+            hop.flow(),
+            neighbour,
+            limit,
+        );
         if changed {
             self.fill(interface, queue);
         }
@@ -59,7 +62,7 @@ impl<U: UpperLayer> Wlan<U> {
     /// If there is no such hop.
     pub fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         let interface = self.hops[hop.index()].interface;
-        self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.0, hosts);
+        self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
     }
 
     /// Changes the rate of a hop's data frames, now. Packets that the MAC has in hand are sent at the rate that they

@@ -12,7 +12,7 @@ use super::upper::UpperLayer;
 use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Seed, Sent, Time};
+use airqueue_core::{NeighbourId, Seed, Sent, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Msdu, TxReport, TxStatus};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -56,7 +56,7 @@ pub struct Wlan<U: UpperLayer> {
     /// For those whose backoff ends at an instant.
     actors: Vec<u32>,
     /// For the neighbours of the packets that a MAC has in hand.
-    pub(super) neighbours: Vec<u16>,
+    pub(super) neighbours: Vec<NeighbourId>,
     pub(super) tap: Socket,
     pub(super) stations: Vec<StationCounters>,
     pub(super) warm: Baseline,

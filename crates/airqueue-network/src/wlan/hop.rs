@@ -3,7 +3,7 @@
 use super::backlog::Presence;
 use super::spec::{HopSpec, RttReport};
 use crate::InterfaceId;
-use airqueue_core::{DataRate, Feedback, Packet, Span, Time};
+use airqueue_core::{DataRate, Feedback, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
@@ -22,7 +22,7 @@ pub(super) struct Hop {
     /// The queue that the packets take, among all of the network.
     pub(super) interface: InterfaceId,
     /// What that queue calls the next station.
-    pub(super) neighbour: u16,
+    pub(super) neighbour: NeighbourId,
     /// What the next station calls that queue.
     recipient: u32,
     /// The packets in that queue or in the hands of the MAC.
@@ -35,7 +35,7 @@ impl Hop {
     pub(super) fn new(
         spec: &HopSpec,
         interface: InterfaceId,
-        (neighbour, recipient): (u16, u32),
+        (neighbour, recipient): (NeighbourId, u32),
         control: Option<usize>,
     ) -> Hop {
         Hop {

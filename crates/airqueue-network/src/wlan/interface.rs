@@ -4,7 +4,7 @@ use super::backlog::Backlog;
 use super::spec::StationSpec;
 use crate::InterfaceId;
 use crate::queue::Queue;
-use airqueue_core::Seed;
+use airqueue_core::{NeighbourId, Seed};
 use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -27,7 +27,7 @@ pub(super) struct Interface {
 /// give to the queues.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
-    known: BTreeMap<(InterfaceId, StationId), (u16, u32)>,
+    known: BTreeMap<(InterfaceId, StationId), (NeighbourId, u32)>,
     /// How many each queue has.
     count: BTreeMap<InterfaceId, u32>,
 }
@@ -39,12 +39,12 @@ impl Neighbours {
         interface: InterfaceId,
         to: StationId,
         macs: &mut [Mac],
-    ) -> Option<(u16, u32)> {
+    ) -> Option<(NeighbourId, u32)> {
         if let Some(&numbers) = self.known.get(&(interface, to)) {
             return Some(numbers);
         }
         let count = self.count.entry(interface).or_default();
-        let number = u16::try_from(*count).ok()?;
+        let number = NeighbourId(u16::try_from(*count).ok()?);
         *count += 1;
         let numbers = (number, macs[to.index()].add_recipient());
         self.known.insert((interface, to), numbers);

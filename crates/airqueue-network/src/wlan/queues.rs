@@ -6,7 +6,7 @@ use super::spec::RttReport;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Packet, Span, Time};
+use airqueue_core::{NeighbourId, Packet, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -44,7 +44,7 @@ impl<U: UpperLayer> Wlan<U> {
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let interface = hop.interface;
         let comes = self.interfaces[interface.index()].backlog.add(&mut hop.presence);
-        let packet = Packet { hop: hop.neighbour, ..packet };
+        let packet = Packet { neighbour: hop.neighbour, ..packet };
         self.interfaces[interface.index()].queue.enqueue(packet, now);
         self.report_drops(interface);
         if comes {
@@ -111,7 +111,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub(super) fn take_turns(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
         self.neighbours.clear();
-        self.neighbours.extend(self.listeners.macs[station.index()].hops_in_hand(ac));
+        self.neighbours.extend(self.listeners.macs[station.index()].neighbours_in_hand(ac));
         let other = self.interfaces[interface.index()].queue.other_neighbour(&self.neighbours, now);
         self.report_drops(interface);
         if self.listeners.macs[station.index()].takes_turns(ac, other.is_some()) {
@@ -124,7 +124,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn take_for_neighbour(
         &mut self,
         interface: InterfaceId,
-        neighbour: u16,
+        neighbour: NeighbourId,
         now: Time,
     ) -> Option<Msdu> {
         let packet = self.interfaces[interface.index()].queue.take_for_neighbour(neighbour, now);
@@ -137,7 +137,7 @@ impl<U: UpperLayer> Wlan<U> {
         if !self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio) {
             return;
         }
-        let Some(&Msdu { packet: Packet { hop: neighbour, .. }, .. }) =
+        let Some(&Msdu { packet: Packet { neighbour, .. }, .. }) =
             self.listeners.macs[station.index()].held(ac)
         else {
             return;
@@ -159,7 +159,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn peek_for_neighbour(
         &mut self,
         interface: InterfaceId,
-        neighbour: u16,
+        neighbour: NeighbourId,
         now: Time,
     ) -> Option<Packet> {
         let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);

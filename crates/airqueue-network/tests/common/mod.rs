@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Limit, Packet, Seed, Span, Time};
+use airqueue_core::{DataRate, FlowKey, Limit, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, Outcome, ServerSpec};
 use airqueue_qdisc::DropFrom;
@@ -94,7 +94,7 @@ impl Bench {
 
     pub fn arrive(&mut self, arrival: Arrival) {
         self.run_until(arrival.at);
-        let packet = Packet::new(self.next_id, arrival.flow, arrival.size, arrival.at);
+        let packet = Packet::new(self.next_id, FlowKey(arrival.flow), arrival.size, arrival.at);
         self.next_id += 1;
         self.device.enqueue(packet, arrival.at);
         self.collect(arrival.at);

@@ -20,9 +20,10 @@ use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, Behaviour, CategoryConfig, MacConfig, Radio, Txop};
 use airqueue_wifi::medium::{Capture, FrameErrors, Level, Link, Reach, StationId};
-use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::{Band, Capability, Preamble, Protection, Slot, Width};
-use airqueue_wifi::phy::{dsss, erp, he, ht, ofdm, vht};
+use airqueue_wifi::phy::{
+    AccessCategory, Band, Capability, Preamble, Protection, Slot, Width, dsss, erp, he, ht, ofdm,
+    vht,
+};
 use airqueue_wifi::rate_control::RateControlName;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

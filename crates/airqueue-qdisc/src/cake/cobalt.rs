@@ -159,7 +159,7 @@ impl Cobalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::Seed;
+    use airqueue_core::{FlowKey, Seed};
 
     const PARAMS: CobaltParams = CobaltParams {
         target: Span::from_millis(5),
@@ -173,7 +173,7 @@ mod tests {
 
     /// Whether a packet that came at `came` and is to leave at `now` is dropped.
     fn drops(cobalt: &mut Cobalt, came: Time, now: Time) -> bool {
-        let mut packet = Packet::new(0, 0, 1000, came);
+        let mut packet = Packet::new(0, FlowKey(0), 1000, came);
         let mut random = Seed(1).stream("blue");
         cobalt.drops(&PARAMS, now, &mut packet, &mut random, &mut Drops::new())
     }
@@ -248,7 +248,7 @@ mod tests {
         let slow = CobaltParams { mtu_time: Span::from_millis(30), ..PARAMS };
         let mut cobalt = Cobalt::default();
         let mut random = Seed(1).stream("blue");
-        let mut packet = Packet::new(0, 0, 1000, Time::ZERO);
+        let mut packet = Packet::new(0, FlowKey(0), 1000, Time::ZERO);
         for t in 1..=120 {
             assert!(!cobalt.drops(&slow, ms(t), &mut packet, &mut random, &mut Drops::new()));
         }
@@ -267,7 +267,8 @@ mod tests {
         // At 6, 12, ... 1530 ms.
         assert_eq!(cobalt.blue, 255 * BLUE_UP);
         let mut random = Seed(1).stream("blue");
-        let mut packet = Packet { ecn: airqueue_core::Ecn::Ect, ..Packet::new(0, 0, 100, ms(0)) };
+        let mut packet =
+            Packet { ecn: airqueue_core::Ecn::Ect, ..Packet::new(0, FlowKey(0), 100, ms(0)) };
         let dropped = (0..1000).filter(|_| {
             packet.enqueued = ms(2000);
             cobalt.drops(&PARAMS, ms(2000), &mut packet, &mut random, &mut Drops::new())

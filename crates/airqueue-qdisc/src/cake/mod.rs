@@ -18,8 +18,8 @@ pub use keys::CakeTable;
 use crate::flow_hash::FlowHash;
 use crate::lists::Lists;
 use airqueue_core::{
-    ByNeighbour, DataRate, DropReason, Drops, Hosts, Limit, LinkFeedback, Packet, QueueDisc,
-    RandomStream, Span, Time,
+    ByNeighbour, DataRate, DropReason, Drops, FlowKey, Hosts, Limit, LinkFeedback, Packet,
+    QueueDisc, RandomStream, Span, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -162,7 +162,7 @@ pub struct Cake {
     link_layer: u32,
     random: RandomStream,
     hash: FlowHash,
-    hosts: BTreeMap<u32, Hosts>,
+    hosts: BTreeMap<FlowKey, Hosts>,
     shaper: Shaper,
     tins: Vec<Tin>,
     /// The tin that has its turn where there is no rate.
@@ -229,7 +229,7 @@ impl Cake {
             Isolation::Source => hosts()[0],
             Isolation::Destination => hosts()[1],
             Isolation::Hosts => hosts()[0] ^ hosts()[1],
-            _ => hash.hash(packet.flow),
+            _ => hash.hash(packet.flow.0),
         };
         self.tins[tin].place(flow, hosts)
     }
@@ -373,7 +373,7 @@ impl QueueDisc for Cake {
 impl ByNeighbour for Cake {}
 
 impl LinkFeedback for Cake {
-    fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
+    fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.hosts.insert(flow, hosts);
     }
 }

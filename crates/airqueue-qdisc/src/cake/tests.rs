@@ -1,7 +1,7 @@
 //! What is special to CAKE: shares of hosts and of tins, its shaper, its hash, and who pays when there is no room.
 
 use super::*;
-use airqueue_core::Seed;
+use airqueue_core::{FlowKey, Seed};
 
 fn queue(params: CakeParams) -> Cake {
     Cake::new(params, Seed(1).stream("cake"))
@@ -25,11 +25,15 @@ fn serve(q: &mut Cake, sources: &[Source], packets: usize, size: u32) -> (Vec<f6
     let mut waiting = vec![0; sources.len()];
     let mut sent = vec![0u32; sources.len()];
     let (mut id, mut now) = (0, Time::ZERO);
-    let place = |flow| sources.iter().position(|of| of.flow == flow).unwrap();
+    let place = |flow| sources.iter().position(|of| FlowKey(of.flow) == flow).unwrap();
     for _ in 0..packets {
         for (at, &Source { flow, dscp }) in sources.iter().enumerate() {
             while waiting[at] < 2 {
-                q.enqueue(Packet { dscp, ..Packet::new(id, flow, size, now) }, now, &mut drops);
+                q.enqueue(
+                    Packet { dscp, ..Packet::new(id, FlowKey(flow), size, now) },
+                    now,
+                    &mut drops,
+                );
                 (id, waiting[at]) = (id + 1, waiting[at] + 1);
             }
         }
@@ -58,8 +62,8 @@ fn isolating(isolation: Isolation) -> Cake {
 /// Host 10 sends eight flows to host 20, and host 11 one flow to host 21. The share of that one.
 fn share_of_the_lonely(isolation: Isolation, hosts_of_last: Hosts) -> f64 {
     let mut q = isolating(isolation);
-    (0..8).for_each(|flow| q.set_flow_hosts(flow, Hosts { source: 10, destination: 20 }));
-    q.set_flow_hosts(8, hosts_of_last);
+    (0..8).for_each(|flow| q.set_flow_hosts(FlowKey(flow), Hosts { source: 10, destination: 20 }));
+    q.set_flow_hosts(FlowKey(8), hosts_of_last);
     serve(&mut q, &best_effort(0..9), 40_000, 1000).0[8]
 }
 
@@ -119,7 +123,8 @@ fn pauses_make_no_bursts() {
     let mut q = queue(CakeParams { rate: mbit(8), ..CakeParams::default() });
     let mut drops = Drops::new();
     for start in [Time::ZERO, Time::ZERO + Span::from_secs(60)] {
-        (0..3).for_each(|id| q.enqueue(Packet::new(id, 0, 1000, start), start, &mut drops));
+        (0..3)
+            .for_each(|id| q.enqueue(Packet::new(id, FlowKey(0), 1000, start), start, &mut drops));
         let mut now = start;
         for n in 0..3 {
             while q.dequeue(now, &mut drops).is_none() {
@@ -158,16 +163,16 @@ fn a_tin_below_its_share_waits_for_one_packet_at_most() {
     let mut drops = Drops::new();
     let mut now = Time::ZERO;
     for id in 0..400u64 {
-        let packet = Packet::new(id, id as u32 % 20, 1000, now);
+        let packet = Packet::new(id, FlowKey(id as u32 % 20), 1000, now);
         q.enqueue(packet, now, &mut drops);
     }
     for call in 1000..1100u64 {
-        let packet = Packet { dscp: 46, ..Packet::new(call, 99, 200, now) };
+        let packet = Packet { dscp: 46, ..Packet::new(call, FlowKey(99), 200, now) };
         q.enqueue(packet, now, &mut drops);
         let came = now;
         let left = loop {
             match q.dequeue(now, &mut drops) {
-                Some(packet) if packet.flow == 99 => break now - came,
+                Some(packet) if packet.flow == FlowKey(99) => break now - came,
                 Some(packet) => {
                     q.enqueue(Packet { id: packet.id + 5000, ..packet }, now, &mut drops)
                 }
@@ -183,11 +188,11 @@ fn a_tin_below_its_share_waits_for_one_packet_at_most() {
 #[test]
 fn a_set_of_eight_flows_has_eight_queues() {
     let mut q = isolating(Isolation::Flows);
-    let set = |flow: u32| q.hash.hash(flow) as usize % QUEUES / tin::WAYS;
+    let set = |flow: u32| q.hash.hash(FlowKey(flow).0) as usize % QUEUES / tin::WAYS;
     let flows: Vec<u32> = (0..).filter(|&flow| set(flow) == set(0)).take(9).collect();
     let mut drops = Drops::new();
     for (id, &flow) in flows.iter().enumerate() {
-        q.enqueue(Packet::new(id as u64, flow, 1000, Time::ZERO), Time::ZERO, &mut drops);
+        q.enqueue(Packet::new(id as u64, FlowKey(flow), 1000, Time::ZERO), Time::ZERO, &mut drops);
     }
     let used = (0..QUEUES).filter(|&queue| q.waiting.len(queue) > 0);
     let lengths: Vec<usize> = used.map(|queue| q.waiting.len(queue)).collect();
@@ -205,12 +210,20 @@ fn the_longest_queue_pays() {
         q.enqueue(Packet { dscp, ..Packet::new(id, flow, 1000, now) }, now, &mut drops);
         drops.drain().map(|drop| (drop.packet.flow, drop.packet.id)).collect::<Vec<_>>()
     };
-    (0..6).for_each(|id| assert!(offer(&mut q, id, 1, 46).is_empty()));
-    (6..10).for_each(|id| assert!(offer(&mut q, id, 2, 0).is_empty()));
-    assert_eq!(offer(&mut q, 10, 2, 0), [(1, 0)]);
-    assert_eq!(offer(&mut q, 11, 3, 8), [(2, 6)], "five and five: the one in the first tin");
+    (0..6).for_each(|id| assert!(offer(&mut q, id, FlowKey(1), 46).is_empty()));
+    (6..10).for_each(|id| assert!(offer(&mut q, id, FlowKey(2), 0).is_empty()));
+    assert_eq!(offer(&mut q, 10, FlowKey(2), 0), [(FlowKey(1), 0)]);
+    assert_eq!(
+        offer(&mut q, 11, FlowKey(3), 8),
+        [(FlowKey(2), 6)],
+        "five and five: the one in the first tin"
+    );
     q.set_limit(Limit::Packets(3));
-    assert_eq!(offer(&mut q, 12, 4, 0).len(), 8, "a lower limit is reached with the next arrival");
+    assert_eq!(
+        offer(&mut q, 12, FlowKey(4), 0).len(),
+        8,
+        "a lower limit is reached with the next arrival"
+    );
     assert_eq!(q.len_packets(), 3);
 }
 
@@ -230,9 +243,9 @@ fn sparse_flows_come_first() {
     let mut q = isolating(Isolation::Flows);
     let mut drops = Drops::new();
     let now = Time::ZERO;
-    (0..20).for_each(|id| q.enqueue(Packet::new(id, 1, 1500, now), now, &mut drops));
+    (0..20).for_each(|id| q.enqueue(Packet::new(id, FlowKey(1), 1500, now), now, &mut drops));
     let mut next = |q: &mut Cake| q.dequeue(now, &mut drops).unwrap().flow;
-    assert_eq!([next(&mut q), next(&mut q)], [1, 1]);
-    q.enqueue(Packet::new(50, 2, 100, now), now, &mut Drops::new());
-    assert_eq!([next(&mut q), next(&mut q)], [2, 1]);
+    assert_eq!([next(&mut q), next(&mut q)], [FlowKey(1), FlowKey(1)]);
+    q.enqueue(Packet::new(50, FlowKey(2), 100, now), now, &mut Drops::new());
+    assert_eq!([next(&mut q), next(&mut q)], [FlowKey(2), FlowKey(1)]);
 }

@@ -1,7 +1,7 @@
 //! The queues of mac80211 beside a device that takes a frame after the other.
 
 use super::*;
-use airqueue_core::{Ecn, Seed};
+use airqueue_core::{Ecn, FlowKey, NeighbourId, Seed};
 
 fn queue(params: Mac80211Params) -> Mac80211 {
     Mac80211::new(params, &mut Seed(1).stream("hash"))
@@ -11,10 +11,14 @@ fn ms(ms: i64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-fn offer(q: &mut Mac80211, hop: u16, flow: u32, packets: usize, now: Time) -> Drops {
+fn offer(q: &mut Mac80211, neighbour: NeighbourId, flow: u32, packets: usize, now: Time) -> Drops {
     let mut drops = Drops::new();
     for _ in 0..packets {
-        q.enqueue(Packet { hop, ..Packet::new(0, flow, 1500, now) }, now, &mut drops);
+        q.enqueue(
+            Packet { neighbour, ..Packet::new(0, FlowKey(flow), 1500, now) },
+            now,
+            &mut drops,
+        );
     }
     drops
 }
@@ -28,15 +32,15 @@ fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
 fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {
     let mut had = vec![0.0; times_us.len()];
     let (mut now, mut drops) = (Time::ZERO, Drops::new());
-    for hop in 0..times_us.len() as u16 {
-        offer(q, hop, hop.into(), 2, now);
+    for neighbour in 0..times_us.len() as u16 {
+        offer(q, NeighbourId(neighbour), neighbour.into(), 2, now);
     }
     while now < until {
         let packet = q.dequeue(now, &mut drops).expect("stations are backlogged");
-        offer(q, packet.hop, packet.flow, 1, now);
-        let airtime = Span::from_micros(times_us[usize::from(packet.hop)]);
+        offer(q, packet.neighbour, packet.flow.0, 1, now);
+        let airtime = Span::from_micros(times_us[packet.neighbour.index()]);
         now += airtime;
-        had[usize::from(packet.hop)] += airtime.as_secs_f64();
+        had[packet.neighbour.index()] += airtime.as_secs_f64();
         report(q, packet, airtime, now);
     }
     had
@@ -74,13 +78,16 @@ fn stations_share_the_air() {
 fn the_device_gets_no_more_than_the_limit() {
     let mut q = queue(without_codel());
     let mut drops = Drops::new();
-    for hop in 0..4 {
-        offer(&mut q, hop, 10 + u32::from(hop), 40, ms(0));
+    for neighbour in 0..4 {
+        offer(&mut q, NeighbourId(neighbour), 10 + u32::from(neighbour), 40, ms(0));
         // From now on a packet is expected to take 1 ms.
         for _ in 0..60 {
             report(
                 &mut q,
-                Packet { hop, ..Packet::new(0, 0, 1500, ms(0)) },
+                Packet {
+                    neighbour: NeighbourId(neighbour),
+                    ..Packet::new(0, FlowKey(0), 1500, ms(0))
+                },
                 Span::from_millis(1),
                 ms(0),
             );
@@ -88,7 +95,7 @@ fn the_device_gets_no_more_than_the_limit() {
     }
     let mut out = vec![Vec::new(); 4];
     while let Some(packet) = q.dequeue(ms(0), &mut drops) {
-        out[usize::from(packet.hop)].push(packet);
+        out[packet.neighbour.index()].push(packet);
     }
     // Together 24 ms and what the last one adds: after 24 those that have 5 are done.
     let counts: Vec<usize> = out.iter().map(Vec::len).collect();
@@ -104,9 +111,9 @@ fn the_device_gets_no_more_than_the_limit() {
     assert!(q.dequeue(ms(1), &mut drops).is_some() && q.dequeue(ms(1), &mut drops).is_none());
     // A station that is alone may have 12 ms.
     let mut q = queue(without_codel());
-    offer(&mut q, 0, 1, 40, ms(0));
+    offer(&mut q, NeighbourId(0), 1, 40, ms(0));
     for _ in 0..60 {
-        report(&mut q, Packet::new(0, 0, 1500, ms(0)), Span::from_millis(1), ms(0));
+        report(&mut q, Packet::new(0, FlowKey(0), 1500, ms(0)), Span::from_millis(1), ms(0));
     }
     let alone = std::iter::from_fn(|| q.dequeue(ms(0), &mut drops)).count();
     assert!((12..=13).contains(&alone), "{alone}");
@@ -117,16 +124,20 @@ fn the_device_gets_no_more_than_the_limit() {
 fn a_frame_takes_along_what_waits_for_its_station() {
     let mut q = queue(without_codel());
     let mut drops = Drops::new();
-    offer(&mut q, 0, 1, 3, ms(0));
-    offer(&mut q, 1, 2, 20, ms(0));
+    offer(&mut q, NeighbourId(0), 1, 3, ms(0));
+    offer(&mut q, NeighbourId(1), 2, 20, ms(0));
     let first = q.dequeue(ms(0), &mut drops).unwrap();
-    assert_eq!(first.hop, 1, "the station that came last is in front");
-    let along = std::iter::from_fn(|| q.dequeue_for_neighbour(1, ms(0), &mut drops));
-    assert!(along.map(|packet| assert_eq!(packet.hop, 1)).count() >= 2);
-    assert_eq!(q.peek_for_neighbour(1, ms(0), &mut drops), None);
-    assert_eq!(q.peek_for_neighbour(7, ms(0), &mut drops), None, "nobody knows that station");
-    assert!(q.peek_for_neighbour(0, ms(0), &mut drops).is_some());
-    assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().hop, 0);
+    assert_eq!(first.neighbour, NeighbourId(1), "the station that came last is in front");
+    let along = std::iter::from_fn(|| q.dequeue_for_neighbour(NeighbourId(1), ms(0), &mut drops));
+    assert!(along.map(|packet| assert_eq!(packet.neighbour, NeighbourId(1))).count() >= 2);
+    assert_eq!(q.peek_for_neighbour(NeighbourId(1), ms(0), &mut drops), None);
+    assert_eq!(
+        q.peek_for_neighbour(NeighbourId(7), ms(0), &mut drops),
+        None,
+        "nobody knows that station"
+    );
+    assert!(q.peek_for_neighbour(NeighbourId(0), ms(0), &mut drops).is_some());
+    assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().neighbour, NeighbourId(0));
 }
 
 /// A station with a packet now and then does not wait for the bulk of others.
@@ -134,13 +145,13 @@ fn a_frame_takes_along_what_waits_for_its_station() {
 fn sparse_stations_come_first() {
     let mut q = queue(without_codel());
     let mut drops = Drops::new();
-    for hop in 0..5 {
-        offer(&mut q, hop, 10 + u32::from(hop), 50, ms(0));
+    for neighbour in 0..5 {
+        offer(&mut q, NeighbourId(neighbour), 10 + u32::from(neighbour), 50, ms(0));
     }
     for round in 0..10 {
-        offer(&mut q, 9, 99, 1, ms(round));
+        offer(&mut q, NeighbourId(9), 99, 1, ms(round));
         let packet = q.dequeue(ms(round), &mut drops).unwrap();
-        assert_eq!(packet.hop, 9);
+        assert_eq!(packet.neighbour, NeighbourId(9));
         report(&mut q, packet, Span::from_micros(20), ms(round));
         let packet = q.dequeue(ms(round), &mut drops).unwrap();
         report(&mut q, packet, Span::from_micros(300), ms(round));
@@ -155,7 +166,7 @@ fn each_flow_is_under_codel() {
         let mut q = queue(Mac80211Params { aql: None, ..Mac80211Params::default() });
         let mut drops = Drops::new();
         for t in 0..2000 {
-            offer(&mut q, 0, 1, 1, ms(t));
+            offer(&mut q, NeighbourId(0), 1, 1, ms(t));
             if t >= delay_ms {
                 q.dequeue(ms(t), &mut drops);
             }
@@ -170,16 +181,16 @@ fn each_flow_is_under_codel() {
 #[test]
 fn the_fattest_flow_pays() {
     let mut q = queue(Mac80211Params { limit: 100, ..Mac80211Params::default() });
-    offer(&mut q, 0, 1, 90, ms(0));
-    assert!(offer(&mut q, 1, 2, 10, ms(0)).as_slice().is_empty());
-    let drops = offer(&mut q, 1, 2, 1, ms(0));
+    offer(&mut q, NeighbourId(0), 1, 90, ms(0));
+    assert!(offer(&mut q, NeighbourId(1), 2, 10, ms(0)).as_slice().is_empty());
+    let drops = offer(&mut q, NeighbourId(1), 2, 1, ms(0));
     assert_eq!((drops.as_slice().len(), q.len_packets()), (32, 69));
-    assert!(drops.as_slice().iter().all(|drop| drop.packet.flow == 1));
+    assert!(drops.as_slice().iter().all(|drop| drop.packet.flow == FlowKey(1)));
     q.set_limit(Limit::Bytes(9000));
-    offer(&mut q, 1, 2, 1, ms(0));
+    offer(&mut q, NeighbourId(1), 2, 1, ms(0));
     assert!(q.len_bytes() <= 9000);
     q.set_limit(Limit::Bytes(0));
-    offer(&mut q, 3, 2, 1, ms(0));
+    offer(&mut q, NeighbourId(3), 2, 1, ms(0));
     assert_eq!(q.len_packets(), 0);
 }
 
@@ -188,16 +199,16 @@ fn the_fattest_flow_pays() {
 fn flows_that_share_a_queue_stay_in_order() {
     let mut q = queue(Mac80211Params { flows: 1, ..without_codel() });
     let mut drops = Drops::new();
-    let offer_id = |q: &mut Mac80211, hop, id| {
+    let offer_id = |q: &mut Mac80211, neighbour: NeighbourId, id| {
         q.enqueue(
-            Packet { hop, ..Packet::new(id, hop.into(), 1500, ms(0)) },
+            Packet { neighbour, ..Packet::new(id, FlowKey(neighbour.0.into()), 1500, ms(0)) },
             ms(0),
             &mut Drops::new(),
         );
     };
-    offer_id(&mut q, 0, 0);
+    offer_id(&mut q, NeighbourId(0), 0);
     for id in 1..4 {
-        offer_id(&mut q, 1, id);
+        offer_id(&mut q, NeighbourId(1), id);
     }
     assert_eq!(q.stations[1].diverted.len(), 1);
     // Until station 0 has left the shared queue, and a packet of station 1 came then.
@@ -206,11 +217,13 @@ fn flows_that_share_a_queue_stay_in_order() {
         report(&mut q, packet, Span::from_micros(300), ms(0));
         order.push(packet);
         if order.len() == 3 {
-            offer_id(&mut q, 1, 4);
+            offer_id(&mut q, NeighbourId(1), 4);
         }
     }
-    let ids = |hop| order.iter().filter(|p| p.hop == hop).map(|p| p.id).collect::<Vec<_>>();
-    assert_eq!((ids(0), ids(1)), (vec![0], vec![1, 2, 3, 4]));
+    let ids = |neighbour| {
+        order.iter().filter(|p| p.neighbour == neighbour).map(|p| p.id).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(NeighbourId(0)), ids(NeighbourId(1))), (vec![0], vec![1, 2, 3, 4]));
     assert!(q.stations[1].diverted.is_empty() && q.is_empty());
 }
 
@@ -230,7 +243,11 @@ fn marks_are_made_where_they_are_understood() {
     let mut q = queue(Mac80211Params { aql: None, ..Mac80211Params::default() });
     let mut drops = Drops::new();
     for t in 0..1000 {
-        q.enqueue(Packet { ecn: Ecn::Ect, ..Packet::new(0, 1, 1500, ms(t)) }, ms(t), &mut drops);
+        q.enqueue(
+            Packet { ecn: Ecn::Ect, ..Packet::new(0, FlowKey(1), 1500, ms(t)) },
+            ms(t),
+            &mut drops,
+        );
         if t > 40 {
             q.dequeue(ms(t), &mut drops);
         }

@@ -9,10 +9,9 @@ use crate::fifo::{Fifo, has_room};
 use airqueue_core::keys::check::{any, least, plain, within};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Size};
-use airqueue_core::{BoxedQueue, take};
 use airqueue_core::{
-    ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc, RandomStream, Span,
-    Time,
+    BoxedQueue, ByNeighbour, DropReason, Drops, Limit, LinkFeedback, Packet, QueueDisc,
+    RandomStream, Span, Time, take,
 };
 use controller::Controller;
 use schemars::JsonSchema;
@@ -301,7 +300,7 @@ impl LinkFeedback for Pie {}
 mod tests {
     use super::controller::tests::{controller, ms};
     use super::*;
-    use airqueue_core::{Ecn, Seed};
+    use airqueue_core::{Ecn, FlowKey, Seed};
 
     const TICK: i64 = 15;
 
@@ -315,7 +314,7 @@ mod tests {
         q.controller = Controller { probability: 1.0, ..controller(1.0, 100, 100) };
         let mut drops = Drops::new();
         let mut dropped = |q: &mut Pie| {
-            q.enqueue(Packet::new(0, 0, 1000, ms(1)), ms(1), &mut drops);
+            q.enqueue(Packet::new(0, FlowKey(0), 1000, ms(1)), ms(1), &mut drops);
             drops.drain().count() == 1
         };
         q.controller.burst_allowance = Span::from_millis(1);
@@ -335,13 +334,17 @@ mod tests {
         let mut q = pie(PieParams::default());
         let mut drops = Drops::new();
         for t in 0..=149 {
-            (0..3).for_each(|_| q.enqueue(Packet::new(0, 0, 1000, ms(t)), ms(t), &mut drops));
+            (0..3).for_each(|_| {
+                q.enqueue(Packet::new(0, FlowKey(0), 1000, ms(t)), ms(t), &mut drops)
+            });
             q.dequeue(ms(t), &mut drops);
         }
         assert!(q.controller.burst_allowance > Span::ZERO && drops.as_slice().is_empty());
         assert!(q.probability() > 0.0);
         for t in 150..=2000 {
-            (0..3).for_each(|_| q.enqueue(Packet::new(0, 0, 1000, ms(t)), ms(t), &mut drops));
+            (0..3).for_each(|_| {
+                q.enqueue(Packet::new(0, FlowKey(0), 1000, ms(t)), ms(t), &mut drops)
+            });
             q.dequeue(ms(t), &mut drops);
         }
         assert_eq!(q.controller.burst_allowance, Span::ZERO);
@@ -353,7 +356,8 @@ mod tests {
     fn the_delay_is_judged_when_a_packet_is_first_seen() {
         let mut q = pie(PieParams::default());
         let mut drops = Drops::new();
-        (0..2).for_each(|id| q.enqueue(Packet::new(id, 0, 1000, ms(0)), ms(0), &mut drops));
+        (0..2)
+            .for_each(|id| q.enqueue(Packet::new(id, FlowKey(0), 1000, ms(0)), ms(0), &mut drops));
         q.peek(ms(5), &mut drops);
         assert_eq!(
             (q.controller.delay, q.len_packets(), q.len_bytes()),
@@ -372,7 +376,7 @@ mod tests {
         let mut drops = Drops::new();
         let mut last = None;
         for id in 0..100_000u64 {
-            q.enqueue(Packet::new(id, 0, 1000, ms(0)), ms(0), &mut drops);
+            q.enqueue(Packet::new(id, FlowKey(0), 1000, ms(0)), ms(0), &mut drops);
             if drops.drain().count() == 1
                 && let Some(last) = last.replace(id)
             {
@@ -390,7 +394,11 @@ mod tests {
             q.controller = controller(probability, 100, 100);
             let mut drops = Drops::new();
             for id in 0..1000 {
-                q.enqueue(Packet { ecn, ..Packet::new(id, 0, 1000, ms(0)) }, ms(0), &mut drops);
+                q.enqueue(
+                    Packet { ecn, ..Packet::new(id, FlowKey(0), 1000, ms(0)) },
+                    ms(0),
+                    &mut drops,
+                );
             }
             (drops.marks() > 0, !drops.as_slice().is_empty())
         };

@@ -1,7 +1,7 @@
 //! RDQM by hand, and beside a slow one.
 
 use super::*;
-use airqueue_core::DataRate;
+use airqueue_core::{DataRate, FlowKey};
 use proptest::prelude::*;
 
 fn ms(ms: i64) -> Time {
@@ -14,14 +14,14 @@ fn feedback(rtt_ms: i64, kbps: u64) -> Feedback {
 }
 
 fn acknowledge(q: &mut Rdqm, flow: u32, feedback: Option<Feedback>, now: Time) {
-    let packet = Packet::new(0, flow, 1500, now);
+    let packet = Packet::new(0, FlowKey(flow), 1500, now);
     q.on_sent(&Sent { packet, acknowledged: true, airtime: Span::ZERO, feedback }, now);
 }
 
 /// Whether a packet is accepted.
 fn offer(q: &mut Rdqm, flow: u32, now: Time) -> bool {
     let mut drops = Drops::new();
-    q.enqueue(Packet::new(0, flow, 1500, now), now, &mut drops);
+    q.enqueue(Packet::new(0, FlowKey(flow), 1500, now), now, &mut drops);
     drops.as_slice().is_empty()
 }
 
@@ -47,7 +47,7 @@ fn knowing(packets: u32, params: RdqmParams, reports: &[Option<Feedback>]) -> Rd
 }
 
 fn shares(q: &Rdqm) -> Vec<f64> {
-    q.flows.keys().map(|&flow| q.share(flow).unwrap()).collect()
+    q.flows.keys().map(|&flow| q.share(FlowKey(flow.0)).unwrap()).collect()
 }
 
 /// By hand: 120 packets; two RDQM flows of 100 ms · 11 Mb/s and 200 ms · 1 Mb/s, 1.1 and 0.2 Mbit, share
@@ -144,7 +144,7 @@ fn flows_end_when_they_have_been_silent() {
     acknowledge(&mut q, 9, None, ms(1000));
     assert_eq!(shares(&q), [6.0; 2]);
     acknowledge(&mut q, 9, None, ms(4000));
-    assert_eq!((q.flows.keys().collect::<Vec<_>>(), shares(&q)), (vec![&2], vec![12.0]));
+    assert_eq!((q.flows.keys().collect::<Vec<_>>(), shares(&q)), (vec![&FlowKey(2)], vec![12.0]));
     assert_eq!((q.rdqm_flows, q.weights), (0, 0));
     // That leaves, and is acknowledged a while later: a second after that.
     q.dequeue(ms(5000), &mut Drops::new());
@@ -161,7 +161,7 @@ fn reports_are_for_those_who_are_known_and_acknowledged() {
     acknowledge(&mut q, 3, Some(feedback(1, 1)), ms(0));
     assert_eq!((q.flows(), q.rdqm_flows), (0, 0));
     offer(&mut q, 3, ms(0));
-    let packet = Packet::new(0, 3, 1500, ms(0));
+    let packet = Packet::new(0, FlowKey(3), 1500, ms(0));
     let given_up =
         Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: Some(feedback(1, 1)) };
     q.on_sent(&given_up, ms(1));
@@ -250,13 +250,13 @@ proptest! {
             slow.forget(now);
             match event {
                 Event::Arrival(id) => {
-                    let (full, known) = (q.len_packets() == room as usize, q.flows.get(&id).copied());
+                    let (full, known) = (q.len_packets() == room as usize, q.flows.get(&FlowKey(id)).copied());
                     let accepted = offer(&mut q, id, ms(now));
                     prop_assert_eq!(accepted, slow.arrive(id, room, now));
                     prop_assert!(accepted || full || known.is_some_and(|flow| flow.packets > 0));
                 }
                 Event::Departure => {
-                    let left = q.dequeue(ms(now), &mut Drops::new()).map(|packet| packet.flow);
+                    let left = q.dequeue(ms(now), &mut Drops::new()).map(|packet| packet.flow.0);
                     prop_assert_eq!(left, slow.line.pop_front());
                     if let Some(id) = left {
                         let flow = slow.flows.get_mut(&id).unwrap();
@@ -272,18 +272,18 @@ proptest! {
                 }
             }
             let limits = slow.limits(room.into());
-            prop_assert!(q.flows.keys().eq(limits.keys()), "{:?} {:?}", q.flows, slow.flows);
+            prop_assert!(q.flows.keys().map(|key| &key.0).eq(limits.keys()), "{:?} {:?}", q.flows, slow.flows);
             for (&id, limit) in &limits {
-                prop_assert!((q.share(id).unwrap() / limit - 1.0).abs() < 1e-9);
+                prop_assert!((q.share(FlowKey(id)).unwrap() / limit - 1.0).abs() < 1e-9);
                 let waiting = slow.line.iter().filter(|&&flow| flow == id).count();
-                prop_assert_eq!(q.flows[&id].packets, waiting as u64);
+                prop_assert_eq!(q.flows[&FlowKey(id)].packets, waiting as u64);
             }
             if !limits.is_empty() {
                 let (all, room) = (limits.len() as f64, f64::from(room));
                 let close = |a: f64, b: f64| (a - b).abs() < 1e-9 * room;
                 prop_assert!(close(shares(&q).iter().sum(), room));
                 let rdqm = q.flows.iter().filter(|(_, flow)| flow.report.is_some());
-                let part: f64 = rdqm.map(|(&id, _)| q.share(id).unwrap()).sum();
+                let part: f64 = rdqm.map(|(&id, _)| q.share(FlowKey(id.0)).unwrap()).sum();
                 prop_assert!(close(part, room * q.rdqm_flows as f64 / all));
             }
         }

@@ -1,7 +1,7 @@
 //! What is special to SFQ, worked out by hand from `sch_sfq.c`.
 
 use super::*;
-use airqueue_core::Seed;
+use airqueue_core::{FlowKey, Seed};
 
 fn queue(params: SfqParams, limit: u32) -> Sfq {
     Sfq::new(params, Limit::Packets(limit), Seed(1).stream("hash"))
@@ -10,14 +10,14 @@ fn queue(params: SfqParams, limit: u32) -> Sfq {
 fn offer(q: &mut Sfq, flow: u32, ids: std::ops::Range<u64>, size: u32) -> Vec<(u32, u64)> {
     let mut drops = Drops::new();
     for id in ids {
-        q.enqueue(Packet::new(id, flow, size, Time::ZERO), Time::ZERO, &mut drops);
+        q.enqueue(Packet::new(id, FlowKey(flow), size, Time::ZERO), Time::ZERO, &mut drops);
     }
-    drops.drain().map(|drop| (drop.packet.flow, drop.packet.id)).collect()
+    drops.drain().map(|drop| (drop.packet.flow.0, drop.packet.id)).collect()
 }
 
 fn order(q: &mut Sfq, packets: usize) -> Vec<(u32, u64)> {
     let mut drops = Drops::new();
-    let mut next = || q.dequeue(Time::ZERO, &mut drops).map(|packet| (packet.flow, packet.id));
+    let mut next = || q.dequeue(Time::ZERO, &mut drops).map(|packet| (packet.flow.0, packet.id));
     (0..packets).map_while(|_| next()).collect()
 }
 
@@ -25,7 +25,7 @@ fn order(q: &mut Sfq, packets: usize) -> Vec<(u32, u64)> {
 fn flows<const N: usize>(q: &Sfq) -> [u32; N] {
     let mut found: Vec<(u32, usize)> = Vec::new();
     for flow in 0.. {
-        let place = q.hash.place(flow, q.params.divisor);
+        let place = q.hash.place(FlowKey(flow), q.params.divisor);
         if !found.iter().any(|&(_, other)| other == place) {
             found.push((flow, place));
         }
@@ -127,13 +127,15 @@ fn a_new_key_separates_flows() {
     let apart = (0..200).filter(|&seed| {
         let params = SfqParams { divisor: 2, perturb: Some(period), ..SfqParams::default() };
         let mut q = Sfq::new(params, Limit::Packets(100), Seed(seed).stream("hash"));
-        let shared = (1..).find(|&flow| q.hash.place(flow, 2) == q.hash.place(0, 2)).unwrap();
+        let shared = (1..)
+            .find(|&flow| q.hash.place(FlowKey(flow), 2) == q.hash.place(FlowKey(0), 2))
+            .unwrap();
         offer(&mut q, 0, 0..3, 1514);
         offer(&mut q, shared, 3..6, 1514);
         let mut drops = Drops::new();
         let mut left = Vec::new();
         while let Some(packet) = q.dequeue(Time::ZERO + period, &mut drops) {
-            left.push((packet.flow, packet.id));
+            left.push((packet.flow.0, packet.id));
         }
         assert_eq!(q.perturb_at, Some(Time::ZERO + period + period));
         for flow in [0, shared] {

@@ -1,8 +1,8 @@
 //! Random calls of a discipline, and what is checked after each.
 
 use airqueue_core::{
-    DataRate, DropReason, Dropped, Drops, Ecn, Feedback, Hosts, Limit, LinkQueue, Packet, Sent,
-    Span, Time,
+    DataRate, DropReason, Dropped, Drops, Ecn, Feedback, FlowKey, Hosts, Limit, LinkQueue,
+    NeighbourId, Packet, Sent, Span, Time,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +25,7 @@ pub enum Call {
     /// Looks for a packet for a neighbour, and takes it.
     Along {
         after: i64,
-        hop: u16,
+        neighbour: NeighbourId,
     },
     /// The link is done with the oldest packet that it has; what it tells of it.
     Sent {
@@ -107,7 +107,7 @@ fn call() -> impl Strategy<Value = Call> {
         30 => after().prop_map(|after| Call::Dequeue { after }),
         10 => after().prop_map(|after| Call::Peek { after }),
         20 => sent(),
-        10 => (after(), 0u16..4).prop_map(|(after, hop)| Call::Along { after, hop }),
+        10 => (after(), 0u16..4).prop_map(|(after, neighbour)| Call::Along { after, neighbour: NeighbourId(neighbour) }),
         1 => (after(), limit()).prop_map(|(after, limit)| Call::Limit { after, limit }),
         1 => (after(), 0u32..4, limit())
             .prop_map(|(after, flow, limit)| Call::LimitOf { after, flow, limit }),
@@ -163,14 +163,14 @@ impl<Q: LinkQueue> Trial<Q> {
         match *call {
             Call::Enqueue { flow, size, ecn, .. } => {
                 let hosts = Hosts { source: flow / 2, destination: flow % 2 };
-                self.queue.set_flow_hosts(flow, hosts);
+                self.queue.set_flow_hosts(FlowKey(flow), hosts);
                 self.enqueue(flow, size, ecn);
             }
             Call::Dequeue { .. } => {
                 self.dequeue();
             }
             Call::Peek { .. } => self.peek_then_dequeue(),
-            Call::Along { hop, .. } => self.peek_then_dequeue_along(hop),
+            Call::Along { neighbour, .. } => self.peek_then_dequeue_along(neighbour),
             Call::Sent { acknowledged, airtime, feedback, .. } => {
                 if let Some(packet) = self.handed_out.pop_front() {
                     let sent = Sent { packet, acknowledged, airtime, feedback };
@@ -182,7 +182,8 @@ impl<Q: LinkQueue> Trial<Q> {
                 self.raised = false;
             }
             Call::LimitOf { flow, limit, .. } => {
-                self.raised &= !self.queue.set_limit_of(flow, hop_of(flow), limit);
+                self.raised &=
+                    !self.queue.set_limit_of(FlowKey(flow), NeighbourId(hop_of(flow)), limit);
             }
             Call::Raise { .. } => {
                 // Some have limits of both kinds.
@@ -195,9 +196,14 @@ impl<Q: LinkQueue> Trial<Q> {
     }
 
     fn enqueue(&mut self, flow: u32, size: u32, ecn: Ecn) {
-        let hop = hop_of(flow);
+        let neighbour = hop_of(flow);
         let dscp = [0, 8, 46, 34][flow as usize % 4];
-        let packet = Packet { ecn, hop, dscp, ..Packet::new(self.next_id, flow, size, self.now) };
+        let packet = Packet {
+            ecn,
+            neighbour: NeighbourId(neighbour),
+            dscp,
+            ..Packet::new(self.next_id, FlowKey(flow), size, self.now)
+        };
         self.next_id += 1;
         self.inside.insert(packet.id, (packet, self.now));
         self.queue.enqueue(packet, self.now, &mut self.drops);
@@ -219,7 +225,7 @@ impl<Q: LinkQueue> Trial<Q> {
             Packet { enqueued: at, ecn, ..offered },
             "only the stamp and a mark are the queue's"
         );
-        let last = self.last_of_flow.insert(packet.flow, packet.id);
+        let last = self.last_of_flow.insert(packet.flow.0, packet.id);
         assert!(last.is_none_or(|last| last < packet.id), "packets of a flow keep their order");
         self.log.push((packet.id, true));
         self.handed_out.push_back(packet);
@@ -243,11 +249,14 @@ impl<Q: LinkQueue> Trial<Q> {
         assert_eq!(self.queue.len_packets(), len - usize::from(peeked.is_some()));
     }
 
-    fn peek_then_dequeue_along(&mut self, hop: u16) {
-        let peeked = self.queue.peek_for_neighbour(hop, self.now, &mut self.drops).copied();
+    fn peek_then_dequeue_along(&mut self, neighbour: NeighbourId) {
+        let peeked = self.queue.peek_for_neighbour(neighbour, self.now, &mut self.drops).copied();
         self.collect_drops();
-        assert!(peeked.is_none_or(|packet| packet.hop == hop), "it is for that neighbour");
-        let packet = self.queue.dequeue_for_neighbour(hop, self.now, &mut self.drops);
+        assert!(
+            peeked.is_none_or(|packet| packet.neighbour == neighbour),
+            "it is for that neighbour"
+        );
+        let packet = self.queue.dequeue_for_neighbour(neighbour, self.now, &mut self.drops);
         self.collect_drops();
         assert_eq!(peeked.map(|p| p.id), packet.map(|p| p.id), "it keeps to what was promised");
         packet.map(|packet| self.leave(packet));

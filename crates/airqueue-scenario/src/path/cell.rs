@@ -3,7 +3,7 @@
 use super::check::wrong;
 use super::config::ConfigError;
 use super::device::{Device, PathDirection};
-use airqueue_core::{DropReason, Packet, Seed, Time};
+use airqueue_core::{DropReason, FlowKey, Packet, Seed, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Network, NetworkSpec, Traffic};
 use airqueue_network::outcome::Outcome;
@@ -106,7 +106,7 @@ impl Cell {
 
     /// Which way a packet of one of the endpoints' flows goes.
     fn direction_of(&self, packet: &Packet) -> PathDirection {
-        let down = packet.flow < self.first + self.flows;
+        let down = packet.flow < FlowKey(self.first + self.flows);
         if down == self.is_down(PathDirection::Forward) {
             PathDirection::Forward
         } else {
@@ -130,9 +130,9 @@ impl Device for Cell {
         let down = self.is_down(direction);
         let (hop, first) =
             if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
-        let flow = first + packet.flow;
+        let flow = first + packet.flow.0;
         if packet.size > hop.most_bytes {
-            let packet = Packet { flow, ..packet };
+            let packet = Packet { flow: FlowKey(flow), ..packet };
             self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
             return;
         }
@@ -216,7 +216,7 @@ mod tests {
                 drive(&mut cell, now, &mut seen);
                 let direction = if loaded { PathDirection::Forward } else { PathDirection::Reverse };
                 let payload = Payload(n as u32);
-                cell.enqueue(Packet { payload, ..Packet::new(0, flow, size, now) }, direction, now);
+                cell.enqueue(Packet { payload, ..Packet::new(0, FlowKey(flow), size, now) }, direction, now);
                 prop_assert!(cell.waiting().0 <= u64::from(limit));
             }
             drive(&mut cell, now + Span::from_secs(20), &mut seen);

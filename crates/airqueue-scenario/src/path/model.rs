@@ -6,7 +6,7 @@ use super::device::{Device, PathDirection};
 use super::host::{Host, ReceiveLimit, SendLimit};
 use super::store::{Datagram, DatagramStore, Side};
 use super::truth::Truth;
-use airqueue_core::{Packet, Payload, Span, Time};
+use airqueue_core::{FlowKey, Packet, Payload, Span, Time};
 use airqueue_network::delay_line::DelayLine;
 use airqueue_network::event::{EventQueue, Phase};
 use airqueue_network::outcome::Outcome;
@@ -231,7 +231,7 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
             }
         };
         let size = (bytes.len() + HEADERS) as u32;
-        let mut packet = Packet::new(self.next_id, flow as u32, size, now);
+        let mut packet = Packet::new(self.next_id, FlowKey(flow as u32), size, now);
         self.next_id += 1;
         packet.payload = self.store.put(Datagram { to, socket, from, bytes });
         if to == receiver(self.loaded) {

@@ -175,7 +175,7 @@ impl Category {
             std::mem::swap(&mut self.batch, &mut self.others[place]);
         }
         self.batch.turn = self.turns;
-        let neighbour = usize::from(msdu.packet.hop);
+        let neighbour = msdu.packet.neighbour.index();
         if neighbour >= self.sequences.len() {
             self.sequences.resize(neighbour + 1, 0);
         }
@@ -186,7 +186,7 @@ impl Category {
 
     /// A packet joins the next data frame, for the receiver of the others in it.
     pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
-        let neighbour = usize::from(msdu.packet.hop);
+        let neighbour = msdu.packet.neighbour.index();
         self.batch.join(msdu, now, phy);
         self.sequences[neighbour] = self.batch.next_sequence;
     }

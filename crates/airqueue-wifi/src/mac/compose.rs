@@ -10,7 +10,7 @@ use super::view::Radio;
 use crate::medium::StationId;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{AccessCategory, AmpduLimits, Phy, Protection, RateIndex, Response};
-use airqueue_core::{Span, Time};
+use airqueue_core::{NeighbourId, Span, Time};
 
 /// The frame that an exchange is about, and what protects it.
 #[derive(Clone, Copy, Debug)]
@@ -89,10 +89,10 @@ impl Mac {
         self.categories[ac.index()].batches().flat_map(Batch::all)
     }
 
-    /// What a queue calls the receivers of the packets that are in hand.
-    pub fn hops_in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = u16> {
+    /// What the queue calls the receivers of the packets that are in hand.
+    pub fn neighbours_in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = NeighbourId> {
         let batches = self.categories[ac.index()].batches();
-        batches.filter_map(|batch| batch.first().map(|first| first.packet.hop))
+        batches.filter_map(|batch| batch.first().map(|first| first.packet.neighbour))
     }
 
     /// Whether the next exchange of an access category is about packets in hand: of several receivers each has its turn. Otherwise

@@ -142,12 +142,12 @@ impl Recipient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airqueue_core::Time;
+    use airqueue_core::{FlowKey, Time};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     fn packet(sequence: u64) -> Packet {
-        Packet::new(sequence, 0, 100, Time::ZERO)
+        Packet::new(sequence, FlowKey(0), 100, Time::ZERO)
     }
 
     proptest! {

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Packet, RandomStream, Seed, Span, Time};
+use airqueue_core::{DataRate, FlowKey, Packet, RandomStream, Seed, Span, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
     Behaviour, CategoryConfig, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
@@ -356,7 +356,7 @@ impl Station {
 
     fn arrive(&mut self, ac: AccessCategory, now: Time) {
         self.packets += 1;
-        let packet = Packet::new(self.packets, ac.index() as u32, 1000, now);
+        let packet = Packet::new(self.packets, FlowKey(ac.index() as u32), 1000, now);
         let (rate, mpdu_bytes) = (self.data_rate(), PSDU_BYTES);
         let msdu = Msdu { packet, to: PEER, recipient: 0, rate, mpdu_bytes };
         if self.mac.is_empty(ac) {
