@@ -81,8 +81,8 @@ fn both(phy: Phy, mbps: u64, rts: bool, stations: &[Access], seconds: i64) -> [F
         rts_threshold_bytes: if rts { 0 } else { u32::MAX },
         ..MacConfig::new(vec![CategoryConfig {
             aifsn: access.aifsn as u32,
-            cw_min: access.cw_min as u32,
-            cw_max: access.cw_max as u32,
+            w_min: access.w_min as u32,
+            w_max: access.w_max as u32,
             countdown: access.rule,
             ..CategoryConfig::dcf(&phy)
         }])
@@ -103,8 +103,8 @@ fn b(control: u64) -> Phy {
 }
 
 fn dcf(phy: &Phy) -> Access {
-    let (cw_min, cw_max) = (phy.cw_min().into(), phy.cw_max().into());
-    Access { aifsn: 2, cw_min, cw_max, rule: CountdownRule::Freeze }
+    let (w_min, w_max) = (phy.w_min().into(), phy.w_max().into());
+    Access { aifsn: 2, w_min, w_max, rule: CountdownRule::Freeze }
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn cells_of_equal_stations() {
 fn cells_of_two_classes() {
     for rule in [CountdownRule::Edca, CountdownRule::Freeze] {
         let phy = b(2);
-        let high = Access { aifsn: 2, cw_min: 16, cw_max: 1024, rule };
-        let low = Access { aifsn: 3, cw_min: 32, cw_max: 1024, rule };
+        let high = Access { aifsn: 2, w_min: 16, w_max: 1024, rule };
+        let low = Access { aifsn: 3, w_min: 32, w_max: 1024, rule };
         let stations = [[high; 5], [low; 5]].concat();
         let [found, expected] = both(phy, 11, false, &stations, 60);
         for class in [0..5, 5..10] {

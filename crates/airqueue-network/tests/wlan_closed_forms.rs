@@ -55,7 +55,7 @@ fn one_station_takes_a_cycle_for_each_packet() {
                 let fast = rate(&phy, mbps);
                 let slow = rate(&phy, if name.starts_with('a') { 6 } else { 2 });
                 let left_out = u32::from(behaviour == Behaviour::Ns2);
-                let backoff = f64::from(phy.cw_min() - 1 - left_out) / 2.0 * seconds(phy.slot());
+                let backoff = f64::from(phy.w_min() - 1 - left_out) / 2.0 * seconds(phy.slot());
                 let frames = phy.protection(protection, slow)
                     + phy.airtime(fast, 1500 + DCF_OVERHEAD)
                     + phy.sifs()
@@ -145,9 +145,8 @@ fn shares(
     let radio = cells::b();
     let fast = rate(&radio.phy, 11);
     let mac = |(aifs, cw): (u32, u32), txop| {
-        let cw_max = 1024.max(cw);
-        let category =
-            CategoryConfig { aifsn: 2 + aifs, cw_min: cw, cw_max, txop, countdown: rule };
+        let w_max = 1024.max(cw);
+        let category = CategoryConfig { aifsn: 2 + aifs, w_min: cw, w_max, txop, countdown: rule };
         MacConfig { experimental: true, ..MacConfig::new(vec![category]) }
     };
     let macs = vec![
@@ -163,10 +162,10 @@ fn shares(
     let found = runs(&spec, 20, tolerance, |network| {
         share([0, 1].map(|flow| network.flow(FlowId::at(flow)).delivered.packets))
     });
-    let contender = |(node, (aifs_slots, cw_min)): (u32, (u32, u32)), packets| Contender {
+    let contender = |(node, (aifs_slots, w_min)): (u32, (u32, u32)), packets| Contender {
         aifs_slots,
-        w_min: cw_min,
-        w_max: 1024.max(cw_min),
+        w_min,
+        w_max: 1024.max(w_min),
         retries: Some(6),
         packets,
         node,
@@ -223,10 +222,10 @@ type Queue = (u32, u32, u32, u32);
 fn queues(queues: &[Queue], tolerance: f64) {
     let radio = cells::b();
     let fast = rate(&radio.phy, 11);
-    let category = |&(_, aifs, cw_min, packets): &Queue| CategoryConfig {
+    let category = |&(_, aifs, w_min, packets): &Queue| CategoryConfig {
         aifsn: 2 + aifs,
-        cw_min,
-        cw_max: 1024,
+        w_min,
+        w_max: 1024,
         txop: Txop::Packets(packets),
         countdown: CountdownRule::Edca,
     };
@@ -248,9 +247,9 @@ fn queues(queues: &[Queue], tolerance: f64) {
     let count = queues.len();
     let spec = CellSpec { flows: (0..count).map(flow).collect(), ..cell(radio, macs) };
     let contenders: Vec<Contender> = (queues.iter())
-        .map(|&(node, aifs_slots, cw_min, packets)| {
-            let (cw_max, retries) = (1024, Some(6));
-            Contender { aifs_slots, w_min: cw_min, w_max: cw_max, retries, packets, node }
+        .map(|&(node, aifs_slots, w_min, packets)| {
+            let (w_max, retries) = (1024, Some(6));
+            Contender { aifs_slots, w_min, w_max, retries, packets, node }
         })
         .collect();
     let share = |of: &dyn Fn(usize) -> u64, among: &dyn Fn(usize) -> u64, at: usize| {

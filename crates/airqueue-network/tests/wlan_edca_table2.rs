@@ -19,10 +19,10 @@ const ACKS: AccessCategory = AccessCategory::VOICE;
 /// values. The standard allows all of it.
 fn table2(txop: Txop, ack_window: u32) -> MacConfig {
     let mut mac = edca(&b().phy);
-    let class = |aifsn, cw_min, txop| CategoryConfig {
+    let class = |aifsn, w_min, txop| CategoryConfig {
         aifsn,
-        cw_min,
-        cw_max: 1024,
+        w_min,
+        w_max: 1024,
         txop,
         ..mac.categories[DATA.index()]
     };

@@ -166,12 +166,12 @@ impl PyRadio {
 
     #[getter]
     fn cw_min(&self) -> u32 {
-        self.phy.cw_min() - 1
+        self.phy.w_min() - 1
     }
 
     #[getter]
     fn cw_max(&self) -> u32 {
-        self.phy.cw_max() - 1
+        self.phy.w_max() - 1
     }
 
     #[getter]
@@ -321,7 +321,7 @@ impl PyRadio {
 
     fn access(&self) -> Access {
         let phy = &self.phy;
-        (phy.slot().as_nanos(), phy.sifs().as_nanos(), phy.cw_min() - 1, phy.cw_max() - 1)
+        (phy.slot().as_nanos(), phy.sifs().as_nanos(), phy.w_min() - 1, phy.w_max() - 1)
     }
 
     fn fastest(&self) -> RateIndex {

@@ -74,8 +74,8 @@ impl PyAccessCategory {
             PyAccessCategory {
                 name: category.acronym(),
                 aifsn: of.aifsn,
-                cw_min: of.cw_min - 1,
-                cw_max: of.cw_max - 1,
+                cw_min: of.w_min - 1,
+                cw_max: of.w_max - 1,
                 txop_s: of.txop.as_secs_f64(),
             }
         };

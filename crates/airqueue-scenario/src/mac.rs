@@ -168,15 +168,15 @@ impl Contention<'_> {
             config.aifsn = aifsn.check(|&aifsn| self.aifsn(aifsn))?;
         }
         if let Some(cw) = &self.cw_min {
-            config.cw_min = cw.check(|&cw| self.window(cw))?;
+            config.w_min = cw.check(|&cw| self.window(cw))?;
         }
         if let Some(cw) = &self.cw_max {
-            config.cw_max = cw.check(|&cw| self.window(cw))?;
+            config.w_max = cw.check(|&cw| self.window(cw))?;
         }
-        if config.cw_min > config.cw_max {
+        if config.w_min > config.w_max {
             // One of them was given: the defaults are in order.
             let given = self.cw_max.as_ref().or(self.cw_min.as_ref());
-            let (low, high) = (config.cw_min - 1, config.cw_max - 1);
+            let (low, high) = (config.w_min - 1, config.w_max - 1);
             let problem =
                 format_args!("cw_min is {low} and cw_max is {high}; it cannot be smaller");
             return wrong(given.map_or("", |given| &given.key), problem);

@@ -130,7 +130,7 @@ fn contention_keeps_to_the_standard_unless_it_is_experimental() {
     let values =
         Scenario::from_json(&set(full(), "stations[3].mac.dcf.cw_min", json!(31)).to_string());
     let old = values.unwrap().wlan().stations.last().unwrap().mac.clone();
-    assert_eq!(old.categories[0].cw_min, 32);
+    assert_eq!(old.categories[0].w_min, 32);
 }
 
 #[test]

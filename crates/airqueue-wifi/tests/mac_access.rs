@@ -96,7 +96,7 @@ fn counting(behaviour: Behaviour, category: CategoryConfig) -> (Station, i64) {
     config.experimental = true;
     let mut station = Station::new(behaviour, config);
     station.packets(0, 500, 1).hears(100, 1000, Ending::Noise);
-    (station, slots(&mut draws(), u64::from(category.cw_min)))
+    (station, slots(&mut draws(), u64::from(category.w_min)))
 }
 
 /// A busy period of 500 µs that begins `x` µs into the idle period, for every x up to the transmission:

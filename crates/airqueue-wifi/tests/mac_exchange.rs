@@ -291,7 +291,7 @@ fn a_packet_whose_ack_was_lost_is_passed_on_once() {
 /// collision, without having been on the air.
 #[test]
 fn internal_collision() {
-    let low = CategoryConfig { cw_max: 64, ..edca(2, 1) };
+    let low = CategoryConfig { w_max: 64, ..edca(2, 1) };
     let config = MacConfig::new(vec![low, edca(2, 1)]);
     let mut station = Station::new(Behaviour::Standard, config);
     station.hears(100, 1000, Ending::Noise).packets(0, 500, 1).packets(1, 500, 1).run(100_000);
@@ -433,7 +433,7 @@ fn what_no_mac_can_be() {
     assert_eq!(with(edca(2, 0)), MacError::CwMin { value: 0, least: 1, most: 1 << 15 });
     assert_eq!(with(edca(2, 31)), MacError::NotAPower(31));
     assert_eq!(
-        with(CategoryConfig { cw_max: 16, ..edca(2, 32) }),
+        with(CategoryConfig { w_max: 16, ..edca(2, 32) }),
         MacError::CwMax { value: 16, low: 32, most: 1 << 15 }
     );
     assert_eq!(refused(with_txop(Txop::Packets(0))), MacError::NoPackets(0));

@@ -18,7 +18,7 @@ fn waiting(behaviour: Behaviour) -> Station {
     if behaviour == Behaviour::Ns2 {
         // ns-2 draws from one value less.
         config.experimental = true;
-        (config.categories[0].cw_min, config.categories[0].cw_max) = (2, 2);
+        (config.categories[0].w_min, config.categories[0].w_max) = (2, 2);
     }
     let mut station = Station::new(behaviour, config);
     station.packets(0, 500, 1);

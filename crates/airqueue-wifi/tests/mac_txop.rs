@@ -20,7 +20,7 @@ const SECOND: i64 = FIRST + EXCHANGE_US + SIFS_US;
 fn station(behaviour: Behaviour, limit_us: i64) -> Station {
     let txop = Txop::Time(Span::from_micros(limit_us));
     // AIFS is DIFS.
-    let config = MacConfig::new(vec![CategoryConfig { txop, cw_max: 1024, ..edca(2, 32) }]);
+    let config = MacConfig::new(vec![CategoryConfig { txop, w_max: 1024, ..edca(2, 32) }]);
     Station::new(behaviour, config)
 }
 

@@ -164,7 +164,7 @@ fn a_single_station() {
         let limits = phy.ampdu_limits(index).unwrap().window(mpdus);
         let ampdu = phy.fill(index, &limits, repeat(1538));
         assert_eq!(ampdu.mpdus(), mpdus, "{row:?}");
-        let backoff = Span::from_nanos(phy.slot().as_nanos() * i64::from(phy.cw_min() - 1) / 2);
+        let backoff = Span::from_nanos(phy.slot().as_nanos() * i64::from(phy.w_min() - 1) / 2);
         let response = phy.sifs() + phy.response(index, Response::BlockAck);
         let total = phy.aifs(3) + backoff + phy.airtime(index, ampdu.bytes()) + response;
         let throughput_mbps = f64::from(mpdus) * 12e6 / total.as_nanos() as f64;

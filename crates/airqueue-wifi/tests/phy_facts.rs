@@ -97,7 +97,7 @@ fn other_access_timing() {
     let phy = standard("b-long").with_basic_rates(&basic).unwrap();
     let slower = phy.clone().with_access(us(50), us(28), 8, 64);
     assert_eq!((slower.slot(), slower.sifs(), slower.difs()), (us(50), us(28), us(128)));
-    assert_eq!((slower.cw_min(), slower.cw_max()), (8, 64));
+    assert_eq!((slower.w_min(), slower.w_max()), (8, 64));
     // EIFS is SIFS, ACK and DIFS.
     assert_eq!(slower.eifs() - phy.eifs(), us(28 - 10 + 128 - 50));
     assert_eq!(slower.basic_rates(), basic);

@@ -61,7 +61,7 @@ fn constants() {
         };
         let cell = |at: usize| us(row[at].parse().unwrap());
         assert_eq!((phy.slot(), phy.sifs(), phy.difs()), (cell(1), cell(2), cell(3)));
-        let windows = (phy.cw_min().to_string(), phy.cw_max().to_string());
+        let windows = (phy.w_min().to_string(), phy.w_max().to_string());
         assert_eq!((windows.0.as_str(), windows.1.as_str()), (row[4], row[5]));
         let index = phy.mcs_index(shape).unwrap();
         let around = phy.preamble(index) + phy.signal_extension(index);
@@ -81,7 +81,7 @@ fn edca() {
         let place = ["BK", "BE", "VI", "VO"].iter().position(|name| *name == row[2]).unwrap();
         let found = found[AccessCategory::ALL[place].index()];
         let cell = |at: usize| row[at].parse::<u32>().unwrap();
-        let windows = (found.cw_min - 1, found.cw_max - 1);
+        let windows = (found.w_min - 1, found.w_max - 1);
         assert_eq!((found.aifsn, windows), (cell(3), (cell(5), cell(6))), "{row:?}");
         let txop_us = (row[7].parse::<f64>().unwrap() * 1e3).round() as i64;
         assert_eq!(found.txop, us(txop_us), "{row:?}");

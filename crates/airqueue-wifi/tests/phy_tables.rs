@@ -45,11 +45,11 @@ fn durations() {
 #[test]
 fn constants() {
     let mut seen = 0;
-    for row in rows(CONSTANTS, "phy,slot_us,sifs_us,difs_us,cw_min,cw_max,preamble_us") {
+    for row in rows(CONSTANTS, "phy,slot_us,sifs_us,difs_us,w_min,w_max,preamble_us") {
         let Some(phy) = layer(row[0], Conventions::STANDARD) else { continue };
         let cell = |at: usize| row[at].parse::<i64>().unwrap();
         assert_eq!((phy.slot(), phy.sifs(), phy.difs()), (us(cell(1)), us(cell(2)), us(cell(3))));
-        assert_eq!((phy.cw_min(), phy.cw_max()), (cell(4) as u32, cell(5) as u32));
+        assert_eq!((phy.w_min(), phy.w_max()), (cell(4) as u32, cell(5) as u32));
         let (last, _) = phy.rates().last().unwrap();
         assert_eq!(phy.preamble(last) + phy.signal_extension(last), us(cell(6)), "{row:?}");
         seen += 1;
@@ -79,7 +79,7 @@ fn rates() {
 #[test]
 fn edca() {
     let categories = ["BK", "BE", "VI", "VO"];
-    for row in rows(EDCA, "phy,edition,category,aifsn,ap_aifsn,cw_min,cw_max,txop_ms") {
+    for row in rows(EDCA, "phy,edition,category,aifsn,ap_aifsn,w_min,w_max,txop_ms") {
         let phy = standard(if row[0] == "ax" { "a" } else { row[0] });
         let edition = match row[1] {
             "2005" => EdcaEdition::Ieee2005,
@@ -90,7 +90,7 @@ fn edca() {
         let cell = |at: usize| row[at].parse::<u32>().unwrap();
         let found = edca_defaults(&phy, edition, EdcaRole::Station)[place];
         // The table has the largest backoff; a window is the number of its values.
-        let windows = (found.cw_min - 1, found.cw_max - 1);
+        let windows = (found.w_min - 1, found.w_max - 1);
         assert_eq!((found.aifsn, windows), (cell(3), (cell(5), cell(6))), "{row:?}");
         let txop_us = (row[7].parse::<f64>().unwrap() * 1e3).round() as i64;
         assert_eq!(found.txop, us(txop_us), "{row:?}");
@@ -117,7 +117,7 @@ fn a_single_station() {
             _ => phy.protection(Protection::CtsToSelf, at(&phy, row[4])),
         };
         let bytes = 1500 + LLC_SNAP_BYTES + HEADER_BYTES + FCS_BYTES;
-        let backoff = Span::from_nanos(phy.slot().as_nanos() * i64::from(phy.cw_min() - 1) / 2);
+        let backoff = Span::from_nanos(phy.slot().as_nanos() * i64::from(phy.w_min() - 1) / 2);
         let frame = front + phy.airtime(index, bytes);
         let total = phy.difs() + backoff + frame + phy.response_nav(index, Response::Ack);
         let throughput_mbps = 12_000.0 / (total.as_nanos() as f64 / 1e3);

@@ -22,8 +22,8 @@ pub struct Times {
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     pub aifsn: i64,
-    pub cw_min: u64,
-    pub cw_max: u64,
+    pub w_min: u64,
+    pub w_max: u64,
     pub rule: CountdownRule,
 }
 
@@ -50,8 +50,8 @@ pub struct Counts {
 pub fn run(times: Times, stations: &[Access], attempts: u32, exchanges: u64, seed: Seed) -> Counts {
     let station = |(id, &is): (usize, &Access)| {
         let mut rng = seed.stream(&format!("by cycle {id}"));
-        let slots = rng.below(is.cw_min) as i64;
-        Station { is, window: is.cw_min, failures: 0, from: 0, slots, rng }
+        let slots = rng.below(is.w_min) as i64;
+        Station { is, window: is.w_min, failures: 0, from: 0, slots, rng }
     };
     let mut cell: Vec<Station> = stations.iter().enumerate().map(station).collect();
     let successes = vec![0; stations.len()];
@@ -94,9 +94,9 @@ impl Station {
         self.failures += 1;
         if success || self.failures == attempts {
             self.failures = 0;
-            self.window = self.is.cw_min;
+            self.window = self.is.w_min;
         } else {
-            self.window = (2 * self.window).min(self.is.cw_max);
+            self.window = (2 * self.window).min(self.is.w_max);
         }
         self.slots = self.rng.below(self.window) as i64;
     }

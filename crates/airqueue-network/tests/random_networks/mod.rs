@@ -177,10 +177,10 @@ fn category() -> impl Strategy<Value = CategoryConfig> {
     ];
     let rules = vec![CountdownRule::Freeze, CountdownRule::Edca];
     (1u32..=9, select(vec![1u32, 2, 4, 15, 16, 32]), 0u32..=5, txop, select(rules)).prop_map(
-        |(aifsn, cw_min, doublings, txop, countdown)| CategoryConfig {
+        |(aifsn, w_min, doublings, txop, countdown)| CategoryConfig {
             aifsn,
-            cw_min,
-            cw_max: cw_min << doublings,
+            w_min,
+            w_max: w_min << doublings,
             txop,
             countdown,
         },

@@ -92,7 +92,7 @@ impl Category {
     pub(super) fn new(config: CategoryConfig) -> Category {
         Category {
             config,
-            cw: config.cw_min,
+            cw: config.w_min,
             batch: Batch::new(),
             others: Vec::new(),
             sequences: Vec::new(),
@@ -202,10 +202,10 @@ impl Category {
     pub(super) fn widen(&mut self, restart: bool) {
         if restart {
             self.in_a_row = 0;
-            self.cw = self.config.cw_min;
+            self.cw = self.config.w_min;
         } else {
             self.in_a_row += 1;
-            self.cw = self.cw.saturating_mul(2).min(self.config.cw_max);
+            self.cw = self.cw.saturating_mul(2).min(self.config.w_max);
         }
     }
 
@@ -213,6 +213,6 @@ impl Category {
     pub(super) fn succeed(&mut self) {
         self.got_through = true;
         self.in_a_row = 0;
-        self.cw = self.config.cw_min;
+        self.cw = self.config.w_min;
     }
 }

@@ -25,9 +25,9 @@ pub struct CategoryConfig {
     /// AIFS is SIFS and this many slots; 2 makes it DIFS.
     pub aifsn: u32,
     /// Values of the smallest contention window: backoff from 0 to one less.
-    pub cw_min: u32,
+    pub w_min: u32,
     /// Values of the largest.
-    pub cw_max: u32,
+    pub w_max: u32,
     /// How long it keeps the medium.
     pub txop: Txop,
     /// How its counter moves.
@@ -80,13 +80,13 @@ pub enum MacError {
     Queues(usize),
     #[error("aifsn is {value}; it must be from 1 to {most}{}", hint(*most))]
     Aifsn { value: u32, most: u32 },
-    #[error("cw_min is {value}; it must be from {least} to {most}{}", hint(*most))]
+    #[error("w_min is {value}; it must be from {least} to {most}{}", hint(*most))]
     CwMin { value: u32, least: u32, most: u32 },
     #[error(
-        "cw_min is {0}; windows must be powers of two, unless experimental settings are allowed"
+        "w_min is {0}; windows must be powers of two, unless experimental settings are allowed"
     )]
     NotAPower(u32),
-    #[error("cw_max is {value}; it must be from cw_min, {low}, to {most}{}", hint(*most))]
+    #[error("w_max is {value}; it must be from w_min, {low}, to {most}{}", hint(*most))]
     CwMax { value: u32, low: u32, most: u32 },
     #[error("a TXOP of {0} packets; it must have at least one")]
     NoPackets(u32),
@@ -119,8 +119,8 @@ impl CategoryConfig {
     pub fn dcf(phy: &Phy) -> CategoryConfig {
         CategoryConfig {
             aifsn: 2,
-            cw_min: phy.cw_min(),
-            cw_max: phy.cw_max(),
+            w_min: phy.w_min(),
+            w_max: phy.w_max(),
             txop: Txop::One,
             countdown: CountdownRule::Freeze,
         }
@@ -133,14 +133,14 @@ impl CategoryConfig {
             return Err(MacError::Aifsn { value: self.aifsn, most: aifsn });
         }
         let windows = most(Self::MOST_CW);
-        if !(1..=windows).contains(&self.cw_min) {
-            return Err(MacError::CwMin { value: self.cw_min, least: 1, most: windows });
+        if !(1..=windows).contains(&self.w_min) {
+            return Err(MacError::CwMin { value: self.w_min, least: 1, most: windows });
         }
-        if !(self.cw_min..=windows).contains(&self.cw_max) {
-            return Err(MacError::CwMax { value: self.cw_max, low: self.cw_min, most: windows });
+        if !(self.w_min..=windows).contains(&self.w_max) {
+            return Err(MacError::CwMax { value: self.w_max, low: self.w_min, most: windows });
         }
         if !experimental {
-            for cw in [self.cw_min, self.cw_max] {
+            for cw in [self.w_min, self.w_max] {
                 if !cw.is_power_of_two() {
                     return Err(MacError::NotAPower(cw));
                 }
@@ -160,8 +160,8 @@ impl From<EdcaParameters> for CategoryConfig {
     fn from(edca: EdcaParameters) -> CategoryConfig {
         CategoryConfig {
             aifsn: edca.aifsn,
-            cw_min: edca.cw_min,
-            cw_max: edca.cw_max,
+            w_min: edca.w_min,
+            w_max: edca.w_max,
             txop: if edca.txop == Span::ZERO { Txop::One } else { Txop::Time(edca.txop) },
             countdown: CountdownRule::Edca,
         }

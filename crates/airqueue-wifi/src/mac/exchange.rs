@@ -211,7 +211,7 @@ impl Mac {
         radio: &Radio,
     ) -> Span {
         let backoff =
-            radio.slot.as_nanos() * i64::from(self.config.categories[ac.index()].cw_min - 1) / 2;
+            radio.slot.as_nanos() * i64::from(self.config.categories[ac.index()].w_min - 1) / 2;
         let psdu_bytes = radio.phy.single_psdu_bytes(rate, mpdu_bytes);
         Span::from_nanos(backoff) + self.config.exchange(ac, rate, psdu_bytes, &radio.phy)
     }

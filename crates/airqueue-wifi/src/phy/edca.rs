@@ -58,9 +58,9 @@ pub struct EdcaParameters {
     /// AIFS is SIFS and this many slots.
     pub aifsn: u32,
     /// Values of the smallest contention window: backoff from 0 to one less.
-    pub cw_min: u32,
+    pub w_min: u32,
     /// Values of the largest.
-    pub cw_max: u32,
+    pub w_max: u32,
     /// Longest transmission opportunity; zero: one frame exchange.
     pub txop: Span,
 }
@@ -100,11 +100,11 @@ pub fn edca_defaults(phy: &Phy, edition: EdcaEdition, role: EdcaRole) -> [EdcaPa
         EdcaRole::Station => [7, 3, 2, 2],
         EdcaRole::AccessPoint => [7, 3, 1, 1],
     };
-    let (low, high) = (phy.cw_min(), phy.cw_max());
+    let (low, high) = (phy.w_min(), phy.w_max());
     let windows = [(low, high), (low, high), (low / 2, low), (low / 4, low / 2)];
     AccessCategory::ALL.map(|category| {
         let at = category.index();
-        let (cw_min, cw_max) = windows[at];
-        EdcaParameters { aifsn: aifsn[at], cw_min, cw_max, txop: Span::from_micros(txop_us[at]) }
+        let (w_min, w_max) = windows[at];
+        EdcaParameters { aifsn: aifsn[at], w_min, w_max, txop: Span::from_micros(txop_us[at]) }
     })
 }

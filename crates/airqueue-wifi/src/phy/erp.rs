@@ -34,8 +34,8 @@ pub(super) fn layer(slot: Slot, preamble: Preamble, conventions: Conventions) ->
             Slot::Short => Span::from_micros(9),
         },
         sifs: Span::from_micros(10),
-        cw_min: 16,
-        cw_max: 1024,
+        w_min: 16,
+        w_max: 1024,
         modes: dsss::modes(preamble, conventions.dsss_txtime)
             .chain(ofdm::modes(extension))
             .collect(),

@@ -28,11 +28,11 @@ pub struct Symbols {
 impl Phy {
     /// The same layer with other channel access timing: aSlotTime, aSIFSTime, and the numbers of values
     /// of the smallest and the largest contention window. The control rates stay.
-    pub fn with_access(mut self, slot: Span, sifs: Span, cw_min: u32, cw_max: u32) -> Phy {
+    pub fn with_access(mut self, slot: Span, sifs: Span, w_min: u32, w_max: u32) -> Phy {
         self.layer.slot = slot;
         self.layer.sifs = sifs;
-        self.layer.cw_min = cw_min;
-        self.layer.cw_max = cw_max;
+        self.layer.w_min = w_min;
+        self.layer.w_max = w_max;
         Phy::derived(self.layer, self.control)
     }
 

@@ -18,8 +18,8 @@ pub(super) struct Layer {
     pub(super) name: &'static str,
     pub(super) slot: Span,
     pub(super) sifs: Span,
-    pub(super) cw_min: u32,
-    pub(super) cw_max: u32,
+    pub(super) w_min: u32,
+    pub(super) w_max: u32,
     /// Those of control frames first.
     pub(super) modes: Vec<Mode>,
     /// BSSBasicRateSet unless the network says otherwise.

@@ -197,13 +197,13 @@ impl Phy {
     }
 
     /// Values of the smallest contention window: backoff from 0 to one less.
-    pub fn cw_min(&self) -> u32 {
-        self.layer.cw_min
+    pub fn w_min(&self) -> u32 {
+        self.layer.w_min
     }
 
     /// Values of the largest contention window.
-    pub fn cw_max(&self) -> u32 {
-        self.layer.cw_max
+    pub fn w_max(&self) -> u32 {
+        self.layer.w_max
     }
 
     /// The largest PSDU at any rate. Durations of larger ones are computed all the same: check before.

@@ -30,7 +30,7 @@ impl Waits {
     pub(super) fn new(phy: &Phy) -> Waits {
         let (difs, slot) = (phy.difs().as_nanos() as f64, phy.slot().as_nanos() as f64);
         let before_try = std::array::from_fn(|attempt| {
-            let window = (u64::from(phy.cw_min()) << attempt).min(phy.cw_max().into());
+            let window = (u64::from(phy.w_min()) << attempt).min(phy.w_max().into());
             difs + slot * (window - 1) as f64 / 2.0
         });
         Waits { before_try }

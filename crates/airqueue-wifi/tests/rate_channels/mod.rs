@@ -51,7 +51,7 @@ impl Channel {
             assert_eq!(control.choose(attempt), rate, "the answer stays until the next report");
             self.samples += u64::from(attempt == 0 && rate != control.rate());
             let mpdus = mpdus(&self.phy, rate, self.window);
-            let window = (u64::from(self.phy.cw_min()) << attempt).min(self.phy.cw_max().into());
+            let window = (u64::from(self.phy.w_min()) << attempt).min(self.phy.w_max().into());
             let backoff = self.rng.below(window) as i64 * self.phy.slot().as_nanos();
             self.now = self.now + Span::from_nanos(backoff) + exchange(&self.phy, rate, mpdus);
             let share = self.shares[&rate];
@@ -103,7 +103,7 @@ fn fixed(phy: &Phy, rate: RateIndex, share: f64, window: u32) -> f64 {
     let all_lost = (1.0 - share).powi(mpdus as i32);
     let (mut time, mut sent, mut reached) = (0.0, 0.0, 1.0);
     for attempt in 0..MOST_TRIES {
-        let window = (u64::from(phy.cw_min()) << attempt).min(phy.cw_max().into());
+        let window = (u64::from(phy.w_min()) << attempt).min(phy.w_max().into());
         let backoff = (window - 1) as f64 / 2.0 * phy.slot().as_secs_f64();
         time += reached * (backoff + exchange(phy, rate, mpdus).as_secs_f64());
         sent += reached;

@@ -66,15 +66,15 @@ pub fn dcf() -> MacConfig {
 /// The same without chance: each backoff is zero.
 pub fn eager() -> MacConfig {
     let mut config = dcf();
-    config.categories[0].cw_min = 1;
-    config.categories[0].cw_max = 1;
+    config.categories[0].w_min = 1;
+    config.categories[0].w_max = 1;
     config
 }
 
 /// An EDCA access category whose window never changes.
 pub fn edca(aifsn: u32, cw: u32) -> CategoryConfig {
     let countdown = CountdownRule::Edca;
-    CategoryConfig { aifsn, cw_min: cw, cw_max: cw, txop: Txop::One, countdown }
+    CategoryConfig { aifsn, w_min: cw, w_max: cw, txop: Txop::One, countdown }
 }
 
 /// The draws that the station's MAC makes, from its documented stream.
