@@ -107,7 +107,7 @@ impl Sources {
 }
 
 impl FlowSource {
-    /// The source of the flow `flow`. Its random stream is `traffic/HOP` if packets are created in a station and keep
+    /// The source of `flow`. Its random stream is `traffic/HOP` if packets are created in a station and keep
     /// to one route, which begins with hop HOP; otherwise `source/FLOW`.
     pub(super) fn new(
         spec: SourceSpec,
