@@ -1,4 +1,4 @@
-//! The JSON Schemas of scenario files, as editors show it, and of what is reported of a network.
+//! The JSON Schemas of scenario files, for editors, and of the reports of a network.
 
 use super::buffers::Buffers;
 use super::file::File;
@@ -28,8 +28,8 @@ pub fn reported_schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }
 
-/// Takes out what comes from the program and not from the format: TOML has no null, and a description's lines
-/// are broken where the program's are.
+/// Removes what stems from the program rather than the format: TOML has no null, and descriptions have line breaks
+/// where the source has them.
 #[derive(Clone, Debug)]
 struct ForEditors;
 

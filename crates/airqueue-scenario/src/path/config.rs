@@ -1,4 +1,4 @@
-//! What a simulated path is made of, as the user writes it: one flat map with units in the names.
+//! The user's configuration of a simulated path: one flat map with units in the names.
 
 use airqueue_network::network::NetworkError;
 use serde::Deserialize;
@@ -6,16 +6,16 @@ use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use std::fmt;
 use thiserror::Error;
 
-/// A Wi-Fi cell in the place of the bottleneck.
+/// A Wi-Fi cell in place of the bottleneck.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellConfig {
-    /// The network, with the keys of a scenario file. The path lasts as long as it is used, whatever
-    /// `duration` and `warm_up` say.
+    /// The network, with the keys of a scenario file. The path runs as long as it is used, regardless of `duration` and
+    /// `warm_up`.
     pub scenario: serde_json::Value,
     /// The flow of the scenario, from outside, that carries packets towards the client.
     pub down: String,
-    /// The one that carries them back.
+    /// The flow that carries packets back.
     pub up: String,
 }
 
@@ -185,7 +185,7 @@ impl PathConfig {
     }
 }
 
-/// What is wrong with a path configuration.
+/// An error in a path configuration.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ConfigError {
     /// Not a map of the known keys to values of the right type.
@@ -196,22 +196,22 @@ pub enum ConfigError {
         /// What was found and what was expected there.
         problem: String,
     },
-    /// A value that makes no sense.
+    /// A value outside its range.
     #[error("path configuration: `{key}` is {found}, expected {expected}")]
     Value {
         /// The key, with indices.
         key: String,
-        /// The value.
+        /// The value found.
         found: String,
-        /// What it may be.
+        /// The values allowed.
         expected: String,
     },
-    /// A cell that cannot be.
+    /// A cell that cannot be simulated.
     #[error("path configuration: the cell: {0}")]
     Cell(#[from] NetworkError),
 }
 
-/// A number, named as such in errors, with or without a fraction.
+/// A number, with or without a fraction, and called a number in errors.
 struct Number(f64);
 
 impl<'de> Deserialize<'de> for Number {
@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// A whole number that fits 32 bits; `5.0` is one too, since Python makes floats of many things.
+/// A whole number of 32 bits; also `5.0`, since Python often makes floats.
 struct Count(u32);
 
 impl<'de> Deserialize<'de> for Count {
