@@ -115,8 +115,7 @@ impl DataRates {
 
 /// What happened to the packets of a flow on one hop, over the air or through a wire, since counting began.
 ///
-/// These are the only packet counters. The counters of a flow and of a queue are sums of them ([`Self::merge`],
-/// [`QueueCounters::add`]).
+/// These are the only packet counters. The counters of a flow and of a queue are sums of these counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopCounters {
     /// Packets offered to the hop: to its queue, if the hop has a queue.

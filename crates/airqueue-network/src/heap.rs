@@ -1,7 +1,7 @@
 //! A four-ary heap of items by key, least key first, in which each item knows its place.
 //!
-//! Removing an item is one sift and leaves no tombstone. The heap allocates nothing once it has room for the largest
-//! number of simultaneous items.
+//! Removing an item is one sift and leaves no tombstone. The heap allocates nothing once its room has reached the
+//! largest number of simultaneous items.
 
 /// Children of a node: all four entries lie in two cache lines.
 const ARITY: usize = 4;

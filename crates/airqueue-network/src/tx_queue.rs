@@ -158,7 +158,7 @@ impl TxQueue {
     }
 
     /// Changes the limit of the queue in which packets of this flow for this neighbour wait; false if they share a
-    /// queue ([`QueueDisc::set_limit_of`]).
+    /// queue ([`LinkFeedback::set_limit_of`]).
     pub fn set_limit_of(&mut self, flow: FlowKey, neighbour: NeighbourId, limit: Limit) -> bool {
         self.queue.set_limit_of(flow, neighbour, limit)
     }

@@ -317,8 +317,8 @@ fn packets_for_one_receiver_are_found_among_others() {
     }
 }
 
-/// Two that do not hear each other send to a third. Whose frame it has taken loses what the other's overlap, and of
-/// the receiver's own frames during it nobody knows.
+/// Two stations that do not hear each other send to a third. The frame that the receiver has locked on loses the MPDUs
+/// that frames of the other sender or of the receiver itself overlap.
 #[test]
 fn a_hidden_station_destroys_what_it_overlaps() {
     let mut spec = uploads(radio(Behaviour::Standard, "n"), 2, Aggregation::STANDARD);

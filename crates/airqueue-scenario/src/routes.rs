@@ -157,7 +157,7 @@ impl Airtimes<'_> {
         Airtimes { radio_hops, flow_rates, tables, known: HashMap::new() }
     }
 
-    /// The cost of a link from a station to another station that hears it; `None`: frames do not get through.
+    /// The cost of a link from a station to another station in range; `None`: frames do not get through.
     fn cost(&mut self, from: usize, to: usize) -> Option<Cost> {
         let radio_hops = self.radio_hops;
         let signal =

@@ -97,14 +97,14 @@ impl<U: UpperLayer> Wlan<U> {
         )
     }
 
-    /// The rate of a hop's next frame, if a rate control chooses it.
+    /// The rate of a hop's next frame, if the hop has a rate control.
     #[inline]
     pub(super) fn chosen_rate(&mut self, hop: HopId) -> Option<RateIndex> {
         let control = self.hops[hop.index()].control?;
         Some(self.controls[control].choose())
     }
 
-    /// Chooses the rate of a queue's next exchange, if a rate control chooses it.
+    /// Chooses the rate of a queue's next exchange, if the exchange has a rate control.
     #[inline]
     pub(super) fn choose_rate(&mut self, station: StationId, ac: AccessCategory) {
         if !self.controls.is_empty() {

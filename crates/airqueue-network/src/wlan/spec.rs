@@ -30,7 +30,7 @@ pub struct RttReport {
     pub smoothed: bool,
 }
 
-/// A hop over the air: how packets of a flow get from a station to another station that hears it.
+/// A hop over the air: how packets of a flow get from a station to another station in range.
 #[derive(Clone, Debug)]
 pub struct HopSpec {
     /// Name of the hop.

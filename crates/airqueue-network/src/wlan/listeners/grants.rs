@@ -89,7 +89,7 @@ impl Grants {
     fn first_below(&self, node: usize) -> Time {
         let children = self.tree[node * FANOUT + 1..].first_chunk::<FANOUT>();
         let children = children.expect("all children of a node");
-        // In pairs: no comparison waits for another of its round.
+        // In pairs: the comparisons of a round are independent of each other.
         let eight: [Time; 8] = std::array::from_fn(|at| children[at].min(children[at + 8]));
         let four: [Time; 4] = std::array::from_fn(|at| eight[at].min(eight[at + 4]));
         four[0].min(four[2]).min(four[1].min(four[3]))

@@ -15,7 +15,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone(u8);
 
-/// A listener of a transmitter, or a hearing class of listeners, and how they hear it.
+/// A listener of a transmitter, or a hearing class of listeners, and the outcome of the transmitter's frames there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     to: u32,
@@ -375,7 +375,7 @@ impl Hearing {
         self.groups[group].heard == 0
     }
 
-    /// Whether the receiver of a station on its own is at `now` busy with a frame that it may still decode.
+    /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.
     pub(super) fn receiving(&self, station: StationId, now: Time, on: &OnAirNow) -> bool {
         let reception = &self.receptions[station.index()];
         if self.receivers[station.index()].lone == NONE {

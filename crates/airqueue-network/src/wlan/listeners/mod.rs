@@ -145,7 +145,7 @@ impl Listeners {
         self.call_out(actors, now);
     }
 
-    /// Whether the receiver of a station on its own is busy with a frame that it may still decode.
+    /// Whether the receiver of a station on its own is busy with a frame that the receiver may still decode.
     #[inline]
     pub(super) fn is_receiving(&self, station: StationId, now: Time) -> bool {
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };

@@ -193,8 +193,8 @@ impl Listeners {
         receiver.receive_ampdu(frame.recipient, mpdus)
     }
 
-    /// Whether overlapping frames left a station the beginning of a frame, without which it decodes nothing of the
-    /// frame.
+    /// Whether overlapping frames left a station the beginning of a frame, without which the station decodes nothing of
+    /// the frame.
     #[inline]
     pub(super) fn is_found(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus == 1 || !end.overlapped {
@@ -206,7 +206,7 @@ impl Listeners {
         self.hearing.beside(told, parts.preamble(), signal).is_some()
     }
 
-    /// Whether a frame may have different outcomes at members of a group that hear it alike.
+    /// Whether a frame may have different outcomes at members of a group that hear the frame alike.
     #[inline]
     pub(super) fn is_partial(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         let overlapped = ending.mpdus > 1 && end.overlapped;
