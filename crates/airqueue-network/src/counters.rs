@@ -1,21 +1,21 @@
-//! The counters of packets. Each packet is counted once at each hop; every other figure is derived from these counters.
+//! Packet counters. Each packet is counted once at each hop; every other figure is derived from these counters.
 
 use crate::histogram::Histogram;
 use airqueue_core::{DataRate, DropReason, Dropped, Ecn, Packet, PacketCount, Span, Time};
 
-/// A number of lengths of time, their sum and the greatest.
+/// The count, the sum and the maximum of a number of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
-    /// How many.
+    /// Number of durations.
     pub count: u64,
-    /// Their sum in nanoseconds.
+    /// Sum of the durations in nanoseconds.
     pub sum_ns: i128,
-    /// The greatest.
+    /// Longest duration.
     pub greatest: Span,
 }
 
 impl Durations {
-    /// Adds one.
+    /// Adds one duration.
     #[inline]
     pub fn add(&mut self, span: Span) {
         self.count += 1;
@@ -23,33 +23,34 @@ impl Durations {
         self.greatest = self.greatest.max(span);
     }
 
-    /// Adds others.
+    /// Adds the durations of another counter.
     pub fn merge(&mut self, other: &Durations) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// Their mean in seconds, if there is one.
+    /// Mean in seconds; `None` without any duration.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
     }
 }
 
-/// How much delays vary: the interarrival jitter of RFC 3550, section 6.4.1, in the whole numbers of its appendix A.8.
+/// Variation of the delay: the interarrival jitter of RFC 3550, section 6.4.1, in the integer arithmetic of its
+/// appendix A.8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jitter {
-    /// Delay of the packet before, whenever counting began.
+    /// Delay of the previous packet, also if that packet came before counting began.
     before: Option<Span>,
     /// J, in 16ths of a nanosecond.
     now: i64,
-    /// The sum of all values of J, and how many there were.
+    /// Sum of all values of J, and the number of these values.
     sum: i128,
     count: u64,
 }
 
 impl Jitter {
-    /// A packet has arrived that was so long on its way: `J += (|D| - J)/16`.
+    /// A packet has arrived with this delay: `J += (|D| - J)/16`.
     #[inline]
     fn add(&mut self, delay: Span) {
         if let Some(before) = self.before {
@@ -61,18 +62,18 @@ impl Jitter {
         self.before = Some(delay);
     }
 
-    /// Counting begins anew, and J goes on.
+    /// Restarts the sum; J itself continues.
     fn restarted(self) -> Jitter {
         Jitter { sum: 0, count: 0, ..self }
     }
 
-    /// Adds the values of other packets, whose delays these do not follow on.
+    /// Adds the values of other packets. The delays of these packets do not continue those counted here.
     fn merge(&mut self, other: &Jitter) {
         self.sum += other.sum;
         self.count += other.count;
     }
 
-    /// The mean of J over all packets but the very first, in seconds.
+    /// Mean of J over all packets but the first of all, in seconds.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 * 1e-9 / 16.0 / self.count as f64)
     }
@@ -84,12 +85,12 @@ impl Jitter {
     }
 }
 
-/// Rates of data frames.
+/// Data rates of data frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataRates {
-    /// How many.
+    /// Number of data frames.
     pub count: u64,
-    /// Their sum in bits per second.
+    /// Sum of their rates in bits per second.
     pub sum_bps: u128,
 }
 
@@ -100,13 +101,13 @@ impl DataRates {
         self.sum_bps += u128::from(rate.as_bps());
     }
 
-    /// Adds those of others.
+    /// Adds the rates of another counter.
     fn merge(&mut self, other: &DataRates) {
         self.count += other.count;
         self.sum_bps += other.sum_bps;
     }
 
-    /// Their mean in bits per second, if there is one.
+    /// Mean rate in bits per second; `None` without any data frame.
     pub fn mean_bps(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_bps as f64 / self.count as f64)
     }
@@ -114,39 +115,38 @@ impl DataRates {
 
 /// What happened to the packets of a flow on one hop, over the air or through a wire, since counting began.
 ///
-/// These are the only counters of packets. Those of a flow and those of a queue are sums of these ([`Self::merge`],
-/// [`QueueCounters::add`]).
+/// These are the only packet counters. The counters of a flow and of a queue are sums of these counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopCounters {
-    /// Offered to the hop: to its queue if it has one.
+    /// Packets offered to the hop: to its queue, if the hop has a queue.
     pub offered: PacketCount,
-    /// Dropped by the queue.
+    /// Packets dropped by the queue.
     pub dropped: PacketCount,
-    /// Of these the packets that the queue would have had room for: active queue management slows senders down.
+    /// Dropped packets for which the queue still had room: active queue management slows senders down.
     pub dropped_early: PacketCount,
-    /// Taken out of the queue by the MAC, or by the link behind the queue.
+    /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
-    /// From the arrival in the queue to that moment.
+    /// Time from a packet's arrival in the queue to its dequeue.
     pub waited: Durations,
-    /// Given up by the MAC.
+    /// Packets given up by the MAC.
     pub given_up: PacketCount,
-    /// Received at the far end of the hop, each once.
+    /// Packets received at the far end of the hop, without duplicates.
     pub delivered: PacketCount,
-    /// Of these the packets with a mark of congestion.
+    /// Delivered packets with a congestion mark.
     pub marked: u64,
-    /// The rates of the last data frames of packets that the MAC is done with.
+    /// Rate of the last data frame of each packet that the MAC has finished.
     pub rates: DataRates,
-    /// From the source to the far end of the hop, of the packets delivered.
+    /// Delay of delivered packets from the source to the far end of the hop.
     pub delay: Durations,
-    /// The same, for quantiles.
+    /// The delays of [`Self::delay`], for quantiles.
     pub delays: Histogram,
-    /// How much the delay varies from packet to packet.
+    /// Variation of the delay from packet to packet.
     pub jitter: Jitter,
 }
 
 impl HopCounters {
-    /// Counters of a hop behind which packets have further to go: nobody asks for quantiles of their delay up to there,
-    /// and the histograms of many hops would fill the caches.
+    /// Counters of a hop that is not the last of a route. Quantiles of the delay up to this hop are never reported, and
+    /// the histograms of many hops would fill the caches.
     pub(crate) fn without_delays() -> HopCounters {
         HopCounters { delays: Histogram::without_buckets(), ..HopCounters::default() }
     }
@@ -175,7 +175,7 @@ impl HopCounters {
         self.jitter.add(delay);
     }
 
-    /// Adds the counters of the same place in another route.
+    /// Adds the counters of the same position on another route.
     pub(crate) fn merge(&mut self, other: &HopCounters) {
         self.offered.merge(&other.offered);
         self.delivered.merge(&other.delivered);
@@ -186,7 +186,8 @@ impl HopCounters {
         self.merge_within(other);
     }
 
-    /// Adds what happened on another hop of the same route: packets are offered to the first hop and delivered by the last.
+    /// Adds the counters of another hop of the same route, without offers and deliveries: packets are offered to the
+    /// first hop and delivered by the last.
     pub(crate) fn merge_within(&mut self, other: &HopCounters) {
         self.dropped.merge(&other.dropped);
         self.dropped_early.merge(&other.dropped_early);
@@ -196,7 +197,7 @@ impl HopCounters {
         self.rates.merge(&other.rates);
     }
 
-    /// Counting begins anew.
+    /// Restarts counting.
     pub(crate) fn clear(&mut self) {
         let mut delays = std::mem::take(&mut self.delays);
         delays.clear();
@@ -208,19 +209,19 @@ impl HopCounters {
 /// What has reached the far end of a hop, or the destination of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
-    /// Packets, each once.
+    /// Packets, without duplicates.
     pub counters: PacketCount,
-    /// Their delays from the source, summed in nanoseconds.
+    /// Delays of these packets from the source, summed in nanoseconds.
     pub delay_ns: i128,
 }
 
 impl Delivered {
-    /// Together with what has been delivered since.
+    /// The sum of these deliveries and of those since counting began.
     pub(crate) fn plus(&self, since: &HopCounters) -> Delivered {
         self.with(&Delivered { counters: since.delivered, delay_ns: since.delay.sum_ns })
     }
 
-    /// Together with what has been delivered elsewhere.
+    /// The sum of both deliveries.
     pub(crate) fn with(&self, other: &Delivered) -> Delivered {
         let mut sum = *self;
         sum.counters.merge(&other.counters);
@@ -229,37 +230,37 @@ impl Delivered {
     }
 }
 
-/// How long a queue, driver ring included, has been over time.
+/// The length of a queue, driver ring included, over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Packets that the discipline marked and did not drop for that reason.
+    /// Packets that the discipline marked instead of dropping.
     pub marked: u64,
-    /// Packets waiting, summed over time in nanoseconds.
+    /// Number of waiting packets, integrated over time, in packet-nanoseconds.
     pub packet_time: i128,
-    /// The most packets that waited.
+    /// Largest number of waiting packets.
     pub longest: u64,
 }
 
-/// What happened in a queue, discipline and driver ring: derived from the counters of the hops whose packets wait in the
-/// queue.
+/// What happened in a queue, discipline and driver ring together. Derived from the counters of the hops whose packets
+/// wait in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// Offered to the discipline.
+    /// Packets offered to the discipline.
     pub offered: PacketCount,
-    /// Dropped by the discipline.
+    /// Packets dropped by the discipline.
     pub dropped: PacketCount,
-    /// Of these the packets that the queue would have had room for.
+    /// Dropped packets for which the queue still had room.
     pub dropped_early: PacketCount,
-    /// Taken by the MAC, or by the link behind the queue.
+    /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
-    /// From the arrival of packets until they were taken.
+    /// Time from the arrival of packets to their dequeue.
     pub waited: Durations,
-    /// How long the queue was over time.
+    /// The length of the queue over time.
     pub occupancy: Occupancy,
 }
 
 impl QueueCounters {
-    /// Adds the packets of a hop.
+    /// Adds the counters of a hop.
     pub(crate) fn add(&mut self, hop: &HopCounters) {
         self.offered.merge(&hop.offered);
         self.dropped.merge(&hop.dropped);
@@ -273,7 +274,7 @@ impl QueueCounters {
 mod tests {
     use super::*;
 
-    /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes it.
+    /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes J.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut jitter = Jitter::default();
@@ -285,7 +286,7 @@ mod tests {
         // |D| is 2, 4, 12 and 9 ms.
         let exact = [0.0, 0.125, 0.367_187_5, 1.094_238_281_25, 1.588_348_388_671_875];
         for (got, exact) in after.iter().zip(exact) {
-            // Half of a 16th of a nanosecond is rounded at each packet.
+            // At each packet half of a 16th of a nanosecond is rounded.
             assert!((got - exact).abs() < 1e-6, "{after:?}");
         }
         let mean = jitter.mean_s().unwrap() * 1e3;

@@ -1,10 +1,10 @@
-//! A line without choices: packets leave in the order in which they came, after serialisation (if
-//! it has a rate) and a constant delay.
+//! A FIFO delay line: packets leave in the order in which they enter, after serialisation (if the line has a rate) and
+//! a constant delay.
 
 use airqueue_core::{DataRate, Packet, Serializer, Span, Time};
 use std::collections::VecDeque;
 
-/// A point-to-point line with as much room as it takes.
+/// A point-to-point line of unlimited capacity.
 #[derive(Clone, Debug)]
 pub struct DelayLine {
     serializer: Option<Serializer>,
@@ -14,7 +14,7 @@ pub struct DelayLine {
 }
 
 impl DelayLine {
-    /// An empty line; without a rate only the delay counts.
+    /// An empty line. Without a rate a packet takes only the delay.
     pub fn new(rate: Option<DataRate>, delay: Span) -> DelayLine {
         DelayLine {
             serializer: rate.map(Serializer::new),
@@ -33,7 +33,7 @@ impl DelayLine {
             }
         }
         if let Some(serializer) = &mut self.serializer {
-            // A slow line may have more to do than the clock has time.
+            // A slow line may have work beyond the last time that the clock can express.
             self.free_at = self.free_at.saturating_add(serializer.send(packet.size));
         }
         self.under_way.push_back((self.free_at.saturating_add(self.delay), packet));
@@ -44,12 +44,12 @@ impl DelayLine {
         self.under_way.front().map(|(at, _)| *at)
     }
 
-    /// The packets that are under way, the next one to leave first.
+    /// The packets in transit, in the order in which they leave.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.under_way.iter().map(|(_, packet)| packet)
     }
 
-    /// Takes out the next packet that has arrived by `now`.
+    /// Removes the next packet that has arrived by `now`.
     pub fn take_due(&mut self, now: Time) -> Option<Packet> {
         self.next_at().filter(|&at| at <= now)?;
         self.under_way.pop_front().map(|(_, packet)| packet)

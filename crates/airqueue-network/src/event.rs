@@ -1,12 +1,12 @@
-//! The event queue: what happens when, on integer nanoseconds.
+//! The event queue: pending events on a clock of integer nanoseconds.
 //!
-//! Order inside one instant is (phase, sequence): phases let a model say that, for instance, every
-//! departure of an instant comes before every arrival, or that a medium gathers all grants of a slot
-//! boundary before it decides; within a phase, first scheduled is first served. Nothing depends on
-//! addresses, hashes or the shape of the agenda.
+//! Events of one instant are ordered by (phase, sequence number). Phases let a model require, for instance, that all
+//! departures of an instant precede all arrivals, or that a medium collects all grants of a slot boundary before it
+//! decides. Within a phase, events happen in the order in which they were scheduled. The order never depends on
+//! addresses, hashes or the layout of the event list.
 //!
-//! The events themselves lie still in a slab, and an agenda orders their slots. Nothing is allocated once the slab has
-//! grown to the largest number of events that were ever pending together.
+//! Events stay in place in a slab; an event list orders their slots. The queue allocates nothing once the slab has
+//! grown to the largest number of simultaneously pending events.
 
 use crate::event_list::EventList;
 use crate::heap::Entry;
@@ -17,14 +17,14 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phase(pub u8);
 
-/// Names a pending event; harmless once the event has happened or was cancelled.
+/// Identifies a pending event. An id whose event has happened or was cancelled is harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventId {
     slot: u32,
     generation: u32,
 }
 
-/// Pending events of type `E`, and the time of the last one that was taken out.
+/// Pending events of type `E`, and the time of the event taken out last.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     now: Time,
@@ -34,15 +34,15 @@ pub struct EventQueue<E> {
     slots: Vec<Slot<E>>,
     /// The first free slot, or [`NONE`].
     free: u32,
-    /// When the closing event happens; [`Time::MAX`]: not at all.
+    /// When the closing event happens; [`Time::MAX`]: never.
     closing_at: Time,
     closing: Option<E>,
 }
 
-/// What pending events are sorted by.
+/// The sort key of pending events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    /// Not before the beginning of time.
+    /// Never before time zero.
     at: Time,
     /// Phase in the top 8 bits, sequence number below: 2⁵⁶ events outlast any simulation.
     order: u64,
@@ -52,7 +52,7 @@ struct Key {
 struct Slot<E> {
     event: Option<E>,
     generation: u32,
-    /// Of a free slot, the next one.
+    /// In a free slot: the next free slot.
     next_free: u32,
 }
 
@@ -62,7 +62,7 @@ const NONE: u32 = u32::MAX;
 const PHASE_SHIFT: u32 = 56;
 
 impl Ord for Key {
-    /// As one wide number, which is compared without a branch.
+    /// The key as one wide number, which compares without a branch.
     #[inline]
     fn cmp(&self, other: &Key) -> Ordering {
         let wide = |key: &Key| u128::from(key.at.as_nanos() as u64) << 64 | u128::from(key.order);
@@ -84,7 +84,7 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// No events, time zero.
+    /// An empty queue at time zero.
     pub fn new() -> EventQueue<E> {
         EventQueue {
             now: Time::ZERO,
@@ -97,7 +97,7 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// The time of the event taken out last, or that `advance_to` set.
+    /// The time of the event taken out last, or the time set by `advance_to`.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -107,7 +107,7 @@ impl<E> EventQueue<E> {
         self.event_list.len() + usize::from(self.closing_at < Time::MAX)
     }
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -121,21 +121,21 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// There is one event that happens when nothing else is left to happen at its instant: `event`, at `at` (at once
-    /// if that has passed) and at no other time; [`Time::MAX`]: not at all. It lies outside the agenda, so that moving
-    /// it costs nothing.
+    /// Sets the closing event: `event` happens after all other events of its instant, at `at` (now, if `at` has passed)
+    /// and at no other time; [`Time::MAX`]: never. The closing event lies outside the event list, so that moving this
+    /// event costs nothing.
     #[inline]
     pub fn set_closing(&mut self, at: Time, event: E) {
         self.closing_at = at.max(self.now);
         self.closing = Some(event);
     }
 
-    /// Schedules `event`. An event for the present, in whatever phase, happens before time goes on.
+    /// Schedules `event`. An event at the present time, in any phase, happens before time advances.
     ///
     /// # Panics
     ///
-    /// If `at` lies in the past: the model that asks for this is wrong, and going on would break
-    /// the order of everything after it.
+    /// If `at` lies in the past. The model that schedules such an event is wrong, and the order of all later events
+    /// would be broken.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, phase: Phase, event: E) -> EventId {
         let key = self.next_key(at, phase);
@@ -153,7 +153,7 @@ impl<E> EventQueue<E> {
         self.event_list.grow()
     }
 
-    /// Takes the event back; `None` if it is no longer pending.
+    /// Cancels an event and returns it; `None` if the event is no longer pending.
     pub fn cancel(&mut self, id: EventId) -> Option<E> {
         if !self.is_pending(id) {
             return None;
@@ -162,8 +162,8 @@ impl<E> EventQueue<E> {
         self.vacate(id.slot)
     }
 
-    /// Moves a pending event to another time and phase, as if it had been cancelled and scheduled
-    /// anew; the id stays good. False if it is no longer pending.
+    /// Moves a pending event to another time and phase, as if the event had been cancelled and scheduled again; the id
+    /// stays valid. False if the event is no longer pending.
     ///
     /// # Panics
     ///
@@ -178,7 +178,7 @@ impl<E> EventQueue<E> {
         pending
     }
 
-    /// Takes out the next event and makes its time the present.
+    /// Takes out the next event and advances the present to its time.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.pop_until(Time::MAX)
     }
@@ -206,7 +206,7 @@ impl<E> EventQueue<E> {
         Some((at, event))
     }
 
-    /// Lets time pass to `at` with nothing happening on the way.
+    /// Advances the present to `at`, with no event in between.
     ///
     /// # Panics
     ///
@@ -223,7 +223,7 @@ impl<E> EventQueue<E> {
         Key { at, order: u64::from(phase.0) << PHASE_SHIFT | self.sequence }
     }
 
-    /// Whether an event has neither happened nor been cancelled.
+    /// Whether an event is still pending, neither happened nor cancelled.
     #[inline]
     pub fn is_pending(&self, id: EventId) -> bool {
         let slot = self.slots.get(id.slot as usize);

@@ -1,46 +1,46 @@
-//! Items by key, the least first: the next few in their order, the others in a heap.
+//! A priority queue of items by key, least key first: the next few items sorted, all others in a heap.
 //!
-//! What is put in is mostly due soon and soon taken out. Among the few next such items it has its place after some
-//! comparisons, and taking it out costs nothing; a heap would move others about for both. Nothing is allocated once
-//! there is room for the most items that were ever in it.
+//! Most items are due soon after they are inserted. Such an item finds its place among the next few after a few
+//! comparisons, and removing it costs nothing; a heap would move other items for both. The list allocates nothing once
+//! it has room for the largest number of simultaneous items.
 
 use crate::heap::{Entry, Heap};
 
-/// How many are kept in order.
+/// Number of items kept sorted.
 const NEAR: usize = 16;
 
-/// Items, which are small numbers, with a key each. The order among equal keys is any.
+/// Items, which are small numbers, each with a key. Items with equal keys come in any order.
 #[derive(Clone, Debug)]
 pub(crate) struct EventList<K> {
-    /// The next, the first of them last; empty only if there are no others.
+    /// The next items, the first of them at the end; empty only if the heap is empty too.
     near: Vec<Entry<K>>,
-    /// The others, which all come later.
+    /// All later items.
     far: Heap<K>,
 }
 
 impl<K: Copy + Ord> EventList<K> {
-    /// Empty, for no items.
+    /// An empty list, with room for no items.
     pub(crate) fn new() -> EventList<K> {
         EventList { near: Vec::with_capacity(NEAR), far: Heap::new() }
     }
 
-    /// Makes room for one more item, which is its number.
+    /// Makes room for one more item, and returns the item's number.
     pub(crate) fn grow(&mut self) -> u32 {
         self.far.grow()
     }
 
-    /// How many are in it.
+    /// Number of items in the list.
     pub(crate) fn len(&self) -> usize {
         self.near.len() + self.far.len()
     }
 
-    /// The first of all.
+    /// The first item.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<&Entry<K>> {
         self.near.last()
     }
 
-    /// Puts an item in that is not there.
+    /// Inserts an item that is not in the list.
     #[inline(always)]
     pub(crate) fn insert(&mut self, item: u32, key: K) {
         if let Some(latest) = self.near.first()
@@ -74,11 +74,11 @@ impl<K: Copy + Ord> EventList<K> {
         self.far.insert(latest.item, latest.key);
     }
 
-    /// Takes an item out; false if it is not in.
+    /// Removes an item; false if the item is not in the list.
     #[inline]
     pub(crate) fn remove(&mut self, item: u32) -> bool {
         if let Some(place) = self.near.iter().rposition(|entry| entry.item == item) {
-            // By hand: there are few before it, if any.
+            // A loop by hand: few items, if any, precede this item.
             for place in place + 1..self.near.len() {
                 self.near[place - 1] = self.near[place];
             }
@@ -89,7 +89,7 @@ impl<K: Copy + Ord> EventList<K> {
         self.far.remove(item)
     }
 
-    /// Takes the first out.
+    /// Removes the first item.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Entry<K>> {
         let first = self.near.pop();
@@ -104,7 +104,7 @@ impl<K: Copy + Ord> EventList<K> {
         }
     }
 
-    /// Half of the room is left for what comes.
+    /// Half of the room stays free for new items.
     #[inline(never)]
     fn fetch(&mut self) {
         while self.near.len() < NEAR / 2
@@ -123,7 +123,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Whatever is put in, taken out and moved, the first is the first of all.
+        /// After any insertions, removals and moves, the list returns the item with the least key.
         #[test]
         fn comes_out_in_order(steps in prop::collection::vec((0u32..60, 0u32..5, 0u64..1000), 1..400)) {
             let mut event_list = EventList::new();

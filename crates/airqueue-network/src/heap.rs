@@ -1,19 +1,19 @@
-//! Items by key, the least first, where each item knows its place: a four-ary heap.
+//! A four-ary heap of items by key, least key first, in which each item knows its place.
 //!
-//! Removing an item is one sift and leaves no corpse behind. Nothing is allocated once there is room for the
-//! most items that were ever in it.
+//! Removing an item is one sift and leaves no tombstone. The heap allocates nothing once its room has reached the
+//! largest number of simultaneous items.
 
-/// Children of a node: the entries of all four lie in two cache lines.
+/// Children of a node: all four entries lie in two cache lines.
 const ARITY: usize = 4;
-/// No place in the heap.
+/// Marks an item that is not in the heap.
 const NONE: u32 = u32::MAX;
 
-/// Items, which are small numbers, with a key each. The order among equal keys is any.
+/// Items, which are small numbers, each with a key. Items with equal keys come in any order.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap<K> {
-    /// No parent has a greater key than its children.
+    /// A parent's key is never greater than a child's.
     entries: Vec<Entry<K>>,
-    /// Where each item is in the heap.
+    /// The place of each item in the heap.
     places: Vec<u32>,
 }
 
@@ -25,24 +25,24 @@ pub(crate) struct Entry<K> {
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// Empty, for no items.
+    /// An empty heap, with room for no items.
     pub(crate) fn new() -> Heap<K> {
         Heap { entries: Vec::new(), places: Vec::new() }
     }
 
-    /// Makes room for one more item, which is its number.
+    /// Makes room for one more item, and returns the item's number.
     pub(crate) fn grow(&mut self) -> u32 {
         self.places.push(NONE);
         self.places.len() as u32 - 1
     }
 
-    /// How many are in it.
+    /// Number of items in the heap.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Puts an item in that is not there.
+    /// Inserts an item that is not in the heap.
     #[inline]
     pub(crate) fn insert(&mut self, item: u32, key: K) {
         debug_assert_eq!(self.places[item as usize], NONE, "it is there already");
@@ -51,7 +51,7 @@ impl<K: Copy + Ord> Heap<K> {
         self.rise(self.entries.len() - 1, entry);
     }
 
-    /// Takes an item out; false if it is not in.
+    /// Removes an item; false if the item is not in the heap.
     #[inline]
     pub(crate) fn remove(&mut self, item: u32) -> bool {
         let place = self.places[item as usize];
@@ -71,7 +71,7 @@ impl<K: Copy + Ord> Heap<K> {
         true
     }
 
-    /// Takes the first out.
+    /// Removes the first item.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Entry<K>> {
         let first = *self.entries.first()?;
@@ -116,7 +116,7 @@ impl<K: Copy + Ord> Heap<K> {
         let first = place * ARITY + 1;
         let children = self.entries.get(first..)?;
         let least = match children {
-            // Two pairs and their winners: no branch that nobody can predict.
+            // Two pairs and their winners: this avoids a branch that cannot be predicted.
             [a, b, c, d, ..] => {
                 let one = usize::from(b.key < a.key);
                 let other = 2 + usize::from(d.key < c.key);

@@ -1,16 +1,16 @@
-//! Delays in buckets: what quantiles are read from.
+//! A histogram of delays, from which quantiles are read.
 
 use airqueue_core::Span;
 
-/// Buckets of an octave: a value is known to 1 part in 64 of itself, to the middle of its bucket.
+/// An octave has 2^BITS buckets: the middle of a bucket is within 1 part in 64 of each value in the bucket.
 const BITS: u32 = 5;
 /// All spans below 2^10 ns share the first bucket.
 const LOWEST: u32 = 10;
-/// All from 2^42 ns, 73 minutes, on share the last.
+/// All spans from 2^42 ns (73 minutes) on share the last bucket.
 const HIGHEST: u32 = 42;
 const BUCKETS: usize = ((HIGHEST - LOWEST) as usize) << BITS;
 
-/// How many spans were how long; its relative resolution is the same at all lengths.
+/// Counts of spans by their length, at the same relative resolution for all lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -30,17 +30,17 @@ fn bucket(span: Span) -> usize {
     ((octave - LOWEST) as usize) << BITS | within
 }
 
-/// The middle of a bucket, in nanoseconds.
+/// Middle of a bucket, in nanoseconds.
 fn middle(bucket: usize) -> f64 {
     place(bucket, 0.5)
 }
 
-/// Where it ends.
+/// Upper end of a bucket.
 fn end(bucket: usize) -> f64 {
     place(bucket, 1.0)
 }
 
-/// A place in it: 0 is its beginning.
+/// A position inside a bucket; `share` 0 is the lower end.
 fn place(bucket: usize, share: f64) -> f64 {
     let octave = (bucket >> BITS) as u32 + LOWEST;
     let within = (bucket & ((1 << BITS) - 1)) as f64;
@@ -48,12 +48,12 @@ fn place(bucket: usize, share: f64) -> f64 {
 }
 
 impl Histogram {
-    /// One that knows no lengths, only how many were counted. It takes no memory for buckets.
+    /// A histogram that only counts spans, without their lengths, and takes no memory for buckets.
     pub(crate) fn without_buckets() -> Histogram {
         Histogram { counts: Vec::new(), total: 0 }
     }
 
-    /// Counts one.
+    /// Counts a span.
     #[inline]
     pub fn add(&mut self, span: Span) {
         if let Some(count) = self.counts.get_mut(bucket(span)) {
@@ -62,7 +62,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Counts those of another.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -70,25 +70,25 @@ impl Histogram {
         self.total += other.total;
     }
 
-    /// Forgets all.
+    /// Clears all counts.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.total = 0;
     }
 
-    /// Buckets with any in them, from the lowest: the end of each in seconds, and how many it has.
+    /// The buckets that are not empty, lowest first: upper end in seconds, and count.
     pub fn steps(&self) -> impl Iterator<Item = (f64, u64)> {
         let steps = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);
         steps.map(|(bucket, &count)| (end(bucket) * 1e-9, count))
     }
 
-    /// How many were counted.
+    /// Number of spans counted.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The span, in seconds, that a share `q` of all does not exceed; `None` if there are none. Known to
-    /// 1.6 %; spans below 1 µs count as 1 µs.
+    /// The span, in seconds, that a share `q` of all spans does not exceed; `None` if the histogram is empty. Accurate
+    /// to 1.6 %; spans below 1 µs count as 1 µs.
     pub fn quantile_s(&self, q: f64) -> Option<f64> {
         let rank = (q.clamp(0.0, 1.0) * self.total as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

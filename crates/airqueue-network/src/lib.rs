@@ -1,8 +1,9 @@
-//! One engine for networks with Wi-Fi in them: the event loop, the link layers and what carries packets over them.
+//! One engine for networks that include Wi-Fi: the event loop, the link layers, and the layers that carry packets over
+//! them.
 //!
-//! [`event`], [`timer`] and [`run_loop`] are the engine: they know nothing of networks.
-//! [`wlan`] is an 802.11 link layer, [`network`] what carries packets over it and through wires, with TCP at the ends,
-//! [`bottleneck`] a device that queues, by itself.
+//! [`event`], [`timer`] and [`run_loop`] are the engine and know nothing of networks. [`wlan`] is an 802.11 link layer,
+//! [`network`] carries packets over this link layer and through wires with TCP at the ends, and [`bottleneck`] is a
+//! stand-alone device that queues.
 
 pub mod bottleneck;
 pub mod counters;

@@ -1,14 +1,14 @@
-//! What became of a packet, for whoever owns its bytes.
+//! What became of a packet, reported to the owner of the packet's bytes.
 
 use airqueue_core::{DropReason, Packet};
 
-/// The end of a packet in a device or a network that was given it from outside.
+/// The fate of a packet that came into a device or a network from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It arrived.
+    /// The packet arrived.
     Delivered(Packet),
-    /// A queue or a policer dropped it.
+    /// A queue or a policer dropped the packet.
     Dropped(Packet, DropReason),
-    /// It was served and then lost.
+    /// The packet was served and then lost.
     Lost(Packet),
 }

@@ -1,17 +1,17 @@
-//! A queue at work: its discipline, the driver ring behind it, and how long it has been over time.
+//! A queue at work: its discipline, the driver ring behind it, and its length over time.
 
 use crate::counters::Occupancy;
 use crate::tx_queue::{Framing, TxQueue};
 use airqueue_core::{Dropped, NeighbourId, Packet, RandomStream, Time};
 use airqueue_qdisc::QueueSpec;
 
-/// Queue discipline and ring, and how many packets were in them over time. The packets themselves are counted by the owner
-/// of the queue, neighbour by neighbour.
+/// Queue discipline and ring, and their number of packets over time. The owner of the queue counts the packets
+/// themselves, hop by hop.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) tx_queue: TxQueue,
     occupancy: Occupancy,
-    /// How many packets wait, and since when.
+    /// Number of waiting packets, and the time of its last change.
     waiting: u64,
     changed: Time,
     /// Marks before counting began.
@@ -19,7 +19,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// An empty queue with a random stream of its own.
+    /// An empty queue with its own random stream.
     pub(crate) fn new(spec: &QueueSpec, rng: RandomStream) -> Queue {
         let framing = Framing { link_layer: spec.link_layer_bytes, mpu: 0 };
         Queue {
@@ -31,7 +31,7 @@ impl Queue {
         }
     }
 
-    /// Hands over what has been dropped since the last call; true if there was anything.
+    /// Hands over the drops since the last call; true if there were any.
     #[inline(always)]
     pub(crate) fn take_drops(&mut self, each: impl FnMut(Dropped)) -> bool {
         let any = self.has_drops();
@@ -46,7 +46,7 @@ impl Queue {
         !self.tx_queue.drops().as_slice().is_empty()
     }
 
-    /// A packet arrives. What the arrival cost is in the drops of the stages.
+    /// A packet arrives. Drops caused by the arrival are among the drops of the stages.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, packet: Packet, now: Time) {
         self.pass(now);
@@ -54,7 +54,7 @@ impl Queue {
         self.measure();
     }
 
-    /// The next packet for the link.
+    /// Dequeues the next packet for the link.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
         self.change(now, |tx_queue| tx_queue.take(now))
@@ -69,7 +69,7 @@ impl Queue {
         self.look(now, |tx_queue| tx_queue.peek_for_neighbour(neighbour, now).copied())
     }
 
-    /// The neighbour of a packet that waits and is for none of these.
+    /// The neighbour of a waiting packet that is for none of `neighbours`.
     pub(crate) fn other_neighbour(
         &mut self,
         neighbours: &[NeighbourId],
@@ -78,7 +78,7 @@ impl Queue {
         self.look(now, |tx_queue| tx_queue.other_neighbour(neighbours, now))
     }
 
-    /// The next packet for a neighbour, out of turn.
+    /// Dequeues the next packet for a neighbour, out of turn.
     pub(crate) fn take_for_neighbour(
         &mut self,
         neighbour: NeighbourId,
@@ -95,7 +95,7 @@ impl Queue {
         found
     }
 
-    /// What only looks for a packet changes the length by what it drops.
+    /// A peek can drop packets, and so change the length of the queue.
     #[inline(always)]
     fn look<T>(&mut self, now: Time, look: impl FnOnce(&mut TxQueue) -> T) -> T {
         self.pass(now);
@@ -106,13 +106,13 @@ impl Queue {
         found
     }
 
-    /// How long the queue was since counting began, up to `now`.
+    /// The length of the queue over time since counting began, up to `now`.
     pub(crate) fn occupancy_at(&mut self, now: Time) -> Occupancy {
         self.pass(now);
         Occupancy { marked: self.tx_queue.marks() - self.marked_before, ..self.occupancy }
     }
 
-    /// Counting begins anew; returns what was counted before.
+    /// Restarts counting; returns the counts so far.
     pub(crate) fn start_counting(&mut self, now: Time) -> Occupancy {
         let before = self.occupancy_at(now);
         self.occupancy = Occupancy::default();
@@ -120,10 +120,10 @@ impl Queue {
         before
     }
 
-    /// Time passes to `now` with the queue as long as it is.
+    /// Advances time to `now` at the present queue length.
     #[inline(always)]
     fn pass(&mut self, now: Time) {
-        // Most of what happens to a queue happens several times at an instant.
+        // A queue often changes several times at one instant.
         if now != self.changed {
             let since = i128::from((now - self.changed).as_nanos());
             self.occupancy.packet_time += i128::from(self.waiting) * since;

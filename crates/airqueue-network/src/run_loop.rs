@@ -1,25 +1,24 @@
-//! The loop that takes events out of the queue and hands them to a model, on the virtual clock or
-//! on any other.
+//! The event loop: takes events out of the queue and hands them to a model, on the virtual clock or on any other clock.
 
 use crate::event::EventQueue;
 use airqueue_core::{Span, Time};
 
-/// What happens: everything that an event loop drives.
+/// What an event loop drives.
 pub trait Model {
-    /// What can happen.
+    /// The model's events.
     type Event;
 
-    /// Something happens, at `queue.now()`. What follows from it is scheduled on `queue`.
+    /// Handles an event at `queue.now()`, and schedules its consequences on `queue`.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 }
 
-/// What makes the loop wait for the moment at which an event is due.
+/// Makes the loop wait until an event is due.
 pub trait Clock {
-    /// Returns at `at`, or as soon after it as can be, and says how late it is.
+    /// Returns at `at`, or as soon after `at` as possible, and returns the delay.
     fn synchronize(&mut self, at: Time) -> Span;
 }
 
-/// The clock of a simulation: every moment comes as soon as it is asked for, and none is late.
+/// The clock of a simulation: waits for nothing, and is never late.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VirtualClock;
 
@@ -64,12 +63,12 @@ impl<M: Model, C: Clock> Simulation<M, C> {
         self.events
     }
 
-    /// The most by which the clock was late with an event; zero in virtual time.
+    /// The largest delay of the clock for any event; zero in virtual time.
     pub fn worst_lateness(&self) -> Span {
         self.worst_lateness
     }
 
-    /// Lets the next event happen, if it is due at or before `limit`; says whether one did.
+    /// Handles the next event if the event is due at or before `limit`; returns whether there was an event.
     #[inline]
     pub fn step(&mut self, limit: Time) -> bool {
         let Some((at, event)) = self.queue.pop_until(limit) else { return false };
@@ -79,7 +78,7 @@ impl<M: Model, C: Clock> Simulation<M, C> {
         true
     }
 
-    /// Lets everything happen that is due at or before `until`, which then is the present.
+    /// Handles all events due at or before `until`, which then is the present.
     pub fn run_until(&mut self, until: Time) {
         while self.step(until) {}
         self.worst_lateness = self.worst_lateness.max(self.clock.synchronize(until));
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
     use crate::event::Phase;
 
-    /// Beats every `period` and remembers when.
+    /// Ticks every `period` and records the times.
     struct Metronome {
         period: Span,
         beats: Vec<Time>,
@@ -106,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A wall clock that is late by its turn: 1 ns, 2 ns, ...
+    /// A wall clock that is later by 1 ns at each call: 1 ns, 2 ns, ...
     struct Late(i64);
 
     impl Clock for Late {

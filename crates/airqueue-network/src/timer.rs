@@ -1,30 +1,30 @@
-//! One event that is moved about: how a state machine's `next_deadline` meets the event queue.
+//! One event that is rescheduled: connects a state machine's `next_deadline` with the event queue.
 
 use crate::event::{EventId, EventQueue, Phase};
 use airqueue_core::Time;
 
-/// Keeps at most one event of its kind pending.
+/// Keeps at most one pending event.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer<E> {
     event: E,
     phase: Phase,
     pending: Option<EventId>,
-    /// What it is set to, whether that has come or not; [`Time::MAX`]: to nothing.
+    /// The time to which the timer is set, in the past or not; [`Time::MAX`]: not set.
     at: Time,
 }
 
 impl<E: Copy> Timer<E> {
-    /// An alarm that is not set; when it goes off, `event` happens in `phase`.
+    /// A timer that is not set. When the timer expires, `event` happens in `phase`.
     pub fn new(event: E, phase: Phase) -> Timer<E> {
         Timer { event, phase, pending: None, at: Time::MAX }
     }
 
-    /// Makes the event happen at `at` (at once if that has passed) and at no other time; `None`, or
-    /// [`Time::MAX`]: not at all. Setting it to what it is set to changes nothing, its place among ties included.
+    /// Makes the event happen at `at` (now, if `at` has passed) and at no other time; `None` or [`Time::MAX`]: never.
+    /// Setting the timer to its present time changes nothing, including its place among events of one instant.
     #[inline]
     pub fn set(&mut self, at: Option<Time>, queue: &mut EventQueue<E>) {
         let at = at.unwrap_or(Time::MAX);
-        // What still lies ahead cannot have happened: the queue need not be asked.
+        // An event still in the future cannot have happened: this needs no look at the queue.
         if at != self.at || at <= queue.now() {
             self.change(at, queue);
         }

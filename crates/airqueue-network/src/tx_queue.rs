@@ -1,4 +1,4 @@
-//! Where packets wait: the queue discipline, and the driver ring behind it if there is one.
+//! The waiting stages of a device: the queue discipline, and the driver ring behind the discipline if there is one.
 
 use airqueue_core::{
     BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourId, Packet,
@@ -10,9 +10,9 @@ use std::fmt;
 /// How a device counts a packet's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Framing {
-    /// Link-layer bytes on top of each IP packet.
+    /// Link-layer bytes added to each IP packet.
     pub link_layer: u32,
-    /// Minimum packet unit: what a shorter packet costs the rate.
+    /// Minimum packet unit: the rate is charged at least this many bytes for a packet.
     pub mpu: u32,
 }
 
@@ -22,15 +22,14 @@ impl Framing {
         u64::from(packet.size) + u64::from(self.link_layer)
     }
 
-    /// Bytes that the rate is charged with.
+    /// Bytes charged to the rate.
     pub fn charged(&self, packet: &Packet) -> u32 {
         packet.size.saturating_add(self.link_layer).max(self.mpu)
     }
 }
 
-/// The waiting stages of a device. The ring pulls packets out of the queue as soon as it has room
-/// (Linux drivers do, and so does the Host AP of the APQ paper's Fig. 5), so that a queue of N
-/// before a ring of R holds N + R.
+/// The waiting stages of a device. The ring pulls packets out of the queue as soon as the ring has room, as Linux
+/// drivers do, and the Host AP of the APQ paper's Fig. 5. A queue of N before a ring of R therefore holds N + R.
 pub struct TxQueue {
     queue: BoxedQueue,
     ring: VecDeque<Packet>,
@@ -50,7 +49,7 @@ impl fmt::Debug for TxQueue {
 }
 
 impl TxQueue {
-    /// Empty stages.
+    /// Empty waiting stages.
     pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> TxQueue {
         TxQueue {
             queue,
@@ -68,7 +67,7 @@ impl TxQueue {
         self.refill_ring(now);
     }
 
-    /// Takes the next packet for the server.
+    /// Dequeues the next packet for the server.
     pub fn take(&mut self, now: Time) -> Option<Packet> {
         if self.ring_limit == 0 {
             return self.queue.dequeue(now, &mut self.drops);
@@ -80,7 +79,7 @@ impl TxQueue {
         Some(packet)
     }
 
-    /// The packet that `take` would return.
+    /// The packet that `take` would return next.
     pub fn peek(&mut self, now: Time) -> Option<&Packet> {
         if self.ring_limit == 0 {
             return self.queue.peek(now, &mut self.drops);
@@ -89,7 +88,7 @@ impl TxQueue {
         self.ring.front()
     }
 
-    /// The packet that `take_for_neighbour` would return.
+    /// The packet that `take_for_neighbour` would return next.
     pub fn peek_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<&Packet> {
         if self.ring_limit == 0 {
             return self.queue.peek_for_neighbour(neighbour, now, &mut self.drops);
@@ -98,7 +97,7 @@ impl TxQueue {
         self.ring.iter().find(|packet| packet.neighbour == neighbour)
     }
 
-    /// The neighbour of a packet that waits and is for none of these, if one is found there.
+    /// The neighbour of a waiting packet that is for none of `neighbours`, if the stages find such a packet.
     pub fn other_neighbour(
         &mut self,
         neighbours: &[NeighbourId],
@@ -114,8 +113,8 @@ impl TxQueue {
             .find(|neighbour| !neighbours.contains(neighbour))
     }
 
-    /// Takes the next packet for a neighbour, out of turn: what joins an A-MPDU. The ring is searched for it if there is one;
-    /// otherwise the queue discipline decides.
+    /// Dequeues the next packet for a neighbour, out of turn, to join an A-MPDU. The ring, if there is one, is searched
+    /// for the packet; otherwise the queue discipline decides.
     pub fn take_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<Packet> {
         if self.ring_limit == 0 {
             return self.queue.dequeue_for_neighbour(neighbour, now, &mut self.drops);
@@ -138,28 +137,28 @@ impl TxQueue {
         }
     }
 
-    /// A packet that `take` has returned is done with.
+    /// The server has finished a packet that `take` returned.
     pub fn on_sent(&mut self, sent: &Sent, now: Time) {
         self.queue.on_sent(sent, now);
     }
 
-    /// Names the ends of a flow to the queue.
+    /// Tells the queue the ends of a flow.
     pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.queue.set_flow_hosts(flow, hosts);
     }
 
-    /// When a discipline that holds packets back wants to be asked again.
+    /// When a discipline that holds packets back wants to be polled again.
     pub fn next_wakeup(&self, now: Time) -> Option<Time> {
         self.queue.next_wakeup(now)
     }
 
-    /// Changes the limit of the queue (the ring keeps its own).
+    /// Changes the limit of the queue. The ring keeps its own limit.
     pub fn set_limit(&mut self, limit: Limit) {
         self.queue.set_limit(limit);
     }
 
-    /// The same of the queue in which packets of this flow for this neighbour wait, if there is one for them
-    /// ([`QueueDisc::set_limit_of`]).
+    /// Changes the limit of the queue in which packets of this flow for this neighbour wait; false if they share a
+    /// queue ([`LinkFeedback::set_limit_of`]).
     pub fn set_limit_of(&mut self, flow: FlowKey, neighbour: NeighbourId, limit: Limit) -> bool {
         self.queue.set_limit_of(flow, neighbour, limit)
     }
@@ -174,7 +173,7 @@ impl TxQueue {
         (self.packets(), self.queue.len_bytes() + self.ring_bytes)
     }
 
-    /// What the queue discipline has dropped, for the caller to empty.
+    /// The drops of the queue discipline; the caller empties the list.
     pub fn drops(&mut self) -> &mut Drops {
         &mut self.drops
     }

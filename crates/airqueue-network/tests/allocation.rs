@@ -1,4 +1,4 @@
-//! Once everything has grown to its size, simulating a packet allocates nothing.
+//! In steady state, simulating a packet allocates nothing.
 
 mod common;
 mod counting;

@@ -1,4 +1,4 @@
-//! The device against arithmetic that can be done by hand.
+//! The device against results computed by hand.
 
 mod common;
 
@@ -18,11 +18,12 @@ fn times_us(bench: &Bench) -> Vec<i64> {
     deliveries(bench).iter().map(|(at, _)| at.as_nanos() / 1000).collect()
 }
 
-/// A packet that arrives at a queue with i packets left of its full length waits for exactly those.
+/// Under overload the queue fills to exactly its limit, a packet waits for at most a full queue, and the server never
+/// idles.
 #[test]
 fn overload_fills_the_queue_exactly() {
     for n in [1, 2, 30, 50, 1000] {
-        // 10 packets arrive while 8 are served, so that the queue fills within 5 n of them.
+        // 10 packets arrive while 8 are served, so that the queue fills within 5 n arrivals.
         let bench =
             run(link(Limit::Packets(n)), every(Span::from_micros(800), 8 * n as usize + 20));
         assert_eq!(bench.most_waiting.0, u64::from(n));
@@ -60,7 +61,7 @@ fn a_driver_ring_adds_up() {
     }
 }
 
-/// 12 000 bits at 7 Mb/s take 1714285 5/7 ns; after k packets exactly k times that have passed.
+/// 12 000 bits at 7 Mb/s take 1714285 5/7 ns; k packets take exactly k times this time.
 #[test]
 fn back_to_back_services_do_not_drift() {
     let rate = DataRate::from_bps(7_000_000).unwrap();
@@ -139,7 +140,7 @@ fn a_token_bucket_lets_the_head_wait_in_the_queue() {
     let spec = DeviceSpec { server, ..link(Limit::Packets(10)) };
     let bench = run(spec.clone(), every(Span::from_micros(800), 100));
     assert_eq!(bench.most_waiting.0, 10);
-    // The first finds a full bucket; then one packet's tokens come in each millisecond.
+    // The first packet finds a full bucket; then the tokens of one packet come in each millisecond.
     let expected: Vec<i64> = (0..deliveries(&bench).len() as i64).map(|k| k * 1000).collect();
     assert_eq!(times_us(&bench), expected);
 
@@ -153,7 +154,7 @@ fn a_policer_drops_without_delay() {
     let spec = DeviceSpec { server, ..link(Limit::Packets(10)) };
     let bench = run(spec, every(Span::from_micros(500), 2001));
     assert!(deliveries(&bench).iter().all(|(at, packet)| *at == packet.created));
-    // One second at 8 Mb/s, and the bucket's two packets.
+    // One second at 8 Mb/s, and the two packets of the bucket.
     assert_eq!(deliveries(&bench).len(), 1002);
     assert_eq!(bench.most_waiting.0, 0);
 }
@@ -163,7 +164,7 @@ fn an_aggregate_is_served_and_delivered_together() {
     let server =
         ServerSpec::Link(LinkSpec { aggregate: 4, overhead: Span::from_micros(100), ..plain() });
     let bench = run(DeviceSpec { server, ..link(Limit::Packets(100)) }, every(Span::ZERO, 10));
-    // The first goes alone, since nothing else was there yet.
+    // The first packet goes alone: no other packet has arrived yet.
     assert_eq!(times_us(&bench), [1100, 5200, 5200, 5200, 5200, 9300, 9300, 9300, 9300, 10_400]);
 }
 
@@ -183,7 +184,7 @@ fn head_drop_delivers_the_youngest() {
     assert_eq!(ids, [0, 8, 9]);
 }
 
-/// A flood behind which a sparse flow waits for at most one packet in service and one of the flood.
+/// Against a flood, a sparse flow waits for at most one packet in service and one packet of the flood.
 #[test]
 fn isolation_keeps_a_sparse_flow_fast() {
     let spec = DeviceSpec { isolate_flows: true, ..link(Limit::Packets(50)) };
@@ -239,7 +240,7 @@ impl QueueDisc for Holding {
     fn set_limit(&mut self, _limit: Limit) {}
 }
 
-/// Disciplines that hold packets back are asked again when they said, by every server.
+/// Every server polls disciplines that hold packets back again at the time that they name.
 #[test]
 fn a_holding_discipline_is_woken() {
     let bucket = ServerSpec::Shaper { burst_bytes: 1000 };
@@ -325,8 +326,8 @@ fn any_device() -> impl Strategy<Value = DeviceSpec> {
 }
 
 proptest! {
-    /// Whatever the device and the traffic, every packet meets one fate, in the end none is left,
-    /// and flows keep their order. (The counters are checked by the bench after every step.)
+    /// For every device and traffic, each packet has exactly one outcome, no packet is left at the end, and flows keep
+    /// their order. (The bench checks the counters after every step.)
     #[test]
     fn every_packet_is_accounted_for(
         spec in any_device(),
@@ -339,7 +340,7 @@ proptest! {
             at += Span::from_micros(gap);
             bench.arrive(Arrival { at, flow, size });
         }
-        // Longer than 20 kB take at a tenth of the rate, and than all stalls.
+        // Longer than 20 kB take at a tenth of the rate, and longer than all stalls.
         bench.run_until(at + Span::from_secs(20));
         prop_assert_eq!(bench.fates.len(), offered);
         let mut ids: Vec<u64> = bench.fates.iter().map(|f| match f.outcome {

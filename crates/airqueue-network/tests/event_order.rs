@@ -1,4 +1,4 @@
-//! The event queue against the plainest possible model of it: a sorted list.
+//! The event queue against the simplest model: a sorted list.
 
 use airqueue_core::{Span, Time};
 use airqueue_network::event::{EventId, EventQueue, Phase};
@@ -10,7 +10,7 @@ enum Call {
         after: i64,
         phase: u8,
     },
-    /// Of all ids ever given out, the one at this place (modulo their number).
+    /// The id at this place among all ids given out so far (modulo their number).
     Cancel {
         which: usize,
     },
@@ -26,12 +26,12 @@ enum Call {
     Pop,
 }
 
-/// What the closing event is called, and the phase in which it happens, behind all others.
+/// The name of the closing event, and its phase, which comes after all other phases.
 const CLOSING: usize = usize::MAX;
 const LAST: u16 = u16::MAX;
 
 fn call() -> impl Strategy<Value = Call> {
-    // Few distinct times and phases, so that ties are the rule.
+    // Few distinct times and phases, so that ties are frequent.
     prop_oneof![
         4 => (0i64..6, 0u8..3).prop_map(|(after, phase)| Call::Schedule { after, phase }),
         1 => any::<usize>().prop_map(|which| Call::Cancel { which }),

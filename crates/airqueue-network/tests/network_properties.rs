@@ -1,4 +1,4 @@
-//! What is true of every network of stations, wired links and TCP, whatever is in it.
+//! Properties of every network of stations, wired links and TCP.
 
 mod cells;
 mod random_networks;
@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use random_networks::{STOP, drained};
 use random_routes::{wired_networks, wired_transfers};
 
-/// How far the counters of each path are from what is on it, there and back: nothing, if counting began with the
-/// first packet.
+/// By how much the counters of each path, in both directions, differ from the packets in transit: zero, if counting
+/// began with the first packet.
 fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
     let of = |counters: &HopCounters, under_way: u64| {
         let HopCounters { offered, dropped, given_up, delivered, .. } = counters;
@@ -37,8 +37,8 @@ fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
         .collect()
 }
 
-/// What became of packets from outside: how many of each flow have been offered, and the numbers of those that
-/// met their fate, those that arrived among them.
+/// Outcomes of packets from outside: the number offered to each flow, the ids of packets with an outcome, and the ids
+/// of delivered packets among them.
 #[derive(Default)]
 struct Fates {
     offered: Vec<u32>,
@@ -68,7 +68,8 @@ impl Fates {
         }
     }
 
-    /// Each is told of once, and packets arrive in the order in which they were offered, if all take the same way.
+    /// Checks that each packet is reported once, and that packets arrive in the order of their offers if all take one
+    /// route.
     fn listen(&mut self, network: &mut Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
         for outcome in network.outcomes() {
             let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
@@ -96,7 +97,7 @@ impl Fates {
     }
 }
 
-/// A kept segment for each packet of TCP on its way, if no packet is inside a station.
+/// Checks that a segment is stored for each TCP packet in transit, if no packet is inside a station.
 fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     if spec.station_delay > Span::ZERO {
         return Ok(());
@@ -108,7 +109,7 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// No TCP delivers more than its application has written, or than was sent.
+/// Checks that TCP never delivers more than its application has written, or than was sent.
 fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     for (flow, of) in spec.flows.iter().enumerate() {
         let (Traffic::Tcp(tcp), Some(counters)) = (&of.traffic, network.tcp(FlowId::at(flow)))
@@ -132,7 +133,7 @@ fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// The counters of the queues in front of wires at the end.
+/// Checks the counters of the queues in front of wires at the end.
 fn wire_counters(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     let (now, network) = (sim.now(), &mut sim.model);
     for wire in 0..spec.wires.len() {
@@ -147,7 +148,8 @@ fn wire_counters(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<()
     Ok(())
 }
 
-/// What a queue was offered, it has dropped, it has passed on, or it holds: each queue of the network, at any time.
+/// Checks, for each queue of the network at any time, that the queue has dropped, passed on or still holds each offered
+/// packet.
 fn queues_balance(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(), TestCaseError> {
     let (now, network) = (sim.now(), &mut sim.model);
     let stations = spec.wlan.stations.iter().enumerate();
@@ -165,7 +167,7 @@ fn queues_balance(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Result<(
     Ok(())
 }
 
-/// Runs a network to its end, and looks at its counters on the way.
+/// Runs a network to its end, and checks its counters several times.
 fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseError> {
     let mut sim = Network::new(spec, seed).expect("what is drawn can be built");
     let mut fates = Fates::new(spec.flows.len());
@@ -195,7 +197,7 @@ fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseEr
     Ok(sim)
 }
 
-/// A clock that is late by up to 10 ms, or not, as it happens.
+/// A clock that is sometimes late, by up to 10 ms.
 struct Late {
     by: RandomStream,
 }
@@ -206,7 +208,7 @@ impl Clock for Late {
     }
 }
 
-/// All that a network shows of its first flows.
+/// Everything that a network reports of its first flows.
 fn seen(network: &Network, flows: usize) -> String {
     let of = |flow: usize| {
         let acks = network.acknowledgements(FlowId::at(flow));
@@ -221,7 +223,7 @@ fn seen(network: &Network, flows: usize) -> String {
     format!("{under_way:?} {:?}", (0..flows).map(of).collect::<Vec<_>>())
 }
 
-/// Runs a network, in one go or stopping on the way.
+/// Runs a network, in one go or in several pieces.
 fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
     let mut sim = Network::new(spec, Seed(seed)).expect("what is drawn can be built");
     for piece in 1..=pieces {
@@ -230,7 +232,7 @@ fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
     sim.model
 }
 
-/// The network, and on a wired link of their own two flows more.
+/// The network, with two more flows on a wired link of their own.
 fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
     let mut more = spec.clone();
     let wire = Hop::Wire(WireId::at(more.wires.len()));
@@ -291,7 +293,7 @@ proptest! {
         prop_assert_eq!(seen(&run_in_pieces(&spec, seed, pieces), flows), at_once);
     }
 
-    /// Lateness is a value and moves nothing: every event happens at its own time.
+    /// Lateness is only recorded and moves nothing: every event happens at its own time.
     #[test]
     fn a_clock_that_is_late_changes_nothing(spec in wired_networks(), seed: u64) {
         let flows = spec.flows.len();
@@ -313,7 +315,7 @@ proptest! {
         prop_assert_eq!(seen(&both, flows), alone);
     }
 
-    /// Whatever queues drop, what was written arrives, all of it and once.
+    /// Despite all drops of queues, all written data arrive exactly once.
     #[test]
     fn transfers_arrive_whole((wires, transfers) in wired_transfers(), seed: u64) {
         let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);

@@ -5,11 +5,11 @@ mod common;
 use airqueue_core::{Limit, Seed, Span, Time};
 use common::{Arrival, Bench, link};
 
-/// Batches, and the two-sided 99.9 % quantile of Student's t with one degree of freedom less.
+/// Number of batches, and the two-sided 99.9 % quantile of Student's t with one degree of freedom less.
 const BATCHES: usize = 50;
 const T_999: f64 = 3.500;
 
-/// Mean and half-width of its 99.9 % confidence interval, by batch means.
+/// The mean, and the half-width of its 99.9 % confidence interval by batch means.
 fn batch_means(samples: &[f64]) -> (f64, f64) {
     let size = samples.len() / BATCHES;
     let means: Vec<f64> =
@@ -43,7 +43,7 @@ fn waits(rho: f64, seed: u64, packets: usize) -> Vec<f64> {
 fn md1_waits_as_pollaczek_and_khinchine_say() {
     for (rho, packets) in [(0.3, 400_000), (0.6, 400_000), (0.8, 1_000_000)] {
         let expected = rho / (2.0 * (1.0 - rho));
-        // The first tenth warms up.
+        // The first tenth is the warm-up.
         let samples = waits(rho, 42, packets);
         let (mean, half) = batch_means(&samples[packets / 10..]);
         assert!(half < 0.04 * expected, "interval too wide to say anything: {mean} ± {half}");

@@ -1,4 +1,4 @@
-//! Simulating a frame allocates nothing, and a large network fits into little memory.
+//! Simulating a frame allocates nothing, and a large network takes little memory.
 
 mod cells;
 mod counting;
@@ -16,9 +16,9 @@ use airqueue_wifi::rate_control::RateControlName;
 use cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use counting::{allocations, most_held};
 
-/// How many allocations a second of a network takes once two have passed. By then as many frames must have
-/// overlapped at a receiver as ever will: with saturated and constant sources all do so at the start,
-/// and up to four there is room for from the start.
+/// Number of allocations in one second of a network, after two seconds. By then the largest number of frames must have
+/// overlapped at a receiver: with saturated and constant sources all of them do so at the start. Room for four frames
+/// exists from the start.
 fn in_steady_state(spec: &CellSpec) -> u64 {
     let mut sim = spec.start(Seed(3));
     sim.run_until(cells::at(2));
@@ -34,14 +34,14 @@ fn with(behaviour: Behaviour, spec: CellSpec) -> CellSpec {
     CellSpec { radio: Radio::new(dsss(Preamble::Long, rules.conventions), rules), ..spec }
 }
 
-/// The same flows, each with `kbps` of packets.
+/// These flows, each with `kbps` of packets.
 fn paced(spec: CellSpec, arrivals: fn(DataRate) -> Arrivals, kbps: u64) -> CellSpec {
     let arrivals = arrivals(DataRate::from_bps(kbps * 1000).unwrap());
     let pace = |flow: Flow| Flow { source: SourceSpec { arrivals, ..flow.source }, ..flow };
     CellSpec { flows: spec.flows.into_iter().map(pace).collect(), ..spec }
 }
 
-/// Senders that do not hear each other.
+/// Senders that do not hear each other, and their receiver.
 fn hidden(senders: u32) -> CellSpec {
     let middle = |from, to| (from == 0 || to == 0).then_some(Level::Decodable);
     CellSpec { reach: cells::reach(senders as usize + 1, middle), ..uploads(senders) }
@@ -57,7 +57,7 @@ fn saturated_cells() {
 #[test]
 fn paced_sources() {
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-        // Under capacity, and far above it: every queue drops.
+        // Below capacity, and far above it: every queue drops.
         for kbps in [300, 5000] {
             assert_eq!(in_steady_state(&paced(uploads(4), arrivals, kbps)), 0);
         }
@@ -124,7 +124,7 @@ fn rate_control() {
 
 const LIMIT: i64 = 200 << 20;
 
-/// The most memory that building and running it takes.
+/// The largest amount of memory that building and running a cell takes.
 fn memory(build: impl FnOnce() -> CellSpec) -> i64 {
     most_held(|| {
         let mut sim: Simulation<Network> = build().start(Seed(1));
@@ -138,7 +138,7 @@ fn a_thousand_stations_that_all_hear_each_other() {
     let most = memory(|| {
         let mut spec = uploads(999);
         for (at, flow) in spec.flows.iter_mut().enumerate() {
-            // Not all at once: that they begin together and collide is another matter.
+            // Staggered starts: collisions of stations that begin together are not the subject here.
             flow.source.start = Time::from_nanos(at as i64 * 50_000);
         }
         spec
@@ -170,8 +170,8 @@ fn a_thousand_stations_in_a_grid() {
     assert!(most < LIMIT / 4, "{most}");
 }
 
-/// In a network with room for all, each station costs as much as in any other: nothing is kept for pairs
-/// that do not hear each other.
+/// In a network with room for all stations, each station costs as much memory as in any other network: nothing is
+/// stored for pairs of stations that do not hear each other.
 #[test]
 fn memory_grows_with_stations_and_not_with_pairs() {
     let [small, large] = [10, 40].map(|side| memory(|| grid(side, 200.0)));

@@ -1,4 +1,4 @@
-//! A-MPDUs with block ack: throughput by hand, what is in each frame, what noise does to it.
+//! A-MPDUs with block ack: throughput by hand, the content of each frame, and the effect of noise.
 
 mod cells;
 
@@ -44,7 +44,7 @@ fn saturated(from: u32, to: u32, rate: RateIndex) -> Flow {
     Flow { overhead_bytes, ..cells::saturated(from, to, AccessCategory::at(1), rate, 1000) }
 }
 
-/// `senders` stations that always have packets of 1000 bytes for the first.
+/// `senders` stations that always have packets of 1000 bytes for station 0.
 fn uploads(radio: Radio, senders: u32, aggregation: Aggregation) -> CellSpec {
     let fast = fastest(&radio.phy);
     let macs = vec![aggregating(&radio.phy, aggregation); 1 + senders as usize];
@@ -72,8 +72,8 @@ fn ids(traced: &TracedFrame) -> Vec<u64> {
     traced.carried.iter().map(|carried| carried.packet.id).collect()
 }
 
-/// AIFS, a backoff of 7.5 slots in the mean, a full A-MPDU, SIFS, block ack. The mean of some 4000 backoffs has a
-/// standard error of 0.6 us.
+/// AIFS, a mean backoff of 7.5 slots, a full A-MPDU, SIFS, block ack. The mean of some 4000 backoffs has a standard
+/// error of 0.6 us.
 #[test]
 fn one_station_sends_a_full_frame_in_each_cycle() {
     for layer in ["n", "ac", "ax"] {
@@ -99,7 +99,7 @@ fn one_station_sends_a_full_frame_in_each_cycle() {
     }
 }
 
-/// The receiver answers SIFS after the frame, and says so beforehand.
+/// The receiver answers SIFS after the frame, as the frame announces.
 #[test]
 fn a_block_ack_answers_several_and_an_ack_one() {
     for (window, kind) in [(64, FrameKind::BlockAck), (1, FrameKind::Ack)] {
@@ -124,7 +124,7 @@ fn frames_keep_to_their_limits() {
         let aggregation = Aggregation { max_bytes, window };
         let (_, frames) = recorded(&uploads(radio, 2, aggregation), 1);
         for traced in data(&frames) {
-            // One goes in any case.
+            // One MPDU is sent in any case.
             let alone = traced.carried.len() == 1;
             assert!(alone || traced.frame.bytes <= max_bytes, "{:?}", traced.frame);
             assert!(traced.carried.len() as u32 <= window.min(64));
@@ -134,7 +134,7 @@ fn frames_keep_to_their_limits() {
     }
 }
 
-/// A third of the MPDUs is lost, and some block acks are.
+/// A third of the MPDUs are lost, and some block acks.
 fn noisy(behaviour: Behaviour) -> CellSpec {
     let aggregation = Aggregation { window: 16, ..Aggregation::STANDARD };
     let mut spec = uploads(radio(behaviour, "n"), 2, aggregation);
@@ -142,8 +142,8 @@ fn noisy(behaviour: Behaviour) -> CellSpec {
     spec
 }
 
-/// What was lost goes first, new packets follow, none is beyond the window that begins with the first that is not
-/// acknowledged, and each is lost as often as it should be.
+/// Lost MPDUs go first and new packets follow. No MPDU is beyond the window that starts at the first unacknowledged
+/// MPDU, and the rate of losses is as configured.
 #[test]
 fn lost_packets_go_first_and_the_window_holds() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
@@ -175,7 +175,7 @@ fn lost_packets_go_first_and_the_window_holds() {
     }
 }
 
-/// Of packets that are offered from outside, each that arrives is reported once, and in the order of the offers.
+/// Each delivered packet from outside is reported once, in the order of the offers.
 #[test]
 fn packets_keep_their_order_and_arrive_once() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
@@ -204,8 +204,8 @@ fn packets_keep_their_order_and_arrive_once() {
     }
 }
 
-/// Nothing arrives. The standard sends the frame again and again; ns-3 asks for a block ack. Both end with the
-/// packets' lifetime.
+/// All frames are lost. The standard sends the frame again and again; ns-3 sends block ack requests. Both stop at the
+/// end of the packets' lifetime.
 #[test]
 fn a_lifetime_ends_what_no_block_ack_answers() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
@@ -216,13 +216,13 @@ fn a_lifetime_ends_what_no_block_ack_answers() {
         let (network, frames) = recorded(&spec, 2);
         assert_eq!(network.flow(FlowId(0)).delivered.packets, 0);
         let given_up = network.flow(FlowId(0)).given_up.packets;
-        // Of the packet of the first frame, which was alone, and of some 18 full ones.
+        // The packet of the first frame, which was alone, and those of some 18 full frames.
         assert!((10 * 50..20 * 64).contains(&given_up), "{given_up}");
         let mut first: HashMap<u64, Time> = HashMap::new();
         for traced in data(&frames) {
             for id in ids(traced) {
                 let begun = *first.entry(id).or_insert(traced.begins);
-                // A failure finds that it is too old; before the last was the longest backoff.
+                // The check of the lifetime follows a failure; the longest backoff came before the last frame.
                 assert!(traced.begins - begun <= lifetime + Span::from_millis(15));
             }
         }
@@ -243,7 +243,7 @@ fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> CellSpec {
     spec
 }
 
-/// Frames of a TXOP, from the first of an exchange to the last answer within SIFS of each other.
+/// Frames of a TXOP: from the first frame of an exchange to the last answer, separated by SIFS.
 fn opportunities(frames: &[TracedFrame], sifs: Span) -> Vec<&[TracedFrame]> {
     frames.chunk_by(|before, next| next.begins - before.ends <= sifs).collect()
 }
@@ -279,7 +279,7 @@ fn packets_of_a_txop_are_counted_across_its_frames() {
     }
 }
 
-/// One for each flow of the queue: a frame to one receiver may use up those of all.
+/// One packet for each flow of the queue: a frame to one receiver may use up the packets of all.
 #[test]
 fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
     let mut spec = with_txop(Txop::Flows, u32::MAX);
@@ -293,7 +293,8 @@ fn packets_of_a_txop_by_flows_are_those_of_its_frames_too() {
     }
 }
 
-/// An access point with packets for four stations by turns: it finds those for one behind those for others.
+/// An access point with packets for four stations in turn finds the packets for one station behind those for the
+/// others.
 #[test]
 fn packets_for_one_receiver_are_found_among_others() {
     let radio = radio(Behaviour::Standard, "ax");
@@ -316,13 +317,13 @@ fn packets_for_one_receiver_are_found_among_others() {
     }
 }
 
-/// Two that do not hear each other send to a third. Whose frame it has taken loses what the other's overlap, and of
-/// the receiver's own frames during it nobody knows.
+/// Two stations that do not hear each other send to a third. The frame that the receiver has locked on loses the MPDUs
+/// that frames of the other sender or of the receiver itself overlap.
 #[test]
 fn a_hidden_station_destroys_what_it_overlaps() {
     let mut spec = uploads(radio(Behaviour::Standard, "n"), 2, Aggregation::STANDARD);
     spec.reach = cells::reach(3, |from, to| (from * to == 0).then_some(Level::Decodable));
-    // Its frames are short.
+    // Station 2 sends short frames.
     spec.stations[2].mac.aggregation = None;
     let phy = &spec.radio.phy;
     let (network, frames) = recorded(&spec, 2);
@@ -359,8 +360,8 @@ fn a_hidden_station_destroys_what_it_overlaps() {
     assert!(network.flow(FlowId(0)).delivered.packets > 500);
 }
 
-/// Packets of all lengths, in frames that hold some of them and not the longest: what is on the air is as long as what it
-/// carries.
+/// Packets of many sizes, in frames that hold some of them but not the longest: the length of a frame on the air is the
+/// length of its content.
 #[test]
 fn a_frame_is_as_long_as_its_packets() {
     let phy = radio(Behaviour::Standard, "n").phy;
@@ -396,7 +397,7 @@ fn a_frame_is_as_long_as_its_packets() {
     }
 }
 
-/// A receiver that loses half of its packets, or all, takes turns with one that loses none.
+/// A receiver that loses half of its packets, or all, takes turns with a receiver that loses none.
 #[test]
 fn receivers_take_turns_whatever_they_lose() {
     let radio = radio(Behaviour::Standard, "ax");
@@ -414,7 +415,7 @@ fn receivers_take_turns_whatever_they_lose() {
                 Link { from, to, level: Level::Decodable, power_w: power(db) }
             })
         };
-        // One stream of two has half of the power, in 40 MHz with twice the noise.
+        // Each of two streams has half of the power, and 40 MHz has twice the noise.
         let links = [link(1, margin_db + 6.0), link(2, 60.0)].concat();
         spec.reach = Reach::from_links(3, &links).unwrap();
         let (network, frames) = recorded(&spec, 5);
@@ -425,7 +426,7 @@ fn receivers_take_turns_whatever_they_lose() {
         let decoded = carried().filter(|carried| carried.decoded).count() as f64;
         let kept = decoded / carried().count() as f64;
         assert!((margin_db == 25.0) == (kept < 0.001), "{kept}");
-        // Less than it keeps: gaps hold its window.
+        // Less than the share of MPDUs that survive: gaps hold the window back.
         assert!(lossy > 0.2 * kept * clean || margin_db == 25.0, "{lossy} {clean} {kept}");
         assert!(clean > 100_000.0, "{clean}");
         let longest = network.flow(FlowId(1)).delay.greatest;
@@ -436,13 +437,13 @@ fn receivers_take_turns_whatever_they_lose() {
     }
 }
 
-/// Listening changes nothing, also where stations that hear alike lose parts of frames.
+/// A tap changes nothing, even where stations that hear alike lose parts of frames.
 #[test]
 fn a_tap_changes_nothing() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
         for errors in [FrameErrors::None, FrameErrors::PerFrame(0.1)] {
             let mut spec = uploads(radio(behaviour, "n"), 8, Aggregation::STANDARD);
-            // The last is hidden from all but the first; the others hear each other.
+            // The last station is hidden from all but the first; the others hear each other.
             let apart = |from: u32, to: u32| from == 8 && to != 0 || to == 8 && from != 0;
             spec.reach = cells::reach(9, |a, b| (!apart(a, b)).then_some(Level::Decodable));
             spec.errors = errors;

@@ -1,4 +1,4 @@
-//! Saturated cells of many stations against the same cells one busy period at a time.
+//! Saturated cells of many stations against a model of one busy period at a time.
 
 mod cell_by_cycle;
 mod cells;
@@ -15,12 +15,11 @@ use cells::{CellSpec, DCF_OVERHEAD, cell, rate, saturated};
 use estimates::{Estimate, agree, of};
 use std::ops::Range;
 
-/// What each of several runs gave: packets a second of each station's flow, and the share of attempts that
-/// collided.
+/// Results of several runs: packets per second of each station's flow, and the share of attempts that collided.
 struct Figures(Vec<(Vec<f64>, f64)>);
 
 impl Figures {
-    /// Packets a second of some stations together.
+    /// Packets per second of some stations together.
     fn packets(&self, of_stations: Range<usize>) -> Estimate {
         let sum = |run: &(Vec<f64>, f64)| run.0[of_stations.clone()].iter().sum();
         of(&self.0.iter().map(sum).collect::<Vec<f64>>())
@@ -60,7 +59,7 @@ fn by_cycle(times: Times, stations: &[Access]) -> Figures {
     Figures((0..8).map(run).collect())
 }
 
-/// The same cell for both.
+/// The cell in the engine and in the model.
 fn both(phy: Phy, mbps: u64, rts: bool, stations: &[Access], seconds: i64) -> [Figures; 2] {
     let fast = rate(&phy, mbps);
     let control = phy.response_rate(fast);
@@ -125,8 +124,8 @@ fn cells_of_equal_stations() {
     }
 }
 
-/// Five stations with a short AIFS and a small window, five with longer and larger ones: what each class
-/// gets, under both rules.
+/// Five stations with a short AIFS and a small window, and five with longer and larger ones: the throughput of each
+/// class, under both rules.
 #[test]
 fn cells_of_two_classes() {
     for rule in [CountdownRule::Edca, CountdownRule::Freeze] {

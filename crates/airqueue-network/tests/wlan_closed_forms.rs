@@ -1,4 +1,4 @@
-//! Cells of one and two stations against what can be computed: cycles, shares, waits.
+//! Cells of one and two stations against closed forms: cycles, shares, waiting times.
 
 mod cells;
 mod estimates;
@@ -46,7 +46,7 @@ fn layers(behaviour: Behaviour) -> Vec<(&'static str, Phy, u64)> {
     ]
 }
 
-/// One saturated station: DIFS, the mean backoff, what protects, data, SIFS, ACK, and so on.
+/// One saturated station: DIFS, mean backoff, protection frames, data, SIFS, ACK, repeated.
 #[test]
 fn one_station_takes_a_cycle_for_each_packet() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2] {
@@ -81,7 +81,7 @@ fn seconds(span: Span) -> f64 {
     span.as_secs_f64()
 }
 
-/// Three of these by hand, from the frames' lengths in the standard alone: 1500 bytes of IP.
+/// Three of these cycles by hand, from the frame lengths of the standard alone: 1500 bytes of IP.
 #[test]
 fn throughputs_of_one_station_computed_by_hand() {
     let standard = Behaviour::Standard.rules();
@@ -104,7 +104,7 @@ fn throughputs_of_one_station_computed_by_hand() {
     agree("a", mbps(ofdm(standard.conventions), 24), us(34.0 + 67.5 + 536.0 + 16.0 + 28.0), 0.001);
 }
 
-/// A TXOP of N packets: AIFS, backoff, N times data, SIFS, ACK, SIFS, the last SIFS left out.
+/// A TXOP of N packets: AIFS, backoff, and N times data, SIFS, ACK, SIFS, without the last SIFS.
 #[test]
 fn one_station_with_txops() {
     let radio = cells::b();
@@ -134,8 +134,8 @@ fn one_station_with_txops() {
     }
 }
 
-/// Two stations that contend, and the kernel's process of them. With two there are no bystanders, whom
-/// EIFS would tell from the senders: the kernel is exact.
+/// Two contending stations, and their contention kernel. Between two stations there are no bystanders, which EIFS would
+/// distinguish from the senders: the kernel is exact.
 fn shares(
     accesses: [(u32, u32); 2],
     rule: CountdownRule,
@@ -156,7 +156,7 @@ fn shares(
     ];
     let flows = [1, 2].map(|from| saturated(from, 0, AccessCategory::FIRST, fast, 100)).to_vec();
     let spec = CellSpec { flows, ..cell(radio, macs) };
-    // The share of the one that gets less: what is said of it says the same of the ratio.
+    // The share of the station that gets less: agreement in this share implies agreement in the ratio.
     let less = usize::from(accesses[1] >= accesses[0]);
     let share = |packets: [u64; 2]| packets[less] as f64 / (packets[0] + packets[1]) as f64;
     let found = runs(&spec, 20, tolerance, |network| {
@@ -203,7 +203,7 @@ fn two_stations_with_different_windows() {
     agree("window 4", found, expected, 0.02);
 }
 
-/// The ratio of packets is that of the TXOPs: a collision costs either the first of them.
+/// The ratio of packets is the ratio of the TXOPs' lengths: a collision costs either station its first packet.
 #[test]
 fn two_stations_with_different_txops() {
     for packets in [2, 5, 10] {
@@ -214,11 +214,11 @@ fn two_stations_with_different_txops() {
     }
 }
 
-/// A queue of one of two stations: its node, slots of AIFS beyond SIFS and two slots, window, packets.
+/// A queue of one of two stations: station, slots of AIFS beyond SIFS and two slots, window, packets.
 type Queue = (u32, u32, u32, u32);
 
-/// Stations with several queues each, listed by falling priority: the packets of each queue and its internal
-/// collisions for each packet of all, in the engine and in the kernel.
+/// Stations with several queues each, listed by falling priority: each queue's share of all packets, and its internal
+/// collisions per packet of all queues, in the engine and in the kernel.
 fn queues(queues: &[Queue], tolerance: f64) {
     let radio = cells::b();
     let fast = rate(&radio.phy, 11);
@@ -235,7 +235,7 @@ fn queues(queues: &[Queue], tolerance: f64) {
     };
     let nodes = 1 + queues[queues.len() - 1].0;
     let macs = [dcf(&radio.phy)].into_iter().chain((0..nodes).map(mac)).collect();
-    // Where each queue of the list is: its station, and its place by rising priority.
+    // The station of each queue in the list, and the queue's place by rising priority.
     let place = |at: usize| {
         let node = queues[at].0;
         (node as usize + 1, queues[at + 1..].iter().filter(|queue| queue.0 == node).count())
@@ -289,16 +289,16 @@ fn queues(queues: &[Queue], tolerance: f64) {
     }
 }
 
-/// One station's queues meet nobody but each other; with a second station there are collisions in the air as
-/// well, but still no bystanders.
+/// The queues of one station contend only with each other. With a second station there are also collisions on the air,
+/// but still no bystanders.
 #[test]
 fn queues_of_one_station_and_of_two() {
     queues(&[(0, 0, 16, 1), (0, 1, 16, 1), (0, 2, 32, 1)], 0.03);
     queues(&[(0, 0, 16, 2), (0, 1, 32, 1), (1, 0, 16, 1), (1, 2, 32, 3)], 0.03);
 }
 
-/// A noisy link, each frame on which is lost with probability p: of the attempts at a packet some end with its
-/// ACK, some with an ACK in error, after which the sender waits for EIFS, some with the time-out.
+/// A noisy link, on which each frame is lost with probability p. Some attempts at a packet end with an ACK, some with
+/// an ACK in error, after which the sender waits for EIFS, and some with the time-out.
 #[test]
 fn one_station_on_a_noisy_link() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns2] {
@@ -338,7 +338,7 @@ fn one_station_on_a_noisy_link() {
         };
         let found = runs(&spec, 60, 0.1, given_up);
         agree(&format!("{behaviour:?}, given up"), found, exactly(fails.powi(7)), 0.1);
-        // Its receiver has it, unless all seven data frames were lost.
+        // The receiver has the packet, unless all seven data frames were lost.
         let lost = |network: &Network| {
             network.flow(FlowId(0)).given_up.packets as f64 / done(network) as f64
         };
@@ -347,7 +347,7 @@ fn one_station_on_a_noisy_link() {
     }
 }
 
-/// Station 0 hears 1 and 2, who hear each other or not.
+/// Station 0 hears 1 and 2, which hear each other or not.
 fn pair(hidden: bool, mbps: u64, rts: bool) -> CellSpec {
     let mut spec = uploads(2);
     let fast = rate(&spec.radio.phy, mbps);
@@ -380,18 +380,18 @@ fn hidden_stations_collide_and_rts_helps() {
         let margin = 5.0 * hearing.error.hypot(hidden.error);
         assert!(hidden.mean > 3.0 * hearing.mean + margin, "{mbps}: {hearing:?} {hidden:?}");
     }
-    // 12 ms of data in the air: an RTS of 352 µs is lost in its place.
+    // 12 ms of data on the air: an RTS of 352 µs is lost in place of the data.
     let [without, with] = [false, true].map(|rts| runs(&pair(true, 1, rts), 20, 0.1, goodput));
     let margin = 5.0 * without.error.hypot(with.error);
     assert!(with.mean > 1.3 * without.mean + margin, "{without:?} {with:?}");
-    // Where all hear each other it costs what it lasts.
+    // Where all stations hear each other, RTS costs its own duration.
     let [without, with] = [false, true].map(|rts| runs(&pair(false, 11, rts), 20, 0.1, goodput));
     assert!(with.mean < 0.9 * without.mean, "{without:?} {with:?}");
 }
 
-/// One station with Poisson arrivals is an M/G/1 queue: a packet is served by data, SIFS, ACK, DIFS and the
-/// backoff behind it, and one that comes when all that is over goes at once. By Pollaczek and Khinchine it
-/// waits λ E[S²] / (2 (1 - λ E[S])) on the mean before it goes on the air.
+/// One station with Poisson arrivals is an M/G/1 queue: the service of a packet is data, SIFS, ACK, DIFS and the
+/// backoff after them; a packet that arrives after all of these is sent at once. By Pollaczek and Khinchine a packet
+/// waits λ E[S²] / (2 (1 - λ E[S])) on average before its transmission.
 #[test]
 fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
     let radio = cells::b();
@@ -418,8 +418,8 @@ fn a_station_without_others_waits_as_pollaczek_and_khinchine_say() {
     }
 }
 
-/// Saturated flows that share a queue get equal parts of what it lets through, also where it has no room for
-/// a packet of each.
+/// Saturated flows that share a queue get equal shares of its throughput, even where the queue has no room for a packet
+/// of each flow.
 #[test]
 fn flows_that_share_a_queue_share_it_equally() {
     for (limit, drop_from) in
@@ -439,8 +439,8 @@ fn flows_that_share_a_queue_share_it_equally() {
     }
 }
 
-/// At half of what one station can send everything arrives, and at constant intervals nothing waits: a
-/// packet's delay is its time on the air.
+/// At half of the capacity of one station every packet arrives, and at constant intervals no packet waits: the delay of
+/// a packet is its time on the air.
 #[test]
 fn constant_intervals_longer_than_a_service() {
     let radio = cells::b();

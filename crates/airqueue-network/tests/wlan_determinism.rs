@@ -1,4 +1,5 @@
-//! A network and a seed decide everything, and what does not concern a station does not change it.
+//! A network and a seed determine every result, and a station's results do not depend on what cannot affect the
+//! station.
 
 mod cells;
 mod random_networks;
@@ -17,7 +18,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use random_networks::networks;
 
-/// All that a network shows of its first stations and flows.
+/// Everything that a network reports of its first stations and flows.
 #[derive(Debug, PartialEq)]
 struct Seen {
     frames: Vec<(Time, Time, Frame)>,
@@ -25,7 +26,7 @@ struct Seen {
     stations: Vec<(StationCounters, CategoryCounters, Span)>,
 }
 
-/// Runs a network, in one go or stopping on the way.
+/// Runs a network, in one go or with stops.
 fn run(spec: &CellSpec, seed: u64, stops: i64) -> Network {
     let mut sim = spec.start(Seed(seed));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
@@ -67,7 +68,7 @@ fn links(reach: &Reach) -> Vec<Link> {
     (0..reach.stations() as u32).map(StationId).flat_map(of).collect()
 }
 
-/// The network, and a copy of it out of range of it.
+/// The network, with a copy of itself out of range.
 fn twice(spec: &CellSpec) -> CellSpec {
     let stations = spec.stations.len();
     let other = |id: StationId| StationId(id.0 + stations as u32);
@@ -83,7 +84,7 @@ fn twice(spec: &CellSpec) -> CellSpec {
     both
 }
 
-/// The network with one more station, which all can hear and which hears all, and which is silent.
+/// The network with one more station, silent, which hears and is heard by all stations.
 fn with_a_listener(spec: &CellSpec) -> CellSpec {
     let listener = StationId(spec.stations.len() as u32);
     let power_w = spec.reach.powers_known().then_some(1e-9);
@@ -98,8 +99,8 @@ fn with_a_listener(spec: &CellSpec) -> CellSpec {
     more
 }
 
-/// The network with every station in triplicate, all next to each other: stations that hear the same.
-/// `varied`: not equally strong, if powers are known at all.
+/// The network with every station in triplicate, all next to each other: stations that hear alike. `varied`: not
+/// equally strong, if powers are known at all.
 fn in_triplicate(spec: &CellSpec, varied: bool) -> CellSpec {
     let copy = |id: StationId, at: u32| StationId(3 * id.0 + at);
     let factor = |at: u32| if varied { [1.0, 4.0, 30.0][at as usize] } else { 1.0 };
@@ -128,7 +129,7 @@ fn in_triplicate(spec: &CellSpec, varied: bool) -> CellSpec {
     crowded
 }
 
-/// What a network shows without a tap: with one the engine looks at every station.
+/// What a network reports without a tap: with a tap the engine visits every station.
 fn counted(spec: &CellSpec, of: &CellSpec, seed: u64) -> Seen {
     let mut sim = spec.start(Seed(seed));
     sim.run_until(Time::from_nanos(200_000_000));
@@ -151,8 +152,8 @@ proptest! {
         prop_assert_eq!(seen(run(&spec, seed, stops), &spec), at_once);
     }
 
-    /// Counting begins at the end of the warm-up; that changes nothing of what happens, also where it coincides with the
-    /// beginning of a frame.
+    /// Counting begins at the end of the warm-up. The start of counting changes no event, even where it coincides with
+    /// the beginning of a frame.
     #[test]
     fn when_counting_begins_changes_nothing(spec in networks(), seed: u64, at: Index) {
         let spec = CellSpec { warm_up: Time::ZERO, ..spec };
@@ -175,7 +176,7 @@ proptest! {
         prop_assert_eq!(seen(run(&with_a_listener(&spec), seed, 1), &spec), alone);
     }
 
-    /// Of stations that no flow leads from or to little is kept in mind, unless a tap wants to know all that they hear.
+    /// For stations without flows the engine keeps little state, unless there is a tap.
     #[test]
     fn how_closely_bystanders_are_watched_changes_nothing(
         spec in networks(), seed: u64, flows in 1usize..4, plugged_us in 0i64..200_000,
@@ -193,7 +194,7 @@ proptest! {
         prop_assert_eq!(later, plain);
     }
 
-    /// Stations that hear the same are simulated together, and that must not show.
+    /// Simulating stations that hear alike together changes no result.
     #[test]
     fn simulating_stations_together_changes_nothing(spec in networks(), seed: u64, varied: bool) {
         let crowded = in_triplicate(&spec, varied);

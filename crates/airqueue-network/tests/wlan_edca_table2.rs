@@ -1,4 +1,4 @@
-//! The EDCA paper's settings (Table 2) at work: acknowledgements go first, data share what they leave.
+//! The EDCA paper's settings (Table 2): acknowledgements go first, and data share the rest.
 
 mod cells;
 mod estimates;
@@ -15,8 +15,8 @@ use estimates::{agree, exactly, to_within};
 const DATA: AccessCategory = AccessCategory::BEST_EFFORT;
 const ACKS: AccessCategory = AccessCategory::VOICE;
 
-/// The four queues of a station: data wait for four slots more than acknowledgements, whose windows have so many
-/// values. The standard allows all of it.
+/// The four queues of a station: data wait for four slots more than acknowledgements, whose windows have `ack_window`
+/// values. The standard allows all of these settings.
 fn table2(txop: Txop, ack_window: u32) -> MacConfig {
     let mut mac = edca(&b().phy);
     let class = |aifsn, w_min, txop| CategoryConfig {
@@ -46,8 +46,8 @@ fn flow(from: u32, to: u32, ac: AccessCategory) -> Flow {
     Flow { overhead_bytes: EDCA_OVERHEAD, ..saturated(from, to, ac, fast, size_bytes) }
 }
 
-/// Their backoff is over before data may begin to count: as long as there are any nothing else is sent, neither by
-/// stations nor by the access point itself.
+/// The backoff of acknowledgements ends before data may begin to count down: as long as there are acknowledgements
+/// nothing else is sent, neither by stations nor by the access point itself.
 #[test]
 fn acknowledgements_of_the_access_point_go_first() {
     let mut spec = radio(3, 3);
@@ -62,7 +62,7 @@ fn acknowledgements_of_the_access_point_go_first() {
     assert_eq!(sim.model.wlan().access(StationId(0), DATA).internal_collisions, 0);
 }
 
-/// What they leave all data flows share alike.
+/// All data flows share the rest equally.
 #[test]
 fn data_share_what_acknowledgements_leave() {
     for (downloads, uploads) in [(4, 4), (2, 5)] {

@@ -1,4 +1,4 @@
-//! Limits of queues that are changed while a network runs, whatever is in it.
+//! Changes of queue limits in random networks at work.
 
 mod cells;
 mod random_networks;
@@ -35,7 +35,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
-/// All queues, by their station and category.
+/// All queues, by station and access category.
 fn queues(spec: &CellSpec) -> Vec<(usize, usize)> {
     let of = |(id, station): (usize, &airqueue_network::wlan::StationSpec)| {
         (0..station.queues.len()).map(move |at| (id, at)).collect::<Vec<_>>()
@@ -43,7 +43,7 @@ fn queues(spec: &CellSpec) -> Vec<(usize, usize)> {
     spec.stations.iter().enumerate().flat_map(of).collect()
 }
 
-/// Changes a limit, and looks at what that did at this instant: nothing that waited is gone.
+/// Changes a limit, and checks the effect at this instant: waiting packets stay.
 fn change(
     sim: &mut Simulation<Network>,
     spec: &CellSpec,
@@ -81,7 +81,7 @@ fn change(
         );
     }
     if offered(sim) > offered_before {
-        // A saturated flow has found room, or looked for it in vain where what waits has to make some.
+        // A saturated flow has found room, or has failed at a queue that drops waiting packets to make room.
         return Ok(());
     }
     prop_assert_eq!(dropped(sim), dropped_before, "only arrivals cost packets");
@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// A saturated flow whose queue had no room goes on as soon as there is some.
+/// A saturated flow whose queue had no room continues as soon as there is room.
 #[test]
 fn a_flow_without_room_goes_on_when_it_has_some() {
     let mut spec = cells::uploads(1);

@@ -1,4 +1,4 @@
-//! Captures, read back by a reader that knows the formats and nothing of the writer.
+//! Captures, read back by a reader that knows the formats and shares no code with the writer.
 
 mod cells;
 mod pcap_records;
@@ -25,7 +25,7 @@ fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }
 
-/// 802.11g with EDCA: QoS data, RTS, CTS to oneself at 11 Mb/s, collisions and noise.
+/// 802.11g with EDCA: QoS data, RTS, CTS-to-self at 11 Mb/s, collisions and noise.
 fn busy_cell() -> CellSpec {
     let rules = Behaviour::Standard.rules();
     let radio = Radio::new(erp(Slot::Short, Preamble::Short, rules.conventions), rules);
@@ -36,7 +36,7 @@ fn busy_cell() -> CellSpec {
     macs[2].protection_rate = Some(slow);
     let mut flows = Vec::new();
     for (from, queue) in (1..=4).flat_map(|from| (0..4).map(move |queue| (from, queue))) {
-        // From the smallest packet that there is.
+        // The first is the smallest possible packet.
         let size_bytes = [20, 28, 333, 1500][from as usize - 1];
         let mut flow = cells::saturated(from, 0, AccessCategory::at(queue), fast, size_bytes);
         flow.overhead_bytes = cells::EDCA_OVERHEAD;
@@ -81,7 +81,7 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
         let flags = if dsss { 0xa0 } else { 0xc0 };
         assert_eq!((le16(&header[18..]), le16(&header[20..])), (2412, flags));
         let lost = traced.at_receiver().is_some_and(|heard| !heard.decoded());
-        // FCS at the end, and a short preamble for all of DSSS but 1 Mb/s, which is not used here.
+        // FCS at the end, and a short preamble for all DSSS rates but 1 Mb/s, which is not used here.
         let marks = 0x10 | if dsss { 0x02 } else { 0 } | if lost { 0x40 } else { 0 };
         assert_eq!(header[16], marks);
         let (body, fcs) = record.frame().split_at(frame.bytes as usize - 4);
@@ -90,7 +90,7 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
     }
 }
 
-/// The fields of radiotap.org for HT, VHT and HE; the delimiter of an A-MPDU is no part of its MPDU.
+/// The fields of radiotap.org for HT, VHT and HE; the delimiter in an A-MPDU is not a part of its MPDU.
 #[test]
 fn schemes_have_fields_of_their_own() {
     let scheme = |format, index, width, guard| Mcs { format, index, streams: 2, width, guard };
@@ -179,8 +179,8 @@ fn frames_say_who_sends_what_to_whom() {
     }
 }
 
-/// A receiver must be able to tell a packet that it has from a new one (10.3.2.11): the sequence numbers
-/// of one sender, receiver and priority rise by one, and a retry has that of the frame before it.
+/// A receiver must be able to distinguish a duplicate from a new packet (10.3.2.11): the sequence numbers of one
+/// sender, receiver and priority rise by one, and a retry repeats the number of the frame before.
 #[test]
 fn sequence_numbers_count_packets_and_not_frames() {
     let spec = busy_cell();
@@ -273,7 +273,7 @@ fn what_cannot_be_captured_is_refused() {
     assert!(overhead.to_string().starts_with("hop 2.0 to 0: no header of a data frame has 35"));
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 #[derive(Debug)]
 struct Disk(usize);
 
@@ -296,8 +296,8 @@ fn a_full_disk_is_an_error_at_the_end_and_stops_no_run() {
     assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
 }
 
-/// Each MPDU is a record with its A-MPDU's number and its own FCS; the block ack behind them has a bit for each that
-/// arrived, beside those that had arrived before.
+/// Each MPDU is a record with the number of its A-MPDU and its own FCS. The block ack after them has a bit for each
+/// MPDU that arrived, in addition to those that had arrived before.
 #[test]
 fn an_a_mpdu_is_a_record_for_each_packet() {
     const AMPDU_STATUS: u32 = 1 << 20;
@@ -318,7 +318,7 @@ fn an_a_mpdu_is_a_record_for_each_packet() {
     let mut records = records.iter();
     let (mut arrived, mut answered) = (HashSet::new(), 0);
     let mut sent: Vec<(u16, u64)> = Vec::new();
-    // Sequence numbers are the receiver's.
+    // Sequence numbers are per receiver.
     let mut known: HashMap<(StationId, u16), u64> = HashMap::new();
     for (number, traced) in frames.iter().enumerate() {
         if traced.frame.kind == FrameKind::BlockAck {

@@ -1,4 +1,4 @@
-//! What is true of every network, whatever is in it.
+//! Properties of every wireless LAN.
 
 mod cells;
 mod on_air;
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
 use std::collections::HashMap;
 
-/// Runs a network to its end and returns it with its frames. Its counters are looked at on the way.
+/// Runs a network to its end, checks its counters on the way, and returns the network with its frames.
 fn run(
     spec: &CellSpec,
     seed: Seed,
@@ -45,7 +45,7 @@ fn run(
     Ok((sim, recording.frames))
 }
 
-/// The counters of queues and MACs of a network at its end, against each other and the flows'.
+/// Compares the counters of queues, MACs and flows at the end of the run.
 fn counters(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     let now = sim.now();
     for (station, described) in spec.stations.iter().enumerate() {
@@ -75,7 +75,7 @@ fn counters(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCa
             }
             prop_assert_eq!(offered.packets, queue.dropped.packets + queue.taken.packets);
             prop_assert_eq!(offered.bytes, queue.dropped.bytes + queue.taken.bytes);
-            // Each packet waits once: the length summed over time is the waits summed over packets.
+            // Each packet waits once: the integral of the length over time is the sum of the packets' waiting times.
             let waited = queue.waited.sum_ns;
             let kept = !queue_spec.discipline.facts().drops_waiting;
             let fits = queue.occupancy.packet_time == waited
@@ -92,12 +92,12 @@ fn counters(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCa
     Ok(())
 }
 
-/// Whether a frame ended when counting had begun: frames that end at the end of the warm-up end before it.
+/// Whether a frame ended after counting began. Frames that end at the end of the warm-up end before counting begins.
 fn counts(spec: &CellSpec, traced: &TracedFrame) -> bool {
     spec.warm_up == Time::ZERO || traced.ends > spec.warm_up
 }
 
-/// The frames that the tap saw against what stations and MACs counted.
+/// Compares the frames that the tap saw with the counters of stations and MACs.
 fn frames_counted(
     sim: &Simulation<Network>,
     spec: &CellSpec,
@@ -146,7 +146,7 @@ fn frames_counted(
     Ok(())
 }
 
-/// The packets that the tap saw against what flows counted.
+/// Compares the packets that the tap saw with the counters of flows.
 fn packets_counted(
     sim: &Simulation<Network>,
     spec: &CellSpec,
@@ -167,7 +167,7 @@ fn packets_counted(
             if !decoded || std::mem::replace(known, true) {
                 continue;
             }
-            // What is behind a gap waits for that.
+            // Packets behind a gap wait for the missing packet.
             prop_assert!(aggregated || packet.id > last[flow], "the order of packets");
             last[flow] = packet.id;
             if counts(spec, traced) {
@@ -180,7 +180,7 @@ fn packets_counted(
         let HopCounters { delay, delays, delivered, .. } = sim.model.flow(FlowId::at(flow));
         prop_assert_eq!((delay.count, delays.total()), (delivered.packets, delivered.packets));
         if is_aggregated(spec, &spec.flows[flow]) {
-            // In the end all that was decoded is passed up, some of it later.
+            // At the end all decoded packets have been passed up, some later than they were decoded.
             prop_assert!(delay.sum_ns >= delay_ns || spec.warm_up > Time::ZERO);
             prop_assert!(delivered == counters || spec.warm_up > Time::ZERO);
         } else {

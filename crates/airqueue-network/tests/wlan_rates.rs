@@ -1,4 +1,4 @@
-//! Rate control in networks: what it carries where noise decides, and what it makes of collisions.
+//! Rate control in networks: throughput where noise decides, and the reaction to collisions.
 
 mod cells;
 
@@ -26,7 +26,7 @@ fn n() -> Radio {
     Radio::new(ht(Band::Ghz5, most, rules.conventions).unwrap(), rules)
 }
 
-/// Its newest rates with the common guard interval.
+/// The rates of the layer's newest format with the common guard interval.
 fn rates(phy: &Phy) -> Vec<RateIndex> {
     let scheme = |rate: &RateIndex| match phy.mcs(*rate) {
         Some(mcs) => mcs.guard == GuardInterval::Ns800,
@@ -35,7 +35,7 @@ fn rates(phy: &Phy) -> Vec<RateIndex> {
     phy.rates().map(|(rate, _)| rate).filter(scheme).collect()
 }
 
-/// Stations that saturate station 0, each received at an SNR of its own in dB.
+/// Stations that saturate station 0, each received at its own SNR in dB.
 fn uploads(radio: Radio, snr_db: &[f64]) -> CellSpec {
     let phy = &radio.phy;
     let new = phy.newest_format().is_some();
@@ -46,7 +46,7 @@ fn uploads(radio: Radio, snr_db: &[f64]) -> CellSpec {
     let mut links = Vec::new();
     for from in 0..=snr_db.len() as u32 {
         for to in (0..=snr_db.len() as u32).filter(|&to| to != from) {
-            // Everyone is heard; the access point and a station with the SNR of that station.
+            // All stations hear each other; between the access point and a station, the SNR is that of the station.
             let station = from.max(to) as usize - 1;
             let power_w = Some(NOISE_W * 10f64.powf(snr_db[station] / 10.0));
             let [from, to] = [from, to].map(StationId);
@@ -81,21 +81,21 @@ fn controlled(spec: &CellSpec, algorithm: RateControlName) -> CellSpec {
     with(spec, control)
 }
 
-/// Packets that all flows together deliver in some seconds after the warm-up.
+/// Packets delivered by all flows together in `seconds` after the warm-up.
 fn delivered(spec: &CellSpec, seconds: i64) -> u64 {
     let mut sim = spec.start(Seed(1));
     sim.run_until(at(1 + seconds));
     (0..spec.flows.len()).map(|flow| sim.model.flow(FlowId::at(flow)).delivered.packets).sum()
 }
 
-/// What the best rate for all delivers.
+/// Packets delivered with the single best rate for all stations.
 fn best(spec: &CellSpec, seconds: i64) -> u64 {
     let rates = rates(&spec.radio.phy);
     let fixed = |rate: RateIndex| delivered(&with(spec, |flow| flow.rate = rate), seconds);
     rates.into_iter().map(fixed).max().unwrap()
 }
 
-/// 85 % of what the best rate delivers, which differs from one SNR to the next.
+/// At least 85 % of what the best fixed rate delivers; the best rate differs between SNRs.
 #[test]
 fn minstrel_carries_nearly_as_much_as_the_best_rate() {
     for (radio, snrs) in
@@ -113,9 +113,9 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
     }
 }
 
-/// Stations near and far with 2.5 Mb/s each: a rate at which the far one gets through is too slow for all of
-/// them. (Saturated they would tell nothing: with the same number of frames for each, the highest throughput
-/// is that without the far one.)
+/// Near and far stations with 2.5 Mb/s each: a rate at which the far station gets through is too slow for all of them.
+/// (Saturated stations would tell nothing: with equal numbers of frames for each, the highest throughput is that
+/// without the far station.)
 #[test]
 fn minstrel_carries_more_than_any_rate_for_all() {
     let arrivals = Arrivals::Constant(DataRate::from_bps(2_500_000).unwrap());
@@ -125,7 +125,7 @@ fn minstrel_carries_more_than_any_rate_for_all() {
     assert!(found as f64 > 1.2 * best as f64, "{found} of {best}");
 }
 
-/// ARF takes collisions for a bad channel; Minstrel does not, as they hit all rates alike.
+/// ARF takes collisions for a bad channel; Minstrel does not, because collisions hit all rates alike.
 #[test]
 fn collisions_mislead_arf() {
     let spec = uploads(a(), &[30.0; 8]);
@@ -136,7 +136,7 @@ fn collisions_mislead_arf() {
     assert!(minstrel as f64 > 0.85 * best as f64, "Minstrel {minstrel} of {best}");
 }
 
-/// Where nothing is lost all of them end at the highest rate.
+/// Without losses all rate controls reach the highest rate.
 #[test]
 fn without_losses_all_climb_to_the_highest_rate() {
     for algorithm in [RateControlName::Arf, RateControlName::Aarf, RateControlName::Minstrel] {

@@ -1,4 +1,4 @@
-//! Time series add up to what the network counts, and change nothing.
+//! Time series sum to the counters of the network, and change no result.
 
 mod cells;
 
@@ -42,7 +42,7 @@ fn series(end: Time) -> Series {
     .unwrap()
 }
 
-/// In pieces that have nothing to do with the interval.
+/// Runs in pieces unrelated to the interval.
 fn run(spec: &CellSpec, series: &mut Series) -> Simulation<Network> {
     let mut sim = spec.start(Seed(5));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
@@ -91,7 +91,7 @@ fn queues_fill_and_drain() {
     assert!(overloaded.length_mean_packets[..5].iter().all(|&mean| mean == 0.0));
     assert_eq!(overloaded.length_mean_packets.iter().copied().fold(0.0, f64::max).round(), 50.0);
     assert!(overloaded.length_packets.iter().all(|&n| n <= 50.0));
-    // A saturated source keeps one packet waiting behind that of the MAC.
+    // A saturated source keeps one packet waiting behind the packet in the MAC.
     assert!(saturated.length_packets.iter().all(|&n| n == 1.0));
     assert!(saturated.length_mean_packets[1..].iter().all(|&mean| (mean - 1.0).abs() < 1e-12));
 }

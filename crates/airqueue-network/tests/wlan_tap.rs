@@ -1,4 +1,4 @@
-//! The tap of a network: it is told everything, and its being there changes nothing.
+//! A tap is told of every frame, and changes no result.
 
 mod cells;
 
@@ -20,7 +20,7 @@ fn recorded(spec: &CellSpec) -> (Network, Vec<TracedFrame>) {
     (sim.model, recording.frames)
 }
 
-/// Collisions, noise, RTS for half of the stations.
+/// A cell with collisions, noise, and RTS at half of the stations.
 fn cell() -> CellSpec {
     let mut spec = cells::uploads(6);
     spec.errors = FrameErrors::PerFrame(0.05);
@@ -85,8 +85,8 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
     assert_eq!(delivered.to_vec(), counted);
 }
 
-/// In a cell without noise or capture a frame is understood by all who hear it, or by none: those who
-/// transmit too are deaf.
+/// In a cell without noise or capture, all stations in range decode a frame, or none does, apart from stations that
+/// transmit themselves and are deaf.
 #[test]
 fn what_overlaps_is_lost_and_nothing_else() {
     let (_, frames) = recorded(&cells::uploads(6));

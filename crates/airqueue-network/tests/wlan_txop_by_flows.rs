@@ -1,4 +1,4 @@
-//! TXOPs of a packet for each flow of a queue (EDCA paper, Table 2): how many that are, and what flows get.
+//! TXOPs with a packet for each flow of a queue (EDCA paper, Table 2): number of packets, and throughput of flows.
 
 mod cells;
 mod estimates;
@@ -15,14 +15,14 @@ use cells::{CellSpec, Flow, at, b, cell, rate, saturated};
 use estimates::{agree, exactly, to_within};
 use std::collections::BTreeMap;
 
-/// The paper's data class: AIFS of DIFS and four slots, 32 values.
+/// The paper's data class: AIFS of DIFS and four slots, window of 32 values.
 fn data_class(txop: Txop) -> CategoryConfig {
     let radio = b();
     let usual = CategoryConfig::dcf(&radio.phy);
     CategoryConfig { aifsn: 6, txop, ..usual }
 }
 
-/// An access point with `downloads`, and as many stations as `uploads` that each upload. All are saturated.
+/// An access point with `downloads` downloads, and `uploads` stations with an upload each. All flows are saturated.
 fn mixed(downloads: u32, uploads: u32, queue: QueueSpec) -> CellSpec {
     let radio = b();
     let fast = rate(&radio.phy, 11);
@@ -42,8 +42,8 @@ fn packets(network: &Network, flow: usize) -> f64 {
     network.flow(FlowId::at(flow)).delivered.packets as f64
 }
 
-/// Access point and stations contend alike, and each opportunity of the access point has a packet for each download:
-/// all flows get the same, however many there are of either kind.
+/// Access point and stations contend alike, and each TXOP of the access point has a packet for each download: all flows
+/// get equal throughput, for any number of downloads and uploads.
 #[test]
 fn uploads_and_downloads_get_the_same() {
     let fifo = QueueSpec::new(Limit::Packets(50));
@@ -67,7 +67,7 @@ fn uploads_and_downloads_get_the_same() {
     }
 }
 
-/// The number follows the downloads that there are.
+/// The number of packets in a TXOP follows the present number of downloads.
 #[test]
 fn downloads_that_come_and_go_change_it() {
     let mut spec = mixed(3, 2, QueueSpec::new(Limit::Packets(50)));
@@ -76,12 +76,12 @@ fn downloads_that_come_and_go_change_it() {
     };
     during(&mut spec.flows[1], 20, 60);
     during(&mut spec.flows[2], 40, 60);
-    // How many downloads there are in each stretch of 20 s.
+    // The number of downloads in each period of 20 s.
     for (stretch, downloads) in [1, 2, 3, 1].into_iter().enumerate() {
         let begins = 20 * stretch as i64;
         let share = to_within(0.02, |seed| {
             let mut sim = spec.start(Seed(seed));
-            // What waits when flows stop is gone before this begins.
+            // Packets left by stopped flows are gone before counting begins.
             sim.run_until(at(begins + 1));
             let before: Vec<f64> = (0..5).map(|flow| packets(&sim.model, flow)).collect();
             sim.run_until(at(begins + 20));
@@ -100,7 +100,7 @@ fn recorded(spec: &CellSpec, seconds: i64) -> Vec<TracedFrame> {
     sim.model.wlan_mut().unplug::<Recording>().unwrap().frames
 }
 
-/// The data frames of station 0, in TXOPs: from the first to the last answer within SIFS of each other.
+/// The data frames of station 0 in each TXOP: from the first frame to the last answer, separated by SIFS.
 fn txops(frames: &[TracedFrame], sifs: Span) -> Vec<Vec<&TracedFrame>> {
     let all = frames
         .chunk_by(|before, next| next.begins - before.ends <= sifs && next.begins >= before.ends);
@@ -110,11 +110,11 @@ fn txops(frames: &[TracedFrame], sifs: Span) -> Vec<Vec<&TracedFrame>> {
     data.filter(|data| !data.is_empty()).collect()
 }
 
-/// A packet's life at the access point: when it came and when its acknowledgement did.
+/// A packet's time at the access point: from its arrival to its acknowledgement.
 type Life = (Time, Time);
 
-/// Downloads that are not always there. A TXOP has as many packets as flows that have, or come to have, packets in its
-/// time, or fewer if there are no more: counted from what each packet says of itself.
+/// Intermittent downloads. A TXOP has as many packets as there are flows that have or get packets during the TXOP, or
+/// fewer if packets run out. The count uses the packets' own times.
 #[test]
 fn a_txop_has_a_packet_for_each_flow_that_has_any() {
     let mut spec =
@@ -128,7 +128,7 @@ fn a_txop_has_a_packet_for_each_flow_that_has_any() {
         |traced: &&TracedFrame| traced.frame.from.0 == 0 && traced.frame.kind == FrameKind::Data;
     let sifs = spec.radio.phy.sifs();
     let answer = spec.radio.phy.ack(spec.radio.phy.response_rate(spec.flows[0].rate));
-    // The acknowledgement of the last transmission is the one that arrived: nothing is lost but to collisions.
+    // The acknowledgement of the last transmission is the successful one: frames are lost only to collisions.
     let mut lives: BTreeMap<u64, (u32, Life)> = BTreeMap::new();
     for traced in frames.iter().filter(own) {
         let packet = traced.carried[0].packet;
@@ -157,11 +157,11 @@ fn a_txop_has_a_packet_for_each_flow_that_has_any() {
     assert!(lengths.len() == 5 && lengths.values().all(|&count| count > 20), "{lengths:?}");
 }
 
-/// A flow whose packets find no room has none in the queue.
+/// A flow whose packets find no room has no packets in the queue.
 #[test]
 fn what_is_dropped_on_arrival_does_not_count() {
     let mut spec = mixed(2, 1, QueueSpec::new(Limit::Packets(1)));
-    // The other download keeps the only place taken.
+    // The other download keeps the only place occupied.
     let rate = DataRate::from_bps(2_000_000).unwrap();
     spec.flows[1].source.arrivals = Arrivals::Poisson(rate);
     let frames = recorded(&spec, 5);

@@ -1,4 +1,4 @@
-//! What a scenario says of the buffers that the nodes of a collision domain hold together.
+//! The keys of a scenario for buffers shared by the nodes of a collision domain.
 
 use super::error::{Result, wrong};
 use super::file::{
@@ -37,11 +37,11 @@ pub(super) struct Buffers {
     change_packets: u64,
 }
 
-/// The least time between two looks: a look takes as much work as a hundred packets.
+/// Shortest time between two looks: a look takes as much work as a hundred packets.
 const LEAST_LOOK: Span = Span::from_millis(10);
 
 impl Buffers {
-    /// What the file says, if it says anything.
+    /// The buffer settings of the file, if the file has any.
     pub(super) fn new(file: &File, stations: &Stations) -> Result<Option<Buffers>> {
         let Some(table) = &file.buffers else { return Ok(None) };
         let BuffersTable { domains, carrying, allocation, rounding, queues, source, .. } = **table;

@@ -1,11 +1,11 @@
-//! How good a conversation over the packets of a call is.
+//! The quality of a conversation over the packets of a call.
 
 use super::reported::CallFigures;
 use airqueue_network::counters::HopCounters;
 use airqueue_transport::traffic::Call;
 use airqueue_transport::voice;
 
-/// What is heard with a fixed time from a packet's origin to its playing.
+/// What is heard with a fixed delay from a packet's origin to its playout.
 struct Heard {
     mouth_to_ear_s: f64,
     late_packets: u64,
@@ -13,7 +13,7 @@ struct Heard {
 }
 
 impl CallFigures {
-    /// How good a call is with what became of its packets.
+    /// The figures of a call, from the counters of its packets.
     pub(super) fn of(call: &Call, counters: &HopCounters) -> CallFigures {
         let lost = counters.dropped.packets + counters.given_up.packets;
         let met = lost + counters.delivered.packets;
@@ -28,7 +28,7 @@ impl CallFigures {
 }
 
 impl Heard {
-    /// Delays are known by their buckets: where one ends is a time at which packets may be played.
+    /// The best playout delay. Delays are known by their buckets: the end of each bucket is a candidate.
     fn best(call: &Call, counters: &HopCounters, lost: u64) -> Option<Heard> {
         let longest_s = counters.delay.greatest.as_secs_f64();
         let mut in_time = 0;
@@ -54,7 +54,7 @@ impl Heard {
             return Some(heard(network_s, in_time));
         }
         let each = steps.iter().map(|&(end_s, in_time)| heard(end_s, in_time));
-        // Of two that are as good the one with the shorter delay.
+        // Of two equally good delays, the shorter.
         each.reduce(|best, next| if next.r_factor > best.r_factor { next } else { best })
     }
 }

@@ -1,4 +1,4 @@
-//! Whether queues have room for what they must hold.
+//! Checks that queues have room for what they must hold.
 
 use super::error::{Result, wrong};
 use airqueue_core::Limit;
@@ -8,12 +8,12 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::HashMap;
 
-/// Packets and bytes that saturated flows keep in queues, or in those of links.
+/// Packets and bytes that saturated flows keep in queues, or in the queues of links.
 pub(super) type SaturatedBacklog =
     HashMap<(StationId, AccessCategory, Option<StationId>), (u64, u64)>;
 
-/// Every saturated flow keeps a packet in the queue of its first hop, and no flow sends what a queue cannot hold. The queue
-/// is that of the station called `name`; `saturated`: a saturated flow begins with the hop.
+/// Checks that a queue has room for the hop's largest packet, and for one packet of each saturated flow that begins
+/// there. The queue belongs to the station `name`; `saturated`: a saturated flow begins with the hop.
 pub(super) fn check_capacity(
     key: &str,
     name: &str,
@@ -23,7 +23,7 @@ pub(super) fn check_capacity(
     kept: &mut SaturatedBacklog,
 ) -> Result<()> {
     let size = u64::from(hop.size_bytes) + u64::from(queue.link_layer_bytes);
-    // Where flows or links are kept apart each has the limit for itself.
+    // Where flows or links are separated, the limit applies to each of them.
     let facts = queue.discipline.facts();
     let apart = facts.apart;
     let to = apart.map(|_| hop.to);

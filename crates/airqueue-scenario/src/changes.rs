@@ -1,4 +1,4 @@
-//! What changes during a run.
+//! Changes during a run.
 
 use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, wrong};
@@ -15,13 +15,13 @@ use airqueue_qdisc::{QueuePer, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
-/// What changes are made from.
+/// The inputs from which changes are built.
 pub(super) struct Changes<'a> {
     pub(super) flows: &'a Flows<'a>,
     pub(super) built: &'a BuiltFlows,
-    /// Of each change: the way that a flow takes, if it is one of that.
+    /// For each change: the change of a flow's route, if the change is of this kind.
     pub(super) reroutes: &'a [Option<Change>],
-    /// How long the run is, from the beginning of the warm-up.
+    /// Length of the run, from the beginning of the warm-up.
     pub(super) lasts: Span,
 }
 
@@ -95,7 +95,7 @@ impl Changes<'_> {
         }
     }
 
-    /// Of the hops between two stations.
+    /// Changes the rate of the hops between two stations.
     fn rate(&self, key: &str, names: &[String; 2], rate: &FrameRate) -> Result<Vec<Change>> {
         let radio_hops = &self.flows.radio_hops;
         let mut ends = [0; 2];
@@ -144,7 +144,7 @@ impl Changes<'_> {
         Ok(changes)
     }
 
-    /// Of all queues of some stations.
+    /// Changes the limit of all queues of some stations.
     fn limit(
         &self,
         key: &str,
@@ -166,7 +166,7 @@ impl Changes<'_> {
         Ok(stations.flat_map(categories).collect())
     }
 
-    /// Of the queue of a flow.
+    /// Changes the limit of a flow's queue.
     fn flow_limit(
         &self,
         key: &str,
@@ -178,7 +178,7 @@ impl Changes<'_> {
         let key = format!("{key}.flow");
         let name = self.flows.radio_hops.stations.name(station);
         let sends = |hop: &HopId| self.built.hops[hop.index()].from.index() == station;
-        // Of each of the flow's routes that lead over the station.
+        // All of the flow's routes through the station.
         let hops: Vec<HopId> =
             found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
         let first = hops.first().ok_or_else(|| {
@@ -204,12 +204,12 @@ impl Changes<'_> {
         Ok(hops.into_iter().map(|hop| Change::HopLimit { hop, limit }).collect())
     }
 
-    /// The queue that a hop's packets take.
+    /// The queue of a hop's packets.
     fn queue(&self, hop: &HopSpec) -> &QueueSpec {
         &self.flows.radio_hops.stations.specs[hop.from.index()].queues[hop.ac.index()]
     }
 
-    /// With another limit there is still room for what a hop needs.
+    /// Checks that under the new limit there is still room for the hop's packets.
     fn check_capacity(
         &self,
         key: &str,

@@ -1,9 +1,9 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, and their place.
 
 pub use airqueue_core::keys::KeyError as ScenarioError;
 pub(super) use airqueue_core::keys::{Result, error, wrong};
 
-/// What serde says, in the words of the file: its keys are fields to serde.
+/// serde's terms and the terms of the file: serde calls keys fields.
 const WORDS: [(&str, &str); 4] = [
     ("unknown field", "unknown key"),
     ("missing field", "missing key"),
@@ -11,7 +11,7 @@ const WORDS: [(&str, &str); 4] = [
     ("invalid type: map", "invalid type: a table"),
 ];
 
-/// What serde finds wrong with a file.
+/// An error that serde finds in a file.
 pub(super) fn unreadable(found: serde_path_to_error::Error<serde_json::Error>) -> ScenarioError {
     let key = found.path().to_string();
     let mut problem = found.into_inner().to_string();
@@ -20,7 +20,7 @@ pub(super) fn unreadable(found: serde_path_to_error::Error<serde_json::Error>) -
             problem = format!("{ours}{rest}");
         }
     }
-    // Of all whole numbers these are the only kind that a scenario has.
+    // `u32` is the only type of whole number in a scenario.
     if let Some(rest) = problem.strip_suffix("expected u32") {
         problem = format!("{rest}expected a whole number, at least 0");
     }

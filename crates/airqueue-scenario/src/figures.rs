@@ -1,4 +1,4 @@
-//! A replication, and what is reported of it.
+//! A replication, and its reported figures.
 
 use super::Scenario;
 use super::error::{ScenarioError, error};
@@ -29,12 +29,12 @@ pub struct Run {
     pub(super) series: Option<Series>,
 }
 
-/// What the parts of a network are called in results.
+/// The names of a network's parts in results.
 #[derive(Debug)]
 pub(super) struct Names {
     pub(super) flows: Vec<String>,
     pub(super) stations: Vec<String>,
-    /// The queues that a flow feeds, and those in front of wired links.
+    /// The queues that a flow feeds, and the queues in front of wired links.
     pub(super) queues: Vec<(QueueId, String)>,
 }
 
@@ -47,7 +47,7 @@ fn greatest_s(of: &Durations) -> Option<f64> {
 }
 
 fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
-    // It is the middle of a bucket, which may lie above the greatest.
+    // The quantile is the middle of a bucket, which may exceed the maximum.
     Some(histogram.quantile_s(q)?.min(greatest_s(of)?))
 }
 
@@ -94,12 +94,12 @@ impl Run {
         self.network.now()
     }
 
-    /// When the counted time ends.
+    /// When counting ends.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// Lets time pass, at most to the end.
+    /// Advances time by `span`, at most to the end.
     pub fn advance(&mut self, span: Span) {
         let left = self.end - self.now();
         let until = self.now() + span.clamp(Span::ZERO, left);
@@ -109,8 +109,7 @@ impl Run {
         }
     }
 
-    /// The figures of the time since counting began, as JSON: `null` where there is nothing to divide by,
-    /// and a unit in every name.
+    /// The figures since counting began, as JSON: `null` where a divisor is zero, and a unit in every name.
     pub fn results(&mut self) -> String {
         let (names, calls) = (self.names.clone(), self.calls.clone());
         let now = self.now();
@@ -121,7 +120,7 @@ impl Run {
     }
 }
 
-/// A network at the moment when its counters are read, and for how long it has counted.
+/// A network at the moment when its counters are read, and the duration of counting.
 struct Count<'a> {
     network: &'a mut Network,
     now: Time,
@@ -190,7 +189,7 @@ impl Count<'_> {
         }
     }
 
-    /// Those of TCP's flows, and all of them together.
+    /// The figures of each TCP flow, and their totals.
     fn connections<'n>(
         &self,
         names: &'n Names,

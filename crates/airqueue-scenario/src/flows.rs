@@ -1,4 +1,4 @@
-//! The flows of a scenario: those of groups become one for each member.
+//! The flows of a scenario: a flow between groups becomes one flow per member.
 
 use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, wrong};
@@ -20,16 +20,16 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::iter::repeat_n;
 
-/// The most flows.
+/// Largest number of flows.
 const MOST_FLOWS: usize = 100_000;
-/// The most hops over the air of all flows together, there and back.
+/// Largest number of hops over the air of all flows together, both directions included.
 const MOST_HOPS: usize = 1_000_000;
 
-/// What flows are made from.
+/// The inputs from which flows are built.
 pub(super) struct Flows<'a> {
     pub(super) radio_hops: &'a RadioHops<'a>,
     pub(super) nodes: &'a Nodes<'a>,
-    /// What finds the routes of flows that do not say theirs.
+    /// Finds the routes of flows that do not name their route.
     routes: Option<RefCell<Routes<'a>>>,
 }
 
@@ -38,17 +38,17 @@ pub(super) struct Flows<'a> {
 pub(super) struct BuiltFlows {
     pub(super) flows: Vec<FlowSpec>,
     pub(super) hops: Vec<HopSpec>,
-    /// The hops that saturated flows begin with.
+    /// The first hops of saturated flows.
     pub(super) saturated: HashSet<usize>,
     pub(super) calls: Vec<(FlowId, Call)>,
-    /// What each flow was made from.
+    /// The origin of each flow in the file.
     pub(super) origins: Vec<Origin>,
 }
 
-/// What a flow was made from.
+/// The origin of a flow in the file.
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
-    /// The place of its table.
+    /// The place of the flow's table.
     pub(super) table: usize,
     pub(super) flow_rates: FlowRates,
     pub(super) from: usize,
@@ -65,11 +65,11 @@ impl BuiltFlows {
     }
 }
 
-/// A flow, while its hops are made.
+/// A flow whose hops are being built.
 pub(super) struct FlowDraft<'a> {
     pub(super) key: &'a str,
     pub(super) table: &'a FlowTable,
-    /// The names of the stations that pass it on, if they are given.
+    /// The names of the relaying stations, if they are given.
     pub(super) via: Option<&'a [String]>,
     pub(super) flow_rates: FlowRates,
     pub(super) name: String,
@@ -77,22 +77,22 @@ pub(super) struct FlowDraft<'a> {
     pub(super) to: usize,
 }
 
-/// What goes a way.
+/// The packets on a route.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
-    /// IP bytes of the largest packets.
+    /// Size of the largest packets, in IP bytes.
     size_bytes: u32,
     role: Role,
 }
 
-/// What packets are.
+/// The role of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// All there is to a flow.
+    /// The only packets of a flow without TCP.
     Own,
-    /// TCP's data.
+    /// TCP data.
     Data,
-    /// TCP's acknowledgements.
+    /// TCP acknowledgements.
     Acknowledgements,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Flows<'a> {
         Ok(built)
     }
 
-    /// There is room in their stations' queues for what hops need, from the first of them on.
+    /// Checks that the queues have room for the hops from `first` on.
     pub(super) fn check_capacities(
         &self,
         key: &str,
@@ -192,7 +192,7 @@ impl<'a> Flows<'a> {
         Ok(())
     }
 
-    /// The hops of the `at`th of `count` flows, and what makes its packets.
+    /// The hops and the traffic of flow `at` of `count` flows.
     fn traffic(
         &self,
         draft: &FlowDraft<'_>,
@@ -244,7 +244,7 @@ impl<'a> Flows<'a> {
         Ok((route, traffic))
     }
 
-    /// Another way of packets that nothing answers.
+    /// Another route of packets that nothing acknowledges.
     pub(super) fn one_way(
         &self,
         draft: &FlowDraft<'_>,
@@ -256,7 +256,7 @@ impl<'a> Flows<'a> {
         Ok(AlternateRoute { route, back: Vec::new() })
     }
 
-    /// A flow that TCP governs: there and back.
+    /// A flow that TCP governs, in both directions.
     fn tcp(
         &self,
         draft: &FlowDraft<'_>,
@@ -275,7 +275,7 @@ impl<'a> Flows<'a> {
         Ok((route, Traffic::Tcp(Box::new(tcp))))
     }
 
-    /// The hops of TCP's data and of its acknowledgements.
+    /// The hops of TCP data and of TCP acknowledgements.
     pub(super) fn there_and_back(
         &self,
         draft: &FlowDraft<'_>,
@@ -323,7 +323,7 @@ impl<'a> Flows<'a> {
         })
     }
 
-    /// The stations by these names, which pass on what goes from one station to another.
+    /// The stations of these names, which relay packets from one station to another.
     fn named(&self, key: &str, names: &[String], ends: (usize, usize)) -> Result<Vec<usize>> {
         let mut via = Vec::with_capacity(names.len());
         for (at, name) in names.iter().enumerate() {
@@ -336,7 +336,7 @@ impl<'a> Flows<'a> {
         }
         let mut passed = HashSet::from([ends.0, ends.1]);
         match via.iter().position(|&id| !passed.insert(id)) {
-            // A route through wired links alone has no such stations, whatever they are.
+            // A route through wired links only has no relaying stations.
             Some(at) if ends.0 != ends.1 => {
                 let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
                 wrong(format_args!("{key}.via[{at}]"), problem)
@@ -345,7 +345,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// The hops of a way.
+    /// The hops of a route.
     fn route(
         &self,
         draft: &FlowDraft<'_>,
@@ -389,7 +389,7 @@ impl<'a> Flows<'a> {
         Ok(route)
     }
 
-    /// From whom to whom.
+    /// The source and destination of each flow of a table.
     fn pairs(&self, key: &str, table: &FlowTable) -> Result<Vec<(usize, usize)>> {
         let from = self.nodes.find(format_args!("{key}.from"), &table.from)?;
         let to = self.nodes.find(format_args!("{key}.to"), &table.to)?;
@@ -418,7 +418,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// A name goes into tables and files.
+/// Checks a flow name, which appears in tables and file names.
 fn check_name(key: &str, table: &FlowTable) -> Result<()> {
     let fits = |name: &String| {
         (1..=100).contains(&name.chars().count()) && !name.chars().any(char::is_control)

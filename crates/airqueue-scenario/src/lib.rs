@@ -1,8 +1,8 @@
-//! Networks as users describe them, and the figures that are reported of them.
+//! Networks as users describe them, and their reported figures.
 //!
-//! [`Scenario::from_json`] reads what a scenario file says, checks it, and builds what the engine runs:
-//! whatever passes can be simulated. [`schema()`] describes the same keys to editors. [`path`] puts the measuring endpoints
-//! of `airqueue-probe` around a simulated bottleneck or cell.
+//! [`Scenario::from_json`] reads and checks a scenario, and builds what the engine runs: every scenario that passes can
+//! be simulated. [`schema()`] describes the keys of a scenario to editors. [`path`] connects the measuring endpoints of
+//! `airqueue-probe` through a simulated bottleneck or cell.
 
 mod buffers;
 mod calls;
@@ -66,7 +66,7 @@ use routes::Routes;
 use stations::Stations;
 use std::sync::Arc;
 
-/// A network that can be simulated, and for how long.
+/// A network that can be simulated, and the duration of the run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     spec: NetworkSpec,
@@ -77,18 +77,17 @@ pub struct Scenario {
     calls: Arc<[(FlowId, Call)]>,
     buffers: Option<Buffers>,
     limits_count_frame_in_hand: bool,
-    /// Where stations stand, if it matters.
+    /// Positions of the stations, where they matter.
     places: Vec<Place>,
 }
 
-/// The longest that can be simulated: thirty years, far from the end of the clock.
+/// Longest duration that can be simulated: thirty years, far from the end of the clock.
 const LONGEST: Span = Span::from_secs(1_000_000_000);
 
 impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
-        // First into a value, so that what is wrong is not told with lines and columns that the user has
-        // never seen.
+        // Parsing into a value first keeps errors free of lines and columns, which the user has never seen.
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
@@ -154,21 +153,21 @@ impl Scenario {
         })
     }
 
-    /// What the engine runs.
+    /// The network that the engine runs.
     pub fn spec(&self) -> &NetworkSpec {
         &self.spec
     }
 
-    /// Its wireless LAN.
+    /// The wireless LAN of the network.
     pub fn wlan(&self) -> &WlanSpec {
         &self.spec.wlan
     }
 
-    /// The stations and hosts that the packets of a flow pass, both ends included.
+    /// The stations and hosts on the route of a flow, both ends included.
     ///
     /// # Panics
     ///
-    /// If there is no such flow.
+    /// If the flow does not exist.
     pub fn route(&self, flow: FlowId) -> Vec<&str> {
         let NetworkSpec { wlan, wires, flows, .. } = &self.spec;
         let name = |id: StationId| wlan.stations[id.index()].name.as_str();
@@ -177,7 +176,7 @@ impl Scenario {
                 let hop = &wlan.hops[hop.index()];
                 (name(hop.from), name(hop.to))
             }
-            // No name of a station or a host has a `>`.
+            // Names of stations and hosts never contain a `>`.
             Hop::Wire(wire) => {
                 let name = &wires[wire.index()].name;
                 name.split_once("->").expect("a wire has two ends")
@@ -188,29 +187,29 @@ impl Scenario {
         first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
     }
 
-    /// Whether the limit of a queue, as the scenario's behaviour has it, counts the frame that the MAC holds; the engine's
-    /// limits do not.
+    /// Whether the limits of queues, under the scenario's behaviour, count the frame that the MAC holds. The engine's
+    /// limits exclude this frame.
     pub fn limits_count_frame_in_hand(&self) -> bool {
         self.limits_count_frame_in_hand
     }
 
-    /// How long is counted, after the warm-up.
+    /// Duration of counting, after the warm-up.
     pub fn duration(&self) -> Span {
         self.duration
     }
 
-    /// How long the network runs before counting begins.
+    /// Duration of the warm-up, before counting begins.
     pub fn warm_up(&self) -> Span {
         self.warm_up
     }
 
-    /// How whoever runs it is to set the limits of queues, as JSON, if the scenario asks for that.
+    /// The settings by which the runner of the network sets the limits of queues, as JSON, if the scenario has any.
     pub fn buffers(&self) -> Option<String> {
         let json = |of: &Buffers| serde_json::to_string(of).expect("settings are JSON");
         self.buffers.as_ref().map(json)
     }
 
-    /// A replication, at time zero. The seed decides every random draw in it.
+    /// A replication, at time zero. The seed determines every random draw.
     pub fn start(&self, seed: Seed) -> Result<Run, ScenarioError> {
         Run::new(self, seed)
     }

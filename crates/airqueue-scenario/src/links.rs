@@ -1,4 +1,4 @@
-//! What is special about links between stations.
+//! Settings of individual links between stations.
 
 use super::error::{Result, wrong};
 use super::file::{File, RadioLinkTable};
@@ -9,19 +9,19 @@ use airqueue_wifi::medium::{Reach, StationId};
 use airqueue_wifi::phy::Phy;
 use std::collections::HashMap;
 
-/// Rates of links that have their own.
+/// Rates of links that have their own rate.
 pub(super) struct LinkRates {
-    /// By the two stations, the lower one first, with the table that says so.
+    /// The rate by pair of stations, lower id first, with the place of its table.
     rates: HashMap<(usize, usize), (RateIndex, usize)>,
 }
 
-/// While they are read.
+/// State while the link tables are read.
 struct Reader<'a> {
     stations: &'a Stations,
     phy: &'a Phy,
     reach: &'a Reach,
     links: LinkRates,
-    /// Which table is for two stations and no group.
+    /// For each pair of stations: the table that names exactly these two stations, without a group.
     single: HashMap<(usize, usize), usize>,
 }
 
@@ -42,12 +42,12 @@ impl LinkRates {
         Ok(reader.links)
     }
 
-    /// The rate between two stations, if it has one of its own.
+    /// The rate of the link between two stations, if the link has its own rate.
     pub(super) fn rate(&self, one: usize, other: usize) -> Option<RateIndex> {
         Some(self.rates.get(&pair(one, other))?.0)
     }
 
-    /// The key of the table that says it.
+    /// The key of the table that sets the rate.
     pub(super) fn key(&self, one: usize, other: usize) -> Option<String> {
         Some(format!("links[{}]", self.rates.get(&pair(one, other))?.1))
     }
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Two tables for the same two stations are one too many.
+    /// Rejects a second table for the same pair of stations.
     fn check_single(&mut self, key: &str, at: usize, (one, other): (usize, usize)) -> Result<()> {
         let names = [one, other].map(|id| self.stations.name(id));
         if one == other {
@@ -92,7 +92,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The stations of which the one belongs to `one` and the other to `other`, and that decode each other.
+    /// The pairs of a station in `one` and a station in `other` that decode each other.
     fn links_between(&self, one: &Named, other: &Named) -> Vec<(usize, usize)> {
         let mut links = Vec::new();
         for from in one.ids.clone() {
@@ -113,7 +113,7 @@ pub(super) fn are_linked(reach: &Reach, one: usize, other: usize) -> bool {
     decodes(reach, one, other) && decodes(reach, other, one)
 }
 
-/// Whether the frames of a station are decoded by another.
+/// Whether a station decodes the frames of another station.
 pub(super) fn decodes(reach: &Reach, from: usize, to: usize) -> bool {
     let signal = reach.signal(StationId(from as u32), StationId(to as u32));
     signal.is_some_and(|signal| signal.decodable())

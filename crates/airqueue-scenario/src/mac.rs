@@ -1,4 +1,4 @@
-//! Channel access of a station.
+//! The channel access of a station.
 
 use super::error::{Result, error, wrong};
 use super::file::{
@@ -11,12 +11,11 @@ use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Aggregation, CategoryConfig, MacConfig};
 use airqueue_wifi::phy::{EdcaEdition, EdcaRole, Phy, Protection, edca_defaults};
 
-/// AIFSN and the exponents of windows have 4 bits in the EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
+/// AIFSN and the exponents of windows are 4-bit fields in the EDCA Parameter Set (IEEE 802.11-2016, 9.4.2.29).
 const MOST_AIFSN: u32 = 15;
 const MOST_CW: u32 = (1 << 15) - 1;
 
-/// Which channel access function a station has. Those of 802.11n and later are QoS stations (IEEE
-/// 802.11-2016, 4.3.13).
+/// The channel access function of a station. Stations of 802.11n and later are QoS stations (IEEE 802.11-2016, 4.3.13).
 pub(super) fn access(layers: &Layers<'_, MacTable>, phy: &Phy) -> AccessName {
     let usual = if phy.newest_format().is_some() { AccessName::Edca } else { AccessName::Dcf };
     layers.find("access", |m| m.access.as_ref()).map_or(usual, |access| *access.value)
@@ -153,7 +152,7 @@ fn category(
     .of(defaults)
 }
 
-/// What is said of a queue's contention.
+/// The contention parameters given for a queue.
 struct Contention<'a> {
     aifsn: Option<Given<'a, u32>>,
     cw_min: Option<Given<'a, u32>>,
@@ -174,7 +173,7 @@ impl Contention<'_> {
             config.w_max = cw.check(|&cw| self.window(cw))?;
         }
         if config.w_min > config.w_max {
-            // One of them was given: the defaults are in order.
+            // One of the two was given: the defaults are in order.
             let given = self.cw_max.as_ref().or(self.cw_min.as_ref());
             let (low, high) = (config.w_min - 1, config.w_max - 1);
             let problem =
@@ -201,7 +200,7 @@ impl Contention<'_> {
         Err(format!("found {aifsn}, expected 1 to {most}{}", self.hint()))
     }
 
-    /// The number of a window's values.
+    /// The number of values of a contention window.
     fn window(&self, cw: u32) -> std::result::Result<u32, String> {
         let most = if self.experimental { CategoryConfig::LONGEST - 1 } else { MOST_CW };
         if cw <= most && (self.experimental || (cw + 1).is_power_of_two()) {

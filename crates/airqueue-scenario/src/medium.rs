@@ -1,4 +1,4 @@
-//! Who hears whom in a scenario, and what is lost.
+//! The medium of a scenario: which station hears which, and which frames are lost.
 
 use super::error::{Result, error, wrong};
 use super::file::{
@@ -15,9 +15,9 @@ use airqueue_wifi::medium::{
 };
 use std::collections::HashMap;
 
-/// The most links that can be listed.
+/// Largest number of listed links.
 const MOST_LINKS: usize = 1 << 22;
-/// The most stations of which everyone hears everyone: more than are in any cell, and 256 MiB of links.
+/// Largest number of stations that all hear each other: more than in any real cell, and 256 MiB of links.
 const MOST_IN_CELL: usize = 1 << 12;
 /// Noise figure of ns-3's receivers, in dB.
 const NOISE_FIGURE_DB: f64 = 7.0;
@@ -28,12 +28,12 @@ pub(super) struct Medium {
     pub(super) capture: Option<Capture>,
     pub(super) errors: FrameErrors,
     pub(super) noise_w: f64,
-    /// Where the stations stand; empty if that is not told.
+    /// Positions of the stations; empty if they are not given.
     pub(super) places: Vec<Place>,
 }
 
 impl Medium {
-    /// What the file says; `usual` is the behaviour's capture.
+    /// The medium that the file describes; `usual` is the behaviour's capture.
     pub(super) fn new(file: &File, stations: &Stations, usual: Capture) -> Result<Medium> {
         let table = &file.medium;
         let (reach, places) = reach(file, stations)?;
@@ -44,7 +44,7 @@ impl Medium {
     }
 }
 
-/// With the places of stations, where they have any.
+/// The reach, and the positions of stations if they have any.
 fn reach(file: &File, stations: &Stations) -> Result<(Reach, Vec<Place>)> {
     let table = &file.medium;
     if table.thresholds.is_some() && table.path_loss.is_none() {
@@ -73,7 +73,7 @@ fn reach(file: &File, stations: &Stations) -> Result<(Reach, Vec<Place>)> {
     Ok((reach.map_err(|problem| error("medium", problem))?, places))
 }
 
-/// Everyone decodes everyone: all at one place.
+/// All stations at one place, where all decode each other.
 fn everyone(stations: &Stations) -> Result<Reach> {
     let count = stations.specs.len();
     if count > MOST_IN_CELL {
@@ -143,7 +143,7 @@ fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
     }
 }
 
-/// `None`: the behaviour's own.
+/// The capture that the file sets; `None`: that of the behaviour.
 fn capture(
     table: &MediumTable,
     usual: Capture,
@@ -174,8 +174,8 @@ fn capture(
     }))
 }
 
-/// The preamble of OFDM without SIGNAL (IEEE 802.11-2016, 17.3.2.1). With a longer one a response could be
-/// given up while it is being found.
+/// The preamble of OFDM without SIGNAL (IEEE 802.11-2016, 17.3.2.1). With a longer preamble the MAC could give up a
+/// response during its detection.
 const LONGEST_DETECTION: Span = Span::from_micros(16);
 
 const NO_POWERS: &str = "it needs received powers; give medium.path_loss, or links with power";
@@ -197,11 +197,11 @@ fn errors(name: &ErrorsName, powers_known: bool) -> Result<FrameErrors> {
     })
 }
 
-/// Links as they are listed.
+/// Links given as a list.
 struct Links<'a> {
     stations: &'a Stations,
     links: Vec<Link>,
-    /// Which entry of the list gave a pair.
+    /// The list entry that gave a pair.
     given: HashMap<(u32, u32), usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What whoever manages a network sees of it while it runs, and sets in it.
+//! What the manager of a network sees while the network runs, and the limits that the manager sets.
 
 use super::error::{Result, error};
 use super::{Run, Scenario};
@@ -14,41 +14,41 @@ use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::iter::{once, repeat};
 
-/// Where to look and what to set. Of any replication of its scenario.
+/// The observation points and limits of a scenario, for any of its replications.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     stations: Vec<String>,
-    /// Where they stand; empty where that does not matter.
+    /// Positions of the stations; empty where they do not matter.
     positions_m: Vec<[f64; 2]>,
-    /// The queues of each station that a flow feeds, with their limits as the scenario has them.
+    /// The queues of each station that flows feed, with the scenario's limits.
     queues: Vec<Vec<(AccessCategory, Limit)>>,
     /// Pairs of stations that decode each other's frames.
     neighbours: Vec<[u32; 2]>,
-    /// The flows that go over the air, with their places among all.
+    /// The flows with a hop over the air, with their places among all flows.
     flows: Vec<MonitoredFlow>,
     by_name: HashMap<String, usize>,
-    /// The limit, as the scenario has it, of the queue that the packets of each hop over the air take.
+    /// For each hop over the air, the scenario's limit of the queue of the hop's packets.
     usual: Vec<Limit>,
 }
 
-/// A flow over the air.
+/// A flow with a hop over the air.
 #[derive(Clone, Debug)]
 struct MonitoredFlow {
     id: FlowId,
     name: String,
     packet_bytes: u32,
-    /// All its ways.
+    /// All routes of the flow.
     routes: Vec<MonitoredRoute>,
 }
 
-/// A route over the air.
+/// A route with a hop over the air.
 #[derive(Clone, Debug)]
 struct MonitoredRoute {
-    /// Stations from the first to the last.
+    /// The stations on the route, from first to last.
     route: Vec<u32>,
-    /// Each hop over the air: there, and back if something comes back.
+    /// Each hop over the air of the data, with that of the acknowledgements if there are any.
     hops: Vec<(HopId, Option<HopId>)>,
-    /// What a packet takes elsewhere, there and back.
+    /// Round-trip time of a packet outside the air.
     elsewhere: Span,
 }
 
@@ -117,7 +117,7 @@ struct HopSnapshot {
 }
 
 impl Scenario {
-    /// What a manager of this network sees and sets.
+    /// The monitor of this network.
     pub fn monitor(&self) -> Monitor {
         let spec = &self.spec;
         let radio = &spec.wlan;
@@ -145,7 +145,8 @@ impl Scenario {
     }
 }
 
-/// Pairs that decode each other, of the stations that flows pass: the others matter to nobody who manages these.
+/// Pairs of stations that decode each other, among the stations on routes of flows. The others do not matter to the
+/// manager.
 fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
     let WlanSpec { reach, hops, .. } = &spec.wlan;
     let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
@@ -161,7 +162,7 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// A flow, if it goes over the air.
+/// A flow, if the flow has a hop over the air.
 fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
     let flow = &spec.flows[id.index()];
     let packet_bytes = spec.first_over_air(id)?.size_bytes;
@@ -202,7 +203,8 @@ fn monitored_route(
 }
 
 impl MonitoredRoute {
-    /// The hops, there and back, that a station sends on it; `None`: it does not pass it.
+    /// The hops, for data and for acknowledgements, on which a station sends; `None`: the route does not include the
+    /// station.
     fn at(&self, station: usize) -> Option<[Option<HopId>; 2]> {
         let place = self.route.iter().position(|&passed| passed as usize == station)?;
         let there = self.hops.get(place).map(|&(there, _)| there);
@@ -212,7 +214,7 @@ impl MonitoredRoute {
 }
 
 impl Monitor {
-    /// Stations, who understands whom, and the flows over the air, as JSON.
+    /// The stations, the pairs that decode each other, and the flows over the air, as JSON.
     pub fn map(&self) -> String {
         let flows = self.flows.iter().map(|flow| MapFlow {
             name: &flow.name,
@@ -232,12 +234,12 @@ impl Monitor {
         serde_json::to_string(&map).expect("a map is JSON")
     }
 
-    /// The names of the stations that a way passes.
+    /// The names of the stations on a route.
     fn passed(&self, monitored_route: &MonitoredRoute) -> Vec<&str> {
         monitored_route.route.iter().map(|&at| self.stations[at as usize].as_str()).collect()
     }
 
-    /// How many packets can wait in a station's queues; none where the limit is another.
+    /// Number of packets that can wait in a station's queues; `None` where the limit is of another kind.
     fn limit_of(&self, queues: &[(AccessCategory, Limit)]) -> Option<u64> {
         let packets = |&(_, limit): &(AccessCategory, Limit)| match limit {
             Limit::Packets(most) => Some(u64::from(most)),
@@ -247,7 +249,7 @@ impl Monitor {
         all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
     }
 
-    /// What can be seen of a replication now, as JSON: stations and flows in the order of [`Self::map`].
+    /// The present state of a replication, as JSON: stations and flows in the order of [`Self::map`].
     pub fn snapshot<'a>(&'a self, run: &Run) -> String {
         let network = &run.network.model;
         let wlan = network.wlan();
@@ -277,12 +279,13 @@ impl Monitor {
         serde_json::to_string(&snapshot).expect("what is seen is JSON")
     }
 
-    /// Sets the limit of a station's queues, or of what a flow has for itself in them, for either direction; `None`: what
-    /// the scenario says. What waits stays.
+    /// Sets the limit of a station's queues, or of a flow's own queues there, for both directions; `None`: the
+    /// scenario's limit. Packets already waiting stay.
     ///
     /// # Errors
     ///
-    /// If there is no such station or flow over the air, the flow does not pass the station, or it has no queue for itself there.
+    /// If the station or the flow over the air does not exist, the flow does not pass the station, or the flow has no
+    /// queue of its own there.
     pub fn set_limit(
         &self,
         run: &mut Run,
@@ -325,7 +328,7 @@ impl Monitor {
         if passed.peek().is_none() {
             return Err(nothing("is not"));
         }
-        // Also what was sent the way before, and still is there.
+        // Includes packets that were sent on an earlier route and still wait there.
         let Simulation { model, queue: events, .. } = &mut run.network;
         for hop in passed.flatten().flatten() {
             let limit = given.unwrap_or(self.usual[hop.index()]);

@@ -1,4 +1,4 @@
-//! Stations and hosts by their names, the wired links of hosts, and the routes between all of them.
+//! Stations and hosts by name, the wired links of hosts, and the routes between all of them.
 
 use super::error::{Result, error, wrong};
 use super::file::{Delays, File, HostTable};
@@ -12,12 +12,12 @@ use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use std::collections::HashMap;
 
-/// Everything that packets can come from or go to. Stations have the first numbers, hosts those after them.
+/// All nodes that packets can come from or go to: stations first, then hosts.
 pub(super) struct Nodes<'a> {
     stations: &'a Stations,
     hosts: Vec<Host>,
     by_name: HashMap<String, Named>,
-    /// Two for each host: to the other end of its wired link, and from there.
+    /// Two wires for each host: towards the other end of its wired link, and back.
     pub(super) wires: Vec<WireSpec>,
 }
 
@@ -28,7 +28,7 @@ struct Host {
     link: usize,
 }
 
-/// A part of a way.
+/// A hop of a route, before hops over the air have ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leg {
     /// Through this wire.
@@ -130,7 +130,7 @@ impl Nodes<'_> {
         Ok(())
     }
 
-    /// How many there are.
+    /// Number of nodes.
     fn count(&self) -> usize {
         self.stations.specs.len() + self.hosts.len()
     }
@@ -165,29 +165,29 @@ impl Nodes<'_> {
         }
     }
 
-    /// The nodes on the way along wired links to the station behind which a node is; the first is itself.
+    /// The nodes along wired links from a node to its station; the first is the node itself.
     fn towards_station(&self, node: usize) -> Vec<usize> {
         let next = |&node: &usize| self.host(node).map(|host| host.link);
         std::iter::successors(Some(node), next).collect()
     }
 
-    /// The station behind which a node is, or that it is itself.
+    /// The station to which a node is connected, or the node itself if it is a station.
     pub(super) fn station(&self, node: usize) -> usize {
         self.towards_station(node).pop().expect("the node itself is on the way")
     }
 
-    /// The wire of a host towards the other end of its wired link, or from there.
+    /// The wire from a host to the other end of its wired link, or the wire to the host.
     fn wire(&self, host: usize, from: bool) -> Leg {
         Leg::Wire(WireId::at(2 * (host - self.stations.specs.len()) + usize::from(from)))
     }
 
-    /// The way from one node to another, over the air by these stations. `None`: they are not on it, since it only
-    /// leads through wired links.
+    /// The route between two nodes, over the air by these stations. `None`: the route leads through wired links only,
+    /// and the stations are not on it.
     pub(super) fn legs(&self, from: usize, to: usize, via: &[usize]) -> Option<Vec<Leg>> {
         let (up, down) = (self.towards_station(from), self.towards_station(to));
         let meeting = up.iter().position(|node| down.contains(node));
         let (up, down, stations) = match meeting {
-            // Behind the same station.
+            // Both nodes are connected to one station.
             Some(at) if via.is_empty() => {
                 let below = down.iter().position(|&node| node == up[at])?;
                 (&up[..at], &down[..below], Vec::new())
@@ -205,10 +205,10 @@ impl Nodes<'_> {
     }
 }
 
-/// The way back.
+/// The reverse route.
 pub(super) fn back(legs: &[Leg]) -> Vec<Leg> {
     let turned = |part: &Leg| match *part {
-        // The two of a wired link are next to each other.
+        // The two wires of a link have adjacent ids.
         Leg::Wire(wire) => Leg::Wire(WireId(wire.0 ^ 1)),
         Leg::Air(from, to) => Leg::Air(to, from),
     };

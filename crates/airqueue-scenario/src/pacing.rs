@@ -1,4 +1,4 @@
-//! Pacing by what a path over the air has room for.
+//! Pacing by the capacity of a path over the air.
 
 use super::error::{Result, error, wrong};
 use super::file::{PacingName, PacingValue, TcpTable};
@@ -10,11 +10,11 @@ use airqueue_network::wlan::HopSpec;
 use airqueue_transport::tcp::{Spread, TcpApSpec};
 use airqueue_wifi::phy::Phy;
 
-/// What goes around the data of a segment, and around an acknowledgement, on a link: the headers of TCP and IP, the
-/// MAC's, and the time of the PHY's, as the authors of TCP-AP count them.
+/// Overhead of a segment's data and of an acknowledgement on a link: the headers of TCP, IP and the MAC, and the time
+/// of the PHY's header, as the authors of TCP-AP count them.
 const OVERHEAD_BYTES: u32 = 112;
 
-/// How a flow with TCP-AP takes the spread of delays; `None`: it has none.
+/// How a flow with TCP-AP measures the spread of delays; `None`: a flow without TCP-AP.
 pub(super) fn adaptive_pacing(layers: &Layers<'_, TcpTable>) -> Option<Spread> {
     let given = layers.find("pacing", |table| table.pacing.as_ref())?;
     match given.value {
@@ -24,7 +24,7 @@ pub(super) fn adaptive_pacing(layers: &Layers<'_, TcpTable>) -> Option<Spread> {
     }
 }
 
-/// What TCP-AP knows of a route whose hops over the air are among `hops`: how many there are, and the slowest rate.
+/// What TCP-AP knows of a route whose hops over the air are among `hops`: their number, and the lowest rate.
 pub(super) fn tcp_ap(
     key: &str,
     route: &[Hop],

@@ -11,7 +11,7 @@ use airqueue_wifi::phy::{
 use airqueue_wifi::{PhyError, RateIndex};
 use std::fmt::Display;
 
-/// The layer with the behaviour, and the rate of data frames.
+/// The physical layer with the behaviour, and the rate of data frames.
 pub(super) fn radio(table: &PhyTable, profile: &Profile) -> Result<(Radio, RateIndex)> {
     let rules = profile.mac.rules();
     if profile.dsss_alone {
@@ -47,8 +47,8 @@ pub(super) fn rate_index(
     })
 }
 
-/// The rates among which rate control looks: to or from a station that is older than 802.11n those without a scheme,
-/// otherwise the schemes of the file's standard with its guard interval.
+/// The rates for rate control: to or from a station older than 802.11n, the rates without a scheme; otherwise the
+/// schemes of the file's standard with its guard interval.
 pub(super) fn rates(table: &PhyTable, phy: &Phy, old: bool) -> Result<Vec<RateIndex>> {
     let format = table.standard.0.format.filter(|_| !old);
     let guard = shape(table)?.guard;
@@ -59,7 +59,7 @@ pub(super) fn rates(table: &PhyTable, phy: &Phy, old: bool) -> Result<Vec<RateIn
     Ok(phy.rates().map(|(rate, _)| rate).filter(fits).collect())
 }
 
-/// The highest rate, from 802.11n on the highest scheme of the file's shape.
+/// The highest rate; from 802.11n on, the highest scheme of the file's shape.
 fn highest(table: &PhyTable, phy: &Phy) -> Result<RateIndex> {
     Ok(match table.standard.0.format {
         None => phy.rates().max_by_key(|&(_, rate)| rate).expect("a layer has rates").0,
@@ -67,17 +67,17 @@ fn highest(table: &PhyTable, phy: &Phy) -> Result<RateIndex> {
     })
 }
 
-/// What the names of schemes leave out.
+/// The parameters that the names of schemes leave out.
 fn shape(table: &PhyTable) -> Result<Shape> {
     Ok(table.standard.0.shape(&options(table)?))
 }
 
-/// What the keys say of the layer, which has all that are given.
+/// The given options of the layer, all of which the layer supports.
 fn options(table: &PhyTable) -> Result<Options> {
     Ok(Options {
         band: table.band.map(Into::into),
         width: width(table)?,
-        // More than any layer has, if it is more than fits.
+        // A number that does not fit is larger than any layer supports.
         streams: table.streams.map(|streams| streams.try_into().unwrap_or(u8::MAX)),
         guard: guard(table)?,
         preamble: table.preamble.map(Preamble::from),
@@ -114,7 +114,7 @@ fn layer(table: &PhyTable, conventions: Conventions) -> Result<Phy> {
     })
 }
 
-/// That the layer has what is given.
+/// Checks that the layer supports the given keys.
 fn check_given(table: &PhyTable) -> Result<()> {
     let generation = table.standard.0;
     let band = table.band.map_or(generation.bands[0], Into::into);
@@ -134,7 +134,8 @@ fn check_given(table: &PhyTable) -> Result<()> {
     refused.next().map_or(Ok(()), Err)
 }
 
-/// Such a MAC, `Mac/802_11` of ns-2, has DSSS's preamble of 192 µs before every frame, and one rate for all control frames.
+/// Checks the layer for `Mac/802_11` of ns-2, which has the DSSS preamble of 192 µs before every frame, and one rate
+/// for all control frames.
 fn check_dsss(table: &PhyTable, name: &str) -> Result<()> {
     if !table.standard.0.dsss_alone {
         let problem = format_args!("{name}'s behaviour is that of 802.11b, the layer of its MAC");

@@ -1,4 +1,4 @@
-//! Where the stations of a scenario stand.
+//! The positions of a scenario's stations.
 
 use super::error::{Result, wrong};
 use super::file::{File, StationTable};
@@ -8,7 +8,7 @@ use super::stations::Stations;
 use airqueue_wifi::medium::{Place, Reach, StationId};
 use std::f64::consts::TAU;
 
-/// The place of every station; `powers`: its power matters too.
+/// The position of every station; `powers`: transmit powers matter too.
 pub(super) fn places(file: &File, stations: &Stations, powers: bool) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(stations.specs.len());
     for (at, table) in file.stations.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn places(file: &File, stations: &Stations, powers: bool) -> Result<V
     Ok(places)
 }
 
-/// Refuses places where they mean nothing.
+/// Rejects positions where they have no effect.
 pub(super) fn no_places(file: &File) -> Result<()> {
     for (at, table) in file.stations.iter().enumerate() {
         let given = [
@@ -58,7 +58,7 @@ fn metres([x, y]: &[Quantity<Length>; 2]) -> [f64; 2] {
     [x.value, y.value]
 }
 
-/// The places of a table's members.
+/// The positions of a table's members.
 fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
     let StationTable { position, circle, step, grid, random, .. } = table;
     let ways = [circle.is_some(), step.is_some(), grid.is_some(), random.is_some()];
@@ -90,7 +90,7 @@ fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
     Ok(around.into_iter().map(|[dx, dy]| [x + dx, y + dy]).collect())
 }
 
-/// The same, from the table's position.
+/// The positions of a table's members, relative to the table's position.
 fn around(key: &str, table: &StationTable, count: u32) -> Result<Vec<[f64; 2]>> {
     let StationTable { circle, step, grid, random, .. } = table;
     let members = 0..count;
@@ -113,18 +113,18 @@ fn around(key: &str, table: &StationTable, count: u32) -> Result<Vec<[f64; 2]>> 
     })
 }
 
-/// Two stations near to each other of two parts of a network.
+/// Two nearby stations in two disconnected parts of a network.
 pub(super) struct Gap {
-    /// Of those that are told apart.
+    /// A station of one part.
     pub(super) one: usize,
-    /// Of the others.
+    /// A station of the other part.
     pub(super) other: usize,
     pub(super) metres: f64,
 }
 
 impl Gap {
-    /// Between the stations of which `part` is true and the others, if there are both and their places are known. There
-    /// may be nearer ones, but neither of the two has a nearer one in the other part.
+    /// A station of which `part` is true and a station of which it is false, if there are both and positions are known.
+    /// Another pair may be closer, but neither of the two stations has a closer one in the other part.
     pub(super) fn between(places: &[Place], part: &[bool]) -> Option<Gap> {
         let metres = |one: usize, other: usize| {
             let (one, other) = (places[one], places[other]);

@@ -1,5 +1,5 @@
-//! What a behaviour says above the MAC, one table a behaviour. In the MAC that is [`Rules`](airqueue_wifi::mac::Rules);
-//! whatever depends on the behaviour asks one of the two.
+//! The rules of a behaviour above the MAC, one table per behaviour. The rules in the MAC are
+//! [`Rules`](airqueue_wifi::mac::Rules); all code that depends on the behaviour uses one of the two.
 
 use super::file::{BehaviourName, TcpName};
 use airqueue_core::{DataRate, Span};
@@ -9,33 +9,33 @@ use airqueue_wifi::phy::frames::NS2_OVERHEAD_BYTES;
 
 /// A behaviour above the MAC.
 pub(super) struct Profile {
-    /// Whose behaviour, in messages.
+    /// Name of the behaviour in messages.
     pub(super) name: &'static str,
     /// The behaviour in the MAC.
     pub(super) mac: Behaviour,
-    /// There is nothing but DCF on DSSS with the long preamble, and one rate for all control frames.
+    /// Whether the behaviour has only DCF on DSSS with the long preamble, and one rate for all control frames.
     pub(super) dsss_alone: bool,
-    /// The rate of all control frames, if the file names none; `None`: what the basic rates say.
+    /// Rate of all control frames, if the file names none; `None`: by the basic rates.
     pub(super) control_rate: Option<DataRate>,
-    /// What a data frame adds to an IP packet; `None`: the header of its kind of frame, LLC/SNAP and FCS.
+    /// Bytes that a data frame adds to an IP packet; `None`: the MAC header of the frame, LLC/SNAP and FCS.
     pub(super) overhead_bytes: Option<u32>,
-    /// How long a packet takes inside the stations of a hop.
+    /// Time that a packet takes inside the stations of a hop.
     pub(super) station_delay: Span,
-    /// The TCP of flows that do not say theirs.
+    /// The TCP of flows that name none.
     pub(super) tcp: TcpName,
-    /// The limit of a queue counts the frame that the MAC holds.
+    /// Whether the limit of a queue counts the frame that the MAC holds.
     pub(super) limits_count_frame_in_hand: bool,
 }
 
-/// A TCP beyond its [`TcpSpec`].
+/// The settings of a TCP outside its [`TcpSpec`].
 pub(super) struct TcpProfile {
-    /// Both ends, with segments of so many bytes.
+    /// Both ends, with segments of this many bytes.
     pub(super) spec: fn(u32) -> TcpSpec,
-    /// Bytes of data in a segment, if the flow says nothing of sizes; `None`: what makes packets of 1500 bytes.
+    /// Bytes of data in a segment, if the flow gives no size; `None`: as many as fit packets of 1500 bytes.
     pub(super) mss_bytes: Option<u32>,
-    /// A connection that opens with a handshake ends with FIN.
+    /// Whether a connection that opens with a handshake closes with FIN.
     pub(super) closes: bool,
-    /// Files consist of whole segments.
+    /// Whether files consist of whole segments.
     pub(super) whole_segments: bool,
 }
 
@@ -59,7 +59,7 @@ const NS2: Profile = Profile {
     // `basicRate_` in `ns-default.tcl`.
     control_rate: DataRate::from_bps(1_000_000),
     overhead_bytes: Some(NS2_OVERHEAD_BYTES),
-    // The default `delay_` of its link layer, 25 µs, at both stations.
+    // Twice the default `delay_` of the link layer, 25 µs: once at each station.
     station_delay: Span::from_micros(50),
     tcp: TcpName::Ns2,
     limits_count_frame_in_hand: true,

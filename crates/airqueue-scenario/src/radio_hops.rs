@@ -15,19 +15,19 @@ use airqueue_wifi::phy::{AccessCategory, Phy};
 use airqueue_wifi::rate_control::RateControlName;
 use std::ops::Deref;
 
-/// What hops are made from.
+/// The inputs from which hops are built.
 pub(super) struct RadioHops<'a> {
     pub(super) file: &'a File,
     pub(super) stations: &'a Stations,
     pub(super) phy: &'a Phy,
-    /// The rate of data frames.
+    /// Default rate of data frames.
     pub(super) rate: RateIndex,
     pub(super) medium: &'a Medium,
     pub(super) links: &'a LinkRates,
     pub(super) controls: RateControls<'a>,
 }
 
-/// What a flow says itself of the rates of its frames.
+/// The rate settings of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FlowRates {
     pub(super) phy_rate: Option<RateIndex>,
@@ -36,9 +36,9 @@ pub(super) struct FlowRates {
 
 /// The rates that frames may have.
 pub(super) enum Rates<'a> {
-    /// This one.
+    /// A fixed rate.
     Given([RateIndex; 1]),
-    /// Whichever of these rate control finds.
+    /// The rates among which rate control chooses.
     Among(&'a [RateIndex]),
 }
 
@@ -52,20 +52,20 @@ impl Deref for Rates<'_> {
     }
 }
 
-/// What a flow wants of a hop.
+/// The requirements of a flow for a hop.
 #[derive(Clone, Debug)]
 pub(super) struct HopRequest {
     pub(super) name: String,
     pub(super) from: usize,
     pub(super) to: usize,
-    /// IP bytes of the largest packets.
+    /// Size of the largest packets, in IP bytes.
     pub(super) size_bytes: u32,
     pub(super) category: Option<CategoryName>,
     pub(super) report: Option<RttReport>,
 }
 
 impl RadioHops<'_> {
-    /// What a flow says itself of the rates of its frames.
+    /// The rate settings of a flow.
     pub(super) fn flow_rates(&self, key: &str, table: &FlowTable) -> Result<FlowRates> {
         let phy_rate = table
             .phy_rate
@@ -74,7 +74,7 @@ impl RadioHops<'_> {
         Ok(FlowRates { phy_rate: phy_rate.transpose()?, rate_control: table.rate_control })
     }
 
-    /// The hop of a flow, whose way is `named` or found.
+    /// The hop of a flow, whose route is given (`named`) or found.
     pub(super) fn hop(
         &self,
         key: &str,
@@ -106,7 +106,7 @@ impl RadioHops<'_> {
         Ok(hop)
     }
 
-    /// Which of the sender's access categories.
+    /// The access category of the sender.
     pub(super) fn access_category(
         &self,
         category: Option<CategoryName>,
@@ -118,7 +118,7 @@ impl RadioHops<'_> {
         category.map_or(AccessCategory::BEST_EFFORT, AccessCategory::from)
     }
 
-    /// What the link's rate, one station's, the other's, and that of all say.
+    /// The link's own rate, otherwise the lower of the two stations' own rates, otherwise the default rate.
     fn rate_between(&self, from: usize, to: usize) -> RateIndex {
         if let Some(rate) = self.links.rate(from, to) {
             return rate;
@@ -138,7 +138,7 @@ impl RadioHops<'_> {
         }
     }
 
-    /// QoS data go between stations that both are QoS stations (IEEE 802.11-2016, 10.8).
+    /// QoS data are exchanged only between two QoS stations (IEEE 802.11-2016, 10.8).
     pub(super) fn overhead(&self, from: usize, to: usize) -> u32 {
         if let Some(bytes) = self.file.behaviour.profile().overhead_bytes {
             return bytes;

@@ -1,4 +1,4 @@
-//! How the flows of a scenario find the rates of their frames.
+//! Rate control of a scenario's flows.
 
 use super::error::{Result, wrong};
 use super::file::File;
@@ -12,12 +12,12 @@ use airqueue_wifi::phy::Phy;
 use airqueue_wifi::rate_control::RateControlName;
 use std::sync::Arc;
 
-/// What rate controls are made from.
+/// The inputs from which rate controls are built.
 pub(super) struct RateControls<'a> {
     file: &'a File,
     stations: &'a Stations,
     links: &'a LinkRates,
-    /// The rates that they look among, and those to and from stations that are older than 802.11n.
+    /// The rates for rate control, and those to and from stations older than 802.11n.
     all: Arc<[RateIndex]>,
     old: Arc<[RateIndex]>,
 }
@@ -33,8 +33,8 @@ impl<'a> RateControls<'a> {
         Ok(RateControls { file, stations, links, all: all.into(), old: old.into() })
     }
 
-    /// That of a flow from one station to another; `old`: one of them is older than 802.11n. `None`: the rate is
-    /// given.
+    /// The rate control of a flow from one station to another; `old`: one of them is older than 802.11n. `None`: the
+    /// rate is fixed.
     pub(super) fn of(
         &self,
         key: &str,
@@ -47,7 +47,7 @@ impl<'a> RateControls<'a> {
         Ok(Some(RateControlSpec { algorithm, rates: self.rates(old).clone() }))
     }
 
-    /// The rates that it would look among. `None`: the rate is given.
+    /// The rates among which rate control chooses. `None`: the rate is fixed.
     pub(super) fn among(
         &self,
         flow_rates: FlowRates,
@@ -76,7 +76,7 @@ impl<'a> RateControls<'a> {
         }
     }
 
-    /// Nobody looks for a rate that is given.
+    /// Rejects rate control where the rate is given.
     fn check(&self, key: &str, flow_rates: FlowRates, (from, to): (usize, usize)) -> Result<()> {
         let looks = |name: Option<RateControlName>| name.and_then(looking);
         if flow_rates.phy_rate.is_some() {
@@ -100,13 +100,13 @@ impl<'a> RateControls<'a> {
         }
     }
 
-    /// Whether two stations or their link have a rate of their own.
+    /// Whether either station or the link has its own rate.
     fn is_rated(&self, from: usize, to: usize) -> bool {
         let stations = &self.stations.rates;
         stations[from].is_some() || stations[to].is_some() || self.links.rate(from, to).is_some()
     }
 
-    /// Which of them has one.
+    /// Which of them has its own rate.
     fn rated(&self, from: usize, to: usize) -> Option<String> {
         let station = [from, to].into_iter().find(|&id| self.stations.rates[id].is_some());
         let station = station.map(|id| format!("{:?}", self.stations.name(id)));
@@ -114,7 +114,7 @@ impl<'a> RateControls<'a> {
     }
 }
 
-/// A rate control that looks for the rate; `None`: the rate is given.
+/// A rate control that chooses the rate; `None`: the rate is fixed.
 fn looking(name: RateControlName) -> Option<RateControlName> {
     name.looks().then_some(name)
 }

@@ -1,4 +1,4 @@
-//! What a replication records besides its figures.
+//! Recordings of a replication besides its figures.
 
 use super::{Run, Scenario};
 use airqueue_core::{Span, Time};
@@ -9,10 +9,10 @@ use airqueue_network::wlan::tap::Tap;
 use airqueue_wifi::medium::StationId;
 use std::io::Write;
 
-/// Time series with the names of what they are of, in the scenario's order.
+/// Time series with the names of their flows and queues, in the scenario's order.
 #[derive(Debug)]
 pub struct NamedSeries<'a> {
-    /// The ends of the intervals, counted from the beginning of the warm-up.
+    /// Ends of the intervals, from the beginning of the warm-up.
     pub ends: &'a [Time],
     /// Flows.
     pub flows: Vec<(&'a str, &'a FlowSeries)>,
@@ -21,7 +21,7 @@ pub struct NamedSeries<'a> {
 }
 
 impl Scenario {
-    /// A capture for a replication that has not begun ([`Run::plug`]): of every frame on the air, or at a
+    /// A capture for a replication that has not begun ([`Run::plug`]): of all frames on the air, or from the view of a
     /// station; see [`airqueue_network::network::NetworkSpec::pcap`].
     pub fn pcap<W: Write>(
         &self,
@@ -47,13 +47,13 @@ impl Run {
         self.network.model.wlan_mut().plug(tap);
     }
 
-    /// Takes the tap out again, if there is one of this type.
+    /// Removes the tap and returns it, if its type is `T`.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
         self.network.model.wlan_mut().unplug()
     }
 
-    /// Records time series of all flows, and of all queues that a flow feeds: a row for each whole interval
-    /// from the beginning of the warm-up on.
+    /// Records time series of all flows, and of all queues that a flow feeds: one row per whole interval from the
+    /// beginning of the warm-up.
     ///
     /// # Panics
     ///
@@ -66,7 +66,7 @@ impl Run {
         Ok(())
     }
 
-    /// The time series so far, if they are recorded.
+    /// The time series so far, if they are being recorded.
     pub fn series(&self) -> Option<NamedSeries<'_>> {
         let series = self.series.as_ref()?;
         let queues = self.names.queues.iter().map(|(_, name)| name.as_str());

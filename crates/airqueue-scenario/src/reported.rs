@@ -1,16 +1,16 @@
-//! What is reported of a replication: the names of figures, their units and their meaning.
+//! The reported figures of a replication: names, units and meaning.
 //!
-//! Each name, its type and its comment stand here alone: the schema that is made from them becomes the types that Python
-//! checks and the tables of `docs/simulate.md`. The unit is in the name: `_bps` bits per second, `_s` seconds, `_packets`
-//! packets, `_ratio` a share from 0 to 1; what has none is a count. All count the time after the warm-up, and a figure is
-//! `null` where there is nothing to divide by.
+//! Each name, its type and its comment stand only here: the schema made from them becomes the types that Python checks
+//! and the tables of `docs/simulate.md`. The unit is in the name: `_bps` bits per second, `_s` seconds, `_packets`
+//! packets, `_ratio` a share from 0 to 1; a name without a unit is a count. All figures cover the time after the
+//! warm-up, and a figure is `null` where its divisor is zero.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// Figures by the name of what they are of, in the scenario's order.
+/// Figures by the name of their subject, in the scenario's order.
 pub(super) struct Named<'a, F>(pub(super) Vec<(&'a str, F)>);
 
 impl<F: Serialize> Serialize for Named<'_, F> {

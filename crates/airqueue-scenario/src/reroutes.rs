@@ -1,4 +1,4 @@
-//! The ways that flows take later in a run.
+//! The routes that flows take later in a run.
 
 use super::capacity::SaturatedBacklog;
 use super::error::{Result, wrong};
@@ -12,7 +12,8 @@ use airqueue_transport::tcp::{Pacing, TcpApSpec};
 use airqueue_transport::traffic::PACKET_BYTES;
 
 impl Flows<'_> {
-    /// Gives flows the ways that changes let them take. Of each change: which, if it is one of a way.
+    /// Gives flows the routes to which changes switch them. Returns, for each change, the change of route if the change
+    /// is of this kind.
     pub(super) fn reroutes(&self, built: &mut BuiltFlows) -> Result<Vec<Option<Change>>> {
         let mut ways = Vec::with_capacity(self.radio_hops.file.changes.len());
         for (at, table) in self.radio_hops.file.changes.iter().enumerate() {
@@ -69,7 +70,7 @@ impl Flows<'_> {
         Ok(Some(Change::Route { flow: FlowId::at(flow), route: RouteId::at(place) }))
     }
 
-    /// A route of a flow that it does not have yet.
+    /// An alternative route of a flow that does not have this route yet.
     fn alternate_route(
         &self,
         draft: &FlowDraft<'_>,
@@ -98,7 +99,7 @@ impl Flows<'_> {
     }
 }
 
-/// What a route leads over.
+/// The hops of a route, as stations and wires.
 fn parts(route: &[Hop], built: &BuiltFlows) -> Vec<Leg> {
     let part = |hop: &Hop| match *hop {
         Hop::Wire(wire) => Leg::Wire(wire),

@@ -1,4 +1,4 @@
-//! What the route of a flow must be like, and what its keys can say of it.
+//! Checks of the route of a flow, and of the keys that depend on the route.
 
 use super::error::{Result, error, wrong};
 use super::flows::{FlowDraft, Flows};
@@ -9,7 +9,7 @@ use airqueue_network::network::WireSpec;
 use airqueue_transport::tcp::TcpSpec;
 use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceSpec};
 
-/// Keys about the air say nothing of a way that does not lead over it.
+/// Rejects keys about the air for a route without a hop over the air.
 pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
     let &FlowDraft { key, table, to, .. } = draft;
     let told = [("rdqm", table.rdqm == Some(true)), ("rdqm_rtt", table.rdqm_rtt.is_some())];
@@ -36,7 +36,7 @@ pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[L
     check_categories(flows, draft, legs)
 }
 
-/// Somebody on the way has the queue that a category names.
+/// Checks that a station on the route has the queue that a category names.
 fn check_categories(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
     let &FlowDraft { key, table, .. } = draft;
     let radio_hops = legs.iter().filter_map(|part| match *part {
@@ -64,8 +64,8 @@ fn check_categories(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> R
     Ok(())
 }
 
-/// Something slows TCP down: a window that opens with every acknowledgement would else grow without end
-/// while hardly any time passes.
+/// Checks that something limits the pace of TCP: otherwise a window that opens with every acknowledgement would grow
+/// without end while hardly any time passes.
 pub(super) fn check_pace(
     flows: &Flows<'_>,
     draft: &FlowDraft<'_>,
@@ -75,7 +75,7 @@ pub(super) fn check_pace(
     let mut delay = Span::ZERO;
     for part in legs {
         let &Leg::Wire(wire) = part else { return Ok(()) };
-        // Both directions of a wired link are alike.
+        // Both directions of a wired link are equal.
         let WireSpec { rate, delay: one_way, .. } = flows.nodes.wires[wire.index()];
         if rate.is_some() {
             return Ok(());
@@ -96,7 +96,7 @@ pub(super) fn check_pace(
     )
 }
 
-/// There is such a source, whatever its packets then have to fit into.
+/// Checks that the source is valid, regardless of the limits on its packets.
 pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
     let any = SourceSpec {
         arrivals: Arrivals::Saturated,
@@ -111,7 +111,7 @@ pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
     })
 }
 
-/// A packet fits into the queue before a wired link.
+/// Checks that a packet fits into the queue in front of a wired link.
 pub(super) fn check_wire(key: &str, wire: &WireSpec, size_bytes: u32) -> Result<()> {
     let Some(queue) = &wire.queue else { return Ok(()) };
     let needed = u64::from(size_bytes) + u64::from(queue.link_layer_bytes);

@@ -1,4 +1,4 @@
-//! The ways that flows find by themselves.
+//! Routes that are computed for flows.
 
 use super::error::{Result, wrong};
 use super::file::MetricName;
@@ -14,21 +14,21 @@ use airqueue_wifi::routing::{
 use std::collections::HashMap;
 use std::iter::repeat_n;
 
-/// Finds ways.
+/// Computes routes.
 pub(super) struct Routes<'a> {
     radio_hops: &'a RadioHops<'a>,
     metric: MetricName,
-    /// Those of flows that say nothing of their rates.
+    /// Shortest paths of flows without rate settings.
     usual: ShortestPaths,
-    /// Those of flows that last said this.
+    /// Shortest paths for the most recent other rate settings.
     special: Option<(FlowRates, ShortestPaths)>,
 }
 
-/// A flow that says nothing of its rates.
+/// The rate settings of a flow without any.
 const NOTHING_TOLD: FlowRates = FlowRates { phy_rate: None, rate_control: None };
 
 impl<'a> Routes<'a> {
-    /// None where the file asks for none.
+    /// `None` where the file asks for no computed routes.
     pub(super) fn new(radio_hops: &'a RadioHops<'a>) -> Result<Option<Routes<'a>>> {
         let Some(routing) = &radio_hops.file.routing else { return Ok(None) };
         let usual = ShortestPaths::new(graph(radio_hops, routing.metric, NOTHING_TOLD));
@@ -39,7 +39,7 @@ impl<'a> Routes<'a> {
         Ok(Some(routes))
     }
 
-    /// The stations that pass on what a flow sends from one station to another.
+    /// The stations that relay a flow's packets from one station to another.
     pub(super) fn between(
         &mut self,
         key: &str,
@@ -69,7 +69,7 @@ impl<'a> Routes<'a> {
         wrong(format_args!("{key}.to"), format!("{problem}{}", self.gap(&reaching)))
     }
 
-    /// There is a route between all stations.
+    /// Checks that there is a route between all stations.
     fn check_connected(&self) -> Result<()> {
         let reaching = self.usual.graph().reaching(0);
         if reaching.iter().all(|&reaches| reaches) {
@@ -82,7 +82,7 @@ impl<'a> Routes<'a> {
         wrong("routing", problem)
     }
 
-    /// Where the network falls apart into those stations of which `reaching` is true, and the others.
+    /// Describes where the network is split, between the stations of which `reaching` is true and the others.
     fn gap(&self, reaching: &[bool]) -> String {
         let name = |id: usize| self.radio_hops.stations.name(id);
         let side = |which: bool| {
@@ -109,7 +109,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The links of a network over which packets and what acknowledges them can go, with their costs for a flow.
+/// The links over which packets and their acknowledgements can go, with their costs for a flow.
 fn graph(radio_hops: &RadioHops<'_>, metric: MetricName, flow_rates: FlowRates) -> Graph {
     let mut airtimes = Airtimes::new(radio_hops, flow_rates);
     Graph::new(radio_hops.stations.specs.len(), |to| {
@@ -128,11 +128,11 @@ fn graph(radio_hops: &RadioHops<'_>, metric: MetricName, flow_rates: FlowRates) 
     })
 }
 
-/// What frames of a flow take on links.
+/// The airtime of a flow's frames on links.
 struct Airtimes<'a> {
     radio_hops: &'a RadioHops<'a>,
     flow_rates: FlowRates,
-    /// The table of each station: its members have the same settings.
+    /// The table of each station. All members of a table have equal settings.
     tables: Vec<usize>,
     known: HashMap<Kind, Option<Cost>>,
 }
@@ -140,13 +140,13 @@ struct Airtimes<'a> {
 /// What the cost of a link depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
-    /// The sender's table.
+    /// The table of the sender.
     table: usize,
-    /// Between QoS stations.
+    /// Whether both stations are QoS stations.
     qos: bool,
-    /// The rate, if it is given.
+    /// The rate, if it is fixed.
     rate: Option<RateIndex>,
-    /// Received power, where it counts.
+    /// The received power, where it matters.
     power_bits: u64,
 }
 
@@ -157,7 +157,7 @@ impl Airtimes<'_> {
         Airtimes { radio_hops, flow_rates, tables, known: HashMap::new() }
     }
 
-    /// The metric of a link from one station to another that hears it; `None`: frames do not get through.
+    /// The cost of a link from a station to another station in range; `None`: frames do not get through.
     fn cost(&mut self, from: usize, to: usize) -> Option<Cost> {
         let radio_hops = self.radio_hops;
         let signal =
@@ -174,7 +174,7 @@ impl Airtimes<'_> {
         if let Some(&known) = self.known.get(&kind) {
             return known;
         }
-        // Stations without QoS understand no frame of 802.11n.
+        // Stations without QoS do not decode frames of 802.11n.
         let fits = |rate: &RateIndex| qos || radio_hops.phy.mcs(*rate).is_none();
         let costs = rates.iter().copied().filter(fits);
         let cost = costs.filter_map(|rate| self.cost_at(from, to, rate, signal)).min();

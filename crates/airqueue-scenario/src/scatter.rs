@@ -1,4 +1,4 @@
-//! Places that chance decides.
+//! Random positions of stations.
 
 use super::error::{Result, ScenarioError, error, wrong};
 use super::file::RandomTable;
@@ -6,13 +6,13 @@ use airqueue_core::{RandomStream, Seed};
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_4, PI};
 
-/// How often a member may look for a place that is far enough from those before it.
+/// Number of tries of a member for a position far enough from the members before it.
 const MOST_TRIES: usize = 2_000;
-/// The share of their room that members are advised to fill with discs as wide as their distance. Discs that are put down
-/// at random, one after the other, jam at 0.547 (Feder, 1980); here members still find places soon.
+/// The share of the area that members are advised to fill with discs of their distance as diameter. Discs placed at
+/// random, one after the other, jam at 0.547 (Feder, 1980); at this share members still find positions soon.
 const FILLED: f64 = 0.4;
 
-/// Where members can stand.
+/// The area of possible positions.
 #[derive(Clone, Copy, Debug)]
 enum Area {
     Disc { radius: f64 },
@@ -39,7 +39,7 @@ impl Area {
     fn draw(self, rng: &mut RandomStream) -> [f64; 2] {
         match self {
             Area::Rectangle { width, height } => [rng.unit() * width, rng.unit() * height],
-            // Of the square around the disc.
+            // A point of the square around the disc.
             Area::Disc { radius } => loop {
                 let [x, y] = [0; 2].map(|_| 2.0 * rng.unit() - 1.0);
                 if x * x + y * y <= 1.0 {
@@ -57,7 +57,7 @@ impl Area {
     }
 }
 
-/// The members that have a place, by squares at least as wide as their distance.
+/// The members with a position, by squares at least as wide as their distance.
 struct Taken {
     apart: f64,
     side: f64,
@@ -83,8 +83,8 @@ impl Taken {
     }
 }
 
-/// Places of the members of a group, from its position. The group's name is part of what decides: groups with the same
-/// seed are not on top of each other.
+/// Random positions of the members of a group around the group's position. The random stream depends on the group's
+/// name: groups with equal seeds get different positions.
 pub(super) fn scattered(
     key: &str,
     name: &str,
@@ -100,7 +100,7 @@ pub(super) fn scattered(
     if apart == 0.0 {
         return Ok((0..count).map(|_| area.draw(&mut rng)).collect());
     }
-    // Wide enough that there are not many more squares than members.
+    // Wide enough that there are hardly more squares than members.
     let side = apart.max((area.square_metres() / f64::from(count)).sqrt());
     let mut taken = Taken { apart, side, squares: HashMap::new() };
     let mut places = Vec::new();

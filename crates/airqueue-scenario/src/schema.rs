@@ -1,4 +1,4 @@
-//! The JSON Schemas of scenario files, as editors show it, and of what is reported of a network.
+//! The JSON Schemas of scenario files, for editors, and of the reports of a network.
 
 use super::buffers::Buffers;
 use super::file::File;
@@ -16,8 +16,9 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }
 
-/// The JSON Schemas (draft 2020-12) of what is reported as JSON, by name under `$defs`: of [`super::Run::results`] `Figures`, of
-/// [`super::Monitor::map`] `Map`, of [`super::Monitor::look`] `Snapshot`, of [`Scenario::buffers`](super::Scenario::buffers) `Buffers`.
+/// The JSON Schemas (draft 2020-12) of reports, by name under `$defs`: `Figures` of [`super::Run::results`], `Map` of
+/// [`super::Monitor::map`], `Snapshot` of [`super::Monitor::snapshot`], `Buffers` of
+/// [`Scenario::buffers`](super::Scenario::buffers).
 pub fn reported_schema() -> String {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Figures<'static>>();
@@ -28,8 +29,8 @@ pub fn reported_schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }
 
-/// Takes out what comes from the program and not from the format: TOML has no null, and a description's lines
-/// are broken where the program's are.
+/// Removes what stems from the program rather than the format: TOML has no null, and descriptions have line breaks
+/// where the source has them.
 #[derive(Clone, Debug)]
 struct ForEditors;
 

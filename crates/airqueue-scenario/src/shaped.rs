@@ -1,4 +1,4 @@
-//! A queue of a scenario on its own, with a token bucket in the place of the MAC.
+//! A stand-alone queue of a scenario, with a token bucket in place of the MAC.
 
 use super::error::{Result, error, unreadable};
 use airqueue_core::keys::Layers;
@@ -7,13 +7,13 @@ use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_qdisc::queue::check_used;
 use airqueue_qdisc::{DisciplineName, DropFrom, Link, QueueGiven, QueueSpec};
 
-/// The device of a queue from the JSON of a scenario's `queue`, a table or a text, whose head waits
-/// for tokens as under Linux's tbf. The rate and the bucket's depth include the bytes that the table's
-/// `link_layer` adds to each packet. The seed decides every random draw in the queue.
+/// The device for the JSON of a scenario's `queue`, a table or a text. The head of the queue waits for tokens as under
+/// Linux's tbf. The rate and the bucket's depth include the bytes that the table's `link_layer` adds to each packet.
+/// The seed determines every random draw in the queue.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the table, with its key.
+/// An error names the wrong key of the table and the problem.
 pub fn shaped_queue(
     text: &str,
     rate: DataRate,

@@ -1,4 +1,4 @@
-//! What the keys of a flow say of its packets.
+//! The keys of a flow that describe its packets.
 
 use super::error::{Result, wrong};
 use super::file::{FlowTable, RttName};
@@ -9,9 +9,9 @@ use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec};
 /// The packets of a flow that TCP does not govern.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packets {
-    /// What makes them; `None`: whoever runs the network offers them.
+    /// The source; `None`: packets are offered from outside.
     pub(super) source: Option<SourceSpec>,
-    /// IP bytes of the largest.
+    /// Size of the largest packets, in IP bytes.
     pub(super) size_bytes: u32,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
     })
 }
 
-/// From when to when it works.
+/// The start and stop times of a flow.
 pub(super) fn times(key: &str, table: &FlowTable) -> Result<(Time, Time)> {
     let start = Time::ZERO + table.start.value;
     let stop = table.stop.as_ref().map_or(Time::MAX, |stop| Time::ZERO + stop.value);
@@ -47,7 +47,7 @@ pub(super) fn times(key: &str, table: &FlowTable) -> Result<(Time, Time)> {
     Ok((start, stop))
 }
 
-/// How much later it may begin.
+/// Largest random delay of the start.
 pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
     let Some(spread) = &table.start_spread else { return Ok(Span::ZERO) };
     let (start, stop) = times(key, table)?;
@@ -59,7 +59,7 @@ pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
     Ok(spread.value)
 }
 
-/// What receivers say.
+/// What receivers report.
 pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> {
     match (&table.rdqm_rtt, table.rdqm_rtt_kind) {
         (None, Some(_)) if table.rdqm != Some(true) => {
@@ -74,14 +74,14 @@ pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> 
     }
 }
 
-/// By how much the `at`th of `count` flows of a group begins later: flows at a constant rate would else
-/// all send at the same instants.
+/// The start offset of flow `at` of `count` flows of a group: without offsets, flows at a constant rate would all send
+/// at the same instants.
 pub(super) fn offset(source: &SourceSpec, at: usize, count: usize) -> Span {
     let Some(interval) = source.period() else { return Span::ZERO };
     Span::from_nanos((i128::from(interval.as_nanos()) * at as i128 / count as i128) as i64)
 }
 
-/// Keys that only mean something for TCP.
+/// Rejects keys that only TCP has.
 fn check_tcp_keys(key: &str, table: &FlowTable) -> Result<()> {
     let given = [
         ("tcp", table.tcp.is_some()),

@@ -1,4 +1,4 @@
-//! The stations of a scenario: groups become their members.
+//! The stations of a scenario: each group becomes its members.
 
 use super::error::{Result, error, wrong};
 use super::file::{AccessName, File, MacTable, StationTable};
@@ -15,36 +15,36 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::ops::Range;
 
-/// The most stations.
+/// Largest number of stations.
 pub(super) const MOST_STATIONS: usize = 100_000;
-/// The most packets that all driver rings of stations, or of wired links, can hold together: memory is set aside for them.
+/// Largest total number of packets in the driver rings of stations, or of wired links: memory for them is reserved.
 const MOST_RING_PACKETS: usize = 1 << 22;
-/// The most queues that disciplines can hash flows to in all stations, or on all wired links, together: some 100 bytes each.
+/// Largest total number of hashed flow queues in all stations, or on all wired links: some 100 bytes each.
 const MOST_FLOW_QUEUES: usize = 1 << 22;
 
 /// All stations.
 #[derive(Default)]
 pub(super) struct Stations {
     pub(super) specs: Vec<StationSpec>,
-    /// The rate of each one's frames, if it has one of its own.
+    /// The rate of each station's frames, if the station has its own rate.
     pub(super) rates: Vec<Option<RateIndex>>,
-    /// How each one finds the rate, if it says so itself.
+    /// The rate control of each station, if the station names its own.
     pub(super) rate_controls: Vec<Option<RateControlName>>,
     /// The members of each table.
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
-    /// The disciplines of all queues.
+    /// The queue disciplines of all queues.
     pub(super) disciplines: Vec<DisciplineName>,
 }
 
-/// What a name stands for.
+/// The stations that a name stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) ids: Range<usize>,
     pub(super) group: bool,
 }
 
-/// What queues set aside.
+/// The memory that queues reserve.
 #[derive(Default)]
 pub(super) struct Memory {
     ring_packets: usize,
@@ -52,7 +52,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Adds what a queue needs, whose table is called `key`.
+    /// Adds the needs of a queue whose table is `key`.
     pub(super) fn add(&mut self, key: impl Display, queue: &QueueSpec) -> Result<()> {
         let (name, flows) = queue.discipline.facts().queues.unwrap_or_default();
         self.ring_packets += queue.ring_packets;
@@ -72,7 +72,7 @@ impl Memory {
     }
 }
 
-/// A name of a station: of flows, queues and columns too.
+/// Checks a station name, which also appears in flows, queues and columns.
 pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -82,7 +82,7 @@ pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
 }
 
-/// The same of a station's own parameters.
+/// Checks a station's own access parameters.
 fn check_access(
     key: &str,
     table: &StationTable,
@@ -205,7 +205,7 @@ impl Stations {
         })
     }
 
-    /// Parameters of a channel access function that no station has would change nothing.
+    /// Rejects parameters of a channel access function that no station uses.
     fn check_used(&self, mac: &MacTable) -> Result<()> {
         let some = |qos: bool| self.specs.iter().any(|spec| is_qos(&spec.mac) == qos);
         if mac.edca.is_some() && !some(true) {
@@ -217,7 +217,7 @@ impl Stations {
         Ok(())
     }
 
-    /// Memory is set aside for rings and for flow queues.
+    /// Limits the memory reserved for rings and flow queues.
     fn check_memory(&self) -> Result<()> {
         let mut memory = Memory::default();
         for (at, members) in self.members.iter().enumerate() {
@@ -228,17 +228,17 @@ impl Stations {
         Ok(())
     }
 
-    /// Whether a station has a queue for each access category: it is a QoS station.
+    /// Whether a station has a queue for each access category, as QoS stations do.
     pub(super) fn has_categories(&self, id: usize) -> bool {
         is_qos(&self.specs[id].mac)
     }
 
-    /// The one of two stations that is no QoS station.
+    /// Of two stations, the station without QoS.
     pub(super) fn without_qos(&self, from: usize, to: usize) -> Option<usize> {
         [from, to].into_iter().find(|&id| !self.has_categories(id))
     }
 
-    /// Stations of 802.11n and later have QoS, and those without understand no such frame.
+    /// Checks a rate: stations of 802.11n and later have QoS, and stations without QoS do not decode such frames.
     pub(super) fn check_rate(
         &self,
         key: impl Display,

@@ -1,4 +1,4 @@
-//! The flows that TCP governs.
+//! Flows that TCP governs.
 
 use super::error::{Result, error, wrong};
 use super::file::{
@@ -18,17 +18,17 @@ use airqueue_transport::traffic::{FilesSpec, Load, PACKET_BYTES};
 
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
-/// The same where pacing follows from what they tell.
+/// The resolution of timestamps where pacing uses them.
 const PACING_CLOCK: Span = Span::from_micros(1);
 /// The largest IPv4 packet.
 const MOST_BYTES: u32 = 65_535;
 
-/// From which segments on acknowledgements answer two, three and four (Altman and Jimenez, 2003).
+/// Segment numbers from which on an acknowledgement covers two, three and four segments (Altman and Jimenez, 2003).
 const DYNAMIC: [u64; 3] = [2, 5, 9];
-/// As Linux has it.
+/// Linux's pacing.
 const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
 
-/// A setting, if there is one.
+/// Applies a setting, if it is given.
 macro_rules! take {
     ($into:expr, $layers:ident.$key:ident, $from:expr) => {
         if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
@@ -37,7 +37,7 @@ macro_rules! take {
     };
 }
 
-/// The same, where not every value can be.
+/// Applies a setting of which not every value is valid, if it is given.
 macro_rules! take_checked {
     ($into:expr, $layers:ident.$key:ident, $check:expr) => {
         if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
@@ -46,7 +46,7 @@ macro_rules! take_checked {
     };
 }
 
-/// A number of packets above zero.
+/// A positive number of packets.
 fn some(packets: &Quantity<Packets>) -> std::result::Result<u32, &'static str> {
     if packets.value == 0 {
         Err("found none, expected at least 1 packet")
@@ -55,7 +55,7 @@ fn some(packets: &Quantity<Packets>) -> std::result::Result<u32, &'static str> {
     }
 }
 
-/// A length of time above zero.
+/// A positive length of time.
 fn positive(span: &Quantity<Duration>) -> std::result::Result<Span, &'static str> {
     if span.value == Span::ZERO {
         Err("found no time at all, expected more")
@@ -64,13 +64,13 @@ fn positive(span: &Quantity<Duration>) -> std::result::Result<Span, &'static str
     }
 }
 
-/// The tables that say how a flow's TCP behaves.
+/// The tables of a flow's TCP settings.
 pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Layers<'a, TcpTable> {
     let own = table.tcp.iter().map(|own| (format!("{key}.tcp"), &**own));
     Layers::new(own.chain([("tcp".to_owned(), &*file.tcp)]).collect())
 }
 
-/// A flow of TCP without its ways, nor the pacing that depends on them.
+/// A TCP flow, without its routes and the pacing that depends on them.
 pub(super) fn tcp_flow(
     key: &str,
     table: &FlowTable,
@@ -102,7 +102,7 @@ pub(super) fn tcp_flow(
     Ok(flow)
 }
 
-/// Both ends.
+/// Both ends of a connection.
 fn spec(
     key: &str,
     table: &FlowTable,
@@ -132,7 +132,7 @@ fn spec(
     take!(tcp.sack, layers.sack, |&sack: &bool| sack);
     take!(tcp.timestamps, layers.timestamps, |&given: &bool| given.then_some(TIMESTAMP_CLOCK));
     if adaptive_pacing(layers).is_some() {
-        // As in the authors' code for ns-2, whose segments have them in any case.
+        // As in the authors' code for ns-2, whose segments always have timestamps.
         let given = layers.find("timestamps", |table| table.timestamps.as_ref());
         if let Some(none) = given.filter(|given| !given.value) {
             let problem =
@@ -161,7 +161,8 @@ fn spec(
     Ok(tcp)
 }
 
-/// What the congestion controller needs and the file can say, the file has to say; the rest comes with the controller.
+/// Requirements of the congestion controller that the file can set must be set in the file; all others come with the
+/// controller.
 fn meet_requirements(tcp: &mut TcpSpec, key: &str, layers: &Layers<'_, TcpTable>) -> Result<()> {
     let needed = tcp.sender.congestion.requirements();
     if let Some(none @ Unmet::Sack(_)) = needed.unmet(tcp) {
@@ -215,7 +216,7 @@ fn mss_bytes(
     }
 }
 
-/// What the receiver tells of, in link-layer acknowledgements.
+/// What the receiver reports in link-layer acknowledgements.
 fn reports(key: &str, table: &FlowTable, tcp: &TcpSpec) -> Result<Option<RttKind>> {
     if table.rdqm != Some(true) {
         return Ok(None);

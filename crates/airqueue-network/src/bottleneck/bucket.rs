@@ -1,10 +1,9 @@
-//! The token bucket, exact in integers: of the shaper, of the policer, of a capped host.
+//! The token bucket of the shaper, the policer and a capped host, in exact integer arithmetic.
 
 use airqueue_core::{DataRate, Span, Time};
 
-/// Tokens that flow in at a rate up to a depth. Amounts are in units of 10⁻⁹ bit, in which a rate
-/// times whole nanoseconds is a whole number (see [`DataRate::work_in`]); no token is ever lost to
-/// rounding.
+/// Tokens that flow in at a rate up to a depth. Amounts are in units of 10⁻⁹ bit, in which a rate times whole
+/// nanoseconds is a whole number (see [`DataRate::work_in`]): rounding never loses a token.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
     rate: Option<DataRate>,
@@ -25,12 +24,12 @@ impl TokenBucket {
         self.rate = rate;
     }
 
-    /// Whether the full bucket would hold so much.
+    /// Whether a full bucket would hold `amount`.
     pub fn can_ever_take(&self, amount: u128) -> bool {
         amount <= self.depth
     }
 
-    /// Takes `amount` if it is there at `now`.
+    /// Takes `amount` if the bucket holds as much at `now`.
     pub fn try_take(&mut self, amount: u128, now: Time) -> bool {
         self.refill(now);
         let there = amount <= self.level;
@@ -40,7 +39,8 @@ impl TokenBucket {
         there
     }
 
-    /// When `amount` will be there, seen from `now`; `None` if that lies beyond the present rate.
+    /// When the bucket will hold `amount`, as seen at `now`; `None` if the present rate never fills the bucket that
+    /// far.
     pub fn ready_at(&mut self, amount: u128, now: Time) -> Option<Time> {
         self.refill(now);
         if !self.can_ever_take(amount) {
@@ -82,8 +82,8 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 2697: over any time t a bucket passes at most rate * t + depth, and a greedy taker
-        /// gets all of it but less than one packet.
+        /// RFC 2697: over any time t a bucket passes at most rate * t + depth, and a greedy sender gets all of this but
+        /// less than one packet.
         #[test]
         fn passes_what_it_should(bps in 1_000u64..1_000_000_000, depth in 1500u32..100_000, sizes in prop::collection::vec(1u32..=1500, 1..300)) {
             let rate = DataRate::from_bps(bps).unwrap();
@@ -95,7 +95,7 @@ mod tests {
                 passed += work_for(size);
                 let inflow = rate.work_in(now - Time::ZERO);
                 prop_assert!(passed <= inflow + work_for(depth));
-                // Once the bucket is empty the taker waits for every nanosecond's tokens.
+                // Once the bucket is empty, the sender waits for the tokens of each nanosecond.
                 if passed > work_for(depth) {
                     prop_assert!(inflow + work_for(depth) - passed < u128::from(bps) + 1);
                 }

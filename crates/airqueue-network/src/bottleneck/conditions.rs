@@ -1,24 +1,24 @@
-//! What changes at a device while it works: stalls, rate changes, limit changes.
+//! Changes of a device at work: stalls, rate changes, limit changes.
 
 use airqueue_core::{DataRate, Limit, Span, Time};
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DeviceChange {
-    /// The server stands still until the matching `Resume`; stalls may overlap.
+    /// The server stops until the matching `Resume`; stalls may overlap.
     Stall,
     /// A stall ends.
     Resume,
-    /// The rate becomes the base rate times this.
+    /// The rate becomes this multiple of the base rate.
     Rate(f64),
     /// The queue's limit becomes this.
     Limit(Limit),
 }
 
-/// A programme of changes, played once or over and over.
+/// A schedule of changes, played once or repeatedly.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// By offset from the start of the programme.
+    /// Changes by offset from the start of the schedule.
     changes: Vec<(Span, DeviceChange)>,
     period: Option<Span>,
     /// Index of the next change; the number of changes stands for the restart.
@@ -27,26 +27,25 @@ pub struct Schedule {
     began: Time,
 }
 
-/// What a programme says at a moment.
+/// What a schedule triggers at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScheduledEvent {
     /// A change is due.
     DeviceChange(DeviceChange),
-    /// A new round begins: everything as it was at first.
+    /// A new round begins, with everything in its initial state.
     Restart,
 }
 
 impl Schedule {
-    /// A programme that begins at time zero; offsets are not negative, and not beyond `period` if
-    /// there is one.
+    /// A schedule that begins at time zero. Offsets are not negative, and not beyond `period` if there is one.
     pub fn new(mut changes: Vec<(Span, DeviceChange)>, period: Option<Span>) -> Schedule {
-        // Stable: what the user wrote first comes first. A stall that ends when another begins
-        // merges with it either way.
+        // A stable sort keeps the user's order of simultaneous changes. A stall that ends when another begins merges
+        // with the other in either order.
         changes.sort_by_key(|(at, _)| *at);
         Schedule { changes, period, next: 0, began: Time::ZERO }
     }
 
-    /// When the next cue is due.
+    /// When the next event of the schedule is due.
     pub fn next_at(&self) -> Option<Time> {
         match (self.changes.get(self.next), self.period) {
             (Some((at, _)), _) => Some(self.began + *at),
@@ -55,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// Takes the next cue if it is due at `now`.
+    /// Takes the next event of the schedule if it is due at `now`.
     pub fn take_due(&mut self, now: Time) -> Option<ScheduledEvent> {
         let at = self.next_at().filter(|&at| at <= now)?;
         match self.changes.get(self.next) {
@@ -81,17 +80,17 @@ pub struct ServiceRate {
 }
 
 impl ServiceRate {
-    /// The base rate, unchanged.
+    /// The base rate, without changes.
     pub fn new(base: DataRate) -> ServiceRate {
         ServiceRate { base, factor: 1.0, stalls: 0 }
     }
 
-    /// The rate now; `None` in a stall.
+    /// The present rate; `None` during a stall.
     pub fn rate(&self) -> Option<DataRate> {
         (self.stalls == 0).then(|| self.base.scaled(self.factor))
     }
 
-    /// Applies what of a cue concerns the rate.
+    /// Applies the part of an event that concerns the rate.
     pub fn apply(&mut self, event: ScheduledEvent) {
         match event {
             ScheduledEvent::DeviceChange(DeviceChange::Stall) => self.stalls += 1,

@@ -1,19 +1,19 @@
-//! The way out of a device: what became of each packet, and the counters on all of them.
+//! The output of a device: the outcome of each packet, and the device's packet counters.
 
 use crate::outcome::Outcome;
 use airqueue_core::{DropReason, Packet, PacketCount, RandomStream};
 use std::collections::VecDeque;
 
-/// The counters on a whole device: offered = dropped + lost + delivered + waiting + in service.
+/// The counters of a whole device: offered = dropped + lost + delivered + waiting + in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
-    /// Arrived.
+    /// Packets that arrived.
     pub offered: PacketCount,
-    /// Dropped before service.
+    /// Packets dropped before service.
     pub dropped: PacketCount,
-    /// Lost after service.
+    /// Packets lost after service.
     pub lost: PacketCount,
-    /// Left.
+    /// Packets that left the device.
     pub delivered: PacketCount,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Egress {
 }
 
 impl Egress {
-    /// Each served packet is lost with probability `loss`, as `rng` decides.
+    /// Each served packet is lost with probability `loss`, drawn from `rng`.
     pub(super) fn new(loss: f64, rng: RandomStream) -> Egress {
         Egress { loss, rng, counters: DeviceCounters::default(), outcomes: VecDeque::new() }
     }

@@ -1,4 +1,4 @@
-//! A server that serialises packets: a link, or a radio whose transmissions carry several.
+//! A server that serialises packets: a link, or a radio with several packets per transmission.
 
 use crate::tx_queue::Framing;
 use airqueue_core::rate::work_for;
@@ -7,18 +7,18 @@ use airqueue_core::{DataRate, Packet, RandomStream, Span, Time};
 /// How a link serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSpec {
-    /// Most packets that one transmission takes, at least 1.
+    /// Largest number of packets in a transmission, at least 1.
     pub aggregate: usize,
     /// Fixed time of each transmission.
     pub overhead: Span,
-    /// Random time of each transmission, uniform from zero to this.
+    /// Random time of each transmission, uniform from zero to this value.
     pub jitter: Span,
 }
 
-/// Takes up to `aggregate` packets at once, transmits them together and delivers them together. A
-/// transmission lasts overhead + jitter + bits / rate; a stall interrupts it, a rate change alters
-/// the rest of it. Ends of back-to-back transmissions do not drift: what rounding up to a whole
-/// nanosecond gave too much is credited to the next.
+/// Takes up to `aggregate` packets at once, transmits them together and delivers them together. A transmission lasts
+/// overhead + jitter + bits / rate; a stall interrupts the transmission, a rate change applies to the rest of it. The
+/// ends of back-to-back transmissions do not drift: time added by rounding up to a whole nanosecond is credited to the
+/// next transmission.
 #[derive(Debug)]
 pub struct Link {
     spec: LinkSpec,
@@ -26,13 +26,13 @@ pub struct Link {
     rate: Option<DataRate>,
     rng: RandomStream,
     in_service: Vec<Packet>,
-    /// Overhead and jitter still to go.
+    /// Remaining overhead and jitter.
     pause_left: Span,
-    /// Bits still to go, in 10⁻⁹ bit.
+    /// Remaining bits, in 10⁻⁹ bit.
     work_left: u128,
     /// Work done beyond the end of the last transmission, which ended at `since`.
     credit: u128,
-    /// Up to when the two above are accounted for.
+    /// Time up to which `pause_left` and `work_left` are accounted for.
     since: Time,
 }
 
@@ -52,7 +52,7 @@ impl Link {
         }
     }
 
-    /// Changes the rate from `now` on; `None`: the link stands still.
+    /// Changes the rate from `now` on; `None`: the link stalls.
     pub fn set_rate(&mut self, rate: Option<DataRate>, now: Time) {
         self.advance(now);
         self.rate = rate;
@@ -63,12 +63,12 @@ impl Link {
         &self.in_service
     }
 
-    /// Whether a packet that came now would be served at once: the link is free and works.
+    /// Whether a packet that arrives now would be served at once: the link is idle and not stalled.
     pub fn wants_packets(&self) -> bool {
         self.rate.is_some() && self.in_service.is_empty()
     }
 
-    /// When the transmission under way ends, as things stand.
+    /// When the present transmission ends, at the present rate.
     pub fn ends_at(&self) -> Option<Time> {
         if self.in_service.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl Link {
         Some(self.since + self.pause_left + self.rate?.time_for_work(self.work_left))
     }
 
-    /// Brings the transmission under way up to `now`; hands its packets to `deliver` if it is over.
+    /// Advances the present transmission to `now`; hands its packets to `deliver` if the transmission has ended.
     pub fn finish(&mut self, now: Time, deliver: impl FnMut(Packet)) {
         self.advance(now);
         if self.is_done() {
@@ -87,7 +87,7 @@ impl Link {
         }
     }
 
-    /// Begins the next transmission if the link is free, works, and `take` gives it something.
+    /// Begins the next transmission if the link is idle and not stalled, and `take` returns a packet.
     pub fn begin(&mut self, now: Time, mut take: impl FnMut() -> Option<Packet>) {
         if !self.wants_packets() {
             return;

@@ -1,8 +1,7 @@
-//! A device that queues: stages where packets wait, a server, and what may go wrong with both.
+//! A device that queues: waiting stages, a server, and the disturbances of both.
 //!
-//! A sans-IO state machine like everything below the event loop: packets and deadlines go in,
-//! outcomes come out. Each behaviour is a mechanism of its own (`tx_queue`, `link`, `bucket`,
-//! `conditions`), combined by a [`DeviceSpec`].
+//! A sans-IO state machine like everything below the event loop: packets and deadlines go in, outcomes come out. Each
+//! mechanism has its own module (`tx_queue`, `link`, `bucket`, `conditions`); a [`DeviceSpec`] combines them.
 
 pub mod bucket;
 pub mod conditions;
@@ -23,11 +22,10 @@ use conditions::{DeviceChange, Schedule, ScheduledEvent, ServiceRate};
 use egress::Egress;
 use spec::Server;
 
-/// An emulated device: packets go in, and what became of each comes out.
+/// An emulated device: packets go in, and the outcome of each packet comes out.
 ///
-/// After any call take the outcomes with `poll_outcome`, and call `on_deadline` at
-/// `next_deadline`. Within one instant, deadlines come before arrivals: a departure makes room for
-/// a packet that arrives at the same nanosecond.
+/// After each call, take the outcomes with `poll_outcome`, and call `on_deadline` at `next_deadline`. Within one
+/// instant, deadlines come before arrivals: a departure makes room for a packet that arrives at the same nanosecond.
 #[derive(Debug)]
 pub struct Bottleneck {
     spec: DeviceSpec,
@@ -36,19 +34,19 @@ pub struct Bottleneck {
     service_rate: ServiceRate,
     schedule: Schedule,
     egress: Egress,
-    /// When the head of the queue may go, while something other than a packet in service keeps it.
+    /// When the head of the queue may leave, while something other than a packet in service delays it.
     head_ready: Option<Time>,
 }
 
 impl Bottleneck {
-    /// An empty device at time zero, with the drop-tail queue that `spec` describes. Its streams of
-    /// chance are `seed`'s `service` and `loss`.
+    /// An empty device at time zero, with the drop-tail queue that `spec` describes. Its random streams are `service`
+    /// and `loss` of `seed`.
     pub fn new(spec: DeviceSpec, seed: Seed) -> Bottleneck {
         let queue = spec.queue();
         Bottleneck::with_queue(spec, queue, seed)
     }
 
-    /// The same with any queue discipline in the place of the drop-tail queue.
+    /// As [`Self::new`], with any queue discipline in place of the drop-tail queue.
     pub fn with_queue(spec: DeviceSpec, queue: BoxedQueue, seed: Seed) -> Bottleneck {
         Bottleneck {
             tx_queue: TxQueue::new(queue, spec.ring, spec.framing),
@@ -61,7 +59,7 @@ impl Bottleneck {
         }
     }
 
-    /// Names the ends of a flow to the queue.
+    /// Tells the queue the ends of a flow.
     pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
         self.tx_queue.set_flow_hosts(FlowKey(flow), hosts);
     }
@@ -88,7 +86,7 @@ impl Bottleneck {
         self.serve(now);
     }
 
-    /// When `on_deadline` wants to be called.
+    /// When `on_deadline` must be called next.
     pub fn next_deadline(&self) -> Option<Time> {
         let service = match &self.server {
             Server::Link(link) => link.ends_at(),
@@ -97,7 +95,7 @@ impl Bottleneck {
         [service, self.head_ready, self.schedule.next_at()].into_iter().flatten().min()
     }
 
-    /// A deadline is reached. What ends at the instant of a change ends before it.
+    /// Handles a deadline. A transmission that ends at the instant of a change ends before the change.
     pub fn on_deadline(&mut self, now: Time) {
         if let Server::Link(link) = &mut self.server {
             link.finish(now, |packet| self.egress.depart(packet));
@@ -108,12 +106,12 @@ impl Bottleneck {
         self.serve(now);
     }
 
-    /// The next outcome, in the order in which they happened.
+    /// The next outcome, in order of time.
     pub fn poll_outcome(&mut self) -> Option<Outcome> {
         self.egress.outcomes.pop_front()
     }
 
-    /// Packets and bytes (link layer included) that wait in all stages, without those in service.
+    /// Packets and bytes (link layer included) waiting in all stages, packets in service excluded.
     pub fn waiting(&self) -> (u64, u64) {
         self.tx_queue.waiting()
     }
@@ -126,7 +124,7 @@ impl Bottleneck {
         }
     }
 
-    /// The counters on the device.
+    /// The counters of the device.
     pub fn counters(&self) -> &DeviceCounters {
         &self.egress.counters
     }
@@ -147,7 +145,7 @@ impl Bottleneck {
         }
     }
 
-    /// Lets everything be served that can be served now, and collects the drops of the stages.
+    /// Serves all packets that can be served now, and collects the drops of the stages.
     fn serve(&mut self, now: Time) {
         self.head_ready = None;
         match &mut self.server {
@@ -165,7 +163,7 @@ impl Bottleneck {
         }
     }
 
-    /// Lets the head of the queue go as long as there are tokens for it.
+    /// Releases the head of the queue as long as there are tokens for it.
     fn pass_tokens(&mut self, now: Time) {
         let Server::Shaper(bucket) = &mut self.server else { return };
         while let Some(head) = self.tx_queue.peek(now) {

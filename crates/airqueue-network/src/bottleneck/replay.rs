@@ -1,12 +1,12 @@
-//! Packets that are known beforehand, through a device.
+//! Replays packets that are known in advance through a device.
 
 use super::{Bottleneck, Outcome};
 use airqueue_core::{Packet, Time};
 
 impl Bottleneck {
-    /// Offers each packet when it was `created` and tells what became of it, and when, in the order in
-    /// which it happens; then goes on until the device is empty, or stands still for good. `packets` are
-    /// in the order of their times, none of which is before a deadline that has been met.
+    /// Offers each packet at its `created` time and reports each outcome with its time, in order; then continues until
+    /// the device is empty, or stalls for good. `packets` are sorted by time; none is earlier than a deadline that has
+    /// been handled.
     pub fn replay(
         &mut self,
         packets: impl IntoIterator<Item = Packet>,

@@ -1,4 +1,4 @@
-//! What a device is made of.
+//! The description of a device.
 
 use super::bucket::TokenBucket;
 use super::conditions::DeviceChange;
@@ -8,18 +8,18 @@ use airqueue_core::rate::work_for;
 use airqueue_core::{BoxedQueue, DataRate, Limit, Seed, Span};
 use airqueue_qdisc::{DropFrom, DropTail, PerFlow};
 
-/// What serves the stages.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerSpec {
-    /// Packets are serialised.
+    /// A link that serialises packets.
     Link(LinkSpec),
-    /// The head of the queue waits for tokens and leaves at once, as with Linux's tbf. A packet
-    /// that exceeds the depth in bytes is dropped on arrival.
+    /// A token-bucket shaper: the head of the queue waits for tokens and leaves at once, as with Linux's tbf. A packet
+    /// larger than the bucket is dropped on arrival.
     Shaper {
         /// Depth of the bucket.
         burst_bytes: u32,
     },
-    /// A bucket that drops what exceeds it; nothing waits.
+    /// A token-bucket policer: drops packets that exceed the bucket, and has no queue.
     Policer {
         /// Depth of the bucket.
         burst_bytes: u32,
@@ -29,29 +29,29 @@ pub enum ServerSpec {
 /// A device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceSpec {
-    /// The hard limit of the queue, of each flow's queue if flows are isolated.
+    /// Hard limit of the queue; of each flow's queue if flows are isolated.
     pub limit: Limit,
-    /// What a full queue drops.
+    /// Which packet a full queue drops.
     pub drop_from: DropFrom,
     /// One queue per flow, served in turn.
     pub isolate_flows: bool,
-    /// Packets of the driver ring; 0: none.
+    /// Room of the driver ring in packets; 0: no ring.
     pub ring: usize,
-    /// What serves.
+    /// The kind of server.
     pub server: ServerSpec,
-    /// Its rate.
+    /// Rate of the server.
     pub rate: DataRate,
     /// How bytes are counted.
     pub framing: Framing,
-    /// Chance of each served packet to be lost.
+    /// Probability that a served packet is lost.
     pub loss: f64,
-    /// What changes, by offset from time zero.
+    /// Changes, by offset from time zero.
     pub changes: Vec<(Span, DeviceChange)>,
-    /// After which the changes begin again.
+    /// Period after which the changes repeat.
     pub period: Option<Span>,
 }
 
-/// What serves the device's queue.
+/// The server at work.
 #[derive(Debug)]
 pub(super) enum Server {
     Link(Link),
@@ -60,7 +60,7 @@ pub(super) enum Server {
 }
 
 impl DeviceSpec {
-    /// The drop-tail queue, or queues, of this specification.
+    /// The drop-tail queue, or queues, of this description.
     pub(super) fn queue(&self) -> BoxedQueue {
         let (limit, drop_from, link_layer) = (self.limit, self.drop_from, self.framing.link_layer);
         let fifo =

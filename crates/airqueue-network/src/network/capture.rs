@@ -1,4 +1,4 @@
-//! What a capture says of packets whose routes do not end with a hop.
+//! Captures of packets whose routes may continue beyond one hop over the air.
 
 use super::spec::{Hop, NetworkSpec, Node, Traffic};
 use crate::FlowId;
@@ -6,8 +6,8 @@ use crate::wlan::pcap::{Origin, Pcap, PcapError, TcpDirection, View};
 use std::io::Write;
 
 impl NetworkSpec {
-    /// A capture of the air, to be plugged in before anything happens; see [`Pcap::new`]. Packets have the addresses of the
-    /// ends of their flows on all hops, and segments of TCP their headers.
+    /// A capture of the air, to be plugged in before the network runs; see [`Pcap::new`]. On all hops packets carry the
+    /// addresses of the ends of their flows, and TCP segments their headers.
     pub fn pcap<W: Write>(
         &self,
         view: View,
@@ -32,7 +32,7 @@ impl NetworkSpec {
         Ok(pcap)
     }
 
-    /// A node's: hosts come after the stations.
+    /// The number of a node: stations first, then hosts.
     fn number(&self, node: Node) -> u32 {
         match node {
             Node::Station(id) => id.0,

@@ -1,4 +1,4 @@
-//! What changes in a network at given times.
+//! Changes of a network at given times.
 
 use super::engine::{Event, Network};
 use super::hops::End;
@@ -10,53 +10,52 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
-/// What changes.
+/// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The rate of the data frames of a hop over the air. What the MAC has in hand keeps its own.
+    /// The rate of the data frames of a hop over the air. Packets that the MAC has in hand keep their rate.
     Rate {
-        /// The hop, whose rate no rate control looks for.
+        /// The hop, which has no rate control.
         hop: HopId,
-        /// From now on.
+        /// The new rate.
         rate: RateIndex,
     },
-    /// The limit of a station's queue; where it keeps flows or links apart, that of each of them.
+    /// The limit of a station's queue. A queue that separates flows or links applies the limit to each of them.
     Limit {
         /// The station.
         station: StationId,
-        /// Which of its queues.
+        /// The access category of the queue.
         ac: AccessCategory,
-        /// From now on. What waits stays.
+        /// The new limit. Packets already waiting stay.
         limit: Limit,
     },
-    /// The limit of the queue that the packets of a hop over the air have for themselves, or share with those of the
-    /// other hops of their link.
+    /// The limit of the queue in which only the packets of one hop over the air wait, or only those of the hop's link.
     HopLimit {
-        /// The hop, whose station keeps flows or links apart.
+        /// The hop, whose station separates flows or links.
         hop: HopId,
-        /// From now on. What waits stays.
+        /// The new limit. Packets already waiting stay.
         limit: Limit,
     },
-    /// The route of a flow, there and back. Packets that have set out go on as they began.
+    /// The route of a flow, in both directions. Packets in transit stay on their route.
     Route {
         /// The flow.
         flow: FlowId,
-        /// From now on.
+        /// The new route.
         route: RouteId,
     },
 }
 
-/// A change, and when it comes. It precedes all else that happens at that instant.
+/// A change and its time. A change precedes all other events of its instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedChange {
-    /// When.
+    /// Time of the change.
     pub at: Time,
-    /// What.
+    /// The change.
     pub change: Change,
 }
 
 impl TimedChange {
-    /// What it changes is there.
+    /// Checks that the change is possible.
     pub(super) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
         let wlan = &spec.wlan;
         let hop_at = |hop: HopId| wlan.hops.get(hop.index());
@@ -83,11 +82,11 @@ impl TimedChange {
 }
 
 impl Network {
-    /// Changes something now.
+    /// Applies a change now.
     ///
     /// # Panics
     ///
-    /// If it is not there; so it is when [`NetworkSpec::changes`] could have it.
+    /// If the change would be invalid in [`NetworkSpec::changes`].
     pub fn change(&mut self, change: Change, queue: &mut EventQueue<Event>) {
         match change {
             Change::Rate { hop, rate } => {
@@ -118,7 +117,7 @@ impl Network {
     ///
     /// # Panics
     ///
-    /// If there is no such queue.
+    /// If the queue does not exist.
     pub fn set_limit(
         &mut self,
         station: StationId,
@@ -130,12 +129,12 @@ impl Network {
         self.pass_on(queue);
     }
 
-    /// The same of what the packets of a hop over the air have for themselves: false where all wait in one queue
-    /// ([`Wlan::set_hop_limit`](crate::wlan::Wlan::set_hop_limit)).
+    /// Changes the limit of the queue in which only the packets of a hop over the air wait: false where all packets
+    /// wait in one queue ([`Wlan::set_hop_limit`](crate::wlan::Wlan::set_hop_limit)).
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn set_hop_limit(
         &mut self,
         hop: HopId,
@@ -147,7 +146,8 @@ impl Network {
         changed
     }
 
-    /// Tells connections how many hops over the air their segments take now, and how fast the slowest of them is.
+    /// Tells connections over how many hops their segments now go over the air, and the rate of the slowest of these
+    /// hops.
     fn tell_routes(&mut self) {
         for number in 0..self.connections.len() {
             let data = self.paths[number][0];

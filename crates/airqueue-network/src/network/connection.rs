@@ -1,4 +1,4 @@
-//! TCP connections of a flow, one after the other, and what they carry.
+//! The successive TCP connections of a flow, and their data.
 
 use super::engine::{Event, OUTSIDE};
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
@@ -17,46 +17,46 @@ pub(super) struct Connection {
     spec: TcpFlowSpec,
     sender: Sender,
     receiver: Receiver,
-    /// Which of the flow's connections it is: segments of others mean nothing to it.
+    /// Number of the present connection within the flow. Segments of other connections are ignored.
     number: u32,
     state: State,
-    /// Ends to which something has happened since they had nothing to send.
+    /// Ends with new input since they last had nothing to send.
     stirred: Stirred,
     files: Option<Files>,
     timer: Timer<Event>,
-    /// When the alarm is set to go off.
+    /// When the timer is set to expire.
     armed: Time,
     counters: TcpCounters,
-    /// What the present connection had counted when counting began.
+    /// Counts of the present connection at the time when counting began.
     before: EndCounters,
 }
 
-/// What it is about.
+/// The phase of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It begins then.
+    /// The next connection begins at this time.
     Waiting(Time),
-    /// It has begun then.
+    /// The present connection began at this time.
     Open(Time),
-    /// Nothing any more.
+    /// The flow sends nothing more.
     Over,
 }
 
-/// Which ends may have something to send.
+/// The ends that may have something to send.
 #[derive(Clone, Copy, Debug)]
 struct Stirred {
     sender: bool,
     receiver: bool,
 }
 
-/// Which path a segment takes.
+/// The path of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Data,
     Acks,
 }
 
-/// What both ends count.
+/// The counters of both ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndCounters {
     delivered_bytes: u64,
@@ -71,41 +71,42 @@ struct EndCounters {
 /// What the connections of a flow did since counting began.
 #[derive(Clone, Debug, Default)]
 pub struct TcpCounters {
-    /// Bytes that reached the application, in order.
+    /// Bytes delivered in order to the application.
     pub delivered_bytes: u64,
-    /// Segments with data or FIN, each as often as it was sent.
+    /// Transmissions of segments with data or FIN, retransmissions included.
     pub segments: u64,
-    /// Those that had been sent before.
+    /// Retransmissions among them.
     pub retransmitted: u64,
-    /// Times that fast recovery began.
+    /// Number of entries into fast recovery.
     pub fast_recoveries: u64,
-    /// Times that the retransmission timer ran out.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
     /// Acknowledgements of new data whose newest segment was sent once.
     pub round_trips: u64,
-    /// Sum of the times since those segments were sent.
+    /// Sum of the times since these segments were sent.
     pub round_trip_time: Span,
-    /// Transfers that ended.
+    /// Completed transfers.
     pub sessions: SessionCounters,
 }
 
-/// Transfers that ended: from the first SYN, or without one the first segment, to the acknowledgement of the last.
+/// Completed transfers, each from its first SYN (without SYN: its first segment) to the acknowledgement of its last
+/// segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounters {
-    /// How long they took.
+    /// Durations of the transfers.
     pub took: Durations,
-    /// The same, for quantiles.
+    /// The durations of [`Self::took`], for quantiles.
     pub times: Histogram,
 }
 
 impl SessionCounters {
-    /// Adds one.
+    /// Adds one transfer.
     fn add(&mut self, took: Span) {
         self.took.add(took);
         self.times.add(took);
     }
 
-    /// Adds those of another flow.
+    /// Adds the transfers of another flow.
     pub fn merge(&mut self, other: &SessionCounters) {
         self.took.merge(&other.took);
         self.times.merge(&other.times);
@@ -126,8 +127,8 @@ impl TcpCounters {
 }
 
 impl Connection {
-    /// Those of the flow of this name. Files come from the stream `files/NUMBER`, what
-    /// congestion control decides at random from `tcp/NUMBER`.
+    /// The connections of flow `name`. File sizes come from the random stream `files/NUMBER`, random decisions of
+    /// congestion control from `tcp/NUMBER`.
     pub(super) fn new(
         name: &str,
         id: ConnectionId,
@@ -161,13 +162,13 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Nothing happens before the next transfer; a user looks at what there is first.
+    /// Waits before the next transfer: a user first looks at the previous one.
     fn pause(&mut self, now: Time) {
         let pause = self.files.as_mut().map_or(Span::ZERO, Files::next_pause);
         self.state = State::Waiting(now.saturating_add(pause));
     }
 
-    /// The alarm has gone off.
+    /// The timer has expired.
     pub(super) fn on_timer(&mut self, now: Time) {
         self.armed = Time::MAX;
         self.stirred = Stirred { sender: true, receiver: true };
@@ -200,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// A segment of one of its connections reaches the receiving or the sending end.
+    /// A segment of one of the flow's connections reaches the receiver or the sender.
     pub(super) fn on_segment(
         &mut self,
         direction: Direction,
@@ -223,7 +224,7 @@ impl Connection {
         }
     }
 
-    /// The next segment to be sent; `None` for the time being, and a transfer that is complete then ends.
+    /// The next segment to send; `None` if there is none for now. A transfer that is then complete ends.
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Direction, u32, Segment)> {
         let State::Open(began) = self.state else { return None };
         if self.stirred.sender {
@@ -249,7 +250,7 @@ impl Connection {
         if self.spec.closes { self.sender.is_finished() } else { self.sender.backlog_bytes() == 0 }
     }
 
-    /// The next transfer has a connection of its own.
+    /// Ends the transfer; the next transfer has its own connection.
     fn end(&mut self, now: Time) {
         self.account();
         if self.files.is_none() {
@@ -262,13 +263,13 @@ impl Connection {
         self.pause(now);
     }
 
-    /// Adds what the present connection has counted, which then is over.
+    /// Adds the counts of the present connection, which ends.
     fn account(&mut self) {
         self.counters.add(&self.end_counters(), &self.before);
         self.before = EndCounters::default();
     }
 
-    /// Sees to it that the alarm goes off in time.
+    /// Ensures that the timer expires in time.
     pub(super) fn arm(&mut self, queue: &mut EventQueue<Event>) {
         let next = match self.state {
             State::Waiting(at) => at,
@@ -276,19 +277,19 @@ impl Connection {
             State::Over => return,
         };
         let next = next.min(self.spec.stop);
-        // One that goes off too early costs less than one that is put off with every segment.
+        // A timer that expires too early costs less than a timer moved with every segment.
         if next < self.armed {
             self.armed = next;
             self.timer.set(Some(next), queue);
         }
     }
 
-    /// Segments take so many hops over the air from now on, the slowest of which sends at `rate`.
+    /// From now on segments take `hops` hops over the air, the slowest of which sends at `rate`.
     pub(super) fn set_path(&mut self, hops: u32, rate: DataRate) {
         self.sender.set_path(hops, rate);
     }
 
-    /// The round-trip time that the receiver tells of, if it does.
+    /// The round-trip time that the receiver reports, if it reports one.
     pub(super) fn reported_rtt(&self) -> Option<Span> {
         match self.spec.reports? {
             RttKind::Base => self.receiver.base_rtt(),
@@ -296,13 +297,13 @@ impl Connection {
         }
     }
 
-    /// Counting begins anew.
+    /// Restarts counting.
     pub(super) fn start_counting(&mut self) {
         self.counters = TcpCounters::default();
         self.before = self.end_counters();
     }
 
-    /// What happened since then.
+    /// The counts since counting began.
     pub(super) fn counters(&self) -> TcpCounters {
         let mut counters = self.counters.clone();
         if matches!(self.state, State::Open(_)) {

@@ -18,36 +18,36 @@ use crate::wlan::{self, Wlan};
 use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
 use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
 
-/// What happens outside the radio comes before the radio's events of the same instant.
+/// Events outside the radio come before the radio's events of the same instant.
 pub(super) const OUTSIDE: Phase = Phase(0);
 
-/// What happens.
+/// The events of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// On the air, or at a station's queue.
+    /// An event on the air, or at a station's queue.
     Wlan(wlan::Event),
     /// A wire may have serialised a packet.
     Served(WireId),
-    /// A packet is at the end of a wire.
+    /// A packet has reached the end of a wire.
     Arrived(WireId),
-    /// A packet has come from inside a station to its queue.
+    /// A packet has passed through a station to its queue.
     Queued,
-    /// A source makes a packet.
+    /// A source creates a packet.
     Made(SourceId),
     /// A saturated source of this queue begins.
     Saturates(InterfaceId),
-    /// A timer of a TCP connection goes off.
+    /// A timer of a TCP connection expires.
     Connection(ConnectionId),
-    /// Something changes, as described.
+    /// A change takes effect, by its number.
     Changed(u32),
-    /// Counting begins anew: outside the radio before anything else happens in that instant, on the air after all else.
+    /// Counting restarts: outside the radio before all other events of the instant, on the air after all of them.
     WarmedUp {
-        /// On the air.
+        /// Whether this is the restart on the air.
         on_air: bool,
     },
 }
 
-// The event queue moves events about.
+// The event queue moves events in memory.
 const _: () = assert!(size_of::<Event>() == 8);
 
 impl From<wlan::Event> for Event {
@@ -64,25 +64,25 @@ pub struct Network {
     /// The first path of each flow.
     pub(super) flows: Vec<PathId>,
     pub(super) wires: Vec<Wire>,
-    /// Inside the stations, on the way to their queues; none where packets take no time there.
+    /// Packets inside the stations, in transit to their queues; `None` where stations add no delay.
     inside: Option<DelayLine>,
     queued: Timer<Event>,
     pub(super) connections: Vec<Connection>,
-    /// The paths of each: of data, and of acknowledgements.
+    /// The paths of each connection: data, then acknowledgements.
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
     changes: Vec<TimedChange>,
     store: SegmentStore,
-    /// What became of packets on the air, while it is looked at.
+    /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
-    /// What a wire's queue has dropped, while it is looked at.
+    /// Drops of a wire's queue, while they are processed.
     drops: Vec<Dropped>,
-    /// What became of packets from outside; each outcome names the flow in place of the hop.
+    /// Outcomes of packets from outside; each outcome names the flow instead of the hop.
     outcomes: Vec<Outcome>,
 }
 
-/// Hops by their queue.
+/// The hops of each queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueHops {
     pub(super) wlan: Vec<Vec<HopId>>,
@@ -90,13 +90,13 @@ pub(super) struct QueueHops {
 }
 
 impl Network {
-    /// A silent network at time zero, on the virtual clock. Its random streams are those of [`Wlan::new`], `wire/WIRE`,
-    /// `traffic/HOP` and `source/FLOW` of sources, `files/CONNECTION` and `start/FLOW`.
+    /// An idle network at time zero, on the virtual clock. Its random streams are those of [`Wlan::new`], `wire/WIRE`
+    /// for wires, `traffic/HOP` and `source/FLOW` for sources, `files/CONNECTION`, and `start/FLOW`.
     pub fn new(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, NetworkError> {
         Network::on_clock(spec, seed, VirtualClock)
     }
 
-    /// A silent network at time zero, on another clock, whose lateness changes no result.
+    /// An idle network at time zero, on another clock. The clock's lateness changes no result.
     pub fn on_clock<C: Clock>(
         spec: &NetworkSpec,
         seed: Seed,
@@ -216,30 +216,30 @@ impl Network {
         }
     }
 
-    /// The 802.11 part.
+    /// The 802.11 link layer.
     pub fn wlan(&self) -> &Wlan<Upper> {
         &self.wlan
     }
 
-    /// The 802.11 part, to bring its counters up to the present or to plug in a tap.
+    /// The 802.11 link layer, to update its counters to the present or to plug in a tap.
     pub fn wlan_mut(&mut self) -> &mut Wlan<Upper> {
         &mut self.wlan
     }
 
-    /// The packets that have come from a hop and not yet to the queue of the next. Those that set out are not
-    /// among them: no queue has been offered them yet.
+    /// Packets that have left a hop and not yet reached the queue of the next hop. Packets at the start of a route are
+    /// excluded: they have not been offered to any queue yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
         let hops = &self.wlan.upper.hops;
         self.inside.iter().flat_map(DelayLine::packets).filter(|of| !hops.of(of).first)
     }
 
-    /// How many segments of TCP are kept for packets that are on their way.
+    /// Number of TCP segments stored for packets in transit.
     pub fn segments_kept(&self) -> usize {
         self.store.kept()
     }
 
-    /// What became of packets from outside since the last call, in order of time; each outcome names the flow to which
-    /// the packet was offered.
+    /// Outcomes of packets from outside since the last call, in order of time. Each outcome names the flow to which the
+    /// packet was offered.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
         self.outcomes.drain(..)
     }
@@ -337,7 +337,7 @@ impl Network {
         self.wires[wire.index()].set_timers(queue);
     }
 
-    /// Sees to what the queue of a wire has dropped.
+    /// Processes the drops of a wire's queue.
     #[inline(always)]
     fn collect_drops(&mut self, wire: WireId) {
         let mut drops = std::mem::take(&mut self.drops);
@@ -350,7 +350,7 @@ impl Network {
         self.drops = drops;
     }
 
-    /// Sees to what has happened to packets on the air, and to what follows from that.
+    /// Processes the outcomes of packets on the air, and their consequences.
     #[inline]
     pub(super) fn pass_on(&mut self, queue: &mut EventQueue<Event>) {
         while !self.wlan.upper.outcomes.is_empty() {
@@ -374,7 +374,7 @@ impl Network {
         self.inbox = inbox;
     }
 
-    /// A packet has come through its hop.
+    /// A packet has crossed its hop.
     fn leave(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
         let &RouteHop { path, next, .. } = self.wlan.upper.hops.of(&packet);
         if let Some(next) = next {
@@ -390,7 +390,7 @@ impl Network {
         }
     }
 
-    /// A packet will not come through its hop.
+    /// A packet is lost on its hop.
     fn lose(&mut self, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
         let path = self.wlan.upper.hops.of(&packet).path;
         match self.wlan.upper.hops.paths[path.index()].end {
@@ -406,7 +406,7 @@ impl Network {
         self.outcomes.push(outcome(Packet { flow: FlowKey(flow), ..packet }));
     }
 
-    /// An end of a connection gets what a packet carries.
+    /// Hands a packet's segment to an end of a connection.
     #[inline(always)]
     fn hand_over(
         &mut self,
@@ -427,7 +427,7 @@ impl Network {
         }
     }
 
-    /// Sends what the ends of a connection have to say.
+    /// Sends what the ends of a connection have to send.
     fn pump(&mut self, id: ConnectionId, queue: &mut EventQueue<Event>) {
         while let Some((direction, connection, segment)) =
             self.connections[id.index()].poll_transmit(queue.now())
@@ -455,7 +455,7 @@ impl Network {
         self.enter(packet, queue);
     }
 
-    /// What the receiver of a connection tells the queue before it.
+    /// Reports the round-trip time of a connection's receiver to the queue before the receiver.
     fn report_rtt(&mut self, id: ConnectionId) {
         let Some(rtt) = self.connections[id.index()].reported_rtt() else { return };
         let hops = &self.wlan.upper.hops;

@@ -1,4 +1,4 @@
-//! The hops of all routes, and the counters of packets on them.
+//! The hops of all routes, and their packet counters.
 
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Node, Traffic};
 use crate::counters::{Delivered, HopCounters};
@@ -6,61 +6,61 @@ use crate::{ConnectionId, HopId, PathId, RouteId};
 use airqueue_core::{Dropped, Ecn, Hosts, Packet, Time};
 use std::iter::once;
 
-/// The path of a hop that no route has.
+/// The path of a hop that is on no route.
 const NONE: PathId = PathId(u32::MAX);
 
 /// A hop of a route. See [`HopId`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteHop {
     pub(super) over: Hop,
-    /// Whose packets take the hop.
+    /// The path whose packets take the hop.
     pub(super) path: PathId,
     /// The next hop of the route.
     pub(super) next: Option<HopId>,
-    /// The route begins with the hop.
+    /// Whether the hop is the first of its route.
     pub(super) first: bool,
 }
 
-/// What the packets of a path are for.
+/// What a path does with delivered packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// They only have to arrive.
+    /// Only counts them.
     Sink,
-    /// They carry segments to the receiving end of a connection.
+    /// Hands their segments to the receiver of a connection.
     Receiver(ConnectionId),
-    /// The same to its sending end.
+    /// Hands their segments to the sender of a connection.
     Sender(ConnectionId),
-    /// Whoever offered them wants to know what becomes of them.
+    /// Reports the outcome to whoever offered the packets.
     Outside,
 }
 
 /// One direction of a flow: from one end to the other by one of several routes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
-    /// Where packets set out now.
+    /// The first hop of the present route.
     pub(super) first: HopId,
-    /// Its routes, one after the other, among the [`Hops::routes`]: where they begin, and the end.
+    /// The path's routes in [`Hops::routes`], one after the other: start and end.
     routes: (u32, u32),
     pub(super) end: End,
-    /// What its packets say of congestion when they set out.
+    /// The ECN field of the path's packets at their source.
     pub(super) ecn: Ecn,
-    /// Their differentiated services codepoint.
+    /// The differentiated services codepoint of the path's packets.
     pub(super) dscp: u8,
-    /// Where they come from and where they go.
+    /// The source and the destination of the path's packets.
     pub(super) hosts: Hosts,
 }
 
-/// What is known of the packets of a hop.
+/// The state and counters of the packets of a hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HopState {
     /// Packets in the queue of a hop over the air, or in the wire.
     pub(super) waiting: u64,
-    /// Somebody waits for packets behind the hop: another hop, TCP, or whoever offered them.
+    /// Whether delivered packets matter to something behind the hop: another hop, TCP, or whoever offered them.
     pub(super) leads_on: bool,
-    /// Somebody wants to know of packets that are lost here.
+    /// Whether losses on this hop must be reported.
     pub(super) loss_matters: bool,
     pub(super) counters: HopCounters,
-    /// What had been delivered when counting began.
+    /// Deliveries at the time when counting began.
     before: Delivered,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Hops {
 }
 
 impl HopState {
-    /// What has been delivered since time zero.
+    /// Deliveries since time zero.
     fn delivered_ever(&self) -> Delivered {
         self.before.plus(&self.counters)
     }
@@ -126,7 +126,7 @@ impl Hops {
         let end = self.paths.get(hop.path.index()).map_or(End::Sink, |path| path.end);
         let loss_matters = end != End::Sink;
         HopState {
-            // Delays are those of packets that have arrived.
+            // Delays are counted for packets that have arrived.
             counters: match hop.next {
                 None => HopCounters::default(),
                 Some(_) => HopCounters::without_delays(),
@@ -137,7 +137,7 @@ impl Hops {
         }
     }
 
-    /// A path with its routes, the first of which packets take until they are told to take another.
+    /// Adds a path with its routes. Packets take the first route until [`Self::take_route`] selects another.
     fn add<'a>(
         &mut self,
         spec: &NetworkSpec,
@@ -196,36 +196,36 @@ impl Hops {
         Ok(())
     }
 
-    /// The routes of a path, each by its hops.
+    /// The routes of a path, each as its hops.
     pub(super) fn routes(&self, path: PathId) -> impl Iterator<Item = &[HopId]> {
         let (begin, end) = self.paths[path.index()].routes;
         let is_last = |hop: &HopId| self.all[hop.index()].next.is_none();
         self.routes[begin as usize..end as usize].split_inclusive(is_last)
     }
 
-    /// Which of its routes the packets of a path take.
+    /// The present route of a path.
     pub(super) fn route_of(&self, path: PathId) -> RouteId {
         let first = self.paths[path.index()].first;
         let taken = self.routes(path).position(|route| route[0] == first);
         RouteId::at(taken.expect("packets take one of them"))
     }
 
-    /// The hops of the route that the packets of a path take.
+    /// The hops of the present route of a path.
     pub(super) fn hops_of(&self, path: PathId) -> &[HopId] {
         self.routes(path).nth(self.route_of(path).index()).expect("packets take one of them")
     }
 
-    /// From now on the packets of a path set out on this one of its routes. Those that have set out go on as they began.
+    /// From now on new packets of the path take this route. Packets in transit stay on their route.
     ///
     /// # Panics
     ///
-    /// If the path has no such route.
+    /// If the path does not have the route.
     pub(super) fn take_route(&mut self, path: PathId, route: RouteId) {
         let first = self.routes(path).nth(route.index()).expect("the path has the route")[0];
         self.paths[path.index()].first = first;
     }
 
-    /// The ends of the flow of a hop, if any flow has it.
+    /// The ends of the flow that uses a hop, if a flow uses the hop.
     pub(super) fn hosts_of(&self, hop: HopId) -> Option<Hosts> {
         let path = self.all[hop.index()].path;
         self.paths.get(path.index()).map(|path| path.hosts)
@@ -247,7 +247,7 @@ impl Hops {
         self.state(packet).on_offered(packet);
     }
 
-    /// A packet that was offered has been dropped by the queue.
+    /// The queue has dropped a packet offered to it.
     #[inline]
     pub(super) fn on_dropped(&mut self, dropped: &Dropped) -> &HopState {
         let state = self.state(&dropped.packet);
@@ -256,32 +256,32 @@ impl Hops {
         state
     }
 
-    /// A packet has been taken out of the queue in front of its wire, and is in the wire still.
+    /// A packet has been dequeued in front of its wire, and is still in the wire.
     pub(super) fn on_taken(&mut self, packet: &Packet, now: Time) {
         self.state(packet).counters.on_taken(packet, now);
     }
 
-    /// A packet has come out of the far end of its wire.
+    /// A packet has left the far end of its wire.
     pub(super) fn on_left_wire(&mut self, packet: &Packet, now: Time) {
         let state = self.state(packet);
         state.counters.on_delivered(packet, now);
         state.waiting -= 1;
     }
 
-    /// What has been delivered at the end of a route since time zero.
+    /// Deliveries at the end of a route since time zero.
     pub(super) fn delivered_ever(&self, route: &[HopId]) -> Delivered {
         let last = *route.last().expect("a route has hops");
         self.states[last.index()].delivered_ever()
     }
 
-    /// Counting begins anew for the hops over the air, or for the others.
+    /// Restarts counting for the hops over the air, or for the other hops.
     pub(super) fn start_counting(&mut self, over_air: bool) {
         let (air, wires) = self.states.split_at_mut(self.over_air);
         (if over_air { air } else { wires }).iter_mut().for_each(HopState::start_counting);
     }
 }
 
-/// The number of a node among all of them.
+/// The number of a node among all nodes.
 fn host(node: Node) -> u32 {
     match node {
         Node::Station(station) => station.0,
@@ -289,7 +289,7 @@ fn host(node: Node) -> u32 {
     }
 }
 
-/// Whether no route has the hop yet.
+/// Whether no route uses the hop yet.
 fn is_free(hop: &RouteHop) -> bool {
     hop.path == NONE
 }

@@ -1,4 +1,4 @@
-//! What a network has counted.
+//! The counters of a network.
 
 use super::connection::TcpCounters;
 use super::engine::Network;
@@ -8,34 +8,34 @@ use crate::{FlowId, HopId, PathId, RouteId};
 use airqueue_core::{DataRate, Time};
 
 impl Network {
-    /// What became of a flow's packets on their whole route, whichever of the flow's routes that was.
+    /// The counters of a flow from end to end, summed over all routes of the flow.
     pub fn flow(&self, flow: FlowId) -> HopCounters {
         self.path(self.flows[flow.index()])
     }
 
-    /// The same of the acknowledgements that come back, for a flow that TCP governs.
+    /// The counters of the returning acknowledgements, for a flow that TCP governs.
     pub fn acknowledgements(&self, flow: FlowId) -> Option<HopCounters> {
         self.connection_of(flow).map(|_| self.path(self.flows[flow.index()].back()))
     }
 
-    /// What TCP did for a flow, if it governs it.
+    /// The TCP counters of a flow that TCP governs.
     pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
         self.connection_of(flow).map(|at| self.connections[at].counters())
     }
 
-    /// What has reached a flow's destination since time zero, whenever counting began.
+    /// What has reached a flow's destination since time zero, regardless of when counting began.
     pub fn delivered_ever(&self, flow: FlowId) -> Delivered {
         let hops = &self.wlan.upper.hops;
         let routes = hops.routes(self.flows[flow.index()]);
         routes.fold(Delivered::default(), |sum, route| sum.with(&hops.delivered_ever(route)))
     }
 
-    /// Which of its routes a flow takes.
+    /// The present route of a flow.
     pub fn route_of(&self, flow: FlowId) -> RouteId {
         self.wlan.upper.hops.route_of(self.flows[flow.index()])
     }
 
-    /// What happened in a queue up to `now`; nothing in that of a wire without one.
+    /// The counters of a queue up to `now`; all zero for a wire without a queue.
     pub fn queue(&mut self, queue: QueueId, now: Time) -> QueueCounters {
         let (hops, occupancy) = match queue {
             QueueId::Station(station, ac) => {
@@ -56,7 +56,8 @@ impl Network {
         counters
     }
 
-    /// Packets waiting in a queue, summed over time in nanoseconds from time zero to `now`, whenever counting began.
+    /// Number of packets waiting in a queue, integrated over time from time zero to `now`, in packet-nanoseconds,
+    /// regardless of when counting began.
     pub fn packet_time_ever(&mut self, queue: QueueId, now: Time) -> i128 {
         match queue {
             QueueId::Station(station, ac) => self.wlan.packet_time_ever(station, ac, now),
@@ -64,7 +65,7 @@ impl Network {
         }
     }
 
-    /// Packets and bytes (link layer included) that wait in a queue.
+    /// Packets and bytes (link layer included) waiting in a queue.
     pub fn waiting(&self, queue: QueueId) -> (u64, u64) {
         match queue {
             QueueId::Station(station, ac) => self.wlan.waiting(station, ac),
@@ -72,13 +73,13 @@ impl Network {
         }
     }
 
-    /// Packets of each flow that are on their way, without acknowledgements.
+    /// Packets in transit of each flow, acknowledgements excluded.
     pub fn under_way(&self) -> Vec<u64> {
         let packets = self.under_way_on_paths();
         self.flows.iter().map(|&path| packets[path.index()]).collect()
     }
 
-    /// The acknowledgements that are on their way back, of each flow: none where TCP does not govern it.
+    /// Acknowledgements in transit of each flow; zero for flows that TCP does not govern.
     pub fn acknowledgements_under_way(&self) -> Vec<u64> {
         let packets = self.under_way_on_paths();
         let back = |(flow, path): (FlowId, &PathId)| {
@@ -87,8 +88,8 @@ impl Network {
         (0..).map(FlowId).zip(&self.flows).map(back).collect()
     }
 
-    /// Packets that the MACs have in hand are looked at one by one, as are those inside of stations; the others are where
-    /// their hop says.
+    /// Packets in the hands of the MACs or inside stations are counted one by one; the hops know the number of all
+    /// others.
     fn under_way_on_paths(&self) -> Vec<u64> {
         let hops = &self.wlan.upper.hops;
         let mut packets = vec![0; hops.paths.len()];
@@ -107,7 +108,7 @@ impl Network {
         self.paths.binary_search_by_key(&self.flows[flow.index()], |&[data, _]| data).ok()
     }
 
-    /// The counters of a path: those of all its routes.
+    /// The counters of a path, summed over its routes.
     fn path(&self, path: PathId) -> HopCounters {
         let mut routes = self.wlan.upper.hops.routes(path).map(|route| self.route(route));
         let mut whole = routes.next().unwrap_or_default();
@@ -115,7 +116,8 @@ impl Network {
         whole
     }
 
-    /// The counters of a route: what its first hop was offered, what its last one delivered, and what happened on all.
+    /// The counters of a route: packets offered to the first hop, delivered by the last hop, and all other counters
+    /// summed over the hops.
     fn route(&self, route: &[HopId]) -> HopCounters {
         let counters = |hop: HopId| &self.wlan.upper.hops.states[hop.index()].counters;
         let (Some(&first), Some((&last, others))) = (route.first(), route.split_last()) else {
@@ -126,7 +128,7 @@ impl Network {
         whole
     }
 
-    /// The data rate of the hops over the air that a path's packets take now.
+    /// The data rates of the hops over the air on the present route of a path.
     pub(super) fn air_rates(&self, path: PathId) -> impl Iterator<Item = DataRate> {
         let hops = &self.wlan.upper.hops;
         let over_air = |hop: &HopId| match hops.all[hop.index()].over {

@@ -1,4 +1,4 @@
-//! How a network changes over time: throughputs, delays and queue lengths of one interval after another.
+//! Time series of a network: throughputs, delays and queue lengths per interval.
 
 use super::engine::Network;
 use super::spec::QueueId;
@@ -8,46 +8,47 @@ use crate::run_loop::{Clock, Simulation};
 use airqueue_core::{Span, Time};
 use thiserror::Error;
 
-/// Columns that a run fills, one row for each whole interval since time zero, warm-up included.
+/// Columns that a run fills, one row per whole interval since time zero, warm-up included.
 ///
-/// The network knows nothing of it: it is stopped at the end of each interval, and its counters are read.
+/// The network itself is unaware of the series: the run stops the network at the end of each interval and reads its
+/// counters.
 #[derive(Clone, Debug)]
 pub struct Series {
     interval: Span,
     next: Time,
     /// The ends of the intervals.
     pub ends: Vec<Time>,
-    /// The flows that were chosen.
+    /// The recorded flows.
     pub flows: Vec<FlowSeries>,
-    /// The queues that were chosen.
+    /// The recorded queues.
     pub queues: Vec<QueueSeries>,
 }
 
 /// What reached the destination of a flow in each interval.
 #[derive(Clone, Debug)]
 pub struct FlowSeries {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
     /// IP bits per second.
     pub throughput_bps: Vec<f64>,
-    /// From source to destination, of the packets that were delivered; NaN if none was.
+    /// Mean delay from source to destination of the delivered packets; NaN if none was delivered.
     pub delay_mean_s: Vec<f64>,
     before: Delivered,
 }
 
-/// The packets that waited in a queue, driver ring included.
+/// Packets waiting in a queue, driver ring included.
 #[derive(Clone, Debug)]
 pub struct QueueSeries {
-    /// Which queue.
+    /// The queue.
     pub queue: QueueId,
-    /// Mean over the interval.
+    /// Mean length over the interval.
     pub length_mean_packets: Vec<f64>,
-    /// At its end.
+    /// Length at the end of the interval.
     pub length_packets: Vec<f64>,
     before: i128,
 }
 
-/// What cannot be recorded.
+/// Why a series cannot be recorded.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[expect(missing_docs)] // the messages say it
 pub enum SeriesError {
@@ -62,11 +63,10 @@ pub enum SeriesError {
 }
 
 impl Series {
-    /// The most values of all columns together: 1 GiB.
+    /// The largest number of values of all columns together: 1 GiB.
     pub const MOST_VALUES: i64 = 1 << 27;
 
-    /// Empty columns for some flows and queues of a network at time zero, which will
-    /// run to `end`.
+    /// Empty columns for some flows and queues of a network at time zero that will run to `end`.
     pub fn new(
         interval: Span,
         end: Time,
@@ -102,11 +102,11 @@ impl Series {
         })
     }
 
-    /// Lets the network run to `until`, and reads its counters on the way.
+    /// Runs the network to `until`, and reads its counters at the end of each interval.
     ///
     /// # Panics
     ///
-    /// If it has no such flow or queue.
+    /// If the network does not have a recorded flow or queue.
     pub fn run_until<C: Clock>(&mut self, network: &mut Simulation<Network, C>, until: Time) {
         while self.next <= until {
             network.run_until(self.next);

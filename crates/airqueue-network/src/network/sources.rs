@@ -10,36 +10,36 @@ use airqueue_transport::traffic::{Source, SourceSpec};
 #[derive(Debug)]
 pub(super) struct FlowSource {
     source: Source,
-    /// The path that packets take.
+    /// The path that the packets take.
     pub(super) path: PathId,
-    /// Packets are made in the station that sends them: they go into its queue at once.
+    /// Whether packets are created in the sending station, and enter its queue at once.
     pub(super) at_station: bool,
     ecn: Ecn,
     dscp: u8,
 }
 
-/// All sources, and the numbers of packets.
+/// All sources, and the packet numbers.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     all: Vec<FlowSource>,
-    /// The saturated sources that feed each queue of the wireless LAN, each with the hop that its packets begin with.
+    /// The saturated sources of each queue of the wireless LAN, each with the first hop of its packets.
     saturated: Vec<Vec<(SourceId, HopId)>>,
     packets: u64,
 }
 
 impl Sources {
-    /// No sources yet, in a wireless LAN with so many queues.
+    /// No sources yet, for a wireless LAN with `interfaces` queues.
     pub(super) fn new(interfaces: usize) -> Sources {
         Sources { saturated: vec![Vec::new(); interfaces], ..Sources::default() }
     }
 
-    /// Adds the source of a flow, and returns its number.
+    /// Adds the source of a flow, and returns its id.
     pub(super) fn add(&mut self, source: FlowSource) -> SourceId {
         self.all.push(source);
         SourceId::at(self.all.len() - 1)
     }
 
-    /// A saturated source feeds a queue with the packets of a hop, which is its only first one.
+    /// Lets a saturated source, whose packets all begin with `hop`, fill a queue.
     pub(super) fn saturate(&mut self, source: SourceId, hop: HopId, interface: InterfaceId) {
         self.saturated[interface.index()].push((source, hop));
     }
@@ -48,14 +48,14 @@ impl Sources {
         &self.all[source.index()]
     }
 
-    /// A new packet, at the beginning of its path.
+    /// A new packet at the start of its path.
     #[inline]
     pub(super) fn new_packet(&mut self, first_hop: HopId, size: u32, now: Time) -> Packet {
         self.packets += 1;
         Packet::new(self.packets, first_hop.flow(), size, now)
     }
 
-    /// The packet that a source makes now.
+    /// The packet that a source creates now.
     pub(super) fn make(&mut self, source: SourceId, hops: &Hops, now: Time) -> Packet {
         let first = hops.paths[self.at(source).path.index()].first;
         self.make_at(source, first, now)
@@ -68,15 +68,15 @@ impl Sources {
         Packet { ecn, dscp, ..self.new_packet(first, size, now) }
     }
 
-    /// A source has made its packet: when the next one comes.
+    /// A source has created its packet: when the next packet comes.
     pub(super) fn on_made(&mut self, source: SourceId) -> Option<Time> {
         let source = &mut self.all[source.index()].source;
         source.on_emission();
         source.next_emission()
     }
 
-    /// How many saturated sources feed a queue. Each in turn is the first: where the queue has no room for a packet of
-    /// each, they share it.
+    /// Number of saturated sources of a queue. The sources take turns as the first: a queue without room for a packet
+    /// of each is shared equally.
     #[inline(always)]
     pub(super) fn begin_top_up(&mut self, interface: InterfaceId) -> usize {
         let sources = &mut self.saturated[interface.index()];
@@ -86,7 +86,7 @@ impl Sources {
         sources.len()
     }
 
-    /// The packet of a saturated source of which none waits, offered to the queue.
+    /// The packet that a saturated source without a waiting packet offers to the queue.
     #[inline]
     pub(super) fn top_up(
         &mut self,
@@ -107,8 +107,8 @@ impl Sources {
 }
 
 impl FlowSource {
-    /// The source of the flow at this place. Its random stream is `traffic/HOP` if packets are made in a station and keep to
-    /// one route, which begins with that hop; otherwise `source/FLOW`.
+    /// The source of `flow`. Its random stream is `traffic/HOP` if packets are created in a station and keep
+    /// to one route, which begins with hop HOP; otherwise `source/FLOW`.
     pub(super) fn new(
         spec: SourceSpec,
         ecn: Ecn,
@@ -128,7 +128,7 @@ impl FlowSource {
         Ok(FlowSource { source, path, at_station, ecn, dscp: flow.dscp })
     }
 
-    /// When the first packet comes, if there is a time for that.
+    /// When the first packet comes, if this time is known.
     pub(super) fn first(&self) -> Option<Time> {
         self.source.next_emission()
     }
@@ -141,7 +141,8 @@ impl FlowSource {
 }
 
 impl FlowSpec {
-    /// The hop over the air with which the only route of the flow begins: its source is in the station that sends there.
+    /// The hop over the air with which the flow's only route begins: the source is in the station that sends on this
+    /// hop.
     pub(super) fn own_hop(&self) -> Option<HopId> {
         match self.route.first() {
             Some(&Hop::Air(hop)) if self.others.is_empty() => Some(hop),
@@ -151,7 +152,7 @@ impl FlowSpec {
 }
 
 impl NetworkSpec {
-    /// Whether saturated sources have a queue to fill.
+    /// Checks that saturated sources have a queue to fill.
     pub(super) fn check_saturated(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
         match flow.own_hop() {
             Some(hop) if hop.index() < self.wlan.hops.len() => Ok(()),

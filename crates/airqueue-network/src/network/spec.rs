@@ -1,4 +1,4 @@
-//! What a network is made of, and what is checked before it runs.
+//! The description of a network, and the checks before it runs.
 
 use super::changes::TimedChange;
 use super::connection::Connection;
@@ -17,27 +17,27 @@ use thiserror::Error;
 /// One direction of a wired link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireSpec {
-    /// What it is called.
+    /// Name of the wire.
     pub name: String,
-    /// How fast it takes packets; `None`: at once.
+    /// Rate of serialisation; `None`: packets enter at once.
     pub rate: Option<DataRate>,
-    /// How long a packet then takes to the other end.
+    /// Delay from serialisation to the other end.
     pub delay: Span,
-    /// Where packets wait for it; `None`: there is room for as many as come. Only a wire with a rate can have one.
+    /// Queue in front of the wire; `None`: unlimited room. Only a wire with a rate can have a queue.
     pub queue: Option<QueueSpec>,
 }
 
-/// A part of a route.
+/// A hop of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// Over the air, by the place among [`WlanSpec::hops`]. No two routes have the same.
+    /// Over the air: the place in [`WlanSpec::hops`]. Two routes never share a hop over the air.
     Air(HopId),
     /// Through this wire.
     Wire(WireId),
 }
 
 impl Hop {
-    /// The hop over the air, if the hop is one.
+    /// The id of a hop over the air; `None` for a wire.
     pub fn over_air(self) -> Option<HopId> {
         match self {
             Hop::Air(hop) => Some(hop),
@@ -49,18 +49,18 @@ impl Hop {
 /// A queue of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueId {
-    /// Of a station, for an access category.
+    /// The queue of a station for an access category.
     Station(StationId, AccessCategory),
-    /// In front of a wire.
+    /// The queue in front of a wire.
     Wire(WireId),
 }
 
-/// What a TCP connection has to carry.
+/// The data of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work {
-    /// So many bytes; `None`: data without end.
+    /// This number of bytes; `None`: data without end.
     Transfer(Option<u64>),
-    /// Files, each over a connection of its own, with pauses between them.
+    /// Files, each over its own connection, with pauses between them.
     Files(FilesSpec),
 }
 
@@ -69,43 +69,43 @@ pub enum Work {
 pub struct TcpFlowSpec {
     /// Both ends.
     pub tcp: TcpSpec,
-    /// The way of the acknowledgements.
+    /// The route of the acknowledgements.
     pub back: Vec<Hop>,
-    /// What it carries.
+    /// The data to carry.
     pub work: Work,
-    /// A connection ends with FIN.
+    /// Whether a connection closes with FIN.
     pub closes: bool,
-    /// When it begins.
+    /// When the flow begins.
     pub start: Time,
-    /// When it is broken off.
+    /// When the flow is aborted.
     pub stop: Time,
-    /// The receiver, a station, tells the queue before its last hop in link-layer acknowledgements which round-trip
-    /// time it sees in TCP's timestamps (RDQM).
+    /// The receiver, a station, reports this round-trip time, which it sees in TCP's timestamps, to the queue before
+    /// the last hop, in link-layer acknowledgements (RDQM).
     pub reports: Option<RttKind>,
 }
 
-/// Which round-trip time a receiver tells of.
+/// The round-trip time that a receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttKind {
-    /// The shortest that it has seen.
+    /// The shortest seen so far.
     Base,
-    /// The smoothed one.
+    /// The smoothed round-trip time.
     Smoothed,
 }
 
-/// What makes a flow's packets.
+/// What creates a flow's packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// A source at its first node, which is not governed by TCP.
+    /// A source at the flow's first node, without TCP.
     Source {
-        /// When it makes packets, and how large.
+        /// Times and sizes of the packets.
         source: SourceSpec,
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
     /// TCP.
     Tcp(Box<TcpFlowSpec>),
-    /// Whoever runs the network offers them ([`Network::offer`](super::Network::offer)).
+    /// Packets are offered from outside ([`Network::offer`](super::Network::offer)).
     Offered {
         /// Whether queues may mark its packets.
         ecn: Ecn,
@@ -113,7 +113,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Whether a source always has a packet.
+    /// Whether the source always has a packet to send.
     pub fn is_saturated(&self) -> bool {
         matches!(self, Traffic::Source { source, .. } if source.is_saturated())
     }
@@ -124,47 +124,47 @@ impl Traffic {
 pub enum Node {
     /// A station.
     Station(StationId),
-    /// A host that only has a wired link, by whatever numbers whoever describes the network gives them.
+    /// A host with wired links only, under a number that the description of the network chooses.
     Host(u32),
 }
 
 /// A flow from one end to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
-    /// What it is called.
+    /// Name of the flow.
     pub name: String,
-    /// Where its packets come from.
+    /// Source of the packets.
     pub from: Node,
-    /// Where they go.
+    /// Destination of the packets.
     pub to: Node,
-    /// The route of its packets.
+    /// The usual route of the packets.
     pub route: Vec<Hop>,
-    /// Other routes, which it takes when the route [changes](super::Change::Route).
+    /// Alternative routes, taken when the route [changes](super::Change::Route).
     pub others: Vec<AlternateRoute>,
-    /// What makes its packets.
+    /// What creates the flow's packets.
     pub traffic: Traffic,
-    /// The differentiated services codepoint of its packets, acknowledgements included.
+    /// Differentiated services codepoint of the flow's packets, acknowledgements included.
     pub dscp: u8,
-    /// It begins up to so much later than that says, by a time that every run draws.
+    /// The flow begins up to this much later than described, by a random time that each run draws.
     pub spread: Span,
 }
 
-/// Another route from one end of a flow to the other.
+/// An alternative route from one end of a flow to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlternateRoute {
-    /// There.
+    /// Route of the packets.
     pub route: Vec<Hop>,
-    /// Back, for the acknowledgements of a flow that TCP governs; nothing of others.
+    /// Route of the acknowledgements of a flow that TCP governs; empty for other flows.
     pub back: Vec<Hop>,
 }
 
 impl FlowSpec {
-    /// Its routes from end to end, the usual one first.
+    /// The flow's routes from end to end, the usual route first.
     pub fn routes(&self) -> impl Iterator<Item = &[Hop]> {
         once(&*self.route).chain(self.others.iter().map(|other| &*other.route))
     }
 
-    /// Whether TCP governs it, and some of its route is over the air.
+    /// Whether TCP governs the flow, and a part of its route is over the air.
     pub fn is_tcp_on_air(&self) -> bool {
         let on_air = self.route.iter().any(|hop| hop.over_air().is_some());
         matches!(self.traffic, Traffic::Tcp(_)) && on_air
@@ -174,22 +174,22 @@ impl FlowSpec {
 /// A network.
 #[derive(Clone, Debug)]
 pub struct NetworkSpec {
-    /// The stations, who hears whom, and the hops of routes over the air.
+    /// The stations, their reach, and the hops over the air.
     pub wlan: WlanSpec,
-    /// How long a packet takes inside the stations of each of its hops over the air, counted before the queue of the one
-    /// that sends the packet; a source in that station has it behind itself when it makes a packet.
+    /// Time that a packet takes inside the two stations of each hop over the air, spent before the queue of the sending
+    /// station. A source in the sending station creates its packets after this delay.
     pub station_delay: Span,
-    /// Cables, each direction its own.
+    /// The wires, one for each direction of a wired link.
     pub wires: Vec<WireSpec>,
     /// The flows.
     pub flows: Vec<FlowSpec>,
-    /// What changes on the way. Of changes at the same time the last one holds.
+    /// Changes during the run. Of several changes at one time the last takes effect.
     pub changes: Vec<TimedChange>,
     /// When counting begins.
     pub warm_up: Time,
 }
 
-/// What no network can be.
+/// Why a network is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[expect(missing_docs)] // the messages say it
 pub enum NetworkError {
@@ -216,7 +216,7 @@ pub enum NetworkError {
 }
 
 impl TcpFlowSpec {
-    /// Whether both ends and what they carry can be.
+    /// Checks both ends and their data.
     pub fn check(&self) -> Result<(), String> {
         Connection::new("", ConnectionId(0), self, Seed(0)).map(drop).map_err(|error| match error {
             NetworkError::Tcp { error, .. } => error.to_string(),
@@ -227,7 +227,7 @@ impl TcpFlowSpec {
 }
 
 impl NetworkSpec {
-    /// A wireless LAN without wires, and nothing that changes.
+    /// A wireless LAN without wires or changes.
     pub fn wireless(wlan: WlanSpec, flows: Vec<FlowSpec>) -> NetworkSpec {
         NetworkSpec {
             wlan,
@@ -239,7 +239,7 @@ impl NetworkSpec {
         }
     }
 
-    /// Adds a flow like one that TCP does not govern, with another name; it keeps to the usual route.
+    /// Adds a copy of a flow that TCP does not govern, under another name; the copy keeps to the usual route.
     pub fn add_like(&mut self, flow: FlowId, name: String) {
         let like = self.flows[flow.index()].clone();
         let mut route = Vec::with_capacity(like.route.len());
@@ -256,13 +256,13 @@ impl NetworkSpec {
         self.flows.push(FlowSpec { name, route, others: Vec::new(), ..like });
     }
 
-    /// The first of a flow's hops over the air.
+    /// The flow's first hop over the air.
     pub fn first_over_air(&self, flow: FlowId) -> Option<&HopSpec> {
         let route = self.flows[flow.index()].route.iter();
         route.filter_map(|hop| hop.over_air()).find_map(|hop| self.wlan.hops.get(hop.index()))
     }
 
-    /// The same with the starts that a run draws, flow by flow from the stream `start/FLOW`.
+    /// This description with the start times that a run draws, flow by flow from the random stream `start/FLOW`.
     pub(super) fn begun(&self, seed: Seed) -> Cow<'_, NetworkSpec> {
         let mut begun = Cow::Borrowed(self);
         for (at, flow) in self.flows.iter().enumerate().filter(|(_, of)| of.spread > Span::ZERO) {
@@ -280,7 +280,7 @@ impl NetworkSpec {
         }
     }
 
-    /// Finds what cannot be simulated, besides what the parts find when they are built.
+    /// Finds what cannot be simulated, apart from what the parts check when they are built.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
         for WireSpec { name, rate, delay, queue } in &self.wires {
             if queue.is_some() && rate.is_none() {

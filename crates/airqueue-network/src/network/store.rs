@@ -1,17 +1,17 @@
-//! The segments that are under way.
+//! The TCP segments in transit.
 
 use airqueue_core::Payload;
 use airqueue_transport::tcp::Segment;
 
-/// A segment, and which of the connections of its flow it belongs to.
+/// A segment, and the number of its connection within the flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub(super) segment: Segment,
     pub(super) connection: u32,
 }
 
-/// Segments by the handles that packets carry. Places are used again: nothing is allocated once as many
-/// have been under way as ever will be.
+/// Segments by the handles that packets carry. Places are reused: the store allocates nothing once it has held the
+/// largest number of segments in transit.
 #[derive(Debug, Default)]
 pub(super) struct SegmentStore {
     places: Vec<Stored>,
@@ -19,7 +19,7 @@ pub(super) struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// Keeps a segment until it is taken.
+    /// Stores a segment until it is taken.
     pub(super) fn put(&mut self, stored: Stored) -> Payload {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = stored;
@@ -29,12 +29,12 @@ impl SegmentStore {
         Payload(self.places.len() as u32 - 1)
     }
 
-    /// How many have been put in and not taken.
+    /// Number of segments stored.
     pub(super) fn kept(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Takes a segment out. A packet carries each handle once.
+    /// Takes a segment out. Each handle is used once.
     pub(super) fn take(&mut self, payload: Payload) -> Stored {
         self.free.push(payload.0);
         self.places[payload.0 as usize]

@@ -1,4 +1,4 @@
-//! What the network does for its wireless LAN: counters, sources, and a list of what has become of packets.
+//! The network as the upper layer of its wireless LAN: counters, sources, and a list of packet outcomes.
 
 use super::hops::Hops;
 use super::sources::Sources;
@@ -13,7 +13,7 @@ use airqueue_core::{DataRate, Dropped, Packet, Time};
 pub struct Upper {
     pub(super) hops: Hops,
     pub(super) sources: Sources,
-    /// What became of packets that have further to go or that somebody waits for, in the order in which it did.
+    /// Outcomes of packets that have further hops or a waiting recipient, in the order in which they happened.
     pub(super) outcomes: Vec<Outcome>,
 }
 

@@ -13,26 +13,26 @@ use crate::tx_queue::Framing;
 use crate::{HopId, WireId};
 use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
 
-/// Packets go in at one end and come out at the other, in their order.
+/// Packets enter at one end and leave at the other, in order.
 #[derive(Debug)]
 pub(super) struct Wire {
     gate: Option<Gate>,
-    /// Behind the gate, or all there is.
+    /// The line behind the gate; without a gate, the whole wire.
     line: DelayLine,
     served: Timer<Event>,
     arrived: Timer<Event>,
-    /// Packets that waited, summed over time, when counting began.
+    /// Number of waiting packets, integrated over time, when counting began.
     before: i128,
 }
 
-/// Where packets wait and are serialised.
+/// The queue and the serialisation.
 #[derive(Debug)]
 struct Gate {
     queue: Queue,
     link: Link,
 }
 
-/// A packet at a time, nothing but its bits.
+/// One packet at a time, and only the time of its bits.
 const PLAIN: LinkSpec = LinkSpec { aggregate: 1, overhead: Span::ZERO, jitter: Span::ZERO };
 
 impl Gate {
@@ -46,7 +46,7 @@ impl Gate {
 }
 
 impl Wire {
-    /// The wire of this number. The chance of its queue is the stream `wire/NUMBER`.
+    /// The wire with this id. The random stream of its queue is `wire/NUMBER`.
     pub(super) fn new(spec: &WireSpec, id: WireId, seed: Seed) -> Wire {
         let rng = |what: &str| seed.stream(&format!("wire/{}{what}", id.0));
         let gate = match (&spec.queue, spec.rate) {
@@ -67,14 +67,14 @@ impl Wire {
         }
     }
 
-    /// Names the ends of a flow to its queue.
+    /// Tells the wire's queue the ends of a flow.
     pub(super) fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
             gate.queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
         }
     }
 
-    /// A packet enters. What that cost comes out of [`Self::take_drops`].
+    /// A packet enters. [`Self::take_drops`] returns the resulting drops.
     pub(super) fn enter(&mut self, packet: Packet, hops: &mut Hops, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         match &mut self.gate {
@@ -97,12 +97,12 @@ impl Wire {
         self.set_timers(queue);
     }
 
-    /// Takes out a packet that is at the other end.
+    /// Takes out a packet that has reached the other end.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Packet> {
         self.line.take_due(now)
     }
 
-    /// Moves what the queue has dropped into a list.
+    /// Moves the drops of the queue into a list.
     pub(super) fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         if let Some(gate) = &mut self.gate {
             gate.queue.take_drops(|drop| into.push(drop));
@@ -120,27 +120,27 @@ impl Wire {
         }
     }
 
-    /// Whether packets wait in front of it.
+    /// Whether the wire has a queue.
     pub(super) fn has_queue(&self) -> bool {
         self.gate.is_some()
     }
 
-    /// How long its queue was, up to `now`; nothing if it has none.
+    /// The length of the queue over time, up to `now`; zero without a queue.
     pub(super) fn occupancy(&mut self, now: Time) -> Occupancy {
         self.gate.as_mut().map(|gate| gate.queue.occupancy_at(now)).unwrap_or_default()
     }
 
-    /// Packets waiting in its queue, summed over time in nanoseconds from time zero to `now`.
+    /// Number of packets waiting in the queue, integrated over time from time zero to `now`, in packet-nanoseconds.
     pub(super) fn packet_time_ever(&mut self, now: Time) -> i128 {
         self.before + self.occupancy(now).packet_time
     }
 
-    /// Packets and bytes that wait in its queue.
+    /// Packets and bytes waiting in the queue.
     pub(super) fn waiting(&self) -> (u64, u64) {
         self.gate.as_ref().map(|gate| gate.queue.tx_queue.waiting()).unwrap_or_default()
     }
 
-    /// Counting begins anew.
+    /// Restarts counting.
     pub(super) fn start_counting(&mut self, now: Time) {
         if let Some(gate) = &mut self.gate {
             self.before += gate.queue.start_counting(now).packet_time;

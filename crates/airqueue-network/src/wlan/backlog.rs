@@ -1,4 +1,5 @@
-//! How many flows have packets at an interface, in the queue or in the MAC's hands: what a TXOP by flows goes by.
+//! The number of flows with packets at an interface, in the queue or in the MAC's hands. A TXOP by flows depends on
+//! this number.
 
 use super::engine::Wlan;
 use super::interface::Interface;
@@ -7,30 +8,30 @@ use crate::HopId;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
-/// Of an interface. It counts only where the answer is asked for.
+/// The backlog of an interface, counted only where the number is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backlog {
     counts: bool,
     flows: u32,
-    /// How often its queue has won the medium.
+    /// Number of TXOPs that the queue has won.
     txops: u64,
 }
 
-/// A flow's part in that of its interface.
+/// A flow's share of its interface's backlog.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Presence {
     packets: u64,
-    /// During which TXOP it had its last packet.
+    /// The TXOP in which the flow last had a packet.
     until: u64,
 }
 
 impl Backlog {
-    /// Without packets.
+    /// A backlog without packets.
     pub(super) fn new(counts: bool) -> Backlog {
         Backlog { counts, flows: 0, txops: 0 }
     }
 
-    /// A packet comes. True if its flow has had none since the queue has won the medium.
+    /// A packet arrives. True if its flow has had no packet since the queue won the medium.
     #[inline]
     pub(super) fn add(&mut self, flow: &mut Presence) -> bool {
         if !self.counts {
@@ -44,7 +45,7 @@ impl Backlog {
         flow.until < self.txops
     }
 
-    /// A packet is gone: dropped, or out of the MAC's hands.
+    /// A packet has left: dropped, or finished by the MAC.
     #[inline]
     pub(super) fn remove(&mut self, flow: &mut Presence) {
         if !self.counts {
@@ -57,7 +58,7 @@ impl Backlog {
         }
     }
 
-    /// Its queue has won the medium: how many flows have packets.
+    /// The queue has won the medium: returns the number of flows with packets.
     fn open_txop(&mut self) -> u32 {
         self.txops += 1;
         self.flows
@@ -65,7 +66,7 @@ impl Backlog {
 }
 
 impl<U: UpperLayer> Wlan<U> {
-    /// A queue has won the medium: each flow with packets in it may send one.
+    /// A queue has won the medium: each flow with packets in the queue may send one packet.
     pub(super) fn open_txop(&mut self, station: StationId, ac: AccessCategory) {
         let interface = self.interface_of(station, ac);
         let backlog = &mut self.interfaces[interface.index()].backlog;
@@ -75,8 +76,8 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// A flow that had none has got a packet: it may send it in the TXOP that its queue has, if it has one. If the
-    /// packet was dropped there is none.
+    /// A flow without packets has got a packet, and may send this packet in the present TXOP of its queue, if there is
+    /// one. A packet that was dropped changes nothing.
     #[cold]
     pub(super) fn extend_txop(&mut self, hop: HopId) {
         let hop = &self.hops[hop.index()];

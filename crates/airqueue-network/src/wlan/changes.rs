@@ -1,4 +1,4 @@
-//! What is changed in a network while it runs.
+//! Changes of a wireless LAN at work.
 
 use super::engine::Wlan;
 use super::hop::Hop;
@@ -11,13 +11,13 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
 impl<U: UpperLayer> Wlan<U> {
-    /// Changes the limit of a station's queue for an access category, now; where it keeps flows or links apart, that of
-    /// each. What waits in it stays, also beyond the limit: no packet is dropped but by its arrival. A ring behind the
-    /// queue has as much room as before.
+    /// Changes the limit of a station's queue for an access category, now; a queue that separates flows or links
+    /// applies the limit to each of them. Packets already waiting stay, even beyond the limit: only an arrival causes
+    /// drops. A ring behind the queue keeps its room.
     ///
     /// # Panics
     ///
-    /// If there is no such queue.
+    /// If the queue does not exist.
     pub fn set_limit(
         &mut self,
         station: StationId,
@@ -30,13 +30,13 @@ impl<U: UpperLayer> Wlan<U> {
         self.fill(interface, queue);
     }
 
-    /// Changes the limit of the queue that the packets of a hop have for themselves at the station that sends them or,
-    /// where queues are for links, that they share with the other hops of their link; by the rules of
-    /// [`Self::set_limit`]. False, and nothing changes, where all packets wait in one queue.
+    /// Changes the limit of the queue in which only the packets of a hop wait at the sending station or, where queues
+    /// are per link, only those of the hop's link; by the rules of [`Self::set_limit`]. Returns false and changes
+    /// nothing where all packets wait in one queue.
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn set_hop_limit(
         &mut self,
         hop: HopId,
@@ -55,22 +55,22 @@ impl<U: UpperLayer> Wlan<U> {
         changed
     }
 
-    /// Names the ends of the flow of a hop to the queue that its packets wait in.
+    /// Tells the queue of a hop's packets the ends of the hop's flow.
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         let interface = self.hops[hop.index()].interface;
         self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
     }
 
-    /// Changes the rate of a hop's data frames, now. Packets that the MAC has in hand are sent at the rate that they
-    /// were taken with.
+    /// Changes the rate of a hop's data frames, now. Packets in the MAC's hands keep the rate with which they were
+    /// dequeued.
     ///
     /// # Panics
     ///
-    /// If there is no such hop, or rate control looks for its rate.
+    /// If the hop does not exist, or has rate control.
     pub fn set_rate(&mut self, hop: HopId, rate: RateIndex) {
         let hop = &mut self.hops[hop.index()];
         assert!(hop.control.is_none(), "rate control looks for the rate");

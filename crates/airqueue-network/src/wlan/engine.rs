@@ -17,21 +17,21 @@ use airqueue_wifi::mac::{Frame, FrameKind, Msdu, TxReport, TxStatus};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
-/// Frames end. Phase 0 is left to what happens outside the radio, which comes first in an instant.
+/// Frames end. Phase 0 is reserved for events outside the radio, which come first in an instant.
 pub(super) const END: Phase = Phase(1);
-/// Timers go off, packets arrive.
+/// Timers expire, packets arrive.
 pub const INPUT: Phase = Phase(2);
-/// Where what was counted before the end of the warm-up is forgotten ([`Wlan::start_counting`]).
+/// Counts from before the end of the warm-up are discarded ([`Wlan::start_counting`]).
 pub const COUNTING: Phase = Phase(3);
 
-/// What happens on the air, and at the queues before it.
+/// The events on the air, and at the queues in front of the MACs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A frame ends.
     End(u32),
-    /// A station's timer goes off.
+    /// A station's timer expires.
     Timer(StationId),
-    /// A queue wants to be asked again.
+    /// A queue that holds packets back asked to be polled again.
     Wakeup(InterfaceId),
     /// Backoffs end: the closing event of an instant.
     Grant,
@@ -40,22 +40,22 @@ pub enum Event {
 /// An 802.11 link layer between stations (see the [module](super)), and the layer above it.
 #[derive(Debug)]
 pub struct Wlan<U: UpperLayer> {
-    /// The layer above.
+    /// The upper layer.
     pub upper: U,
     pub(super) listeners: Listeners,
-    /// The queues of all stations, one station's after the other's.
+    /// The queues of all stations, station by station.
     pub(super) interfaces: Vec<Interface>,
-    /// Each station's first queue, and the end.
+    /// Each station's first queue, then the end of the list.
     pub(super) first: Vec<InterfaceId>,
     pub(super) hops: Vec<Hop>,
     pub(super) controls: Vec<Control>,
     timers: Vec<Timer<U::Event>>,
     pub(super) wakeups: Vec<Timer<U::Event>>,
-    /// Whose frames begin when nothing else is left to happen at this instant.
+    /// Stations whose frames begin after all other events of this instant.
     beginning: Vec<StationId>,
-    /// For those whose backoff ends at an instant.
+    /// Scratch list: stations whose backoff ends at an instant.
     actors: Vec<u32>,
-    /// For the neighbours of the packets that a MAC has in hand.
+    /// Scratch list: neighbours of the packets that a MAC has in hand.
     pub(super) neighbours: Vec<NeighbourId>,
     pub(super) tap: Socket,
     pub(super) stations: Vec<StationCounters>,
@@ -63,7 +63,7 @@ pub struct Wlan<U: UpperLayer> {
 }
 
 impl<U: UpperLayer> Wlan<U> {
-    /// A silent network. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
+    /// An idle wireless LAN. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
     /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), and of rate controls (`rate/FROM/TO`).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
@@ -110,26 +110,25 @@ impl<U: UpperLayer> Wlan<U> {
         Ok(())
     }
 
-    /// From now on `tap` is told of every frame that ends, in the place of any other. It wants to know what all
-    /// stations hear: those that take no part, because no flow leads from or to them, have not noticed what a frame met
-    /// that is on the air by now.
+    /// From now on `tap` is told of every frame that ends, in place of any other tap, and of what all stations hear.
+    /// Stations without flows have not tracked which other frames overlap a frame now on the air.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.tap.plug(tap);
         self.listeners.let_all_listen();
     }
 
-    /// Takes the tap out again, if there is one of this type.
+    /// Removes the tap and returns it, if its type is `T`.
     pub fn unplug<T: Tap>(&mut self) -> Option<T> {
         self.tap.unplug()
     }
 
-    /// Tells the tap, if there is one, of a segment that sets out somewhere in the network around the radio.
+    /// Tells the tap, if there is one, of a TCP segment that is sent anywhere in the network around the radio.
     #[inline]
     pub fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
         self.tap.tell_segment(sent);
     }
 
-    /// Follows up on whatever changed a station's own state.
+    /// Handles the consequences of a change of a station's own state.
     pub(super) fn follow_up(
         &mut self,
         station: StationId,
@@ -145,7 +144,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.timers[station.index()].set(Some(at), queue);
     }
 
-    /// Queues of a station go on with their next packets.
+    /// The queues of a station continue with their next packets.
     #[inline(never)]
     fn go_on(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
         while let Some(ac) = self.listeners.macs[station.index()].poll_done() {
@@ -181,7 +180,7 @@ impl<U: UpperLayer> Wlan<U> {
         if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {
             self.upper.on_given_up(packet);
             peer.skip(recipient, sequence);
-            // What waited there for this one.
+            // Later packets that waited there for this packet.
             self.deliver(to, recipient, now);
         }
     }
@@ -212,7 +211,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.follow_up(station, now, queue);
     }
 
-    /// A recipient of a station passes up what it has.
+    /// Passes up the packets that a recipient of a station has ready.
     #[inline]
     pub(super) fn deliver(&mut self, station: StationId, recipient: u32, now: Time) {
         let mac = &mut self.listeners.macs[station.index()];
@@ -221,7 +220,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Closes an event: if nothing is left to happen at this instant its frames begin.
+    /// Concludes an event: if no event of this instant remains, the frames of this instant begin.
     #[inline]
     pub(super) fn conclude(&mut self, queue: &mut EventQueue<U::Event>) {
         queue.set_closing(self.listeners.next_grant(), Event::Grant.into());
@@ -233,7 +232,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
-        // Nothing that begins makes another begin.
+        // A frame that begins never makes another frame begin.
         for at in 0..self.beginning.len() {
             let (place, ends) = self.listeners.begin(self.beginning[at], now);
             queue.schedule(ends, END, Event::End(place).into());
@@ -241,7 +240,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.beginning.clear();
     }
 
-    /// A frame ends. `TAPPED`: what became of it is also told to the tap.
+    /// A frame ends. `TAPPED`: the tap is told what became of the frame.
     fn on_end<const TAPPED: bool>(
         &mut self,
         place: u32,
@@ -285,7 +284,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.tap.tell(*sender.frame(), carried, begins, now);
     }
 
-    /// Something happens at `queue.now()`.
+    /// Handles an event at `queue.now()`.
     #[inline]
     pub fn handle(&mut self, event: Event, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();

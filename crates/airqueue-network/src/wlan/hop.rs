@@ -1,4 +1,4 @@
-//! A hop over the air: how its packets are sent, and which of them its sender still holds.
+//! A hop over the air: how its packets are sent, and which packets the sender still holds.
 
 use super::backlog::Presence;
 use super::spec::{HopSpec, RttReport};
@@ -12,20 +12,20 @@ use airqueue_wifi::medium::StationId;
 #[derive(Debug)]
 pub(super) struct Hop {
     to: StationId,
-    /// The rate of its frames, if the hop has no rate control.
+    /// Rate of the hop's frames, if the hop has no rate control.
     pub(super) rate: RateIndex,
-    /// Which of the network's rate controls the hop has.
+    /// The hop's rate control, by its place among the network's rate controls.
     pub(super) control: Option<usize>,
     pub(super) overhead_bytes: u32,
-    /// IP bytes of the largest packets.
+    /// Size of the largest packets, in IP bytes.
     pub(super) size_bytes: u32,
-    /// The queue that the packets take, among all of the network.
+    /// The queue of the hop's packets, among all queues of the network.
     pub(super) interface: InterfaceId,
-    /// What that queue calls the next station.
+    /// The neighbour number of the next station at this queue.
     pub(super) neighbour: NeighbourId,
-    /// What the next station calls that queue.
+    /// The number of this queue's recipient at the next station.
     recipient: u32,
-    /// The packets in that queue or in the hands of the MAC.
+    /// The hop's packets in the queue or in the MAC's hands.
     pub(super) presence: Presence,
     pub(super) report: Option<RttReport>,
     smoothed_rtt: Option<Span>,
@@ -53,7 +53,7 @@ impl Hop {
         }
     }
 
-    /// What the receiver says in the acknowledgement of a packet whose last data frame had this rate.
+    /// What the receiver reports in the acknowledgement of a packet whose last data frame had this rate.
     pub(super) fn feedback(
         &mut self,
         packet: &Packet,
@@ -72,7 +72,7 @@ impl Hop {
         Some(Feedback { rtt, rate })
     }
 
-    /// The packet as the MAC takes it, to be sent at a rate that a rate control has chosen, or at the hop's own.
+    /// The MSDU of a packet, sent at the rate that a rate control has chosen, or at the hop's own rate.
     pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
         let rate = chosen.unwrap_or(self.rate);
         let mpdu_bytes = packet.size + self.overhead_bytes;

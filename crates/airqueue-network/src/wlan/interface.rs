@@ -1,4 +1,4 @@
-//! One queue of a station: where its packets wait for the MAC.
+//! One queue of a station, where packets wait for the MAC.
 
 use super::backlog::Backlog;
 use super::spec::StationSpec;
@@ -10,30 +10,31 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::BTreeMap;
 
-/// A queue, and what it means to the station.
+/// A queue, and its role at the station.
 #[derive(Debug)]
 pub(super) struct Interface {
     /// The station that has the queue.
     pub(super) station: StationId,
-    /// Of which its packets are.
+    /// The access category of its packets.
     pub(super) ac: AccessCategory,
     pub(super) queue: Queue,
     pub(super) backlog: Backlog,
-    /// Which rate control chose the rate of its last data frame.
+    /// The rate control that chose the rate of the queue's last data frame.
     pub(super) control: Option<usize>,
 }
 
-/// The numbers that queues give to the stations they send to, 0, 1, 2 in the order of the first hops, and those that these
-/// give to the queues.
+/// The neighbour numbers of the stations that a queue sends to (0, 1, 2 in the order of the first hops), and the
+/// numbers of the queue's recipients at these stations.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours {
     known: BTreeMap<(InterfaceId, StationId), (NeighbourId, u32)>,
-    /// How many each queue has.
+    /// Number of neighbours of each queue.
     count: BTreeMap<InterfaceId, u32>,
 }
 
 impl Neighbours {
-    /// The number of a station at a queue, and of the queue's recipient there; `None`: the queue has no more numbers.
+    /// The neighbour number of a station at a queue, and the number of the queue's recipient at that station; `None`:
+    /// the queue has run out of numbers.
     pub(super) fn number(
         &mut self,
         interface: InterfaceId,
@@ -53,7 +54,7 @@ impl Neighbours {
 }
 
 impl Interface {
-    /// The one of a station's category. Its chance is a stream of `seed` of its own.
+    /// The interface of a station's access category, with its own random stream of `seed`.
     pub(super) fn new(
         spec: &StationSpec,
         station: StationId,

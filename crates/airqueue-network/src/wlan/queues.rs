@@ -1,4 +1,4 @@
-//! Packets go into the queues, and out of them into the MACs.
+//! Packets on their way into the queues, and from the queues into the MACs.
 
 use super::engine::Wlan;
 use super::interface::Interface;
@@ -16,7 +16,7 @@ impl<U: UpperLayer> Wlan<U> {
     ///
     /// # Panics
     ///
-    /// If there is no hop of the number in [`Packet::flow`].
+    /// If there is no hop with the number in [`Packet::flow`].
     #[inline]
     pub fn offer(&mut self, packet: Packet, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
@@ -26,7 +26,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.conclude(queue);
     }
 
-    /// Lets saturated sources fill a queue up, of which there may have been none until now, or no room for their packets.
+    /// Lets saturated sources fill a queue that had no saturated source so far, or no room for their packets.
     pub fn fill(&mut self, interface: InterfaceId, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         self.top_up(interface, now);
@@ -52,7 +52,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Tells the layer above what a queue has dropped. True if there was anything.
+    /// Reports the drops of a queue to the upper layer. True if there were any.
     #[inline(always)]
     fn report_drops(&mut self, interface: InterfaceId) -> bool {
         let Wlan { interfaces, hops, upper, .. } = self;
@@ -63,8 +63,8 @@ impl<U: UpperLayer> Wlan<U> {
         })
     }
 
-    /// Takes the next packet out of a queue. Saturated sources fill the gap; a queue that keeps its packets
-    /// back is asked again when it says.
+    /// Dequeues the next packet. Saturated sources refill the queue; a queue that holds its packets back is polled
+    /// again at the time that the queue names.
     #[inline(always)]
     pub(super) fn take(
         &mut self,
@@ -74,7 +74,7 @@ impl<U: UpperLayer> Wlan<U> {
     ) -> Option<Msdu> {
         let mut msdu = self.take_out_of(interface, now);
         if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.waiting().0 > 0 {
-            // All that had waited was dropped on its way out, and there are others now.
+            // All waiting packets were dropped during the dequeue, and new packets have come.
             msdu = self.take_out_of(interface, now);
         }
         if msdu.is_none() {
@@ -90,7 +90,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.on_taken(interface, packet, now)
     }
 
-    /// A packet goes from its queue into the MAC, if there is one.
+    /// Hands a dequeued packet, if there is one, to the MAC.
     fn on_taken(
         &mut self,
         interface: InterfaceId,
@@ -107,7 +107,8 @@ impl<U: UpperLayer> Wlan<U> {
         msdu
     }
 
-    /// A MAC has packets of a queue in hand: what it gets out of the queue for others, if it is their turn.
+    /// For a MAC that has packets of a queue in hand: dequeues a packet for another neighbour, if it is that
+    /// neighbour's turn.
     pub(super) fn take_turns(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
         self.neighbours.clear();
@@ -120,7 +121,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.take_for_neighbour(interface, other?, now)
     }
 
-    /// Takes out the next packet for a neighbour, out of turn.
+    /// Dequeues the next packet for a neighbour, out of turn.
     fn take_for_neighbour(
         &mut self,
         interface: InterfaceId,
@@ -131,7 +132,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.on_taken(interface, packet, now)
     }
 
-    /// Makes up the exchange that a station begins now: what waits for the same receiver goes along.
+    /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
     pub(super) fn compose(&mut self, station: StationId, ac: AccessCategory, now: Time) {
         self.choose_rate(station, ac);
         if !self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio) {
@@ -166,14 +167,14 @@ impl<U: UpperLayer> Wlan<U> {
         if !self.report_drops(interface) || packet.is_some() {
             return packet;
         }
-        // All that had waited for the neighbour was dropped, and there may be others now.
+        // All packets for the neighbour were dropped, and new packets may have come.
         self.top_up(interface, now);
         let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
         self.report_drops(interface);
         packet
     }
 
-    /// Every saturated source keeps a packet waiting.
+    /// Lets each saturated source keep one packet waiting.
     #[inline(always)]
     fn top_up(&mut self, interface: InterfaceId, now: Time) {
         for turn in 0..self.upper.begin_top_up(interface) {
@@ -183,7 +184,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Gives the MAC a packet of a queue of which it holds none.
+    /// Gives the MAC a packet of a queue of which the MAC holds none.
     pub(super) fn feed(
         &mut self,
         interface: InterfaceId,

@@ -1,4 +1,4 @@
-//! At which rates the frames of a network's flows are sent.
+//! The rates of the frames of a network's flows.
 
 use super::engine::Wlan;
 use super::interface::Interface;
@@ -13,20 +13,20 @@ use airqueue_wifi::rate_control::{Beginning, RateControl, RateControlName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How a station finds the rate of its frames to another.
+/// How a station chooses the rate of its frames to another station.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateControlSpec {
-    /// By which algorithm.
+    /// The rate control algorithm.
     pub algorithm: RateControlName,
-    /// Among which rates, at least one: all of the same format, or all without one.
+    /// The rates to choose from, at least one: all of the same format, or all without a format.
     pub rates: Arc<[RateIndex]>,
 }
 
-/// A rate control, and the data frames in a row that it lost.
+/// A rate control, and its count of consecutive lost data frames.
 #[derive(Debug)]
 pub(super) struct Control {
     rates: RateControl,
-    /// Data frames in a row that no response came to.
+    /// Number of consecutive data frames without a response.
     pub(super) in_vain: u32,
 }
 
@@ -37,7 +37,7 @@ impl Control {
     }
 }
 
-/// Rate controls while a network is built. Hops from one station to another that are to have the same share it.
+/// Rate controls while a network is built. Hops between the same two stations with equal rate controls share one.
 #[derive(Debug, Default)]
 pub(super) struct Controls {
     known: BTreeMap<(StationId, StationId, RateControlSpec), usize>,
@@ -45,7 +45,7 @@ pub(super) struct Controls {
 }
 
 impl Controls {
-    /// The place of a hop's rate control, if the hop has one. Its random stream is `rate/FROM/TO`.
+    /// The place of a hop's rate control, if the hop has a rate control. The random stream is `rate/FROM/TO`.
     pub(super) fn number(&mut self, hop: &HopSpec, phy: &Phy, seed: Seed) -> Option<usize> {
         let spec = hop.rate_control.as_ref()?;
         let RateControlSpec { algorithm, rates } = spec;
@@ -65,26 +65,26 @@ impl Controls {
 }
 
 impl<U: UpperLayer> Wlan<U> {
-    /// The rate of a hop's frames: its own, or the one that its rate control holds for the best.
+    /// The rate of a hop's frames: its fixed rate, or the best rate by the estimate of its rate control.
     fn rate(&self, hop: HopId) -> RateIndex {
         let hop = &self.hops[hop.index()];
         hop.control.map_or(hop.rate, |control| self.controls[control].rates.rate())
     }
 
-    /// The data rate of a hop's frames now: its own, or the one that its rate control holds for the best.
+    /// The present data rate of a hop's frames: its fixed rate, or the best rate by the estimate of its rate control.
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn data_rate(&self, hop: HopId) -> DataRate {
         self.listeners.radio.phy.rate(self.rate(hop))
     }
 
-    /// Mean time in which the largest packet of a hop would go over the air if nobody else sent.
+    /// Mean airtime of an exchange with the largest packet of a hop, on an otherwise idle medium.
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn lone_exchange(&self, hop: HopId) -> Span {
         let of = &self.hops[hop.index()];
         let bytes = of.size_bytes + of.overhead_bytes;
@@ -97,14 +97,14 @@ impl<U: UpperLayer> Wlan<U> {
         )
     }
 
-    /// The rate of the next frame of a hop, if the rate is to be chosen.
+    /// The rate of a hop's next frame, if the hop has a rate control.
     #[inline]
     pub(super) fn chosen_rate(&mut self, hop: HopId) -> Option<RateIndex> {
         let control = self.hops[hop.index()].control?;
         Some(self.controls[control].choose())
     }
 
-    /// Chooses the rate of the next exchange of a queue, if it is to be chosen.
+    /// Chooses the rate of a queue's next exchange, if the exchange has a rate control.
     #[inline]
     pub(super) fn choose_rate(&mut self, station: StationId, ac: AccessCategory) {
         if !self.controls.is_empty() {
@@ -125,7 +125,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Tells rate controls what became of a data frame of a station, if that has become known.
+    /// Reports the fate of a station's data frame to the rate control, once the fate is known.
     #[inline]
     pub(super) fn report_rate(&mut self, station: StationId, now: Time) {
         if !self.controls.is_empty() {

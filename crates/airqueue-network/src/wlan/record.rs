@@ -1,29 +1,29 @@
-//! What stations count while a network runs. Counting begins anew at the end of the warm-up.
+//! The counters of stations. Counting restarts at the end of the warm-up.
 
 use airqueue_core::Span;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::RxOutcome;
 
-/// Frames and their time on the air.
+/// Frames and their airtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirtimeCounters {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Their time on the air.
+    /// Airtime of the frames.
     pub time: Span,
 }
 
-/// What a station did.
+/// The counters of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
-    /// RTS, CTS, data, ACK, CF-End, block ack and requests for one that it sent, in this order.
+    /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, and block ack requests, in this order.
     pub sent: [AirtimeCounters; 7],
-    /// Of its data frames those that their receiver did not decode.
+    /// Data frames sent that their receiver did not decode.
     pub data_lost: AirtimeCounters,
-    /// Of the first frames of its exchanges (RTS, or data without RTS) those that were destroyed where they
-    /// were to be received: by others, or because the receiver was busy with another or transmitted.
+    /// First frames of exchanges (RTS, or data without RTS) destroyed at their receiver: by overlapping frames, or
+    /// because the receiver was busy with another frame or transmitted.
     pub collided: u64,
-    /// The same, lost to noise.
+    /// First frames of exchanges lost to noise.
     pub bit_errors: u64,
 }
 
@@ -54,7 +54,7 @@ impl StationCounters {
         self.sent[place(kind)].add(time);
     }
 
-    /// What became of one of its frames at its receiver; `lost`: it was not decoded.
+    /// The outcome of a sent frame at its receiver; `lost`: the receiver did not decode the frame.
     #[inline]
     pub(super) fn on_outcome(&mut self, frame: &Frame, outcome: RxOutcome, lost: bool, time: Span) {
         if !lost {
@@ -69,7 +69,7 @@ impl StationCounters {
         }
     }
 
-    /// Frames of a kind.
+    /// Frames sent of a kind.
     pub fn sent_of(&self, kind: FrameKind) -> AirtimeCounters {
         self.sent[place(kind)]
     }

@@ -1,4 +1,4 @@
-//! What stations and queues have counted.
+//! The counters of stations and queues.
 
 use super::engine::Wlan;
 use super::record::StationCounters;
@@ -10,13 +10,13 @@ use airqueue_wifi::mac::CategoryCounters;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
-/// What the MACs had counted when counting began.
+/// Counts of the MACs at the time when counting began.
 #[derive(Clone, Debug)]
 pub(super) struct Baseline {
     since: Time,
     access: Vec<[CategoryCounters; 4]>,
     busy: Vec<Span>,
-    /// Packets that had waited in each queue, summed over time.
+    /// Number of packets waiting in each queue, integrated over time.
     packet_time: Vec<i128>,
 }
 
@@ -32,10 +32,10 @@ impl Baseline {
 }
 
 impl<U: UpperLayer> Wlan<U> {
-    /// Forgets what stations and queues have counted so far.
+    /// Restarts counting of stations and queues.
     pub fn start_counting(&mut self, queue: &mut EventQueue<U::Event>) {
         self.forget(queue.now());
-        // Frames may have waited for the instant to end.
+        // Frames may be waiting for the end of the instant.
         self.conclude(queue);
     }
 
@@ -51,53 +51,53 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Since when stations and queues have been counting.
+    /// When counting of stations and queues began.
     pub fn counting_since(&self) -> Time {
         self.warm.since
     }
 
-    /// How long a station's queue was, up to `now`.
+    /// The length of a station's queue over time, up to `now`.
     pub fn occupancy(&mut self, station: StationId, ac: AccessCategory, now: Time) -> Occupancy {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.occupancy_at(now)
     }
 
-    /// Packets waiting in a station's queue, summed over time in nanoseconds from time zero to `now`,
-    /// whenever counting began.
+    /// Number of packets waiting in a station's queue, integrated over time from time zero to `now`, in
+    /// packet-nanoseconds, regardless of when counting began.
     pub fn packet_time_ever(&mut self, station: StationId, ac: AccessCategory, now: Time) -> i128 {
         let at = self.interface_of(station, ac).index();
         self.warm.packet_time[at] + self.interfaces[at].queue.occupancy_at(now).packet_time
     }
 
-    /// Packets and bytes (link layer included) that wait in a station's queue, its ring included. The packet
-    /// that the MAC is busy with is not among them.
+    /// Packets and bytes (link layer included) waiting in a station's queue, ring included. The packet that the MAC is
+    /// sending is excluded.
     pub fn waiting(&self, station: StationId, ac: AccessCategory) -> (u64, u64) {
         self.interfaces[self.interface_of(station, ac).index()].queue.tx_queue.waiting()
     }
 
-    /// What a station sent.
+    /// The counters of a station.
     pub fn station(&self, station: StationId) -> &StationCounters {
         &self.stations[station.index()]
     }
 
-    /// What a station's MAC counted for an access category.
+    /// The counters of a station's MAC for an access category.
     pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
         self.listeners.macs[station.index()]
             .counters(ac)
             .since(&self.warm.access[station.index()][ac.index()])
     }
 
-    /// For how long, up to `now`, a station has sensed frames or transmitted since time zero.
+    /// How long, from time zero to `now`, a station has sensed frames or transmitted.
     pub fn busy_ever(&self, station: StationId, now: Time) -> Span {
         self.listeners.busy_ever(station, now)
     }
 
-    /// For how long, up to `now`, a station sensed frames or transmitted.
+    /// How long, from the start of counting to `now`, a station has sensed frames or transmitted.
     pub fn busy(&self, station: StationId, now: Time) -> Span {
         self.listeners.busy_ever(station, now) - self.warm.busy[station.index()]
     }
 
-    /// The packets that a MAC has in hand and that their receiver has not passed up.
+    /// Packets that a MAC has in hand and that their receiver has not passed up.
     pub fn in_hand(&self) -> impl Iterator<Item = &Packet> {
         let in_hand = self
             .interfaces

@@ -1,4 +1,4 @@
-//! What a wireless LAN is made of, and what is checked before it runs.
+//! The description of a wireless LAN, and the checks before it runs.
 
 use super::rates::RateControlSpec;
 use airqueue_core::Span;
@@ -12,41 +12,42 @@ use thiserror::Error;
 /// A station.
 #[derive(Clone, Debug)]
 pub struct StationSpec {
-    /// What it is called.
+    /// Name of the station.
     pub name: String,
-    /// Its channel access.
+    /// Channel access of the station.
     pub mac: MacConfig,
-    /// The interface of each of the MAC's queues.
+    /// The queue of each of the MAC's access categories.
     pub queues: Vec<QueueSpec>,
 }
 
-/// What a receiver says of a flow in its link-layer acknowledgements, beside the rate of the data frame.
+/// What a receiver reports of a flow in its link-layer acknowledgements, besides the rate of the data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttReport {
-    /// The flow's round-trip time without what its packets wait and take in this network.
+    /// The flow's round-trip time, without the waiting and transmission times in this network.
     pub base: Span,
-    /// Not that, but the smoothed round-trip time of its packets, with what they wait and take here.
+    /// Reports, instead of `base`, the smoothed round-trip time of the flow's packets, including their waiting and
+    /// transmission times here.
     pub smoothed: bool,
 }
 
-/// A hop over the air: how packets of a flow get from one station to another that hears it.
+/// A hop over the air: how packets of a flow get from a station to another station in range.
 #[derive(Clone, Debug)]
 pub struct HopSpec {
-    /// What it is called.
+    /// Name of the hop.
     pub name: String,
     /// The station that sends the packets.
     pub from: StationId,
     /// The station that receives them.
     pub to: StationId,
-    /// Which of the sender's access categories they are of.
+    /// The sender's access category for the packets.
     pub ac: AccessCategory,
-    /// The rate of their frames, if no rate control looks for it.
+    /// Rate of the data frames, if the hop has no rate control.
     pub rate: RateIndex,
-    /// What looks for it.
+    /// The rate control, if the hop has one.
     pub rate_control: Option<RateControlSpec>,
-    /// What an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
+    /// Bytes that an MPDU adds to an IP packet: LLC/SNAP, MAC header, FCS.
     pub overhead_bytes: u32,
-    /// IP bytes of the largest packets.
+    /// Size of the largest packets, in IP bytes.
     pub size_bytes: u32,
     /// What the receiver reports (RDQM); `None`: nothing.
     pub report: Option<RttReport>,
@@ -55,26 +56,27 @@ pub struct HopSpec {
 /// A wireless LAN.
 #[derive(Clone, Debug)]
 pub struct WlanSpec {
-    /// The layer and the stations' behaviour.
+    /// The physical layer and the stations' behaviour.
     pub radio: Radio,
-    /// Who hears whom.
+    /// Which station hears which, and how strongly.
     pub reach: Reach,
-    /// What happens to frames that overlap; `None`: what the behaviour says.
+    /// What happens to overlapping frames; `None`: the rule of the behaviour.
     pub capture: Option<Capture>,
-    /// What else loses frames.
+    /// Other causes of frame loss.
     pub errors: FrameErrors,
-    /// Noise for [`FrameErrors::BySnr`], in watts.
+    /// Noise power for [`FrameErrors::BySnr`], in watts.
     pub noise_w: f64,
     /// The stations, in the order of their ids.
     pub stations: Vec<StationSpec>,
-    /// The hops over the air. Packets name theirs by its place here, in [`Packet::flow`](airqueue_core::Packet::flow).
+    /// The hops over the air. A packet names its hop by its place in this list, in
+    /// [`Packet::flow`](airqueue_core::Packet::flow).
     pub hops: Vec<HopSpec>,
-    /// From so many on stations that hear and count alike are simulated together: how fast that is depends on it, and nothing
-    /// else. [`Self::TOGETHER`] is a good choice.
+    /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
+    /// of the simulation. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
 }
 
-/// What no network can be.
+/// Why a wireless LAN is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[expect(missing_docs)] // the messages say it
 pub enum WlanError {
@@ -105,7 +107,7 @@ pub enum WlanError {
 }
 
 impl HopSpec {
-    /// The rates that its frames may have.
+    /// The rates that the hop's frames may have.
     pub fn rates(&self) -> impl Iterator<Item = RateIndex> {
         let own = self.rate_control.is_none().then_some(self.rate);
         own.into_iter()
@@ -114,11 +116,11 @@ impl HopSpec {
 }
 
 impl WlanSpec {
-    /// Of fewer than ten, joining the others and leaving them again costs more than being told of each frame
+    /// With fewer than ten stations, joining and leaving a group costs more than visiting each station for each frame
     /// (`cargo bench -p airqueue-scenario --bench wlan alike`).
     pub const TOGETHER: usize = 10;
 
-    /// Finds what cannot be simulated, besides what the parts find when they are built.
+    /// Finds what cannot be simulated, apart from what the parts check when they are built.
     pub(super) fn check(&self) -> Result<(), WlanError> {
         let (described, known) = (self.stations.len(), self.reach.stations());
         if described != known {
@@ -134,7 +136,8 @@ impl WlanSpec {
         self.hops.iter().try_for_each(|hop| self.check_hop(hop))
     }
 
-    /// Of each station, whether a hop leads from it or to it. Others never send, and nothing depends on what they hear.
+    /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has
+    /// no effect.
     pub(super) fn takes_part(&self) -> Vec<bool> {
         let mut takes_part = vec![false; self.stations.len()];
         for hop in &self.hops {

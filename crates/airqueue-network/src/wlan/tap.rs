@@ -1,4 +1,4 @@
-//! Watching a network: whoever wants to be told of every frame.
+//! Taps: observers that are told of every frame.
 
 use airqueue_core::{Packet, Time};
 use airqueue_transport::tcp::Segment;
@@ -7,23 +7,23 @@ use airqueue_wifi::medium::{RxOutcome, StationId};
 use std::any::Any;
 use std::fmt::Debug;
 
-/// What became of a frame at a station that it reached.
+/// What became of a frame at a station in its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameReception {
-    /// Who.
+    /// The station.
     pub station: StationId,
-    /// What the frames beside it left of it.
+    /// What overlapping frames left of the frame.
     pub outcome: RxOutcome,
-    /// Whether the receiver was with this frame to its end.
+    /// Whether the receiver stayed with this frame to its end.
     pub engaged: bool,
-    /// Whether it ignored this frame for a stronger one.
+    /// Whether the receiver ignored this frame for a stronger frame.
     pub ignored: bool,
-    /// Whether it survived and was lost to noise all the same.
+    /// Whether the frame survived all overlaps and was then lost to noise.
     pub bit_error: bool,
 }
 
 impl FrameReception {
-    /// Whether the station has understood it.
+    /// Whether the station decoded the frame.
     pub fn decoded(&self) -> bool {
         self.outcome.decoded() && !self.bit_error
     }
@@ -34,57 +34,59 @@ impl FrameReception {
 pub struct TracedMpdu {
     /// The packet.
     pub packet: Packet,
-    /// Bytes of its MPDU, header and FCS included.
+    /// Size of its MPDU in bytes, header and FCS included.
     pub mpdu_bytes: u32,
-    /// Whether the one that the frame is for has decoded it.
+    /// Whether the addressed station decoded the MPDU.
     pub decoded: bool,
 }
 
 /// A frame that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedFrame {
-    /// Its first instant.
+    /// First instant of the frame.
     pub begins: Time,
-    /// The first instant after it; of OFDM at 2.4 GHz after its signal extension.
+    /// First instant after the frame; for OFDM at 2.4 GHz, after its signal extension.
     pub ends: Time,
     /// The frame.
     pub frame: Frame,
-    /// What it carries, if it is a data frame, in its order.
+    /// The packets of a data frame, in order; empty for other frames.
     pub carried: Vec<TracedMpdu>,
-    /// What became of it at each station that it reached, by rising id.
+    /// What became of the frame at each station in range, by rising id.
     pub heard: Vec<FrameReception>,
 }
 
 impl TracedFrame {
-    /// What became of it at a station, if it reached that.
+    /// What became of the frame at a station, if the station is in range.
     pub fn at(&self, station: StationId) -> Option<&FrameReception> {
         let place = self.heard.binary_search_by_key(&station, |heard| heard.station).ok()?;
         Some(&self.heard[place])
     }
 
-    /// What became of it where it was to be received; nobody receives a CTS to oneself.
+    /// What became of the frame at its receiver; a CTS-to-self has no receiver.
     pub fn at_receiver(&self) -> Option<&FrameReception> {
         self.at(self.frame.to)
     }
 }
 
-/// A segment of TCP that sets out.
+/// A TCP segment at the time when it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSent {
-    /// Its packet, whose flow and id are others on each hop. All else stays, but for what queues make of ECN.
+    /// Its packet. The packet's flow and id differ on each hop; everything else stays, apart from ECN marks by queues.
     pub packet: Packet,
-    /// Which of the connections of its flow it belongs to.
+    /// Number of the segment's connection within the flow.
     pub connection: u32,
     /// The segment.
     pub segment: Segment,
 }
 
-/// Who is told of every frame, in the order in which they end. A network without one does nothing of this.
+/// An observer that is told of every frame, in the order in which frames end. A network without a tap does none of this
+/// work.
 pub trait Tap: Any + Debug + Send + Sync {
-    /// A frame has ended. Stations have not acted on it yet.
+    /// A frame has ended. Stations have not reacted to the frame yet.
     fn on_frame(&mut self, traced: &TracedFrame);
 
-    /// A segment sets out. Until its packet has arrived or is lost, no other segment's has the same payload.
+    /// A segment is sent. Until its packet has arrived or is lost, no other segment's packet has the same payload
+    /// handle.
     fn on_segment(&mut self, _sent: &SegmentSent) {}
 }
 
@@ -101,11 +103,11 @@ impl Tap for Recording {
     }
 }
 
-/// Where the engine has its tap.
+/// The engine's place for a tap.
 #[derive(Debug, Default)]
 pub(super) struct Socket {
     tap: Option<Box<dyn Tap>>,
-    /// What is known so far of the frame that ends.
+    /// The receptions collected so far of the frame that ends.
     heard: Vec<FrameReception>,
     carried: Vec<TracedMpdu>,
 }
@@ -129,7 +131,7 @@ impl Socket {
         self.heard.push(heard);
     }
 
-    /// A segment sets out; who asks costs nothing where nobody listens.
+    /// A segment is sent. The closure is only evaluated if a tap is plugged in.
     #[inline]
     pub(super) fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
         if let Some(tap) = &mut self.tap {
@@ -137,7 +139,7 @@ impl Socket {
         }
     }
 
-    /// The frame has ended everywhere.
+    /// The frame has ended at all stations.
     pub(super) fn tell(
         &mut self,
         frame: Frame,

@@ -1,4 +1,4 @@
-//! The layer above the link layer, as the link layer sees that layer.
+//! The upper layer, as the link layer sees it.
 
 use super::engine::Event;
 use crate::InterfaceId;
@@ -21,13 +21,13 @@ pub trait UpperLayer {
     /// The MAC is done with a packet, whose last data frame had this rate.
     fn on_finished(&mut self, packet: &Packet, rate: DataRate);
 
-    /// The MAC has given a packet up that its receiver does not have.
+    /// The MAC has given up a packet that its receiver does not have.
     fn on_given_up(&mut self, packet: Packet);
 
-    /// The receiver has passed a packet up: each once, and those of a sender's queue in their order.
+    /// The receiver has passed up a packet: each packet once, and the packets of a sender's queue in order.
     fn on_delivered(&mut self, packet: Packet, now: Time);
 
-    /// How many saturated sources feed a queue. A round begins in which each of them may add a packet.
+    /// Number of saturated sources of a queue. Begins a round in which each source may add a packet.
     fn begin_top_up(&mut self, interface: InterfaceId) -> usize;
 
     /// The packet that a saturated source adds in its turn, if none of its packets waits.

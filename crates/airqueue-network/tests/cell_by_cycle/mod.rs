@@ -1,5 +1,5 @@
-//! A cell of saturated stations that all hear each other, one busy period at a time: nothing but when each
-//! station's AIFS begins and what its counter says. It knows no frames, no medium and no state machine.
+//! A model of a cell of saturated stations that all hear each other, one busy period at a time. The model has only the
+//! start of each station's AIFS and its backoff counter: it has no frames, medium or state machine.
 
 use airqueue_core::{RandomStream, Seed};
 use airqueue_wifi::contention::CountdownRule;
@@ -9,7 +9,7 @@ use airqueue_wifi::contention::CountdownRule;
 pub struct Times {
     pub slot: i64,
     pub sifs: i64,
-    /// The first frame of an exchange: what collides.
+    /// The first frame of an exchange, which can collide.
     pub first: i64,
     /// A whole exchange.
     pub exchange: i64,
@@ -37,7 +37,7 @@ struct Station {
     rng: RandomStream,
 }
 
-/// What happened.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Counts {
     pub time_ns: i64,

@@ -1,4 +1,4 @@
-//! Cells to start from: stations that all hear each other, and saturate the first.
+//! Basic cells: stations that all hear each other and saturate the first station.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -16,13 +16,13 @@ use airqueue_wifi::phy::{
     AccessCategory, EdcaEdition, EdcaRole, Phy, Preamble, dsss, edca_defaults, frames,
 };
 
-/// What a data frame of DCF adds to an IP packet.
+/// Bytes that a DCF data frame adds to an IP packet.
 pub const DCF_OVERHEAD: u32 = frames::HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
-/// The same of EDCA.
+/// Bytes that an EDCA data frame adds to an IP packet.
 pub const EDCA_OVERHEAD: u32 =
     frames::QOS_HEADER_BYTES + frames::FCS_BYTES + frames::LLC_SNAP_BYTES;
 
-/// A flow over one hop, and what makes its packets.
+/// A flow over one hop, and its source.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Flow {
     pub rate_control: Option<RateControlSpec>,
     pub overhead_bytes: u32,
     pub source: SourceSpec,
-    /// Whoever runs the network offers the packets; of the source only their size counts.
+    /// Packets are offered from outside; only the packet size of the source is used.
     pub offered: bool,
     pub ecn: Ecn,
     pub report: Option<RttReport>,
@@ -54,7 +54,7 @@ pub struct CellSpec {
 }
 
 impl Flow {
-    /// How its packets are sent.
+    /// The hop of the flow's packets.
     pub fn hop(&self) -> HopSpec {
         HopSpec {
             name: self.name.clone(),
@@ -88,7 +88,7 @@ impl Flow {
 }
 
 impl CellSpec {
-    /// The stations, and the flows' hops.
+    /// The wireless LAN: the stations, and the hops of the flows.
     pub fn wlan(&self) -> WlanSpec {
         WlanSpec {
             radio: self.radio.clone(),
@@ -102,7 +102,7 @@ impl CellSpec {
         }
     }
 
-    /// A network of nothing else.
+    /// A network that consists of the wireless LAN.
     pub fn network(&self) -> NetworkSpec {
         let flows = self.flows.iter().enumerate().map(|(at, flow)| flow.over(at)).collect();
         let warm_up = self.warm_up;
@@ -115,7 +115,7 @@ impl CellSpec {
     }
 }
 
-/// So many seconds after the beginning.
+/// The time this many seconds after the beginning.
 pub fn at(seconds: i64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
@@ -131,7 +131,7 @@ pub fn rate(phy: &Phy, mbps: u64) -> RateIndex {
     phy.rate_index(DataRate::from_bps(mbps * 1_000_000).unwrap()).unwrap()
 }
 
-/// `stations` that hear each other as `level` says of each pair, a transmitter and a listener.
+/// The reach of `stations`, where `level` gives the level for each transmitter and listener.
 pub fn reach(stations: usize, level: impl Fn(u32, u32) -> Option<Level>) -> Reach {
     let ids = || 0..stations as u32;
     let pairs = ids().flat_map(|from| ids().map(move |to| (from, to)));
@@ -182,12 +182,12 @@ pub fn saturated(from: u32, to: u32, ac: AccessCategory, rate: RateIndex, size_b
     }
 }
 
-/// Stations with these MACs and no flow, in range of each other.
+/// Stations with these MACs, without flows, in range of each other.
 pub fn cell(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
     CellSpec { reach: everyone(macs.len()), ..stations(radio, macs) }
 }
 
-/// Stations with these MACs and no flow, who hear nobody.
+/// Stations with these MACs, without flows, out of range of each other.
 pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
     let station = |(id, mac): (usize, MacConfig)| StationSpec {
         name: format!("station {id}"),

@@ -1,4 +1,4 @@
-//! A device on its own: arrivals go in, dated outcomes come out.
+//! A stand-alone device: arrivals go in, outcomes with their times come out.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -15,7 +15,7 @@ pub struct Arrival {
     pub size: u32,
 }
 
-/// What became of a packet, and when.
+/// The outcome of a packet, and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct TxStatus {
     pub at: Time,
@@ -48,7 +48,7 @@ pub fn link(limit: Limit) -> DeviceSpec {
     }
 }
 
-/// One packet per transmission and nothing but its bits.
+/// One packet per transmission, and only the time of its bits.
 pub fn plain() -> LinkSpec {
     LinkSpec { aggregate: 1, overhead: Span::ZERO, jitter: Span::ZERO }
 }
@@ -109,7 +109,7 @@ impl Bench {
         self.check_counters();
     }
 
-    /// Offered = dropped + lost + delivered + waiting + in service.
+    /// Checks that offered = dropped + lost + delivered + waiting + in service.
     pub fn check_counters(&self) {
         let b = self.device.counters();
         let out = b.dropped.packets + b.lost.packets + b.delivered.packets;
@@ -118,7 +118,7 @@ impl Bench {
     }
 }
 
-/// Everything that comes of some arrivals, to the end.
+/// Runs a device on these arrivals until it is done.
 pub fn run(spec: DeviceSpec, arrivals: impl IntoIterator<Item = Arrival>) -> Bench {
     let mut bench = Bench::new(spec);
     arrivals.into_iter().for_each(|arrival| bench.arrive(arrival));

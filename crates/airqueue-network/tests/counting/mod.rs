@@ -1,4 +1,4 @@
-//! An allocator that counts, for each thread (the test harness has threads of its own).
+//! An allocator that counts per thread (the test harness has threads of its own).
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -24,7 +24,7 @@ fn give_back(bytes: usize) {
     HELD.with(|n| n.set(n.get() - bytes as i64));
 }
 
-// SAFETY: everything is passed on to the system's allocator unchanged.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
@@ -55,7 +55,7 @@ pub fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
-/// The most bytes that this thread held at once during `work`, beyond what it held before.
+/// The largest number of bytes that this thread held during `work`, beyond what it held before.
 pub fn most_held(work: impl FnOnce()) -> i64 {
     let before = HELD.with(Cell::get);
     MOST.with(|n| n.set(before));

@@ -1,4 +1,4 @@
-//! Means with their standard errors, and when two of them agree.
+//! Means with their standard errors, and the agreement of two of them.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -9,12 +9,12 @@ pub struct Estimate {
     pub error: f64,
 }
 
-/// What is known exactly.
+/// An exact value.
 pub fn exactly(mean: f64) -> Estimate {
     Estimate { mean, error: 0.0 }
 }
 
-/// From one figure of each of several runs.
+/// The estimate from one sample of each run.
 pub fn of(samples: &[f64]) -> Estimate {
     let n = samples.len() as f64;
     let mean = samples.iter().sum::<f64>() / n;
@@ -22,7 +22,7 @@ pub fn of(samples: &[f64]) -> Estimate {
     Estimate { mean, error: (variance / n).sqrt() }
 }
 
-/// As many runs as it takes for the standard error to be half of `tolerance`, at least five.
+/// Runs until the standard error is half of `tolerance`, at least five times.
 pub fn to_within(tolerance: f64, mut run: impl FnMut(u64) -> f64) -> Estimate {
     let mut samples: Vec<f64> = (0..5).map(&mut run).collect();
     loop {
@@ -34,8 +34,8 @@ pub fn to_within(tolerance: f64, mut run: impl FnMut(u64) -> f64) -> Estimate {
     }
 }
 
-/// |difference| <= `tolerance` of what is expected + two combined standard errors, which are no larger
-/// than that tolerance: otherwise agreement would say nothing.
+/// Checks that |difference| <= `tolerance` of the expected value + two combined standard errors. The standard errors
+/// must not exceed this tolerance: otherwise agreement would say nothing.
 #[track_caller]
 pub fn agree(what: &str, found: Estimate, expected: Estimate, tolerance: f64) {
     let allowed = tolerance * expected.mean.abs();

@@ -1,5 +1,5 @@
-//! What the air of a network shows: each station's view of it, restated from the frames alone, and
-//! what the rules of access say about every frame.
+//! Checks the frames on the air of a network: the view of each station, derived from the frames alone, and the rules of
+//! access for every frame.
 
 use super::cells::{CellSpec, Flow};
 use super::random_networks::STOP;
@@ -10,7 +10,7 @@ use airqueue_wifi::mac::{ErrorWait, Frame, FrameKind};
 use airqueue_wifi::medium::{RxOutcome, StationId};
 use airqueue_wifi::phy::Response;
 
-/// One station's knowledge, from what it sensed, decoded and sent.
+/// The knowledge of one station, from what it has sensed, decoded and sent.
 struct View<'a> {
     spec: &'a CellSpec,
     id: StationId,
@@ -20,24 +20,24 @@ struct View<'a> {
     /// End of the last frame sensed or sent.
     idle_since: Time,
     nav: Time,
-    /// By when something must begin, and what the NAV is if it does (IEEE 802.11-2016, 10.3.2.4).
+    /// The time by which a frame must begin, and the NAV if one does (IEEE 802.11-2016, 10.3.2.4).
     unconfirmed: Option<(Time, Time)>,
     hold: Time,
     /// End of the wait for the answer to its last RTS or data frame.
     timeout: Time,
-    /// Its queues that always have a packet, from their first exchange on.
+    /// Whether each queue always has a packet, from its first exchange on.
     backlogged: [bool; 4],
-    /// The answer that it owes: when, of which kind, to whom.
+    /// The answer that the station owes: its time, kind and receiver.
     owed: Option<(Time, FrameKind, StationId)>,
-    /// A packet of its present TXOP was acknowledged.
+    /// Whether a packet of the present TXOP was acknowledged.
     got_through: bool,
-    /// When it may go on with an exchange or a TXOP, and must if it is an exchange.
+    /// When the station may continue an exchange or a TXOP; an exchange it must continue.
     next: Option<(Time, bool)>,
     busy: Span,
     busy_since: Time,
 }
 
-/// Checks all frames of a run that has come to its end; returns each station's busy time.
+/// Checks all frames of a run that has ended; returns each station's busy time.
 pub fn check(spec: &CellSpec, frames: &[TracedFrame]) -> Result<Vec<Span>, String> {
     let mut turns: Vec<(Time, bool, usize)> = Vec::with_capacity(2 * frames.len());
     for (at, traced) in frames.iter().enumerate() {
@@ -83,7 +83,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// ns-2 leaves answers out, and data behind a CTS, when the medium is not idle.
+    /// ns-2 omits answers, and data after a CTS, when the medium is not idle.
     fn answers_always(&self) -> bool {
         !self.spec.radio.rules.answers_need_idle
     }
@@ -116,7 +116,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Answers come, and exchanges go on, at their moment or never.
+    /// Checks that answers come, and exchanges continue, at their time or never.
     fn nothing_missed(&mut self, now: Time) -> Result<(), String> {
         if let Some((at, kind, to)) = self.owed.take_if(|owed| owed.0 < now)
             && self.answers_always()
@@ -152,8 +152,8 @@ impl<'a> View<'a> {
         self.begin_exchange(frame, now)
     }
 
-    /// A TXOP of which a packet got through goes on PIFS after a failure, be that the time-out or the end of
-    /// another reception, if the medium has been idle since.
+    /// A TXOP with an acknowledged packet continues PIFS after a failure (the time-out, or the end of another
+    /// reception) if the medium has been idle since.
     fn resumes(&self, now: Time) -> bool {
         let net = &self.spec.radio;
         let failure = now - net.phy.aifs(1);
@@ -163,7 +163,7 @@ impl<'a> View<'a> {
         net.rules.resumes_txop && self.got_through && known && idle
     }
 
-    /// A backoff, or none, has ended: AIFS after the medium was idle, EIFS after an error, no NAV.
+    /// A backoff, possibly of zero slots, has ended: AIFS after the medium turned idle, EIFS after an error, no NAV.
     fn begin_exchange(&mut self, frame: &Frame, now: Time) -> Result<(), String> {
         let net = &self.spec.radio;
         if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
@@ -188,7 +188,7 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// A shaper holds packets back, whoever offers them.
+    /// A shaper holds packets back, also those of a saturated source.
     fn always_has_packets(&self, queue: usize) -> bool {
         if self.spec.stations[self.id.index()].queues[queue].discipline.facts().shapes {
             return false;
@@ -198,8 +198,8 @@ impl<'a> View<'a> {
         flows.all(|flow| !flow.offered && flow.source.arrivals == Arrivals::Saturated)
     }
 
-    /// A queue that always has packets sends whole slots after the AIFS behind whatever happened last: the
-    /// medium turned idle, the NAV or EIFS ended, or no answer came.
+    /// A queue that always has packets sends a whole number of slots after the AIFS that follows the latest of these
+    /// events: the medium turned idle, the NAV or EIFS ended, or an answer failed to come.
     fn on_a_boundary(&self, idle: Time, aifs: Span, now: Time) -> Result<(), String> {
         let slot = self.spec.radio.phy.slot().as_nanos();
         let whole = |from: Time| (now - (from + aifs)).as_nanos() % slot == 0;
@@ -254,7 +254,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// ns-2 keeps away from a frame that it has ignored: its duration and EIFS, from its beginning.
+    /// ns-2 defers to a frame that it has ignored: for the frame's duration and EIFS, from the frame's beginning.
     fn ignore(&mut self, traced: &TracedFrame) {
         let net = &self.spec.radio;
         if net.rules.ignored_nav {
@@ -291,7 +291,7 @@ impl<'a> View<'a> {
             }
             FrameKind::Rts => {}
             FrameKind::Cts => self.next = Some((sifs, true)),
-            // A TXOP may go on.
+            // A TXOP may continue.
             FrameKind::Ack | FrameKind::BlockAck => {
                 self.got_through = true;
                 self.next = Some((sifs, false));

@@ -1,4 +1,4 @@
-//! A reader of captures, from the formats' documents.
+//! A reader of captures, written from the documents of the formats.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -43,7 +43,7 @@ pub fn records(file: &[u8], snap: u32) -> Vec<Record> {
     records
 }
 
-/// The Internet's checksum over words, folded.
+/// The Internet checksum over words, folded.
 pub fn internet_sum(bytes: &[u8]) -> u32 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| low.into());
     let mut sum: u32 = bytes.chunks(2).map(word).sum();

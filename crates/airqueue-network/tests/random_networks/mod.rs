@@ -1,5 +1,5 @@
-//! Networks drawn at random: who hears whom (also in one direction only), what the stations are, what they
-//! send. Whatever can be described occurs.
+//! Random networks: reach (also in one direction only), stations and traffic are drawn at random. Everything that can
+//! be described occurs.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -75,7 +75,7 @@ fn radio() -> impl Strategy<Value = Radio> {
     })
 }
 
-/// Reachability, capture and errors that go with it.
+/// Reach, with capture and errors that match it.
 type Medium = (Reach, Option<Capture>, FrameErrors);
 
 fn medium(stations: usize) -> impl Strategy<Value = Medium> {
@@ -84,7 +84,7 @@ fn medium(stations: usize) -> impl Strategy<Value = Medium> {
     let pairs = stations * stations;
     let level = prop::collection::vec(select(levels), pairs);
     let power = prop::collection::vec(select(POWERS_W.to_vec()), pairs);
-    // In three of four networks most hear each other; in all of them someone has a way to somebody.
+    // In three of four networks most stations hear each other; in all of them at least two stations decode each other.
     let dense = prop::collection::vec(prop::bool::weighted(0.7), pairs);
     (level, power, dense, 0..4, any::<bool>(), 0..4, 0..4).prop_map(
         move |(level, power, dense, density, with_power, capture, errors)| {
@@ -126,7 +126,7 @@ fn medium(stations: usize) -> impl Strategy<Value = Medium> {
     )
 }
 
-/// A MAC whose protection rate is still to be found on the layer.
+/// A MAC whose protection rate is still to be chosen from the layer.
 type Station = (MacConfig, Option<Index>, QueueSpec);
 
 fn station() -> impl Strategy<Value = Station> {
@@ -187,7 +187,7 @@ fn category() -> impl Strategy<Value = CategoryConfig> {
     )
 }
 
-/// A queue, now and then one without room.
+/// A queue, sometimes without room.
 pub fn queue() -> impl Strategy<Value = QueueSpec> {
     let limit = select(vec![
         Limit::Packets(1),
@@ -205,7 +205,7 @@ pub fn queue() -> impl Strategy<Value = QueueSpec> {
     })
 }
 
-/// All of them, many with targets that these short runs exceed.
+/// All disciplines, many with targets that these short runs exceed.
 fn discipline() -> impl Strategy<Value = Discipline> {
     let codel = CodelParams {
         target: Span::from_micros(100),
@@ -249,7 +249,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         Discipline::Rdqm(RdqmParams { expiry: Span::from_millis(5), ..RdqmParams::default() }),
         Discipline::Adaptive(AdaptiveParams { floor_bytes: 4000, ..AdaptiveParams::default() }),
     ];
-    // Every one that is registered is among them, with what it has by itself.
+    // Each registered discipline is among them, with its default parameters.
     select(
         given
             .into_iter()
@@ -258,7 +258,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
     )
 }
 
-/// A flow whose ends, queue and rate are still to be found.
+/// A flow whose ends, queue and rate are still to be chosen.
 #[derive(Clone, Copy, Debug)]
 struct Draft {
     pair: Index,
@@ -275,7 +275,7 @@ fn flow() -> impl Strategy<Value = Draft> {
         Just(Some(Arrivals::Saturated)),
         (50u64..5000).prop_map(move |kbps| Some(Arrivals::Constant(rate(kbps)))),
         (50u64..5000).prop_map(move |kbps| Some(Arrivals::Poisson(rate(kbps)))),
-        // Offered by whoever runs the network.
+        // Offered from outside.
         Just(None),
     ];
     let size = select(vec![40u32, 250, 1000, 1500]);
@@ -340,12 +340,12 @@ fn assemble(
         _ => flows.iter().enumerate().map(flow).collect(),
     };
     let noise_w = NOISE_W;
-    // All that can be, so that crowds are tried with few stations.
+    // Two, so that groups occur with few stations.
     let together = 2;
     CellSpec { radio, reach, capture, errors, noise_w, stations, flows, warm_up, together }
 }
 
-/// Receivers of small packets report nothing, those of large ones a smoothed round-trip time.
+/// Receivers of small packets report nothing; receivers of large packets report a smoothed round-trip time.
 fn report(size_bytes: u32) -> Option<RttReport> {
     let base = Span::from_millis(20);
     (size_bytes > 40).then_some(RttReport { base, smoothed: size_bytes > 1000 })
@@ -366,7 +366,7 @@ pub fn drained() -> Time {
     at(1_000)
 }
 
-/// How far each flow's counters are from what is under way: nothing, if counting began with the first packet.
+/// By how much each flow's counters differ from the packets in transit: zero, if counting began with the first packet.
 pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
     let under_way = network.under_way();
     let missing = |flow: usize| {
@@ -379,7 +379,7 @@ pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
     (0..flows).map(missing).collect()
 }
 
-/// Packets from outside, now and then, for the flows that get theirs from there.
+/// Offers occasional packets to the flows whose packets come from outside.
 pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
     let Simulation { model, queue, .. } = sim;
     for (id, flow) in spec.flows.iter().enumerate().filter(|(_, flow)| flow.offered) {
@@ -387,7 +387,7 @@ pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
     }
 }
 
-/// When the sources have stopped everything comes to an end: no station waits for what will never happen.
+/// After the sources have stopped, all activity ends: no station waits for an event that never happens.
 pub fn nothing_is_left(sim: &Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     prop_assert!(sim.queue.is_empty(), "events are pending");
     prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);

@@ -1,4 +1,4 @@
-//! Routes drawn at random, over the air of a random network and through wires, and what takes them.
+//! Random routes, over the air of a random network and through wires, and their flows.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -20,8 +20,8 @@ use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// A random network with more to do: wires, and flows over several hops, TCP's among them. Rates, limits and
-/// routes change while it runs. What makes packets stops at [`STOP`].
+/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits and routes
+/// change during the run. Sources stop at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -32,7 +32,7 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
         network.station_delay = station_delay;
         network.wires.extend(wires.into_iter().enumerate().map(|(at, wire)| WireSpec {
             name: format!("wire {at}"),
-            // The first makes all ways take time.
+            // A rate on the first wire makes all routes take time.
             rate: wire.rate.or((at == 0).then_some(rate(2000))),
             ..wire
         }));
@@ -44,7 +44,7 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     })
 }
 
-/// A change of what is still to be found.
+/// A change whose target is still to be chosen.
 #[derive(Clone, Debug)]
 struct Draft {
     at: Time,
@@ -59,7 +59,7 @@ fn change() -> impl Strategy<Value = Draft> {
         .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
 }
 
-/// It, if there is something for it to change.
+/// The change, if the network has a target for it.
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let Draft { at, what, place: [first, second], limit } = *draft;
     let wlan = &network.wlan;
@@ -101,7 +101,7 @@ fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     Some(TimedChange { at, change })
 }
 
-/// Cables in a row, and a transfer through them and back.
+/// Wires in a row, and a transfer through them and back.
 pub fn wired_transfers() -> impl Strategy<Value = (Vec<WireSpec>, Vec<TcpFlowSpec>)> {
     let wires = prop::collection::vec(wire(), 2..=5);
     (wires, prop::collection::vec((tcp(), 1u64..200_000), 1..=4)).prop_map(|(mut wires, flows)| {
@@ -142,17 +142,17 @@ fn wire() -> impl Strategy<Value = WireSpec> {
     })
 }
 
-/// A flow whose hops are still to be found: `false` is a wire.
+/// A flow whose hops are still to be chosen: `false` is a wire.
 #[derive(Clone, Debug)]
 struct Flow {
     there: Vec<(bool, Index)>,
     back: Vec<(bool, Index)>,
-    /// `None`: whoever runs the network offers packets.
+    /// `None`: packets are offered from outside.
     source: Option<SourceSpec>,
     ecn: Ecn,
     tcp: Option<TcpFlowSpec>,
     spread: Span,
-    /// Another route, there and back.
+    /// Another route, in both directions.
     other: Option<[Vec<(bool, Index)>; 2]>,
 }
 
@@ -219,7 +219,7 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
     })
 }
 
-/// Adds a flow, with a hop of its own for each time that it is on the air.
+/// Adds a flow, with a hop for each time that the flow is on the air.
 fn add(network: &mut NetworkSpec, cell: &CellSpec, at: usize, flow: &Flow) {
     let mut hops = |route: &[(bool, Index)]| -> Vec<Hop> {
         let hop = |&(air, index): &(bool, Index)| {

@@ -1,4 +1,4 @@
-//! A Wi-Fi cell in the path: the access point and one of its stations, and the air between them.
+//! A Wi-Fi cell in the path: the access point, one of its stations, and the air between them.
 
 use super::check::wrong;
 use super::config::ConfigError;
@@ -14,47 +14,45 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::VecDeque;
 
-/// A network, and which of its flows the path takes.
+/// A network, and the flows that carry the path's packets.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// The stations, the flows of others, and two flows with packets from outside: how those of the path
-    /// get across.
+    /// The stations, the flows of others, and two flows with packets from outside, which carry the packets of the path.
     pub network: NetworkSpec,
-    /// The one of these that carries packets towards the client.
+    /// The flow that carries packets towards the client.
     pub down: FlowId,
-    /// The one that carries them back: from where that goes to where it comes from.
+    /// The flow that carries packets back, between the same two nodes.
     pub up: FlowId,
 }
 
-/// The cell at work, on an event queue of its own that is never ahead of the path's time.
+/// The cell at work, on its own event queue, which is never ahead of the path's time.
 ///
-/// Both directions go over the air: packets wait in the queue of the station that sends them, and arrive
-/// when the other has decoded their frame. What the path knows nothing of, the flows of others, goes on
-/// all the time.
+/// Both directions go over the air: packets wait in the queue of the sending station, and arrive when the other station
+/// has decoded their frame. The flows of others, which the path does not see, continue all the time.
 #[derive(Debug)]
 pub struct Cell {
     network: Simulation<Network>,
     down: Hop,
     up: Hop,
     loaded: Direction,
-    /// The first of the endpoints' flows: so many down, then as many up.
+    /// The first of the endpoints' flows: all downward flows, then as many upward flows.
     first: u32,
     flows: u32,
     outcomes: VecDeque<Outcome>,
 }
 
-/// What the path has to know of a route through the cell.
+/// What the path knows of a route through the cell.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    /// The first queue before the air: whose it is, and of which access category.
+    /// The first queue before the air: its station and access category.
     station: StationId,
     ac: AccessCategory,
-    /// The largest packets that fit.
+    /// Size of the largest packets that fit, in IP bytes.
     most_bytes: u32,
 }
 
 impl CellSpec {
-    /// The flow at a place that the given key names.
+    /// The flow that the given key names.
     fn flow(&self, key: &str, id: FlowId) -> Result<(&FlowSpec, Hop), ConfigError> {
         let found = self.network.flows.get(id.index());
         let refuse = || {
@@ -70,9 +68,9 @@ impl CellSpec {
 }
 
 impl Cell {
-    /// A silent network at time zero, with so many flows of the endpoints in each direction: a queue that
-    /// keeps flows apart sees them. Its random streams are those of [`Network::new`]; others' flows have the
-    /// same with and without endpoints.
+    /// An idle network at time zero, with `flows` flows of the endpoints in each direction, which a queue that
+    /// separates flows sees. Its random streams are those of [`Network::new`]; the flows of others have equal streams
+    /// with and without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
         let (down, down_hop) = spec.flow("cell.down", spec.down)?;
         let (up, up_hop) = spec.flow("cell.up", spec.up)?;
@@ -99,12 +97,12 @@ impl Cell {
         })
     }
 
-    /// Whether packets on this way go down.
+    /// Whether packets of this direction go down.
     fn is_down(&self, direction: PathDirection) -> bool {
         (direction == PathDirection::Forward) == (self.loaded == Direction::Down)
     }
 
-    /// Which way a packet of one of the endpoints' flows goes.
+    /// The direction of a packet of one of the endpoints' flows.
     fn direction_of(&self, packet: &Packet) -> PathDirection {
         let down = packet.flow < FlowKey(self.first + self.flows);
         if down == self.is_down(PathDirection::Forward) {
@@ -171,8 +169,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// An access point and a station with queues of so many packets; two others fill the air, and frames
-    /// get two chances, so that some are given up.
+    /// An access point and a station with queues of `limit` packets. Two other stations fill the air, and frames get
+    /// two attempts, so that some are given up.
     fn crowded(limit: u32) -> Cell {
         let scenario = json!({
             "phy": {"standard": "802.11b"},
@@ -200,8 +198,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// Every packet comes out once, on the way on which it went in; those of a flow that arrive do so in
-        /// their order.
+        /// Every packet comes out once, in the direction in which it entered; the packets of a flow arrive in order.
         #[test]
         fn nothing_is_lost_from_sight(
             limit in 1u32..20,

@@ -1,4 +1,4 @@
-//! From what the user wrote to what can be simulated.
+//! Checks a path configuration and converts it to what can be simulated.
 
 use super::cell::CellSpec;
 use super::config::{CellConfig, ConfigError, PathConfig};
@@ -12,10 +12,10 @@ use airqueue_qdisc::DropFrom;
 use airqueue_qdisc::text::QueueText;
 use std::fmt::Display;
 
-/// The longest time that a configuration may name, in seconds: thirty years.
+/// The longest time in a configuration, in seconds: thirty years.
 const LONGEST_S: f64 = 1e9;
 
-/// Two hosts and the lines between them that make sense; the device in the middle is another matter.
+/// Two hosts and the lines between them, checked. The device in the middle is checked separately.
 #[derive(Clone, Debug)]
 pub struct CheckedPath {
     pub ingress_rate: Option<DataRate>,
@@ -32,17 +32,17 @@ pub struct CheckedPath {
     pub record_series: bool,
 }
 
-/// What the sending host gets out.
+/// The cap on the sending host.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderCap {
-    /// In millionths of a packet per second.
+    /// Rate, in millionths of a packet per second.
     pub micro_packets: DataRate,
-    /// At once.
+    /// Packets sent at once.
     pub burst_packets: u32,
 }
 
 impl CheckedPath {
-    /// Checks a configuration, all but its device.
+    /// Checks a configuration, apart from its device.
     pub fn new(c: &PathConfig) -> Result<CheckedPath, ConfigError> {
         let ingress_delay = delay("ingress_delay_s", c.ingress_delay_s)?;
         let base_delay = delay("base_delay_s", c.base_delay_s)?;
@@ -79,8 +79,7 @@ fn seconds(key: impl Display, s: f64, least: f64) -> Result<Span, ConfigError> {
     Err(wrong(key, s, format_args!("seconds from {least} to {LONGEST_S}")))
 }
 
-/// A time that something on the path takes: up to an hour, so that sums of them stay far from the
-/// end of the clock.
+/// A delay of the path: up to an hour, so that sums of delays stay far from the end of the clock.
 fn delay(key: &str, s: f64) -> Result<Span, ConfigError> {
     if (0.0..=3600.0).contains(&s) {
         return Ok(Span::from_secs_f64(s));
@@ -141,7 +140,7 @@ fn flows(n: u32) -> Result<u8, ConfigError> {
     }
 }
 
-/// The bottleneck that a configuration describes.
+/// The bottleneck of a configuration.
 pub fn bottleneck(c: &PathConfig) -> Result<DeviceSpec, ConfigError> {
     let limit = limit(&c.queue)?;
     let drop_from = match c.drop_from.as_str() {
@@ -219,7 +218,7 @@ fn server(c: &PathConfig) -> Result<ServerSpec, ConfigError> {
     }
 }
 
-/// Refuses what only a link has: a bucket lets a packet go in no time.
+/// Rejects keys that only a link has: with a token bucket a packet takes no time.
 fn only_with_link(c: &PathConfig, because: &str) -> Result<(), ConfigError> {
     let keys = [
         ("ring_packets", f64::from(c.ring_packets), 0.0),
@@ -247,7 +246,7 @@ fn period(c: &PathConfig) -> Result<Option<Span>, ConfigError> {
 fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, DeviceChange)>, ConfigError> {
     let end = c.repeat_s.unwrap_or(LONGEST_S);
     let within = |key: String, s: f64| {
-        // Compared in whole nanoseconds, or 0.1 + 0.2 would not fit a period of 0.3.
+        // The comparison in whole nanoseconds lets 0.1 + 0.2 fit a period of 0.3.
         if s >= 0.0 && Span::from_secs_f64(s) <= Span::from_secs_f64(end) {
             return Ok(Span::from_secs_f64(s));
         }
@@ -283,7 +282,7 @@ fn changes(c: &PathConfig, limit: Limit) -> Result<Vec<(Span, DeviceChange)>, Co
     Ok(changes)
 }
 
-/// Refuses what only a bottleneck has: in a cell the stations' queues and the air decide.
+/// Rejects keys that only a bottleneck has: in a cell the stations' queues and the air replace it.
 pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
     let neutral = PathConfig::default();
     macro_rules! keys {
@@ -304,7 +303,7 @@ pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
     }
 }
 
-/// The cell that a configuration describes.
+/// The cell of a configuration.
 pub fn cell(c: &CellConfig) -> Result<CellSpec, ConfigError> {
     let scenario = Scenario::from_json(&c.scenario.to_string()).map_err(|error| {
         let dot = if error.key.is_empty() { "" } else { "." };

@@ -1,14 +1,14 @@
-//! A host's clock: how its time relates to the path's.
+//! A host's clock: its time relative to the path's time.
 
 use airqueue_core::{Span, Time};
 
 const BILLION: i128 = 1_000_000_000;
 
-/// What lies further ahead than this, seventy years in nanoseconds, will not happen.
+/// A reading further ahead than this (seventy years in nanoseconds) is never reached.
 const NEVER: i128 = i64::MAX as i128 / 4;
 
-/// A clock that runs a constant number of parts per billion fast. Changing that leaves its reading
-/// continuous: a clock never jumps by being adjusted.
+/// A clock that runs a constant number of parts per billion fast. A change of this number keeps the reading continuous:
+/// an adjustment never makes the clock jump.
 #[derive(Clone, Copy, Debug)]
 pub struct HostClock {
     anchor: Time,
@@ -17,19 +17,19 @@ pub struct HostClock {
 }
 
 impl HostClock {
-    /// A clock that leads the path's by `offset` at `now` and runs `fast_ppb` fast from there on.
+    /// A clock that is `offset` ahead of the path's time at `now`, and from then on runs `fast_ppb` fast.
     pub fn new(now: Time, offset: Span, fast_ppb: i64) -> HostClock {
         HostClock { anchor: now, reading: now + offset, fast_ppb }
     }
 
-    /// What the clock shows at `now` of the path.
+    /// The reading of the clock at the path's time `now`.
     pub fn read(&self, now: Time) -> Time {
         let passed = now - self.anchor;
         let extra = i128::from(passed.as_nanos()) * i128::from(self.fast_ppb) / BILLION;
         self.reading + passed + Span::from_nanos(extra as i64)
     }
 
-    /// The first moment of the path at which the clock shows `reading` or later.
+    /// The first moment of the path's time at which the clock shows `reading` or later.
     pub fn when(&self, reading: Time) -> Time {
         let wanted = i128::from(reading.as_nanos()) - i128::from(self.reading.as_nanos());
         let passed = wanted * BILLION / (BILLION + i128::from(self.fast_ppb));
@@ -37,7 +37,7 @@ impl HostClock {
             return Time::MAX;
         }
         let mut at = self.anchor + Span::from_nanos(passed as i64);
-        // The division above and that in `read` round; a nanosecond or two settles it.
+        // The divisions here and in `read` round; a correction by a nanosecond or two suffices.
         let tick = Span::from_nanos(1);
         while self.read(at) >= reading {
             at = at - tick;
@@ -54,7 +54,7 @@ impl HostClock {
     }
 }
 
-/// Steps of the clock that stamps a host's arrivals: by how much it was set, and when.
+/// Steps of the clock that stamps a host's arrivals: size and time.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSteps {
     steps: Vec<(Time, Span)>,
@@ -69,7 +69,7 @@ impl ClockSteps {
         ClockSteps { steps, taken: 0, sum: Span::ZERO }
     }
 
-    /// The sum of all steps up to `now`, which does not go back from call to call.
+    /// The sum of all steps up to `now`. Calls must come in order of time.
     pub fn by(&mut self, now: Time) -> Span {
         while let Some((_, step)) = self.steps.get(self.taken).filter(|(at, _)| *at <= now) {
             self.sum = self.sum + *step;

@@ -1,4 +1,4 @@
-//! What a simulated path is made of, as the user writes it: one flat map with units in the names.
+//! The user's configuration of a simulated path: one flat map with units in the names.
 
 use airqueue_network::network::NetworkError;
 use serde::Deserialize;
@@ -6,16 +6,16 @@ use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use std::fmt;
 use thiserror::Error;
 
-/// A Wi-Fi cell in the place of the bottleneck.
+/// A Wi-Fi cell in place of the bottleneck.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellConfig {
-    /// The network, with the keys of a scenario file. The path lasts as long as it is used, whatever
-    /// `duration` and `warm_up` say.
+    /// The network, with the keys of a scenario file. The path runs as long as it is used, regardless of `duration` and
+    /// `warm_up`.
     pub scenario: serde_json::Value,
     /// The flow of the scenario, from outside, that carries packets towards the client.
     pub down: String,
-    /// The one that carries them back.
+    /// The flow that carries packets back.
     pub up: String,
 }
 
@@ -31,7 +31,8 @@ pub struct CellConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PathConfig {
-    /// What the path crosses in the place of a bottleneck, all keys of which then keep their defaults.
+    /// The cell that the path crosses instead of a bottleneck. All keys of the bottleneck must then keep their
+    /// defaults.
     pub cell: Option<CellConfig>,
     /// `pfifo:PACKETS` or `bfifo:BYTES`: the limit, and what it counts.
     pub queue: String,
@@ -39,7 +40,7 @@ pub struct PathConfig {
     pub drop_from: String,
     /// One queue per flow, each with the whole limit, served in turn.
     pub isolate_flows: bool,
-    /// Packets of a driver ring behind the queue (the packet in service is not in it).
+    /// Room of the driver ring behind the queue, in packets; the packet in service is not counted.
     #[serde(deserialize_with = "count")]
     pub ring_packets: u32,
     /// `link`: packets are serialised one after the other. `token_bucket`: the head of the queue
@@ -53,25 +54,25 @@ pub struct PathConfig {
     pub burst_bytes: u32,
     /// No queue at all: a token bucket that drops what exceeds it.
     pub policer: bool,
-    /// Most packets that one transmission takes; they are served and delivered together.
+    /// Largest number of packets in a transmission; these are served and delivered together.
     #[serde(deserialize_with = "count")]
     pub aggregate_packets: u32,
-    /// Minimum packet unit: shorter packets cost the rate as much as one of this size.
+    /// Minimum packet unit: a shorter packet is charged to the rate as a packet of this size.
     #[serde(deserialize_with = "count")]
     pub mpu_bytes: u32,
     /// Link-layer bytes that the rate and a byte limit count on top of each IP packet.
     #[serde(deserialize_with = "count")]
     pub link_layer_bytes: u32,
-    /// Fixed time of each transmission on the link, whatever it carries.
+    /// Fixed time of each transmission on the link, for any content.
     #[serde(deserialize_with = "number")]
     pub overhead_s: f64,
     /// Random time of each transmission on the link, uniform from zero to this.
     #[serde(deserialize_with = "number")]
     pub service_jitter_s: f64,
-    /// Chance of each packet to be lost after it was served.
+    /// Probability that a packet is lost after service.
     #[serde(deserialize_with = "number")]
     pub loss_probability: f64,
-    /// `[start, length]`: the server stands still, and resumes where it was.
+    /// `[start, length]`: the server stops, and resumes where it stopped.
     #[serde(deserialize_with = "pairs")]
     pub stalls_s: Vec<[f64; 2]>,
     /// `[at, factor]`: from then on the rate is `rate_bps` times the factor.
@@ -93,7 +94,7 @@ pub struct PathConfig {
     /// Delay from the device to the receiver.
     #[serde(deserialize_with = "number")]
     pub base_delay_s: f64,
-    /// Delay of the whole way back; none: as much as both delays of the way there.
+    /// Delay of the whole reverse route; none: the sum of both forward delays.
     #[serde(deserialize_with = "optional_number")]
     pub reverse_delay_s: Option<f64>,
     /// By how much the receiver's clock leads the sender's at time zero.
@@ -102,7 +103,7 @@ pub struct PathConfig {
     /// How much faster the receiver's clock runs, in parts per million.
     #[serde(deserialize_with = "number")]
     pub skew_ppm: f64,
-    /// `[at, seconds]`: the receiver's time stamps jump by so much (never repeated).
+    /// `[at, seconds]`: the receiver's time stamps jump by this much (never repeated).
     #[serde(deserialize_with = "pairs")]
     pub clock_steps_s: Vec<[f64; 2]>,
     /// Packets that the receiving host's socket holds for its reader; none: without limit.
@@ -111,13 +112,13 @@ pub struct PathConfig {
     /// Packets per second that the receiving program reads; none: at once.
     #[serde(deserialize_with = "optional_number")]
     pub reader_rate_pps: Option<f64>,
-    /// Packets per second that the sending host gets out; none: as many as are sent.
+    /// Packets per second that the sending host can send; none: unlimited.
     #[serde(deserialize_with = "optional_number")]
     pub sender_cap_pps: Option<f64>,
-    /// Packets that the sending host lets out at once before its cap bites.
+    /// Burst of packets that the sending host sends at once before its cap applies.
     #[serde(deserialize_with = "count")]
     pub sender_burst_packets: u32,
-    /// Flows, each with ports of its own, that the endpoints open; 1 to 16.
+    /// Number of flows that the endpoints open, each with its own ports; 1 to 16.
     #[serde(deserialize_with = "count")]
     pub flows: u32,
     /// Keep the whole time series of the queue length of each run, not only its maximum.
@@ -185,7 +186,7 @@ impl PathConfig {
     }
 }
 
-/// What is wrong with a path configuration.
+/// An error in a path configuration.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ConfigError {
     /// Not a map of the known keys to values of the right type.
@@ -196,22 +197,22 @@ pub enum ConfigError {
         /// What was found and what was expected there.
         problem: String,
     },
-    /// A value that makes no sense.
+    /// A value outside its range.
     #[error("path configuration: `{key}` is {found}, expected {expected}")]
     Value {
         /// The key, with indices.
         key: String,
-        /// The value.
+        /// The value found.
         found: String,
-        /// What it may be.
+        /// The values allowed.
         expected: String,
     },
-    /// A cell that cannot be.
+    /// A cell that cannot be simulated.
     #[error("path configuration: the cell: {0}")]
     Cell(#[from] NetworkError),
 }
 
-/// A number, named as such in errors, with or without a fraction.
+/// A number, with or without a fraction, and called a number in errors.
 struct Number(f64);
 
 impl<'de> Deserialize<'de> for Number {
@@ -236,7 +237,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// A whole number that fits 32 bits; `5.0` is one too, since Python makes floats of many things.
+/// A whole number of 32 bits; also `5.0`, since Python often makes floats.
 struct Count(u32);
 
 impl<'de> Deserialize<'de> for Count {

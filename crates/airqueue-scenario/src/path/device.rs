@@ -1,4 +1,4 @@
-//! What stands between the two hosts.
+//! The device between the two hosts.
 
 use airqueue_core::{Packet, Time};
 use airqueue_network::bottleneck::Bottleneck;
@@ -7,12 +7,12 @@ use airqueue_probe::client::Direction;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// Where a packet goes, seen from the plan that is being carried out.
+/// The direction of a packet, relative to the present plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathDirection {
-    /// In the direction that the plan loads.
+    /// The direction that the plan loads.
     Forward,
-    /// The other one.
+    /// The opposite direction.
     Reverse,
 }
 
@@ -20,27 +20,27 @@ pub enum PathDirection {
 /// [`Self::poll_outcome`], and call [`Self::on_deadline`] at [`Self::next_deadline`]. Within one instant,
 /// deadlines come before arrivals.
 pub trait Device: Debug + Send + Sync {
-    /// From now on this direction is the loaded one.
+    /// Makes this direction the loaded one.
     fn load(&mut self, direction: Direction);
 
     /// A packet arrives.
     fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time);
 
-    /// When `on_deadline` wants to be called.
+    /// When `on_deadline` must be called next.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// A deadline is reached.
+    /// Handles a deadline.
     fn on_deadline(&mut self, now: Time);
 
-    /// The next outcome, in the order in which they happened.
+    /// The next outcome, in order of time.
     fn poll_outcome(&mut self) -> Option<(PathDirection, Outcome)>;
 
-    /// Packets and bytes (link layer included) that wait in the loaded direction, in all stages, without
-    /// those in service.
+    /// Packets and bytes (link layer included) waiting in the loaded direction, in all stages, packets in service
+    /// excluded.
     fn waiting(&self) -> (u64, u64);
 }
 
-/// A bottleneck in whichever direction is loaded; nothing is in the way back.
+/// A bottleneck in the loaded direction; the opposite direction has no device.
 #[derive(Debug)]
 pub struct OneWay {
     bottleneck: Bottleneck,

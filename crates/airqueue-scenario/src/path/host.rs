@@ -1,4 +1,4 @@
-//! A simulated host: an endpoint, its clock, and what its sockets can bear.
+//! A simulated host: an endpoint, its clock, and the limits of its sockets.
 
 use super::check::{CheckedPath, SenderCap};
 use super::clock::{ClockSteps, HostClock};
@@ -9,24 +9,24 @@ use airqueue_network::bottleneck::bucket::TokenBucket;
 use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Transmit};
 use std::collections::VecDeque;
 
-/// One packet in the unit of a cap of so many bit/s per micro-packet: a million bits.
+/// The size of a packet for a cap in micro-packets per second: a million bits, one bit per micro-packet.
 const PACKET_BYTES: u32 = 125_000;
 
-/// An endpoint and the host that it runs on.
+/// An endpoint and its host.
 #[derive(Debug)]
 pub struct Host<E> {
     /// The endpoint.
     pub endpoint: E,
-    /// The host's clock: the endpoint's time.
+    /// The host's clock, from which the endpoint reads the time.
     pub clock: HostClock,
 }
 
-/// What the host of the loaded direction's sender gets out.
+/// The sending limit of the host that sends in the loaded direction.
 #[derive(Debug)]
 pub struct SendLimit(Option<TokenBucket>);
 
-/// What the receiver of the loaded direction adds: stamps that jump, a socket buffer that
-/// overflows, a reader that takes its time.
+/// The imperfections of the receiver in the loaded direction: stamps that jump, a socket buffer that overflows, a slow
+/// reader.
 #[derive(Debug)]
 pub struct ReceiveLimit {
     steps: ClockSteps,
@@ -38,7 +38,7 @@ pub struct ReceiveLimit {
 }
 
 impl<E: Endpoint> Host<E> {
-    /// Writes the endpoint's next datagram that the host lets out into `buffer`.
+    /// Writes the endpoint's next datagram into `buffer`, if the host sends one.
     pub fn poll(
         &mut self,
         now: Time,
@@ -60,21 +60,21 @@ impl<E: Endpoint> Host<E> {
         }
     }
 
-    /// Hands a datagram that arrived with the stamp `at` to the endpoint.
+    /// Hands an arrived datagram with the stamp `at` to the endpoint.
     pub fn receive(&mut self, now: Time, at: Time, datagram: &Datagram) {
         let received =
             Received { socket: datagram.socket, from: datagram.from, at, payload: &datagram.bytes };
         self.endpoint.on_datagram(self.clock.read(now), received);
     }
 
-    /// When the endpoint wants to be polled, on the path's clock.
+    /// When the endpoint must be polled, in the path's time.
     pub fn wakes_at(&self) -> Option<Time> {
         self.endpoint.next_deadline().map(|at| self.clock.when(at))
     }
 }
 
 impl SendLimit {
-    /// The cap that the configuration names.
+    /// The cap of the configuration.
     pub fn new(cap: Option<SenderCap>) -> SendLimit {
         SendLimit(cap.map(|cap| {
             let depth = work_for(PACKET_BYTES) * u128::from(cap.burst_packets);
@@ -88,7 +88,7 @@ impl SendLimit {
 }
 
 impl ReceiveLimit {
-    /// The limits that the configuration names.
+    /// The limits of the configuration.
     pub fn new(path: &CheckedPath) -> ReceiveLimit {
         ReceiveLimit {
             steps: ClockSteps::new(path.clock_steps.clone()),
@@ -99,12 +99,12 @@ impl ReceiveLimit {
         }
     }
 
-    /// The stamp of what arrives now at a host whose clock shows `local`.
+    /// The stamp of an arrival at a host whose clock shows `local`.
     pub fn stamp(&mut self, now: Time, local: Time) -> Time {
         local + self.steps.by(now)
     }
 
-    /// Whether datagrams wait for a slow reader.
+    /// Whether datagrams wait for the slow reader.
     pub fn holds(&self) -> bool {
         self.interval.is_some()
     }
@@ -134,7 +134,7 @@ impl ReceiveLimit {
         taken
     }
 
-    /// Throws everything away that still waits.
+    /// Discards all waiting datagrams.
     pub fn clear(&mut self, store: &mut DatagramStore) {
         for (payload, _) in self.inbox.drain(..) {
             store.discard(payload);

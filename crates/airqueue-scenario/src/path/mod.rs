@@ -34,14 +34,13 @@ use device::{Device, OneWay};
 use model::{PathModel, SERVER};
 use thiserror::Error;
 
-/// How long beyond its plan a run may take before it counts as stuck: far longer than the
-/// endpoints' own patience.
+/// How long after the end of its plan a run counts as stuck: far longer than the endpoints' own time-outs.
 const PATIENCE: Span = Span::from_secs(3600);
 
-/// Where `wait` stops: far enough from the end of the range for whole runs to follow.
+/// The latest time for `wait`: whole runs still fit before the end of the clock.
 const END: Time = Time::from_nanos(i64::MAX / 4);
 
-/// What the simulated server agrees to: all that a simulation can carry out.
+/// The limits of the simulated server: all plans that a simulation can carry out.
 const LIMITS: Limits = Limits {
     max_bits_per_s: 100_000_000_000,
     max_packets_per_s: 10_000_000,
@@ -62,7 +61,7 @@ pub enum PathError {
         "by {at} the endpoints had not finished the run: this is a defect of airqueue, please report it"
     )]
     Stuck {
-        /// The path's time.
+        /// The path's time of the failure.
         at: Time,
     },
 }
@@ -73,11 +72,11 @@ pub struct SimulatedPath {
     path: CheckedPath,
     seed: Seed,
     sim: Simulation<PathModel<Client, Server>>,
-    /// How many sessions the endpoints have begun.
+    /// Number of sessions that the endpoints have begun.
     sessions: u64,
 }
 
-/// The real endpoints of a session, given the time on the client's clock.
+/// The real endpoints of a session, created from the time on the client's clock.
 fn endpoints(flows: u8, seed: Seed, session: u64) -> impl FnOnce(Time) -> (Client, Server) {
     move |now| {
         let entropy = seed.bytes(&format!("client {session}"));
@@ -92,8 +91,7 @@ fn endpoints(flows: u8, seed: Seed, session: u64) -> impl FnOnce(Time) -> (Clien
 }
 
 impl SimulatedPath {
-    /// A path at time zero. The same configuration, seed and calls give the same records, byte for
-    /// byte.
+    /// A path at time zero. Equal configuration, seed and calls give equal records, byte for byte.
     pub fn new(config: &PathConfig, seed: u64) -> Result<SimulatedPath, ConfigError> {
         if let Some(cell) = &config.cell {
             return SimulatedPath::through(check::cell(cell)?, config, seed);
@@ -103,7 +101,7 @@ impl SimulatedPath {
         SimulatedPath::over(Box::new(OneWay::new(bottleneck)), config, seed)
     }
 
-    /// A path through a Wi-Fi cell, whatever `config` says of one.
+    /// A path through a Wi-Fi cell, which replaces any cell of `config`.
     pub fn through(
         cell: CellSpec,
         config: &PathConfig,
@@ -127,10 +125,10 @@ impl SimulatedPath {
         Ok(SimulatedPath { path, seed, sim: Simulation::new(model, queue), sessions: 0 })
     }
 
-    /// Carries out a plan and returns its records. A bottleneck stands in the plan's direction.
+    /// Carries out a plan and returns its records. A bottleneck lies in the plan's direction.
     ///
-    /// The first run, and one after a failure, also opens a session between the endpoints; all that
-    /// they say to each other in that direction passes through the device.
+    /// The first run, and a run after a failure, also opens a session between the endpoints. All their messages in that
+    /// direction pass through the device.
     pub fn run(&mut self, plan: &Plan, direction: Direction) -> Result<Run, PathError> {
         self.begin(direction);
         self.until(self.now() + PATIENCE, |client| client.state() == &ClientState::Ready)?;
@@ -140,7 +138,7 @@ impl SimulatedPath {
         let local = model.client.clock.read(now);
         model.client.endpoint.start(local, plan, direction)?;
         model.poll_all(&mut self.sim.queue);
-        // The client has checked the plan: its end is a moderate number.
+        // The client has checked the plan, whose end is within range.
         let mut run = None;
         self.until(now + plan.end() + PATIENCE, |client| {
             run = client.take_run();
@@ -154,30 +152,28 @@ impl SimulatedPath {
         self.sim.now()
     }
 
-    /// Lets time pass with no run under way; a negative span is none, and the clock ends in seventy
-    /// years.
+    /// Lets time pass without a run; a negative span counts as zero, and the clock stops after seventy years.
     pub fn wait(&mut self, span: Span) {
         let until = self.now().as_nanos().saturating_add(span.as_nanos()).min(END.as_nanos());
         self.sim.run_until(Time::from_nanos(until).max(self.now()));
     }
 
-    /// What the simulated server agrees to.
+    /// The limits of the simulated server.
     pub fn limits(&self) -> &Limits {
         &LIMITS
     }
 
-    /// What really happened in the device since the last run began.
+    /// What happened in the device since the last run began.
     pub fn truth(&self) -> &Truth {
         &self.sim.model.truth
     }
 
-    /// How many events have happened since time zero.
+    /// Number of events since time zero.
     pub fn events(&self) -> u64 {
         self.sim.events()
     }
 
-    /// Turns the path to the direction that is loaded. The first time, and after the client has
-    /// given up, the endpoints begin anew.
+    /// Makes `direction` the loaded direction. At first, and after the client has given up, new endpoints are created.
     fn begin(&mut self, direction: Direction) {
         let now = self.now();
         let model = &mut self.sim.model;
@@ -191,7 +187,7 @@ impl SimulatedPath {
         model.poll_all(&mut self.sim.queue);
     }
 
-    /// Lets things happen until the client is where it is wanted.
+    /// Handles events until the client reaches the wanted state.
     fn until(
         &mut self,
         deadline: Time,

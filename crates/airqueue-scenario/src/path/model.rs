@@ -18,33 +18,33 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// IPv4 and UDP headers, in bytes.
 const HEADERS: usize = 28;
-/// Addresses for documentation (RFC 5737): these hosts exist nowhere.
+/// Documentation addresses (RFC 5737): these hosts do not exist.
 pub const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5000);
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
-/// Port of the client's first flow; flow `i` has the `i`-th port after it.
+/// Port of the client's first flow; flow `i` uses the `i`-th port after it.
 const CLIENT_PORT: u16 = 40_000;
 
-/// When an endpoint that is late with nothing to send is asked again.
+/// When an endpoint that is overdue but sends nothing is polled again.
 const LATE_AGAIN: Span = Span::from_millis(1);
 
-/// What happens on a path.
+/// The events of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEvent {
     /// The device's deadline.
     Device,
-    /// A packet reaches the device.
+    /// A packet arrives at the device.
     Ingress,
-    /// A packet reaches the receiver of the loaded direction.
+    /// A packet arrives at the receiver of the loaded direction.
     Egress,
-    /// A packet reaches the sender of the loaded direction.
+    /// A packet arrives at the sender of the loaded direction.
     Reverse,
-    /// The receiver's slow reader takes a datagram.
+    /// The slow reader takes a datagram.
     Reader,
-    /// A host's endpoint wants to be polled.
+    /// A host's endpoint must be polled.
     Wake(Side),
 }
 
-/// The path. What comes back crosses the device as well, and then takes a delay.
+/// The path. Packets of the opposite direction cross the device as well, and then a delay.
 #[derive(Debug)]
 pub struct PathModel<C, S> {
     pub client: Host<C>,
@@ -76,7 +76,7 @@ struct Timers {
 }
 
 impl Timers {
-    /// Within an instant: departures make room, then packets arrive, then hosts receive, read, send.
+    /// Order within an instant: departures make room, packets arrive, hosts receive, read, and send.
     fn new() -> Timers {
         Timers {
             device: Timer::new(PathEvent::Device, Phase(0)),
@@ -90,7 +90,7 @@ impl Timers {
     }
 }
 
-/// Who receives in a direction.
+/// The receiver of a direction.
 fn receiver(direction: Direction) -> Side {
     match direction {
         Direction::Down => Side::Client,
@@ -98,8 +98,8 @@ fn receiver(direction: Direction) -> Side {
     }
 }
 
-/// Clocks of client and server of a path that is loaded in the given direction from `now` on: the
-/// receiver's is the peculiar one.
+/// Clocks of client and server of a path that is loaded in the given direction from `now` on. The receiver's clock has
+/// the configured errors.
 fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostClock) {
     let clock = |side| {
         if side == receiver(loaded) {
@@ -112,8 +112,8 @@ fn clocks(path: &CheckedPath, loaded: Direction, now: Time) -> (HostClock, HostC
 }
 
 impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
-    /// A path over an idle device at time zero, loaded in the given direction. `make` makes the client
-    /// and the server; it is given the time that the client's clock shows.
+    /// A path over an idle device at time zero, loaded in the given direction. `make` creates the client and the server
+    /// from the time on the client's clock.
     pub fn new(
         path: &CheckedPath,
         mut device: Box<dyn Device>,
@@ -142,7 +142,7 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         }
     }
 
-    /// Makes both endpoints anew, to begin at `now` with the given direction loaded.
+    /// Creates new endpoints that begin at `now`, with the given direction loaded.
     pub fn connect(
         &mut self,
         path: &CheckedPath,
@@ -155,13 +155,13 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         self.turn(loaded);
     }
 
-    /// Sets what happens by itself in motion, without the endpoints.
+    /// Starts everything that runs without the endpoints.
     pub fn power_on(&mut self, queue: &mut EventQueue<PathEvent>) {
         self.set_timers(queue);
     }
 
-    /// Lets `direction` be the loaded one: what the receiver had of peculiarities, the new receiver
-    /// has from `now` on. Packets under way still go where they were sent to.
+    /// Makes `direction` the loaded direction: the receiver's imperfections move to the new receiver at `now`. Packets
+    /// in transit keep their destination.
     pub fn load(&mut self, direction: Direction, now: Time) {
         if direction == self.loaded {
             return;
@@ -179,21 +179,20 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         self.device.load(loaded);
     }
 
-    /// Forgets the truth of the run before.
+    /// Clears the record of the previous run.
     pub fn restart_truth(&mut self, now: Time) {
         self.truth.restart();
         self.truth.note(now, self.device.waiting(), self.record_series);
     }
 
-    /// Lets both endpoints send what is due now and sets all alarms: after anything that was done
-    /// to them from outside.
+    /// Lets both endpoints send what is due now and sets all timers, after any change to the endpoints from outside.
     pub fn poll_all(&mut self, queue: &mut EventQueue<PathEvent>) {
         self.poll_host(Side::Client, queue);
         self.poll_host(Side::Server, queue);
         self.set_timers(queue);
     }
 
-    /// Sends everything that a host's endpoint has to send now.
+    /// Sends all that a host's endpoint has to send now.
     fn poll_host(&mut self, side: Side, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
         let loaded = side != receiver(self.loaded);
@@ -213,8 +212,8 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
             Side::Client => (self.client.wakes_at(), &mut self.timers.client),
             Side::Server => (self.server.wakes_at(), &mut self.timers.server),
         };
-        // Whatever was due has been sent. An endpoint that is late all the same is wrong; if it came
-        // back at once, time would stand still and nobody would ever hear of it.
+        // Everything due has been sent. An endpoint that is still overdue is faulty; polled again at once, it would
+        // keep time from advancing, and the fault would never surface.
         timer.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
     }
 
@@ -242,7 +241,7 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         }
     }
 
-    /// Passes on what left the device and forgets what did not survive it.
+    /// Passes on the packets that left the device, and discards those that were lost.
     fn collect_outcomes(&mut self, now: Time) {
         while let Some((direction, outcome)) = self.device.poll_outcome() {
             match outcome {
@@ -258,7 +257,7 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         self.truth.note(now, self.device.waiting(), self.record_series);
     }
 
-    /// A packet reaches a host.
+    /// A packet arrives at a host.
     fn deliver(&mut self, payload: Payload, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
         let Some(datagram) = self.store.take(payload) else { return };
@@ -278,7 +277,7 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         self.hand_over(now, stamp, datagram, queue);
     }
 
-    /// An endpoint gets a datagram.
+    /// Hands a datagram to an endpoint.
     fn hand_over(
         &mut self,
         now: Time,

@@ -1,32 +1,32 @@
-//! The bytes of the datagrams that are under way.
+//! The datagrams in transit.
 
 use airqueue_core::Payload;
 use std::net::SocketAddr;
 
-/// Which host.
+/// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that asks for runs.
+    /// The host that requests runs.
     Client,
-    /// The one that grants them.
+    /// The host that grants runs.
     Server,
 }
 
-/// A datagram under way.
+/// A datagram in transit.
 #[derive(Clone, Debug)]
 pub struct Datagram {
-    /// Where it goes.
+    /// The destination.
     pub to: Side,
-    /// Index of the socket there.
+    /// Index of the destination's socket.
     pub socket: usize,
-    /// Who sent it.
+    /// Address of the sender.
     pub from: SocketAddr,
     /// UDP payload.
     pub bytes: Vec<u8>,
 }
 
-/// Datagrams by payload handle. Buffers and places are used again, so that nothing is allocated
-/// once as many datagrams have been under way as ever will be.
+/// Datagrams by payload handle. Buffers and places are reused: the store allocates nothing once it has held the largest
+/// number of datagrams in transit.
 #[derive(Clone, Debug, Default)]
 pub struct DatagramStore {
     places: Vec<Option<Datagram>>,
@@ -45,7 +45,7 @@ impl DatagramStore {
         self.buffers.push(buffer);
     }
 
-    /// Keeps a datagram until `take`.
+    /// Stores a datagram until `take`.
     pub fn put(&mut self, datagram: Datagram) -> Payload {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
@@ -55,14 +55,14 @@ impl DatagramStore {
         Payload(place)
     }
 
-    /// Takes a datagram out; `None` if there is none under this handle.
+    /// Takes a datagram out; `None` if the handle has none.
     pub fn take(&mut self, payload: Payload) -> Option<Datagram> {
         let datagram = self.places.get_mut(payload.0 as usize)?.take()?;
         self.free.push(payload.0);
         Some(datagram)
     }
 
-    /// Forgets a datagram that went nowhere.
+    /// Discards a datagram that was not delivered.
     pub fn discard(&mut self, payload: Payload) {
         if let Some(datagram) = self.take(payload) {
             self.recycle(datagram.bytes);

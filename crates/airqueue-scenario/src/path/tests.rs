@@ -1,5 +1,5 @@
-//! The path between the plainest endpoints there can be: one sends a plan, one writes down what
-//! arrives. What the real ones make of the same path is in `tests/measured_path.rs`.
+//! The path between minimal endpoints: one sends a plan, one records the arrivals. `tests/measured_path.rs` runs the
+//! real endpoints over this path.
 
 use super::check::{CheckedPath, bottleneck};
 use super::config::PathConfig;
@@ -14,10 +14,10 @@ use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit
 
 const HEADERS: usize = 28;
 
-/// A packet as its sender or its receiver noted it: sequence number, own clock, flow.
+/// A packet as its sender or its receiver recorded it: sequence number, own clock, flow.
 type Note = (u32, Time, usize);
 
-/// Sends `count` packets, one each `gap` from `start` on, flows in turn, and notes what it gets.
+/// Sends `count` packets, one every `gap` from `start` on, flows in turn, and records what it receives.
 #[derive(Debug)]
 struct Plain {
     start: Time,
@@ -99,7 +99,7 @@ impl Endpoint for Plain {
 
 type Sim = Simulation<PathModel<Plain, Plain>>;
 
-/// The server sends `sender`'s packets to the client over a path of this configuration.
+/// The server sends `sender`'s packets to the client over a path with this configuration.
 fn down(config: &PathConfig, sender: Plain) -> Sim {
     let path = CheckedPath::new(config).expect("a valid path");
     let bottleneck = Bottleneck::new(bottleneck(config).expect("a valid device"), Seed(1));
@@ -129,7 +129,7 @@ fn delays(sim: &Sim) -> Vec<(u32, i64)> {
     receiver.got.iter().map(delay).collect()
 }
 
-/// Bindings hand a path from thread to thread.
+/// Language bindings move a path between threads.
 #[test]
 fn a_path_can_move_between_threads() {
     fn movable<T: Send + Sync>() {}
@@ -159,9 +159,9 @@ fn flows_arrive_at_their_sockets() {
     assert!(sim.model.client.endpoint.got.iter().all(|(seq, _, flow)| *flow == *seq as usize % 2));
 }
 
-/// Eq. (1) of the APQ paper on a flood of 1.25 times the rate: delay when full less delay when
-/// quiet, times the packet rate. An accepted packet finds n - 1 others (the ones before it in the
-/// queue) and a service under way that has between 0.2 and 1 ms to go.
+/// Eq. (1) of the APQ paper on a flood of 1.25 times the rate: delay when full minus delay when quiet, times the packet
+/// rate. An accepted packet finds n - 1 others (those before it in the queue) and a service in progress with 0.2 to 1
+/// ms left.
 #[test]
 fn the_published_formula_finds_the_queue() {
     for n in [30, 50, 100, 250, 500, 1000] {
@@ -206,7 +206,7 @@ fn the_receivers_clock_is_skewed_and_stepped() {
         ..config("pfifo:5")
     };
     let sim = down(&config, packets(1_000_000, 100));
-    // Base delay 3 ms; 100 µs more each second; the steps.
+    // Base delay 3 ms; 100 µs more each second; and the steps.
     for (seq, delay) in delays(&sim) {
         let step = match seq {
             0..50 => 0,
@@ -214,15 +214,15 @@ fn the_receivers_clock_is_skewed_and_stepped() {
             _ => -750_000_000,
         };
         let expected = 3_000_000 + 100_000 * i64::from(seq) + step;
-        // The packet itself is under way for 3 ms: 0.3 µs of skew.
+        // The packet itself is in transit for 3 ms: 0.3 µs of skew.
         assert!((delay - expected - 300).abs() <= 1, "{seq}: {delay}, not {expected}");
     }
     let now = &sim.model.client.endpoint.got_at;
     assert!(now.is_sorted(), "the endpoint's own time never goes back");
 }
 
-/// 1000 packets/s arrive at a reader of 500/s with a buffer of 20: half are read, and every one
-/// beyond is reported; stamps are those of the arrival, not of the reading.
+/// 1000 packets/s arrive at a reader of 500/s with a buffer of 20: half are read, and each packet that does not fit is
+/// reported. Stamps are those of the arrival, not of the reading.
 #[test]
 fn a_slow_reader_overflows_its_buffer() {
     let config = PathConfig {
@@ -237,14 +237,14 @@ fn a_slow_reader_overflows_its_buffer() {
     assert!(delays(&sim).iter().all(|(_, delay)| *delay == 3_000_000));
 }
 
-/// A cap of 400 packets/s under 1000: what exceeds it never leaves and is reported at once.
+/// A cap of 400 packets/s under 1000: packets above the cap never leave and are reported at once.
 #[test]
 fn a_capped_sender_is_blocked() {
     let config =
         PathConfig { sender_cap_pps: Some(400.0), sender_burst_packets: 10, ..config("pfifo:5") };
     let sim = down(&config, packets(1_000, 5_001));
     let (sender, receiver) = (&sim.model.server.endpoint, &sim.model.client.endpoint);
-    // Five seconds at 400/s and the burst.
+    // Five seconds at 400/s, and the burst.
     assert_eq!(receiver.got.len(), 2_010);
     assert_eq!(sender.blocked.len() + receiver.got.len(), 5_001);
 }

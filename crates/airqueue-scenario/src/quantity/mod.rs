@@ -1,4 +1,4 @@
-//! Quantities of scenarios: those of [`airqueue_core::quantity`], and those that only 802.11 has.
+//! Quantities of scenarios: the quantities of [`airqueue_core::quantity`], and those specific to 802.11.
 
 mod frame_rate;
 mod txop;
@@ -10,6 +10,6 @@ pub(super) use airqueue_core::quantity::{
 pub(super) use frame_rate::FrameRate;
 pub(super) use txop::TxopLimit;
 
-// A length that can be read is one that the medium knows.
+// The medium accepts every length that can be read.
 const _: () =
     assert!(airqueue_core::quantity::FARTHEST_M == airqueue_wifi::medium::Reach::FARTHEST_M);

@@ -5,15 +5,15 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{FrameErrors, Modulation, Signal, StationId};
 use airqueue_wifi::phy::{Mcs, Phy};
 
-/// Decides for each decoded frame whether its bits arrived. Each receiver has a stream of its own: what
-/// others hear does not change its luck.
+/// Decides for each decoded frame whether noise destroyed it. Each receiver has its own random stream: what others hear
+/// does not change its draws.
 #[derive(Clone, Debug)]
 pub(super) struct BitErrors {
     errors: FrameErrors,
     noise_w: f64,
-    /// The modulation of each rate, and its scheme from 802.11n on.
+    /// The modulation of each rate, and the MCS of rates of 802.11n and later.
     modulations: Vec<(Modulation, Option<Mcs>)>,
-    /// Bit hazards that were computed before: in a network without motion the same ratios of power return.
+    /// Cache of bit error hazards: without motion the same power ratios recur.
     known: Vec<Known>,
     rng: Vec<RandomStream>,
 }
@@ -25,7 +25,7 @@ struct Known {
     hazard: f64,
 }
 
-/// Places of the table of known hazards.
+/// Number of entries in the cache.
 const KNOWN: usize = 1 << 12;
 
 impl BitErrors {
@@ -51,13 +51,13 @@ impl BitErrors {
         }
     }
 
-    /// Whether there are any.
+    /// Whether frames can be lost to bit errors.
     #[inline]
     pub(super) fn happen(&self) -> bool {
         self.errors != FrameErrors::None
     }
 
-    /// The probability that noise takes so many bytes of a frame that a station hears with `interference_w` beside it.
+    /// Probability that noise destroys a frame of `bytes` bytes that a station hears under `interference_w`.
     #[inline]
     pub(super) fn loss(
         &mut self,
@@ -81,14 +81,14 @@ impl BitErrors {
         FrameErrors::loss_of(known.hazard, bytes)
     }
 
-    /// Whether what happens to a station's reception with this probability does.
+    /// Draws whether a loss of this probability happens at a station's reception.
     #[inline]
     pub(super) fn strikes(&mut self, station: StationId, probability: f64) -> bool {
         self.rng[station.index()].bernoulli(probability)
     }
 }
 
-/// The signal-to-noise ratio that [`FrameErrors`] ask for, of a scheme of 802.11n and later or of an older rate.
+/// The signal-to-noise ratio for [`FrameErrors`], for a scheme of 802.11n and later or for an older rate.
 #[inline]
 pub fn snr(mcs: Option<Mcs>, power_w: f64, noise_w: f64, interference_w: f64) -> f64 {
     match mcs {

@@ -1,4 +1,4 @@
-//! Which stations hear the same, and which of them are on their own at present.
+//! Which stations hear alike, and which of them are on their own at present.
 
 use super::hearing::Alone;
 use crate::wlan::spec::WlanSpec;
@@ -6,42 +6,42 @@ use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Reach, StationId};
 use std::collections::BTreeMap;
 
-/// Crowds of one cohort at most; stations that fit in none are on their own.
+/// Largest number of groups of one hearing class; stations that fit in none are on their own.
 const MOST_CROWDS: usize = 4;
-/// No cohort, no group.
+/// No hearing class, or no group.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Stations that hear alike whoever transmits, each other included, and count alike: at least two, and as many as are to be
-/// simulated together.
+/// Stations that hear all transmitters alike, each other included, and count alike: at least two, and at least as many
+/// as are to be simulated together.
 #[derive(Debug)]
 pub(super) struct HearingClass {
-    /// Every frame is as strong at all of them.
+    /// Whether every frame is equally strong at all of them.
     pub(super) uniform: bool,
-    /// Those in no group.
+    /// Stations of the class that are in no group.
     pub(super) apart: Vec<StationId>,
-    /// The groups with members, then the others.
+    /// The groups with members, then the empty groups.
     groups: [u32; MOST_CROWDS],
-    /// How many of them have members, and how many there are.
+    /// Number of groups with members, and number of all groups.
     founded: usize,
     most: usize,
-    /// The one that others began an exchange with last.
+    /// The station to which the last exchange was addressed.
     asked: Option<StationId>,
-    /// The same, if it was so twice in a row: it is probably the next, too.
+    /// That station, if the last two exchanges were addressed to it: the next exchange probably is, too.
     pub(super) sought: Option<StationId>,
 }
 
-/// Where a station is.
+/// The place of a station.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Membership {
-    /// [`NONE`]: nobody else hears what it hears and counts as it does.
+    /// The hearing class; [`NONE`]: no other station hears and counts alike.
     pub(super) class: u32,
-    /// [`NONE`]: it is on its own.
+    /// The group; [`NONE`]: the station is on its own.
     pub(super) group: u32,
-    /// Its place in the group, or among those of the cohort that are in none.
+    /// The place in the group, or among the stations of the class outside groups.
     pub(super) place: u32,
 }
 
-/// All of a network's cohorts.
+/// All hearing classes of a network.
 #[derive(Debug)]
 pub(super) struct HearingClasses {
     pub(super) all: Vec<HearingClass>,
@@ -50,7 +50,7 @@ pub(super) struct HearingClasses {
 }
 
 impl HearingClass {
-    /// The groups with members, in the order in which they were founded.
+    /// The groups with members, in the order of their founding.
     #[inline]
     pub(super) fn groups(&self) -> &[u32] {
         &self.groups[..self.founded]
@@ -91,7 +91,7 @@ impl HearingClasses {
         classes
     }
 
-    /// Finds out which are uniform.
+    /// Finds out which classes are uniform.
     fn compare_powers(&mut self, reach: &Reach) {
         let mut powers = vec![(NONE, 0.0); self.all.len()];
         for from in 0..reach.stations() as u32 {
@@ -109,7 +109,7 @@ impl HearingClasses {
         }
     }
 
-    /// The group that a station is in.
+    /// The group of a station.
     #[inline]
     pub(super) fn group_of(&self, station: StationId) -> Option<usize> {
         let group = self.memberships[station.index()].group;
@@ -125,7 +125,7 @@ impl HearingClasses {
         }
     }
 
-    /// A group without members, if the cohort may have another.
+    /// An empty group, if the class may have another group.
     pub(super) fn found(&mut self, class: usize) -> Option<usize> {
         let class = &mut self.all[class];
         let group = class.groups[..class.most].get(class.founded)?;
@@ -145,7 +145,7 @@ impl HearingClasses {
         self.memberships[station.index()] = Membership { class, group: group as u32, place };
     }
 
-    /// A member of one group of a cohort moves to another, which knows the same.
+    /// A member of one group moves to another group of the class, with the same state.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, station: StationId, mac: &mut Mac, to: usize) {
         let Membership { group, place, .. } = self.memberships[station.index()];
@@ -159,7 +159,7 @@ impl HearingClasses {
             Membership { group: to as u32, place, ..self.memberships[station.index()] };
     }
 
-    /// Takes a group that has lost all its members off the list.
+    /// Removes a group without members from the list.
     pub(super) fn dissolve(&mut self, class: usize, group: usize) {
         let class = &mut self.all[class];
         if let Some(at) = class.groups().iter().position(|&other| other == group as u32) {
@@ -168,7 +168,7 @@ impl HearingClasses {
         }
     }
 
-    /// A station has left its group, and its last member has taken that seat.
+    /// A station has left its group, and the group's last member has taken its place.
     pub(super) fn on_left(&mut self, station: StationId) {
         let Membership { class, group, place } = self.memberships[station.index()];
         let members = self.groups[group as usize].members();
@@ -186,7 +186,7 @@ impl HearingClasses {
     }
 }
 
-/// The stations of each cohort, by rising id.
+/// The stations of each hearing class, by rising id.
 fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
     let heard = HearingTable::new(reach, alone);
     let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
@@ -204,8 +204,8 @@ fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
     all
 }
 
-/// What each station hears: by rising id of the transmitter, that and what its frames come to. Each hears
-/// itself as it would hear another nearby, so that stations next to each other can hear the same.
+/// What each station hears: by rising id of the transmitter, the transmitter and what its frames come to. Each station
+/// hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
 struct HearingTable {
     offsets: Vec<usize>,
     entries: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Frames begin and end: what they do to those who hear them.
+//! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
 use super::hearing::{Alone, OnAirNow};
@@ -10,7 +10,7 @@ use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
 use airqueue_wifi::medium::{End, StationId};
 
 impl Listeners {
-    /// A frame begins where stations on their own hear it.
+    /// A frame begins at the listeners that are on their own.
     #[inline]
     pub(super) fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
         let (single, many) = self.listeners.of(from);
@@ -62,7 +62,7 @@ impl Listeners {
         self.grants.set(self.grant_of(group), Time::MAX);
     }
 
-    /// Members that will transmit before they notice a frame that begins.
+    /// Handles members that will transmit before they sense a frame that begins.
     #[cold]
     fn surprise(&mut self, group: usize, now: Time) {
         let mut stations = std::mem::take(&mut self.called);
@@ -79,8 +79,8 @@ impl Listeners {
         self.called = stations;
     }
 
-    /// A frame ends. `TAPPED`: what became of it everywhere is also told to the tap. Who sends it is alone, and so are those
-    /// of [`Self::poll_touched`] afterwards; then [`Self::regroup`] is due.
+    /// A frame ends. `TAPPED`: the tap is told what became of the frame everywhere. The sender is on its own, and so
+    /// are the stations of [`Self::poll_touched`] afterwards; then [`Self::regroup`] is due.
     pub(in crate::wlan) fn end<const TAPPED: bool>(
         &mut self,
         place: u32,
@@ -110,7 +110,7 @@ impl Listeners {
         for at in classes {
             self.end_at_class::<TAPPED>(at, &mut ending, tap);
         }
-        // In an order that does not depend on who is in a group.
+        // In an order that does not depend on the membership of groups.
         self.touched.sort_unstable();
         ending
     }
@@ -134,8 +134,8 @@ impl Listeners {
         }
     }
 
-    /// A frame ends where a station on its own hears it. Mostly it is for another and met none there: there is nothing to
-    /// find out then, unless somebody asks or noise may have taken it.
+    /// A frame ends at a station on its own. Most frames are for another station and met no other frame here: nothing
+    /// has to be computed then, unless there is a tap or noise may have destroyed the frame.
     #[inline(always)]
     fn end_at<const TAPPED: bool>(
         &mut self,
@@ -189,7 +189,7 @@ impl Listeners {
         }
     }
 
-    /// A station takes a frame that is for it.
+    /// A station receives a frame addressed to it.
     fn receive(&mut self, station: StationId, ending: &Ending) -> Reaction {
         let frame = *self.macs[ending.from.index()].frame();
         if frame.opens {
@@ -202,7 +202,7 @@ impl Listeners {
         self.macs[station.index()].on_frame(&frame, &scoreboard, ending.now, &self.radio)
     }
 
-    /// A frame ends where a group hears it.
+    /// A frame ends at a group.
     #[inline]
     fn end_at_group<const TAPPED: bool>(
         &mut self,
@@ -221,7 +221,7 @@ impl Listeners {
         } else {
             return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
         };
-        // Somebody asks about each of them, or noise can tell them apart.
+        // The tap asks about each member, or noise can tell the members apart.
         if TAPPED || self.is_partial(told, &end, ending) {
             return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
         }
@@ -236,8 +236,8 @@ impl Listeners {
         self.react_together(group, alone, RxEnd::to_others(&end, decoded), ending);
     }
 
-    /// A frame ends at a group to whose members it need not all mean the same; `alike`: what became of it, if that is the
-    /// same at all.
+    /// A frame ends at a group whose members it may affect differently; `alike`: its outcome, if that is equal for all
+    /// members.
     #[cold]
     fn end_at_each<const TAPPED: bool>(
         &mut self,
@@ -276,7 +276,7 @@ impl Listeners {
         self.react_together(group, alone, most, ending);
     }
 
-    /// What a frame means to all members of a group, if there are any left. [`Self::gather`] is due.
+    /// The effect of a frame on all members of a group, if there are any left. [`Self::gather`] is due.
     #[inline]
     fn react_together(&mut self, group: usize, alone: Alone, rx_end: RxEnd, ending: &Ending) {
         let (group, radio, now) = (&mut self.classes.groups[group], &self.radio, ending.now);

@@ -1,29 +1,28 @@
-//! When each station on its own transmits next, and the first of each group; and who is first of all.
+//! The next transmission time of each station on its own and of each group, and the earliest of all.
 
 use airqueue_core::Time;
 use std::ops::BitOr;
 
-/// Children of a node, the first of whom is found without a branch.
+/// Children of a node. The first of so many is found without a branch.
 const FANOUT: usize = 16;
 
-/// The time at which each of many would act, where most have nothing to do and some change their minds
-/// often.
+/// The times at which many actors would act. Most actors have nothing to do, and some change their time often.
 ///
-/// A tournament among groups of sixteen. Most of those who change their minds neither become the first of their group
-/// nor were it: that is one store. Whoever else that now is, is looked for when somebody asks.
+/// A tournament among groups of sixteen. Most changes involve an actor that neither was nor becomes the first of its
+/// group, and cost one store. The new first of a group is searched for only when it is needed.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// The root, then its children, then theirs, to the actors' own times. A node has the first of its children's,
-    /// or an earlier time if it is among those left by their first.
+    /// The root, then its children, then theirs, down to the actors' own times. A node holds the earliest time of its
+    /// children, or an earlier time while the node is in `left`.
     tree: Vec<Time>,
-    /// Where the actors are.
+    /// Where the actors' own times begin.
     leaves: usize,
     /// Nodes whose first child has become later.
     left: Vec<u32>,
 }
 
 impl Grants {
-    /// Nobody acts.
+    /// Without any actor about to act.
     pub fn new(actors: usize) -> Grants {
         let (mut leaves, mut room) = (1, FANOUT);
         while room < actors {
@@ -33,7 +32,7 @@ impl Grants {
         Grants { tree, leaves, left: Vec::with_capacity(actors) }
     }
 
-    /// From now on `actor` would act at `at`; [`Time::MAX`]: not at all.
+    /// From now on `actor` acts at `at`; [`Time::MAX`]: never.
     #[inline(always)]
     pub fn set(&mut self, actor: usize, at: Time) {
         let place = self.leaves + actor;
@@ -47,7 +46,7 @@ impl Grants {
         }
     }
 
-    /// A node's time becomes an earlier one, and those of nodes above it that are later.
+    /// Sets a node to an earlier time, and the nodes above it that hold a later time.
     #[inline]
     fn come_first(&mut self, mut node: usize, at: Time) {
         loop {
@@ -62,7 +61,7 @@ impl Grants {
         }
     }
 
-    /// When the first acts.
+    /// The earliest time.
     #[inline]
     pub fn first(&mut self) -> Time {
         while let Some(node) = self.left.pop() {
@@ -71,7 +70,7 @@ impl Grants {
         self.tree[0]
     }
 
-    /// Finds the first of a node's children, and of those above it that it was the first of.
+    /// Searches the first child of a node again, and of the nodes above whose first the node was.
     fn look_again(&mut self, mut node: usize) {
         loop {
             let first = self.first_below(node);
@@ -90,14 +89,14 @@ impl Grants {
     fn first_below(&self, node: usize) -> Time {
         let children = self.tree[node * FANOUT + 1..].first_chunk::<FANOUT>();
         let children = children.expect("all children of a node");
-        // In pairs: no comparison waits for another of its round.
+        // In pairs: the comparisons of a round are independent of each other.
         let eight: [Time; 8] = std::array::from_fn(|at| children[at].min(children[at + 8]));
         let four: [Time; 4] = std::array::from_fn(|at| eight[at].min(eight[at + 4]));
         four[0].min(four[2]).min(four[1].min(four[3]))
     }
 
-    /// Adds those who act at `now`, by rising number. `now` is not after [`Self::first`], which has been asked since the
-    /// last change; there may be none.
+    /// Adds the actors that act at `now`, by rising number; there may be none. `now` is not after [`Self::first`],
+    /// which must have been called since the last change.
     pub fn due(&self, now: Time, actors: &mut Vec<u32>) {
         if self.tree[0] <= now {
             self.due_below(0, now, actors);
@@ -107,7 +106,7 @@ impl Grants {
     fn due_below(&self, node: usize, now: Time, actors: &mut Vec<u32>) {
         let begin = node * FANOUT + 1;
         let is_due = |(child, &at): (usize, &Time)| u32::from(at <= now) << child;
-        // As a mask: it is one or two of many, and no branch could be predicted.
+        // As a mask: one or two of many match, and a branch could not be predicted.
         let children = self.tree[begin..][..FANOUT].iter().enumerate();
         let mut due = children.map(is_due).fold(0, u32::bitor);
         while due != 0 {
@@ -127,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Times only move into the future here, as those of stations do.
+        /// Times only move into the future here, as the times of stations do.
         #[test]
         fn all_act_when_they_said_last(
             sets in prop::collection::vec(

@@ -1,8 +1,8 @@
-//! Who hears what at present.
+//! What each listener hears at present.
 //!
-//! Most frames meet no other where they are heard. What becomes of such a frame follows from how well it
-//! is heard, and that is known when the network is built. A station's
-//! [`Reception`] is told of frames only when two of them overlap there or the station transmits itself.
+//! Most frames meet no other frame at their listeners. The outcome of such a frame depends only on its signal, and is
+//! computed when the network is built. A station's [`Reception`] is told of frames only when two frames overlap at the
+//! station or the station itself transmits.
 
 use super::classes::{HearingClasses, NONE};
 use super::on_air::FramesOnAir;
@@ -10,31 +10,32 @@ use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Reach, Reception, RxOutcome, Signal, StationId};
 use std::ops::Range;
 
-/// What a frame comes to that meets no other: whether it is sensed, decoded, and the receiver is with it to its end, one
-/// bit each.
+/// The outcome of a frame that meets no other frame, one bit each: sensed, decoded, and the receiver stays with the
+/// frame to its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone(u8);
 
-/// One who hears a station, or a cohort of such, and how.
+/// A listener of a transmitter, or a hearing class of listeners, and the outcome of the transmitter's frames there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     to: u32,
     pub(super) alone: Alone,
 }
 
-/// Who hears whom; never changes.
+/// Which station hears which; never changes.
 #[derive(Debug)]
 pub(super) struct ListenerTable {
     reach: Reach,
-    /// By transmitter: the stations that are in no cohort, those of them that take no part last, then the cohorts.
+    /// By transmitter: the listeners in no hearing class, among them last those without flows, then the hearing
+    /// classes.
     listeners: Vec<Listener>,
-    /// For each transmitter, and the end.
+    /// The start of each transmitter's listeners, then the end of the list.
     begins: Vec<Begins>,
-    /// Somebody wants to know what stations hear that take no part.
+    /// Whether stations without flows listen too, because of a tap.
     all_listen: bool,
 }
 
-/// Where the ears for a transmitter begin.
+/// Where the listeners of a transmitter begin, by kind.
 #[derive(Clone, Copy, Debug)]
 struct Begins {
     single: u32,
@@ -45,15 +46,15 @@ struct Begins {
 /// What is heard at one place.
 #[derive(Clone, Copy, Debug)]
 struct ReceiverState {
-    /// The place of the one frame on the air here, if it began while nothing else was.
+    /// The place of the only frame on the air here, if this frame began on a silent medium.
     lone: u32,
-    /// How many frames are on the air here.
+    /// Number of frames on the air here.
     heard: u32,
     /// End of the station's own last transmission.
     deaf_until: Time,
 }
 
-/// What a receiver that has to be told of a frame is told from.
+/// The source of what a receiver is told of a frame.
 pub(super) struct OnAirNow<'a> {
     pub(super) listeners: &'a ListenerTable,
     pub(super) on_air_frames: &'a FramesOnAir,
@@ -62,11 +63,11 @@ pub(super) struct OnAirNow<'a> {
 /// What each listener hears of the frames on the medium.
 #[derive(Debug)]
 pub(super) struct Hearing {
-    /// Of stations on their own.
+    /// The receivers of stations on their own.
     receivers: Vec<ReceiverState>,
-    /// Of groups.
+    /// The receivers of groups.
     groups: Vec<ReceiverState>,
-    /// Of members of a group to which all frames are equally strong only the first is told of frames.
+    /// If all frames are equally strong at all members of a group, only the first member is told of frames.
     receptions: Vec<Reception>,
 }
 
@@ -74,7 +75,7 @@ impl Alone {
     const SENSED: u8 = 1;
     const DECODED: u8 = 2;
     const ENGAGED: u8 = 4;
-    /// What a station's frames come to right beside it.
+    /// The outcome of a station's frames right beside the station.
     pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
 
     fn new(signal: Signal, reception: &Reception) -> Alone {
@@ -84,7 +85,7 @@ impl Alone {
         Alone(bit(signal.sensed(), Alone::SENSED) | decoded | bit(end.engaged, Alone::ENGAGED))
     }
 
-    /// One for each link, in the order of the reach.
+    /// The outcome for each link, in the order of the reach.
     pub(super) fn of_links(reach: &Reach, receptions: &[Reception]) -> Vec<Alone> {
         let stations = (0..reach.stations() as u32).map(StationId);
         let listeners_of = stations.flat_map(|from| reach.listeners_of(from));
@@ -95,7 +96,7 @@ impl Alone {
         self.0
     }
 
-    /// It makes the medium busy.
+    /// Whether the frame makes the medium busy.
     #[inline(always)]
     pub(super) fn is_sensed(self) -> bool {
         self.0 & Alone::SENSED != 0
@@ -111,13 +112,13 @@ impl Alone {
 }
 
 impl Listener {
-    /// The station, of one outside cohorts.
+    /// The station, for an entry outside hearing classes.
     #[inline]
     pub(super) fn station(&self) -> StationId {
         StationId(self.to)
     }
 
-    /// The place of the cohort, of one.
+    /// The place of the hearing class, for an entry that is a class.
     #[inline]
     pub(super) fn class(&self) -> usize {
         self.to as usize
@@ -125,7 +126,7 @@ impl Listener {
 }
 
 impl ListenerTable {
-    /// `takes_part`: of each station, whether packets come from there or go there.
+    /// `takes_part`: for each station, whether packets are sent from or to the station.
     pub(super) fn new(
         reach: Reach,
         alone: &[Alone],
@@ -163,20 +164,20 @@ impl ListenerTable {
         ListenerTable { reach, listeners, begins, all_listen: false }
     }
 
-    /// From now on there are no watchers. True if there may have been some.
+    /// From now on there are no watchers. True if there may have been any before.
     pub(super) fn let_all_listen(&mut self) -> bool {
         !std::mem::replace(&mut self.all_listen, true)
     }
 
-    /// The stations outside cohorts that hear one and take no part: where they are in the list.
+    /// The listeners outside hearing classes without flows: their range in the list.
     #[inline]
     pub(super) fn watchers(&self, from: StationId) -> Range<usize> {
         let Begins { watchers, classes, .. } = self.begins[from.index()];
         if self.all_listen { 0..0 } else { watchers as usize..classes as usize }
     }
 
-    /// The stations outside cohorts that hear one and are no [`Self::watchers`], and the cohorts whose stations,
-    /// itself excepted, do: where they are in the list.
+    /// The other listeners outside hearing classes, which are not [`Self::watchers`], and the hearing classes that hear
+    /// the transmitter (itself excepted): their ranges in the list.
     #[inline]
     pub(super) fn of(&self, from: StationId) -> (Range<usize>, Range<usize>) {
         let Begins { single, watchers, classes } = self.begins[from.index()];
@@ -191,7 +192,7 @@ impl ListenerTable {
         self.listeners[at]
     }
 
-    /// How one of them hears it.
+    /// The signal of a transmitter at one of its listeners.
     pub(super) fn signal(&self, from: StationId, station: StationId) -> Signal {
         self.reach.signal(from, station).expect("a link for each ear")
     }
@@ -200,7 +201,7 @@ impl ListenerTable {
 impl ReceiverState {
     const SILENT: ReceiverState = ReceiverState { lone: NONE, heard: 0, deaf_until: Time::ZERO };
 
-    /// Receivers here have been told of what is on the air.
+    /// Whether the receivers here have been told of the frames on the air.
     fn is_told(&self) -> bool {
         self.heard > 0 && self.lone == NONE
     }
@@ -220,7 +221,7 @@ impl Hearing {
         self.receptions[from.index()].on_transmit(air);
     }
 
-    /// Tells a station's receiver of the frame that was alone there.
+    /// Tells a station's receiver of the frame that was the only one there.
     fn tell(&mut self, station: StationId, on: &OnAirNow) {
         let lone = std::mem::replace(&mut self.receivers[station.index()].lone, NONE);
         if lone != NONE {
@@ -235,7 +236,7 @@ impl Hearing {
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
-    /// A frame begins to be heard by a station on its own.
+    /// A frame begins at a station on its own.
     #[inline(always)]
     pub(super) fn begin(&mut self, station: StationId, place: u32, now: Time, on: &OnAirNow) {
         let receiver = &mut self.receivers[station.index()];
@@ -253,7 +254,7 @@ impl Hearing {
         self.tell_of(station, place, on);
     }
 
-    /// The same for a group; `told`: those of its members that are to be told.
+    /// A frame begins at a group; `told`: the members whose receivers are to be told.
     #[inline]
     pub(super) fn begin_at_group(
         &mut self,
@@ -268,7 +269,7 @@ impl Hearing {
             receiver.lone = place;
             return;
         }
-        // The one that was alone there until now, and the one that begins.
+        // The frame that was the only one until now, and the frame that begins.
         let lone = std::mem::replace(&mut receiver.lone, NONE);
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
             for &member in told {
@@ -277,7 +278,7 @@ impl Hearing {
         }
     }
 
-    /// A frame ends where a station on its own heard it: what became of it.
+    /// A frame ends at a station on its own: returns its outcome.
     #[inline(always)]
     pub(super) fn end(&mut self, station: StationId, alone: Alone, place: u32, id: FrameId) -> End {
         if self.end_alone(station, place) {
@@ -287,7 +288,8 @@ impl Hearing {
         self.end_among_others(station, id)
     }
 
-    /// The same if it met no other there; false, and nothing has changed, if it did.
+    /// Ends a frame that met no other frame at a station on its own; false, without any change, if the frame met
+    /// another.
     #[inline(always)]
     pub(super) fn end_alone(&mut self, station: StationId, place: u32) -> bool {
         let receiver = &mut self.receivers[station.index()];
@@ -303,13 +305,13 @@ impl Hearing {
         self.end_told(station, id)
     }
 
-    /// The same for a station whose receiver was told.
+    /// A frame ends at a station whose receiver was told of it: returns its outcome.
     #[inline(always)]
     pub(super) fn end_told(&mut self, station: StationId, id: FrameId) -> End {
         self.receptions[station.index()].on_end(id).expect("a frame that ends has begun")
     }
 
-    /// A frame ends at a group. Whether it was alone there; otherwise receivers were told of it.
+    /// A frame ends at a group. True if the frame met no other frame there; otherwise receivers were told of it.
     #[inline(always)]
     pub(super) fn end_at_group(&mut self, group: usize, place: u32) -> bool {
         let receiver = &mut self.groups[group];
@@ -321,28 +323,28 @@ impl Hearing {
         alone
     }
 
-    /// What others left of a part of the frame that ended last where a station, whose receiver was told, heard it.
+    /// What overlapping frames left of a part of the last ended frame at a station whose receiver was told.
     pub(super) fn beside(&self, told: StationId, part: Air, signal: Signal) -> Option<f64> {
         self.receptions[told.index()].beside(part, signal)
     }
 
-    /// A group that was empty gets members, who hear nothing.
+    /// An empty group gets members, who hear nothing.
     pub(super) fn found_group(&mut self, group: usize) {
         self.groups[group] = ReceiverState::SILENT;
     }
 
-    /// The same, of members of another group, who hear what that hears.
+    /// An empty group gets members of another group, who hear what that group hears.
     pub(super) fn branch_off(&mut self, group: usize, other: usize) {
         self.groups[group] = self.groups[other];
     }
 
-    /// Whether receivers of a group have been told of what is on the air there.
+    /// Whether receivers of a group have been told of the frames on the air there.
     pub(super) fn is_told_at_group(&self, group: usize) -> bool {
         self.groups[group].is_told()
     }
 
-    /// A station is about to leave its group and hears from now on what that hears.
-    /// `uniform`: the first and the second member of those who stood for all, if anyone did.
+    /// A station is about to leave its group and continues to hear what the group hears. `uniform`: the first and
+    /// second member of a group in which the first stands for all, if it is such a group.
     pub(super) fn set_apart(
         &mut self,
         station: StationId,
@@ -373,7 +375,7 @@ impl Hearing {
         self.groups[group].heard == 0
     }
 
-    /// Whether the receiver of a station on its own is with a frame at `now` that it may yet decode.
+    /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.
     pub(super) fn receiving(&self, station: StationId, now: Time, on: &OnAirNow) -> bool {
         let reception = &self.receptions[station.index()];
         if self.receivers[station.index()].lone == NONE {

@@ -1,8 +1,8 @@
-//! Stations join groups and leave them.
+//! Stations join and leave groups.
 //!
-//! Who is in a group ([`LockstepGroup`](airqueue_wifi::mac::LockstepGroup)) and who is on its own decides what a frame costs
-//! and nothing else: a station is split from its group before anything happens to it alone, and when the end
-//! of a frame leaves a station knowing what others know it joins them.
+//! Whether a station is in a group ([`LockstepGroup`](airqueue_wifi::mac::LockstepGroup)) or on its own determines only
+//! the cost of a frame: a station is split from its group before an event affects this station alone, and joins a group
+//! when, after the end of a frame, its state agrees with that of the group.
 
 use super::Listeners;
 use super::classes::{HearingClass, Membership};
@@ -10,13 +10,13 @@ use airqueue_core::Time;
 use airqueue_wifi::medium::StationId;
 
 impl Listeners {
-    /// The number under which a group is among the grants, behind all stations.
+    /// The number of a group among the grants; groups come after all stations.
     #[inline]
     pub(super) fn grant_of(&self, group: usize) -> usize {
         self.macs.len() + group
     }
 
-    /// Makes sure that a station is on its own: something is about to happen to it alone.
+    /// Ensures that a station is on its own, before an event affects this station alone.
     #[inline]
     pub(in crate::wlan) fn split(&mut self, station: StationId) {
         if let Some(group) = self.classes.group_of(station) {
@@ -26,8 +26,7 @@ impl Listeners {
         }
     }
 
-    /// Members of a group, each of them once or several times, leave it together. Whoever
-    /// calls this sets their grants.
+    /// Members of a group, possibly listed more than once, leave the group together. The caller sets their grants.
     pub(super) fn set_all_apart(&mut self, group: usize, stations: &[u32]) {
         for &station in stations {
             let station = StationId(station);
@@ -38,7 +37,7 @@ impl Listeners {
         self.recount(group);
     }
 
-    /// A station leaves its group, which is to be recounted; it is to be among the grants.
+    /// A station leaves its group. The caller recounts the group and sets the station's grant.
     #[inline(always)]
     fn take_out(&mut self, station: StationId, group: usize) {
         let Membership { class, place, .. } = self.classes.memberships[station.index()];
@@ -52,8 +51,8 @@ impl Listeners {
         self.classes.on_left(station);
     }
 
-    /// The end of a frame may have left stations of a cohort with the same view of the medium, and its groups
-    /// with an idle one.
+    /// After the end of a frame: stations of a hearing class may agree on the state of the medium, and groups of the
+    /// class may hear an idle medium.
     pub(super) fn gather(&mut self, class: usize, now: Time) {
         for at in (1..self.classes.all[class].groups().len()).rev() {
             self.unite(class, at, now);
@@ -68,19 +67,19 @@ impl Listeners {
         }
     }
 
-    /// The last of the first so many stations on their own that may join a group: its place among them.
+    /// Among the first `of` stations on their own, the place of the last that may join a group.
     #[inline]
     fn last_to_join(&self, class: usize, of: usize, now: Time) -> Option<usize> {
         let HearingClass { apart, sought, .. } = &self.classes.all[class];
         apart[..of].iter().rposition(|&station| {
-            // Whoever is sought all the time would only come and go.
+            // A station that is addressed all the time would only join and leave.
             Some(station) != *sought
                 && self.macs[station.index()].may_join(now)
                 && self.hearing.is_silent(station)
         })
     }
 
-    /// A group that knows what one before it in the list knows dissolves in that.
+    /// A group whose state agrees with that of an earlier group in the list is merged into the earlier group.
     fn unite(&mut self, class: usize, at: usize, now: Time) {
         let groups = self.classes.all[class].groups();
         let group = groups[at] as usize;
@@ -101,8 +100,8 @@ impl Listeners {
         self.grants.set(self.grant_of(group), Time::MAX);
     }
 
-    /// Members of a group to which the same happens that does not happen to the rest form another,
-    /// which is returned, if there may be one more. [`Self::gather`] is due.
+    /// Members of a group on which a frame has an effect that differs from the rest form another group, which is
+    /// returned, if there may be one more. [`Self::gather`] is due.
     pub(super) fn branch_off(
         &mut self,
         group: usize,
@@ -110,7 +109,7 @@ impl Listeners {
         leaving: impl Iterator<Item = StationId>,
     ) -> Option<usize> {
         if self.classes.all[class].uniform && self.hearing.is_told_at_group(group) {
-            // One receiver stands for all: it cannot be in both.
+            // One receiver stands for all members, and cannot be in both groups.
             return None;
         }
         let into = self.classes.found(class)?;
@@ -130,7 +129,7 @@ impl Listeners {
         self.grants.set(self.grant_of(group), self.classes.groups[group].next_grant());
     }
 
-    /// A station joins a group that knows what it knows, or founds one.
+    /// A station joins a group with agreeing state, or founds a group.
     fn join(&mut self, class: usize, station: StationId, now: Time) {
         let mac = &self.macs[station.index()];
         let admits = |&&group: &&u32| {
@@ -156,8 +155,8 @@ impl Listeners {
         self.grants.set(station.index(), Time::MAX);
     }
 
-    /// Replaces the groups among the `actors`, which rise, by those of their members whose backoff ends by
-    /// `now`, who are on their own from now on.
+    /// Replaces the groups among the `actors`, which are in rising order, by their members whose backoff ends by `now`.
+    /// These members are on their own from now on.
     pub(super) fn call_out(&mut self, actors: &mut Vec<u32>, now: Time) {
         let stations = self.macs.len();
         let first = actors.partition_point(|&actor| (actor as usize) < stations);

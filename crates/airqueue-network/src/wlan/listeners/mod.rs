@@ -1,16 +1,17 @@
-//! The stations as listeners: who hears what at present, and what a frame does to those who hear it.
+//! The stations as listeners: what each station hears at present, and the effect of a frame on its listeners.
 //!
-//! [`Listeners`] has the MACs and everything between them: [`Listeners::begin`] and [`Listeners::end`] a frame, and
-//! [`Listeners::split`] a station from the others before something happens to it alone.
+//! [`Listeners`] owns the MACs and everything between them: [`Listeners::begin`] and [`Listeners::end`] a frame, and
+//! [`Listeners::split`] a station from its group before an event affects this station alone.
 //!
-//! Stations that hear the same and only count are simulated together, as one [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is
-//! visited once when a frame begins and once when it ends; so is each station in range that is on its own, and nobody
-//! else. Nothing outside of here knows which station is simulated in which way, and nothing but the cost of a frame depends on it. Members are
-//! looked at one by one where they may have heard different things: when frames overlap that are not
-//! equally strong at all of them, when frames are lost to noise, and when a tap wants to know.
+//! Stations that hear alike and only count down are simulated together, as one
+//! [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is visited once when a frame begins and once when the
+//! frame ends. Stations in range on their own are visited in the same way, and no other station is. The grouping is
+//! invisible outside this module, and affects only the cost of a frame. Members are examined one by one where they may
+//! have heard different things: when frames overlap that are not equally strong at all members, when frames are lost to
+//! noise, and when there is a tap.
 //!
-//! Of stations that no hop leads from or to, only the time is counted for which they sense frames, unless a tap wants to know
-//! more. When the next backoff ends is found in [`grants::Grants`].
+//! For stations that no hop leads from or to, only the time in which they sense frames is counted, unless there is a
+//! tap. [`grants::Grants`] finds the next end of a backoff.
 
 mod bit_errors;
 mod classes;
@@ -40,18 +41,18 @@ use rx_end::RxEnds;
 #[derive(Debug)]
 pub(super) struct Listeners {
     pub(super) radio: Radio,
-    /// That of a station which is not alone must not be touched before [`Self::split`].
+    /// The MAC of a station that is not on its own must not be touched before [`Self::split`].
     pub(super) macs: Vec<Mac>,
     listeners: ListenerTable,
     hearing: Hearing,
     classes: HearingClasses,
     errors: BitErrors,
     on_air_frames: FramesOnAir,
-    /// Of the stations, then of the groups.
+    /// The grants of the stations, then of the groups.
     grants: Grants,
-    /// Stations in which a frame that ended has changed more than their view of the medium.
+    /// Stations in which the frame that ended last has changed more than their view of the medium.
     touched: Vec<StationId>,
-    /// For the stations that leave a group together.
+    /// Scratch list: stations that leave a group together.
     called: Vec<u32>,
     rx_ends: RxEnds,
 }
@@ -93,8 +94,8 @@ impl Listeners {
         })
     }
 
-    /// From now on all stations listen, also those that never send nor are sent anything. These have not noticed what a
-    /// frame met that is on the air by now.
+    /// From now on all stations listen, including those without flows. Stations without flows have not tracked which
+    /// other frames overlap a frame now on the air.
     pub(super) fn let_all_listen(&mut self) {
         let watched = |of: &Self, place| of.listeners.watchers(of.on_air_frames.at(place).from);
         let on_air = self.on_air_frames.all().into_iter();
@@ -114,7 +115,7 @@ impl Listeners {
         }
     }
 
-    /// Brings the counters of a station that is alone up to date with everything that happened at `now`.
+    /// Updates the counters of a station on its own with everything that happened at `now`.
     #[inline(always)]
     pub(super) fn settle(&mut self, station: StationId, now: Time) {
         if self.macs[station.index()].is_settled() {
@@ -137,28 +138,28 @@ impl Listeners {
         self.grants.first()
     }
 
-    /// Adds the stations whose backoff ends by `now`, by rising number, each of them alone from now on.
+    /// Adds the stations whose backoff ends by `now`, by rising number. Each of them is on its own from now on.
     #[inline]
     pub(super) fn due(&mut self, now: Time, actors: &mut Vec<u32>) {
         self.grants.due(now, actors);
         self.call_out(actors, now);
     }
 
-    /// Whether the receiver of a station that is alone is with a frame that it may yet decode.
+    /// Whether the receiver of a station on its own is busy with a frame that the receiver may still decode.
     #[inline]
     pub(super) fn is_receiving(&self, station: StationId, now: Time) -> bool {
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.receiving(station, now, &on)
     }
 
-    /// The next of the stations, by falling number, in which the frame that ended last has changed more than their view of
-    /// the medium. They are alone.
+    /// The next station, by falling number, in which the frame that ended last has changed more than the view of the
+    /// medium. The station is on its own.
     #[inline]
     pub(super) fn poll_touched(&mut self) -> Option<StationId> {
         self.touched.pop()
     }
 
-    /// The end of a frame of a station has been followed up: stations that know the same by now join again.
+    /// All consequences of the end of a station's frame have been handled: stations with agreeing state join again.
     #[inline]
     pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
         for at in self.listeners.of(sender).1 {
@@ -166,7 +167,7 @@ impl Listeners {
         }
     }
 
-    /// The frame that a station has made up begins. The station is alone. Returns the frame's number, and when it ends.
+    /// The frame that a station has composed begins. The station is on its own. Returns the frame's number and end.
     #[inline]
     pub(super) fn begin(&mut self, from: StationId, now: Time) -> (u32, Time) {
         let frame = self.macs[from.index()].frame();
@@ -193,7 +194,7 @@ impl Listeners {
         (place, air.ends)
     }
 
-    /// For how long, up to `now`, a station has sensed frames or transmitted.
+    /// How long, up to `now`, a station has sensed frames or transmitted.
     pub(super) fn busy_ever(&self, station: StationId, now: Time) -> Span {
         let mac = &self.macs[station.index()];
         match self.classes.group_of(station) {

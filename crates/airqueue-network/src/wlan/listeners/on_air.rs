@@ -1,4 +1,4 @@
-//! What is on the air.
+//! The frames on the air.
 
 use airqueue_wifi::medium::{Air, FrameId, StationId};
 
@@ -6,12 +6,12 @@ use airqueue_wifi::medium::{Air, FrameId, StationId};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameOnAir {
     pub(super) id: FrameId,
-    /// Who transmits it: [`Mac::frame`](airqueue_wifi::mac::Mac::frame).
+    /// The transmitter, which holds the frame: [`Mac::frame`](airqueue_wifi::mac::Mac::frame).
     pub(super) from: StationId,
     pub(super) air: Air,
 }
 
-/// All frames on the air, by a number that is free again when the frame has ended.
+/// All frames on the air, by a number that is reused after the end of the frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FramesOnAir {
     places: Vec<FrameOnAir>,
@@ -51,7 +51,7 @@ impl FramesOnAir {
         used
     }
 
-    /// It has ended.
+    /// A frame has ended.
     pub(super) fn end(&mut self, place: u32) {
         self.free.push(place);
     }

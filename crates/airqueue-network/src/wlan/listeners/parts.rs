@@ -11,7 +11,7 @@ pub(super) struct Parts {
     begins: Time,
     /// When the first bit of the PSDU is on the air.
     first_bit: Time,
-    /// From then to the last.
+    /// Duration from the first bit to the last.
     lasts: Span,
     psdu_bytes: u32,
 }
@@ -27,7 +27,7 @@ impl Parts {
         Air { begins: self.begins, ends: self.first_bit }
     }
 
-    /// These bytes, up to but without `to`.
+    /// Airtime of the bytes from `from` up to but excluding `to`.
     pub(super) fn bytes(&self, from: u32, to: u32) -> Air {
         let at = |byte: u32| {
             let nanos = i128::from(self.lasts.as_nanos()) * i128::from(byte.min(self.psdu_bytes));

@@ -1,4 +1,4 @@
-//! What a frame that ends means to those who hear it.
+//! The effect of the end of a frame on its listeners.
 
 use super::Listeners;
 use super::bit_errors::BitErrors;
@@ -10,7 +10,7 @@ use airqueue_wifi::medium::{End, FrameId, RxOutcome, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
-/// A frame that ends. The rest of it is still where its sender keeps it ([`Mac::frame`](airqueue_wifi::mac::Mac::frame)).
+/// A frame that ends. Its sender still holds the rest of it ([`Mac::frame`](airqueue_wifi::mac::Mac::frame)).
 pub(in crate::wlan) struct Ending {
     pub(super) place: u32,
     pub(super) id: FrameId,
@@ -22,34 +22,34 @@ pub(in crate::wlan) struct Ending {
     pub(super) now: Time,
     pub(in crate::wlan) time: Span,
     pub(super) overheard: Overheard,
-    /// What became of the frame where it was to be received: what others left of it, and whether it was decoded.
+    /// The outcome at the receiver: what overlapping frames left of the frame, and whether the receiver decoded it.
     pub(in crate::wlan) at_receiver: Option<(RxOutcome, bool)>,
 }
 
 impl Ending {
-    /// Whether the station for which the frame is has decoded it.
+    /// Whether the addressed station has decoded the frame.
     #[inline]
     pub(in crate::wlan) fn is_received(&self) -> bool {
         matches!(self.at_receiver, Some((_, true)))
     }
 }
 
-/// What a frame that ends means to a station.
+/// The effect of the end of a frame on a station.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RxEnd {
-    /// It is for it, and decoded.
+    /// The station is addressed, and decoded the frame.
     Addressed,
-    /// It is for another, and decoded.
+    /// Another station is addressed, and this station decoded the frame.
     Overheard,
-    /// The receiver was with it and has not decoded it.
+    /// The receiver stayed with the frame and did not decode it.
     Errored(RxOutcome),
-    /// It was ignored for a stronger one.
+    /// The receiver ignored the frame for a stronger frame.
     Ignored,
-    /// Nothing.
+    /// The frame has no effect.
     Nothing,
 }
 
-/// What the frames of one instant mean to the members of a group that do not hear alike.
+/// The effects of the end of a frame on those members of a group that do not hear alike.
 pub(super) type RxEnds = Vec<(StationId, RxEnd)>;
 
 impl RxEnd {
@@ -70,7 +70,7 @@ impl RxEnd {
         discriminant(self) == discriminant(other)
     }
 
-    /// That of most.
+    /// The most frequent effect.
     pub(super) fn of_most(rx_ends: &RxEnds) -> RxEnd {
         let kinds = [RxEnd::Overheard, RxEnd::Errored(RxOutcome::Collided), RxEnd::Ignored];
         let mut count = [0u32; 3];
@@ -89,7 +89,7 @@ impl RxEnd {
 }
 
 impl Listeners {
-    /// What a frame means to a station. `told`: whose receiver knows what else was on the air.
+    /// The effect of a frame on a station. `told`: the station whose receiver was told of the other frames on the air.
     #[inline]
     pub(super) fn rx_end<const TAPPED: bool>(
         &mut self,
@@ -102,7 +102,7 @@ impl Listeners {
         let decoded = self.decodes(station, told, end, ending);
         if TAPPED {
             let whole = end.outcome.decoded();
-            // An A-MPDU of which something is left was captured.
+            // An A-MPDU of which a part is left was captured.
             let outcome = if decoded && !whole { RxOutcome::Captured } else { end.outcome };
             let bit_error = whole && !decoded;
             let End { engaged, ignored, .. } = *end;
@@ -115,7 +115,7 @@ impl Listeners {
         if decoded { RxEnd::Addressed } else { RxEnd::to_others(end, false) }
     }
 
-    /// Whether a station decodes a frame: of an A-MPDU any part.
+    /// Whether a station decodes a frame; of an A-MPDU, any part.
     #[inline]
     fn decodes(&mut self, station: StationId, told: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus > 1 {
@@ -135,7 +135,7 @@ impl Listeners {
         true
     }
 
-    /// Whether noise takes a frame of one MPDU from a station.
+    /// Whether noise destroys a frame of one MPDU at a station.
     fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
         let frame = self.macs[ending.from.index()].frame();
         let signal = || self.listeners.signal(frame.from, station);
@@ -159,7 +159,7 @@ impl Listeners {
         let Listeners { listeners, errors, hearing, macs, radio, .. } = self;
         let signal = listeners.signal(frame.from, station);
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
-        // The probability that an MPDU behind its delimiter is lost.
+        // The probability that an MPDU, after its delimiter, is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
             let beside = match end.overlapped {
                 true => hearing.beside(told, parts.bytes(from, to), signal),
@@ -193,7 +193,8 @@ impl Listeners {
         receiver.receive_ampdu(frame.recipient, mpdus)
     }
 
-    /// Whether others have left a station the beginning of a frame, without which nothing of it is decoded.
+    /// Whether overlapping frames left a station the beginning of a frame, without which the station decodes nothing of
+    /// the frame.
     #[inline]
     pub(super) fn is_found(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus == 1 || !end.overlapped {
@@ -205,7 +206,7 @@ impl Listeners {
         self.hearing.beside(told, parts.preamble(), signal).is_some()
     }
 
-    /// Whether what a frame comes to at the members of a group, who hear it alike, need not be the same.
+    /// Whether a frame may have different outcomes at members of a group that hear the frame alike.
     #[inline]
     pub(super) fn is_partial(&self, told: StationId, end: &End, ending: &Ending) -> bool {
         let overlapped = ending.mpdus > 1 && end.overlapped;

@@ -7,12 +7,12 @@ use airqueue_wifi::phy::frames::{
     HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES,
 };
 
-/// FCS, as an index needs it.
+/// Length of the FCS, as an index.
 pub(super) const FCS: usize = FCS_BYTES as usize;
 /// Sequence numbers have 12 bits.
 pub(super) const SEQUENCES: u16 = 1 << 12;
 
-/// To all.
+/// The broadcast address.
 const BROADCAST: [u8; 6] = [0xff; 6];
 /// First byte of Frame Control: version 0, type, subtype.
 const RTS: u8 = 0xb4;
@@ -23,25 +23,25 @@ const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
 const DATA: u8 = 0x08;
 const QOS_DATA: u8 = 0x88;
-/// Second byte: from and to the distribution system, which is what four addresses mean.
+/// Second byte of Frame Control: To DS and From DS, which means four addresses.
 const FOUR_ADDRESSES: u8 = 0x03;
 const RETRY: u8 = 0x08;
 
-/// The network's own address: locally administered, and no station's.
+/// The network's own address: locally administered, and not a station's.
 const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
-/// RFC 1042, with the type of IPv4.
+/// The LLC/SNAP header of RFC 1042, with the type of IPv4.
 const LLC_SNAP: [u8; LLC_SNAP_BYTES as usize] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
-/// What a data frame has in front of its packet.
+/// The headers of a data frame in front of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     header_bytes: u32,
-    /// Otherwise no packet can be told from the frame, and its body is zero.
+    /// Without LLC/SNAP a packet cannot be recognised in the frame, and the frame's body is zero.
     pub(super) llc_snap: bool,
 }
 
 impl Layout {
-    /// The one that adds so many bytes to a packet, if one does.
+    /// The layout that adds `overhead_bytes` to a packet, if there is one.
     pub(super) fn of(overhead_bytes: u32) -> Option<Layout> {
         const HEADERS: [u32; 4] = [
             HEADER_BYTES,
@@ -65,18 +65,18 @@ impl Layout {
     }
 }
 
-/// What the header of a data frame says that its frame does not.
+/// Header fields of a data frame that [`Frame`] does not have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
     pub(super) layout: Layout,
     pub(super) priority: u8,
     pub(super) sequence: u16,
-    /// A frame with this sequence number was on the air before.
+    /// Whether a frame with this sequence number was on the air before.
     pub(super) retry: bool,
 }
 
 impl Data {
-    /// Appends what the frame has in front of its packet.
+    /// Appends the headers in front of the packet.
     pub(super) fn write(&self, frame: &Frame, out: &mut Vec<u8>) {
         let (qos, four) = (self.layout.is_qos(), self.layout.has_four_addresses());
         let (to, from) = (address(frame.to), address(frame.from));
@@ -119,21 +119,21 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
     }
 }
 
-/// What a block ack, or a request for one, says behind its addresses (9.3.1.8 and 9.3.1.9).
+/// The content of a block ack or block ack request after its addresses (9.3.1.8 and 9.3.1.9).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Score {
     pub(super) priority: u8,
-    /// The first sequence number that it is about.
+    /// The starting sequence number.
     pub(super) start: u16,
-    /// What the receiver has of that and those behind it, one bit each.
+    /// The receiver's scoreboard from `start` on, one bit per sequence number.
     pub(super) bitmap: [u8; 32],
 }
 
 impl Score {
-    /// Appends it as far as the frame has it.
+    /// Appends the fields that this kind of frame has.
     pub(super) fn write(&self, frame: &Frame, out: &mut Vec<u8>) {
         const COMPRESSED: u16 = 2 << 1;
-        /// In the place of the fragment number: 256 bits.
+        /// In place of the fragment number: a bitmap of 256 bits.
         const BITS_256: u16 = 4;
         let bitmap = match (frame.kind, frame.bytes) {
             (FrameKind::BlockAckRequest, _) => &[][..],
@@ -154,13 +154,13 @@ fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
     out.extend(duration_us.to_le_bytes());
 }
 
-/// A station's: locally administered, with its id in the last four bytes.
+/// A station's address: locally administered, with the station's id in the last four bytes.
 fn address(station: StationId) -> [u8; 6] {
     let [a, b, c, d] = station.0.to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 
-/// The frame check sequence (9.2.4.8): that of Ethernet, the lowest byte first.
+/// The frame check sequence (9.2.4.8): the CRC of Ethernet, lowest byte first.
 pub(super) fn fcs(frame: &[u8]) -> u32 {
     crc32fast::hash(frame)
 }

@@ -1,12 +1,12 @@
-//! Captures of a network that other tools read: pcap files of 802.11 frames with radiotap headers.
+//! Captures of a network for other tools: pcap files of 802.11 frames with radiotap headers.
 //!
-//! What a file says follows from the frames on the air: airtime from length, rate and preamble, NAV from
-//! Duration, what carries which packet from addresses, sequence numbers and ports. Nothing in it comes
-//! from the receivers' statistics, so that it can be held against them.
+//! The content of a file follows from the frames on the air: airtime from length, rate and preamble, NAV from Duration,
+//! the identity of packets from addresses, sequence numbers and ports. The receivers' statistics are not used, so that
+//! a capture can be checked against them.
 //!
-//! A record's time is the first instant after the frame, with nanoseconds (of OFDM at 2.4 GHz after its
-//! signal extension), as a capturing station knows of a frame when it has ended; records are so in the
-//! order of their times. TSFT is that of the first bit of the PSDU, in whole microseconds.
+//! The time of a record is the first instant after the frame, in nanoseconds (for OFDM at 2.4 GHz after its signal
+//! extension), because a capturing station knows a frame when the frame has ended; records are therefore in order of
+//! time. TSFT is the time of the first bit of the PSDU, in whole microseconds.
 
 mod bytes;
 mod packet;
@@ -41,28 +41,28 @@ const PRIORITIES: [u8; 4] = [1, 0, 5, 6];
 
 /// Seconds, nanoseconds, bytes kept and bytes of the frame.
 const RECORD_HEADER_BYTES: usize = 16;
-/// No block ack tells of more MPDUs.
+/// The largest number of MPDUs that a block ack reports.
 const LONGEST_WINDOW: usize = frames::LONGEST_WINDOW as usize;
 
-/// The fewest bytes that records can be cut to: control frames are always whole.
+/// Smallest limit of the record length: control frames are never cut.
 pub const LEAST_SNAP_BYTES: u32 = radiotap::LEAST_BYTES + BLOCK_ACK_256_BYTES;
-/// Enough for all headers of a packet: radiotap of an A-MPDU, QoS with four addresses, LLC/SNAP, IPv4, TCP with all the
-/// options that there can be.
+/// Room for all headers of a packet: radiotap of an A-MPDU, QoS with four addresses, LLC/SNAP, IPv4, TCP with the
+/// longest options.
 pub const HEADERS_SNAP_BYTES: u32 = radiotap::MOST_BYTES + 32 + 8 + 20 + 60;
 /// Cuts no record.
 pub const WHOLE_FRAMES: u32 = 65_535;
 
-/// Whose ears a capture has.
+/// The point of view of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Nobody's: every frame that was on the air, once. Those that their receiver lost have a wrong FCS.
+    /// The air: every frame on the air, once. Frames that their receiver lost have a wrong FCS.
     Air,
-    /// A station's: the frames that it sent, and those that its receiver was with to their end. Those
-    /// that it did not understand have a wrong FCS.
+    /// A station: the frames that the station sent, and the frames that its receiver stayed with to their end. Frames
+    /// that the station did not decode have a wrong FCS.
     Station(StationId),
 }
 
-/// What cannot be captured.
+/// Why a network cannot be captured.
 #[derive(Debug, Error)]
 #[expect(missing_docs)] // the messages say it
 pub enum PcapError {
@@ -79,45 +79,45 @@ pub enum PcapError {
     Io(#[from] io::Error),
 }
 
-/// A packet as the air has seen it.
+/// A packet seen on the air.
 #[derive(Clone, Debug)]
 struct Known {
     id: u64,
     sequence: u16,
     received: bool,
-    /// Kept for retries: when their acknowledgement was lost, the segment is no longer under way.
+    /// Kept for retries: if the acknowledgement was lost, the segment is no longer stored for packets in transit.
     tcp: Option<Box<tcp::Header>>,
 }
 
-/// What the air has seen of a station's queue and one receiver.
+/// What was seen on the air from a station's queue to one receiver.
 #[derive(Clone, Debug, Default)]
 struct Stream {
-    /// Its last packets: no fewer than a block ack agreement has in its window.
+    /// The last packets: at least the window of a block ack agreement.
     last: VecDeque<Known>,
-    /// The first sequence number of its last data frame.
+    /// The first sequence number of the last data frame.
     start: u16,
 }
 
 /// A tap that writes a capture.
 ///
-/// What could not be written is known when it is [finished](Self::finish); nothing is written after that.
+/// [`finish`](Self::finish) reports a write error; nothing is written after the error.
 pub struct Pcap<W> {
     out: W,
     view: View,
     snap_bytes: u32,
     phy: Phy,
     rates: Vec<RateFields>,
-    /// How the data frames of each flow are made up.
+    /// The header layout of the data frames of each hop.
     layouts: Vec<Layout>,
-    /// Whose packets each of them carries.
+    /// The flow whose packets each hop carries.
     origins: Vec<Origin>,
-    /// What was last sent by the handle that packets carry.
+    /// The last segment sent under each payload handle.
     segments: Vec<Option<SegmentSent>>,
     /// The priority of each station's queues.
     priorities: Vec<Vec<u8>>,
-    /// By station, queue and receiver.
+    /// Streams by station, queue and receiver.
     streams: HashMap<(StationId, AccessCategory, StationId), Stream>,
-    /// A-MPDUs so far.
+    /// Number of A-MPDUs so far.
     ampdus: u32,
     /// The next sequence number of a station; for QoS data by receiver and priority (10.3.2.11.2).
     sequences: HashMap<(StationId, Option<(StationId, u8)>), u16>,
@@ -132,8 +132,8 @@ impl<W> fmt::Debug for Pcap<W> {
 }
 
 impl<W: Write> Pcap<W> {
-    /// A capture of a network that has not begun, with records of at most `snap_bytes` bytes, radiotap
-    /// header included. Writes the file's header.
+    /// A capture of a network that has not begun, with records of at most `snap_bytes` bytes, radiotap header included.
+    /// Writes the file header.
     pub fn new(
         spec: &WlanSpec,
         view: View,
@@ -179,16 +179,16 @@ impl<W: Write> Pcap<W> {
         })
     }
 
-    /// One of the radio's flows, by its place, is a hop of another flow, whose ends are these.
+    /// Sets the flow, and its ends, of a hop over the air.
     ///
     /// # Panics
     ///
-    /// If there is no such hop.
+    /// If the hop does not exist.
     pub fn set_origin(&mut self, hop: HopId, origin: Origin) {
         self.origins[hop.index()] = origin;
     }
 
-    /// What it has written to, or why it stopped.
+    /// Returns the writer, or the error that stopped the capture.
     pub fn finish(mut self) -> io::Result<W> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -196,7 +196,7 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    /// Whether the capture has a frame, or this MPDU of it, and if so, with which FCS.
+    /// Whether the capture has a frame, or this MPDU of the frame; if so, whether its FCS is right.
     fn sees(&self, traced: &TracedFrame, carried: Option<&TracedMpdu>) -> Option<bool> {
         let at_receiver = |decoded| carried.map_or(decoded, |carried| decoded && carried.decoded);
         match self.view {
@@ -212,8 +212,7 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    /// The header of a packet in a data frame, and of the segment in that; it counts packets, whether they are captured
-    /// or not.
+    /// The headers of a packet in a data frame, and of its segment. Counts packets, whether they are captured or not.
     fn data(&mut self, frame: &Frame, carried: &TracedMpdu) -> (Data, Option<tcp::Header>) {
         let layout = self.layouts[HopId::of(&carried.packet).index()];
         let priority = self.priorities[frame.from.index()][frame.ac.index()];
@@ -237,7 +236,7 @@ impl<W: Write> Pcap<W> {
         (Data { layout, priority, sequence, retry: false }, tcp)
     }
 
-    /// What a block ack, or a request for one, says of the data of a station's access category.
+    /// The content of a block ack or block ack request for the data of a station's access category.
     fn score(&self, station: StationId, ac: AccessCategory, receiver: StationId) -> Score {
         let priority = self.priorities[station.index()][ac.index()];
         let mut score = Score { priority, start: 0, bitmap: [0; 32] };
@@ -350,8 +349,9 @@ impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
     }
 }
 
-/// The header of the segment in a packet that is on the air for the first time, and so has not arrived: its handle is still
-/// its own. That of a packet whose segment was sent before the capture began may be another's by now.
+/// The header of the segment in a packet that is on the air for the first time. Such a packet has not arrived, and its
+/// handle is still its own. The handle of a packet whose segment was sent before the capture began may now belong to
+/// another segment.
 fn tcp_header(
     origins: &[Origin],
     segments: &[Option<SegmentSent>],
@@ -367,14 +367,14 @@ fn tcp_header(
 fn file_header(snap_bytes: u32) -> Vec<u8> {
     let mut header = MAGIC.to_le_bytes().to_vec();
     header.extend(VERSION.iter().flat_map(|part| part.to_le_bytes()));
-    // Time zone and accuracy, which nobody uses.
+    // Time zone and accuracy are unused.
     for word in [0, 0, snap_bytes, LINK_TYPE] {
         header.extend(word.to_le_bytes());
     }
     header
 }
 
-/// The priorities of a station's queues: those of EDCA by rising access category, best effort for DCF.
+/// The user priorities of a station's queues: for EDCA by rising access category, for DCF best effort.
 fn priorities(queues: usize) -> Vec<u8> {
     match queues {
         1 => vec![PRIORITIES[AccessCategory::BEST_EFFORT.index()]],

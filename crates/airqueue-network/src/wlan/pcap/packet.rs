@@ -10,25 +10,26 @@ pub(super) const IPV4_BYTES: u32 = 20;
 const UDP_BYTES: u32 = 8;
 const UDP: u8 = 17;
 pub(super) const TCP: u8 = 6;
-/// "Use for experimentation" (RFC 3692): packets too small for UDP, and segments that nobody has told of.
+/// "Use for experimentation" (RFC 3692): for packets too small for UDP, and for segments unknown to the capture.
 const EXPERIMENT: u8 = 253;
 const TIME_TO_LIVE: u8 = 64;
-/// Where dynamic ports begin (RFC 6335), which are the flows'; those of connections come before them, where Linux takes its
-/// own from. There are as many of both.
+/// Start of the dynamic ports (RFC 6335), used for flows. Connections use an equal number of ports below, in Linux's
+/// ephemeral range.
 const FLOW_PORTS: u16 = 49_152;
 const CONNECTION_PORTS: u16 = 32_768;
 const PORTS: u32 = 16_384;
 
-/// Whose packets one of the radio's flows carries. They have the same addresses and ports on all hops of their way.
+/// The flow whose packets a hop over the air carries. The packets have the same addresses and ports on all hops of
+/// their route.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Origin {
-    /// The place of the network's flow, which its port names.
+    /// The flow, which the port number identifies.
     pub flow: FlowId,
-    /// The number of the node that packets come from: of a station its id, of a host one that no station has.
+    /// Number of the source node: a station's id, or for a host a number that is not a station's.
     pub from: u32,
-    /// The same of the node that they go to.
+    /// Number of the destination node.
     pub to: u32,
-    /// The segments in them, if TCP governs the flow.
+    /// The TCP direction of the packets, if TCP governs the flow.
     pub tcp: Option<TcpDirection>,
 }
 
@@ -37,25 +38,25 @@ pub struct Origin {
 pub struct TcpDirection {
     /// Both ends.
     pub spec: TcpSpec,
-    /// From the receiving end to the sending one.
+    /// Whether segments go from the receiver to the sender.
     pub back: bool,
 }
 
 impl Origin {
-    /// Those of a flow that is nothing but a hop.
+    /// The origin of a flow that consists of one hop.
     pub(super) fn of_hop(flow: FlowId, hop: &HopSpec) -> Origin {
         Origin { flow, from: hop.from.0, to: hop.to.0, tcp: None }
     }
 
-    /// From which address to which.
+    /// Source and destination address.
     pub(super) fn addresses(&self) -> [u8; 8] {
         let [[_, a, b, c], [_, d, e, f]] =
             [self.from, self.to].map(|at| at.wrapping_add(1).to_be_bytes());
         [10, a, b, c, 10, d, e, f]
     }
 
-    /// Appends the headers of one of its packets; `tcp` is that of the segment in it. The class selector (RFC 2474) is
-    /// the priority, and the ECN field what queues have made of it (RFC 3168, section 5).
+    /// Appends the headers of a packet; `tcp` is the header of its segment. The class selector (RFC 2474) is the
+    /// priority, and the ECN field is as set by the queues (RFC 3168, section 5).
     pub(super) fn write(
         &self,
         packet: &Packet,
@@ -76,7 +77,7 @@ impl Origin {
         };
         let identification = tcp.map_or(packet.id as u16, tcp::Header::identification);
         let begins = out.len();
-        // What the flow says of its class; of others the precedence of the access category.
+        // The flow's own DSCP; without one, the precedence of the access category.
         let dscp = if packet.dscp == 0 { priority << 3 } else { packet.dscp };
         out.extend([0x45, dscp << 2 | ecn]);
         out.extend((packet.size as u16).to_be_bytes());
@@ -104,25 +105,25 @@ impl Origin {
         out.extend(checksum.to_be_bytes());
     }
 
-    /// The checksum of a packet whose header behind that of IPv4 is this, in front of zeros. It is over a pseudo header
-    /// too: addresses, protocol, length (RFC 768; RFC 9293, section 3.1).
+    /// The checksum of a packet with this header after the IPv4 header, followed by zeros. The checksum includes a
+    /// pseudo header: addresses, protocol, length (RFC 768; RFC 9293, section 3.1).
     pub(super) fn checksum(&self, protocol: u8, size: u32, header: &[u8]) -> u16 {
         let length = ((size - IPV4_BYTES) as u16).to_be_bytes();
         !sum(&[&self.addresses()[..], &[0, protocol], &length, header].concat())
     }
 }
 
-/// A flow's port; after the last one the first comes again.
+/// The port of a flow; port numbers wrap around.
 pub(super) fn flow_port(flow: FlowId) -> u16 {
     FLOW_PORTS + (flow.0 % PORTS) as u16
 }
 
-/// The same of one of a flow's connections, at the end that data come from.
+/// The port of a flow's connection, at the data sender; port numbers wrap around.
 pub(super) fn connection_port(number: u32) -> u16 {
     CONNECTION_PORTS + (number % PORTS) as u16
 }
 
-/// The Internet's sum of an even number of bytes (RFC 1071).
+/// The Internet checksum of an even number of bytes (RFC 1071).
 fn sum(bytes: &[u8]) -> u16 {
     let words = bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
     let sum: u32 = words.sum();

@@ -1,12 +1,13 @@
-//! Radiotap headers (radiotap.org): when a frame's first bit came, at which rate, on which channel.
+//! Radiotap headers (radiotap.org): time of a frame's first bit, rate and channel.
 
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::{Mcs, ModulationClass, Phy, Preamble, RadiotapField};
 
-/// Of a frame at a rate of 802.11b, a or g, the shortest: version and padding, length, which fields follow;
-/// TSFT, flags, rate, channel.
+/// The shortest header, for a frame at a rate of 802.11b, a or g: version and padding, length, bitmap of fields; TSFT,
+/// flags, rate, channel.
 pub(super) const LEAST_BYTES: u32 = 22;
-/// Of an MPDU of an A-MPDU, the longest: the same without rate, padding, A-MPDU status, a scheme.
+/// The longest header, for an MPDU of an A-MPDU: the fields of the shortest without rate, then padding, A-MPDU status,
+/// and the field of the scheme.
 pub(super) const MOST_BYTES: u32 = 24 + 8 + RadiotapField::LONGEST;
 const FIELDS: u32 = 0b1011;
 const RATE: u32 = 1 << 2;
@@ -21,10 +22,10 @@ const GHZ_2: u16 = 0x80;
 const GHZ_5: u16 = 0x100;
 /// Centre of channel 1, in MHz.
 const CHANNEL_1: u16 = 2_412;
-/// Centre of channel 36.
+/// Centre of channel 36, in MHz.
 const CHANNEL_36: u16 = 5_180;
 
-/// What the header says of a rate.
+/// The radiotap fields of a rate.
 #[derive(Clone, Debug)]
 pub(super) struct RateFields {
     fields: u32,
@@ -36,7 +37,7 @@ pub(super) struct RateFields {
     scheme: Option<RadiotapField>,
 }
 
-/// Those of all rates, as Linux fills them in: the channel's flags are those of the frame's modulation.
+/// The fields of all rates, as Linux fills them in: the channel flags are those of the frame's modulation.
 pub(super) fn rate_fields(phy: &Phy) -> Vec<RateFields> {
     let dsss = |class| class == ModulationClass::Dsss;
     let at_2_ghz = phy.rates().any(|(rate, _)| dsss(phy.class(rate)));
@@ -60,10 +61,10 @@ pub(super) fn rate_fields(phy: &Phy) -> Vec<RateFields> {
     phy.rates().map(|(index, _)| fields(index)).collect()
 }
 
-/// Where an MPDU is in its A-MPDU.
+/// The place of an MPDU in its A-MPDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InAmpdu {
-    /// The same for all MPDUs of an A-MPDU, and another for the next.
+    /// Equal for all MPDUs of an A-MPDU, and different for the next A-MPDU.
     pub(super) reference: u32,
     pub(super) last: bool,
 }
@@ -86,7 +87,8 @@ impl RateFields {
         record.extend([flags, self.half_mbps]);
         record.extend(self.channel_mhz.to_le_bytes());
         record.extend(self.channel_flags.to_le_bytes());
-        // In the order of their numbers: A-MPDU status is behind HT's field and before those of later formats.
+        // Fields in the order of their numbers: A-MPDU status comes after the field of HT and before the fields of
+        // later formats.
         let in_front = |scheme: &&RadiotapField| scheme.number < AMPDU_STATUS;
         let scheme = self.scheme.as_ref();
         if let Some(scheme) = scheme.filter(in_front) {
@@ -110,13 +112,13 @@ fn write_aligned(scheme: &RadiotapField, begins: usize, record: &mut Vec<u8>) {
     record.extend(&scheme.bytes);
 }
 
-/// Pads a header to a multiple of so many bytes.
+/// Pads a header to a multiple of `bytes`.
 fn align(bytes: usize, begins: usize, record: &mut Vec<u8>) {
     record.resize(begins + (record.len() - begins).next_multiple_of(bytes), 0);
 }
 
 impl InAmpdu {
-    /// Reference number, flags, CRC of the delimiter, nothing.
+    /// Reference number, flags, delimiter CRC, reserved.
     fn write(self, record: &mut Vec<u8>) {
         const LAST_IS_KNOWN: u16 = 0x0004;
         const LAST: u16 = 0x0008;

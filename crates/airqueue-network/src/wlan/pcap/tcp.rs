@@ -1,13 +1,13 @@
-//! The headers of TCP (RFC 9293, section 3.1), with the options that the model's segments have.
+//! TCP headers (RFC 9293, section 3.1), with the options that the model's segments have.
 
 use super::packet::{IPV4_BYTES, Origin, TCP, TcpDirection, connection_port, flow_port};
 use crate::wlan::tap::SegmentSent;
 use airqueue_core::{Span, Time};
 use airqueue_transport::tcp::{HeaderSize, Opening, Segment, TcpSpec, Timestamps};
 
-/// With as many options as there can be.
+/// Length of a header with the longest options.
 const MOST_BYTES: usize = 60;
-/// IPv4 and TCP without options.
+/// Length of the IPv4 and TCP headers without options.
 const PLAIN_BYTES: u32 = 40;
 
 const FIN: u8 = 0x01;
@@ -28,7 +28,7 @@ const SACK: u8 = 5;
 /// RFC 7323, section 2.3.
 const MOST_SHIFT: u8 = 14;
 
-/// A segment's header, and the identification of the IPv4 header in front of it.
+/// The header of a segment, and the identification of the IPv4 header in front of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     bytes: [u8; MOST_BYTES],
@@ -37,7 +37,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// That of a segment on one leg of its flow.
+    /// The header of a segment in one direction of its flow.
     pub(super) fn new(origin: &Origin, leg: &TcpDirection, sent: &SegmentSent) -> Header {
         let SegmentSent { packet, connection, ref segment } = *sent;
         let spec = &leg.spec;
@@ -52,7 +52,7 @@ impl Header {
         bytes.extend(window(spec, segment).to_be_bytes());
         bytes.extend([0; 4]); // checksum and urgent pointer
         options(spec, segment, connection, &mut bytes);
-        // Headers of a fixed size may have more room: the end of options, as often as it takes.
+        // Headers of a fixed size may have room left, filled with end-of-options bytes.
         let room = (segment.header_bytes - IPV4_BYTES) as usize;
         bytes.resize((room / 4 * 4).clamp(bytes.len(), MOST_BYTES), 0);
         bytes[12] = (bytes.len() / 4) as u8 * 16;
@@ -76,7 +76,8 @@ impl Header {
     }
 }
 
-/// An octet's sequence number. SYN has that of its connection: where a port is used again, it is another.
+/// The sequence number of an octet. The SYN's number depends on the connection: a port that is used again starts at
+/// another number.
 fn number(octet: u64, connection: u32) -> u32 {
     (octet as u32).wrapping_add(connection)
 }
@@ -92,14 +93,14 @@ fn flags(segment: &Segment) -> u8 {
     flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, flag)| all | flag)
 }
 
-/// Whether segments have options: headers of a fixed size say nothing of them.
+/// Whether segments have options; headers of a fixed size have none.
 fn has_options(spec: &TcpSpec) -> bool {
     spec.header == HeaderSize::Options
 }
 
-/// As much as may be outstanding, rounded up where it is scaled: what was offered once is never taken back.
+/// The window field: the offered window, rounded up where scaled, because an offered window must not shrink.
 fn window(spec: &TcpSpec, segment: &Segment) -> u16 {
-    // Without SYNs there is no scale, and that of a SYN itself is none (RFC 7323, section 2.2).
+    // Without SYNs there is no window scale, and the window of a SYN itself is never scaled (RFC 7323, section 2.2).
     let is_scaled = has_options(spec) && spec.opening != Opening::Open && !segment.syn;
     let scale = 1 << if is_scaled { shift(spec) } else { 0 };
     window_bytes(spec).div_ceil(scale).min(u16::MAX.into()) as u16
@@ -109,19 +110,19 @@ fn window_bytes(spec: &TcpSpec) -> u64 {
     u64::from(spec.sender.window_segments) * u64::from(spec.mss_bytes)
 }
 
-/// The least that the window fits with, if one does.
+/// The smallest shift with which the window fits in the field, otherwise the largest allowed shift.
 fn shift(spec: &TcpSpec) -> u8 {
     let fits = |&shift: &u8| window_bytes(spec).div_ceil(1 << shift) <= u16::MAX.into();
     (0..MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT)
 }
 
-/// As RFC 7323, appendix A, lays them out, which is what the model counts.
+/// Options in the layout of RFC 7323, appendix A, the layout that the model counts.
 fn options(spec: &TcpSpec, segment: &Segment, connection: u32, out: &mut Vec<u8>) {
     if !has_options(spec) {
         return;
     }
     if segment.syn {
-        // That of the largest packets: options take their part of it (RFC 6691, section 2).
+        // The MSS of the largest packets: options take their part of the MSS (RFC 6691, section 2).
         let largest = spec.mss_bytes + spec.data_header_bytes() - PLAIN_BYTES;
         out.extend(MAXIMUM_SEGMENT_SIZE);
         out.extend((largest as u16).to_be_bytes());
