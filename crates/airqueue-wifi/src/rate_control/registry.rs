@@ -1,4 +1,4 @@
-//! Which rate controls there are, one line each. What a rate control is stands in its own file.
+//! The list of rate controls, one line each. Each rate control is defined in its own file.
 
 use super::aarf::Aarf;
 use super::arf::Arf;
@@ -6,14 +6,14 @@ use super::minstrel::Minstrel;
 use crate::phy::{Phy, RateIndex};
 use airqueue_core::{RandomStream, Time};
 
-/// A kind of rate control, as its file describes it. What it does for each frame is marked `#[inline]`.
+/// A kind of rate control, implemented in its own file. The methods called for each frame are marked `#[inline]`.
 pub(super) trait Kind: Sized {
-    /// What it is, as the schema of scenarios says it.
+    /// The description for the schema of scenarios.
     const ABOUT: &'static str;
-    /// Whether it looks for the rate.
+    /// Whether the rate control searches for the rate.
     const LOOKS: bool = true;
 
-    /// The rate control of a sender that begins to send to a receiver.
+    /// The rate control of a sender that starts sending to a receiver.
     fn begin(with: Beginning<'_>) -> Self;
     /// [`RateControl::choose`].
     fn choose(&mut self, attempt: u32) -> RateIndex;
@@ -23,16 +23,16 @@ pub(super) trait Kind: Sized {
     fn rate(&self) -> RateIndex;
 }
 
-/// What a rate control begins with.
+/// The parameters of a new rate control.
 #[derive(Clone, Debug)]
 pub struct Beginning<'a> {
-    /// The layer of the rates.
+    /// The physical layer of the rates.
     pub phy: &'a Phy,
-    /// The rates that the sender has, at least one: all of the same format, or all without one.
+    /// The rates of the sender, at least one: all of one format, or all without a format.
     pub rates: &'a [RateIndex],
-    /// Bytes of the largest MPDUs.
+    /// Length of the largest MPDUs in bytes.
     pub mpdu_bytes: u32,
-    /// Where the rate control takes from what it decides at random.
+    /// The random stream of the rate control.
     pub rng: RandomStream,
 }
 
