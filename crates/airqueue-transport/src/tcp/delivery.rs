@@ -1,15 +1,15 @@
-//! Samples of the delivery rate: draft-cheng-iccrg-delivery-rate-estimation-00, as in Linux's `tcp_rate.c`. Only for
-//! controllers that ask for them.
+//! Samples of the delivery rate: draft-cheng-iccrg-delivery-rate-estimation-00, as in Linux's `tcp_rate.c`. Used only
+//! for controllers that request samples.
 
 use super::congestion::RateSample;
 use super::ranges::Range;
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// What has been delivered when. Room for segments once made is kept.
+/// Records what was delivered at which time. The memory for segments is kept.
 #[derive(Debug)]
 pub(super) struct DeliveryRates {
-    /// The segments outstanding, in the order of their octets.
+    /// The outstanding segments, in the order of their octets.
     outstanding: VecDeque<Departure>,
     /// C.delivered, in bytes.
     delivered: u64,
@@ -17,19 +17,19 @@ pub(super) struct DeliveryRates {
     delivered_at: Time,
     /// C.first_sent_time
     first_sent: Time,
-    /// C.app_limited: the connection is limited by its application until more than this is delivered.
+    /// C.app_limited: the connection is application-limited until more than this is delivered.
     limited_until: Option<u64>,
     least_rtt: Option<Span>,
-    /// The segment sent last among those that the present acknowledgement delivers.
+    /// The segment sent last among the segments that the present acknowledgement delivers.
     newest: Option<Departure>,
     /// Bytes that the present acknowledgement delivers.
     fresh: u64,
 }
 
-/// A segment's departure, and the connection's counters then: section 3.1.2 of the draft.
+/// A segment's departure, and the connection's counters at that time: section 3.1.2 of the draft.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
-    /// The octet after it.
+    /// The octet after the segment.
     end: u64,
     sent: Time,
     first_sent: Time,
@@ -38,7 +38,7 @@ struct Departure {
     app_limited: bool,
 }
 
-/// What an acknowledgement has delivered.
+/// The deliveries that an acknowledgement reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delivered {
     pub(super) bytes: u64,
@@ -71,18 +71,17 @@ impl DeliveryRates {
         self.limited_until.is_some()
     }
 
-    /// What is delivered up to the last octet in flight says less than the path could carry
-    /// (`tcp_rate_check_app_limited`).
+    /// Samples up to the last octet in flight underestimate the capacity of the path (`tcp_rate_check_app_limited`).
     pub(super) fn limit(&mut self, in_flight: u64) {
         self.limited_until = Some((self.delivered + in_flight).max(1));
     }
 
-    /// A round trip took `rtt`. No rate is sampled over less than the shortest one.
+    /// Takes a round-trip sample `rtt`. Intervals shorter than the shortest round-trip time give no rate sample.
     pub(super) fn on_rtt(&mut self, rtt: Span) {
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Section 3.2: these octets leave, for the first time if `new`.
+    /// Section 3.2: these octets are sent, for the first time if `new`.
     pub(super) fn on_sent(&mut self, range: Range, new: bool, now: Time) {
         if self.outstanding.is_empty() {
             self.first_sent = now;
@@ -108,8 +107,8 @@ impl DeliveryRates {
         self.outstanding.get_mut(at).filter(|departure| departure.end == end)
     }
 
-    /// `tcp_rate_skb_delivered`: a segment has arrived. Of several that one acknowledgement delivers the one sent last
-    /// counts.
+    /// `tcp_rate_skb_delivered`: a segment has arrived. If an acknowledgement delivers several segments, the segment
+    /// sent last counts.
     pub(super) fn on_arrival(&mut self, range: Range) {
         self.delivered += range.bytes();
         self.fresh += range.bytes();
@@ -121,12 +120,12 @@ impl DeliveryRates {
         }
     }
 
-    /// `tcp_rate_gen`: all arrivals of an acknowledgement of everything before `una` are in.
+    /// `tcp_rate_gen`: all arrivals of an acknowledgement of everything before `una` have been reported.
     pub(super) fn on_ack(&mut self, una: u64, now: Time) -> Delivered {
         while self.outstanding.front().is_some_and(|first| first.end <= una) {
             self.outstanding.pop_front();
         }
-        // All that was sent before the application paused has arrived.
+        // All data sent before the application paused has arrived.
         self.limited_until = self.limited_until.filter(|&until| self.delivered <= until);
         let bytes = std::mem::take(&mut self.fresh);
         if bytes > 0 {
@@ -136,8 +135,8 @@ impl DeliveryRates {
         Delivered { bytes, sample }
     }
 
-    /// Section 3.3. An interval shorter than the shortest round trip is that of a segment that was sent again while its
-    /// first copy was arriving.
+    /// Section 3.3. An interval shorter than the shortest round-trip time belongs to a segment that was retransmitted
+    /// while its first copy was arriving.
     fn sample(&self, newest: &Departure, now: Time) -> Option<RateSample> {
         let sending = newest.sent - newest.first_sent;
         let acknowledging = now - newest.delivered_at;
