@@ -14,23 +14,23 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | [times](Conventions) | `STANDARD` | `NS3` | `NS2` |
 /// | backoff drawn from | the whole window, 0 to CW | 0 to CW | 0 to CW - 1 |
 /// | carrier is noticed | at once | 4 µs after a frame's beginning | at once |
-/// | bystanders after a frame in error | EIFS in place of DIFS | the same | EIFS, and then DIFS |
-/// | an error ends | with the next frame that is understood | the same | never: it is a NAV |
-/// | a frame that ends with or after one's own | is no error | is no error | is an error |
-/// | a frame ignored for a stronger one | costs nothing | costs nothing | a NAV of EIFS from its end, in whole µs from its beginning, even if the station transmits during it |
-/// | frames that begin together at equal power | the receiver is with one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
+/// | other stations after a frame in error | EIFS in place of DIFS | EIFS in place of DIFS | EIFS, and then DIFS |
+/// | EIFS is cancelled | by the next frame decoded | by the next frame decoded | never: EIFS is a NAV |
+/// | a frame that ends with or after the station's own | is not an error | is not an error | is an error |
+/// | a frame ignored for a stronger one | has no effect | has no effect | a NAV of EIFS from its end, in whole µs from its beginning, even if the station transmits during it |
+/// | frames that begin together at equal power | the receiver locks onto one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
 /// | overlap, unless the scenario says otherwise | destroys all | SINR below 4 dB destroys | 10 dB stronger first frame survives |
-/// | a packet for a station with nothing to send, medium idle | goes once it has been idle for DIFS or AIFS | DCF: DIFS after it came; EDCA: after AIFS | DIFS after it came, and a backoff |
-/// | the same, medium turns busy before that | backoff | none: it goes at the end of the next DIFS | the backoff stands still |
+/// | a packet arrives at a station with nothing to send, medium idle | sent once the medium has been idle for DIFS or AIFS | DCF: DIFS after its arrival; EDCA: after AIFS | DIFS after its arrival, plus a backoff |
+/// | such a packet, if the medium turns busy before | backoff | no backoff: sent at the end of the next DIFS | the backoff is frozen |
 /// | an EDCA queue that has waited sends | at the next slot boundary | at a later slot boundary | - |
-/// | retries of RTS and data | counted apart, 7 and 4 transmissions | counted together, 7 | apart, 7 and 4 |
+/// | retries of RTS and data | counted separately, 7 and 4 transmissions | counted together, 7 | separately, 7 and 4 |
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
-/// | NAV of an RTS that nothing follows | taken back | taken back | stays |
-/// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data behind a CTS |
-/// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End gives back what is left | - |
-/// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle, whatever the NAV | - |
-/// | an A-MPDU without a block ack | is sent again | a block ack request in an access of its own, which is repeated until it is answered | - |
-/// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
+/// | NAV of an RTS without a following frame | reset | reset | stays |
+/// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data after a CTS |
+/// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End returns the rest | - |
+/// | a failure after the first frame of a TXOP | backoff | the TXOP continues after PIFS, if the medium is idle, whatever the NAV | - |
+/// | an A-MPDU without a block ack | is sent again | a block ack request in a channel access of its own, repeated until answered | - |
+/// | the wait for a response ends | with any reception | with any reception | with the response or the time-out |
 ///
 /// Not modelled: ns-3's single RTS for all frames of a TXOP and its lifetime of queued packets; ns-2's retry counters
 /// that outlive a packet, and the backoff that ns-2 omits after giving a packet up.

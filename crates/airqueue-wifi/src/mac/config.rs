@@ -24,11 +24,11 @@ pub enum Txop {
 pub struct CategoryConfig {
     /// Number of slots that AIFS adds to SIFS; 2 makes AIFS equal to DIFS.
     pub aifsn: u32,
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub w_min: u32,
-    /// Values of the largest.
+    /// Number of values in the largest contention window.
     pub w_max: u32,
-    /// How long it keeps the medium.
+    /// How long the access category keeps the medium.
     pub txop: Txop,
     /// When the backoff counter counts down.
     pub countdown: CountdownRule,
@@ -193,7 +193,7 @@ impl MacConfig {
     ///
     /// # Panics
     ///
-    /// If there is no such access category.
+    /// If the station does not have this access category.
     pub fn exchange(
         &self,
         ac: AccessCategory,

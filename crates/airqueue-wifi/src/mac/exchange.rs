@@ -203,7 +203,7 @@ impl Mac {
     ///
     /// # Panics
     ///
-    /// If the station has no such category.
+    /// If the station does not have this access category.
     pub fn lone_exchange(
         &self,
         ac: AccessCategory,

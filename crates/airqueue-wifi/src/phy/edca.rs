@@ -57,9 +57,9 @@ impl AccessCategory {
 pub struct EdcaParameters {
     /// Number of slots that AIFS adds to SIFS.
     pub aifsn: u32,
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub w_min: u32,
-    /// Values of the largest.
+    /// Number of values in the largest contention window.
     pub w_max: u32,
     /// Longest transmission opportunity; zero: one frame exchange.
     pub txop: Span,

@@ -26,8 +26,8 @@ pub struct Symbols {
 }
 
 impl Phy {
-    /// The same layer with other channel access timing: aSlotTime, aSIFSTime, and the numbers of values
-    /// of the smallest and the largest contention window. The control rates stay.
+    /// This layer with other channel access timing: aSlotTime, aSIFSTime, and the numbers of values in the smallest
+    /// and the largest contention window. The control rates stay.
     pub fn with_access(mut self, slot: Span, sifs: Span, w_min: u32, w_max: u32) -> Phy {
         self.layer.slot = slot;
         self.layer.sifs = sifs;

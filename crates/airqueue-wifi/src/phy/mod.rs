@@ -193,12 +193,12 @@ impl Phy {
         self.eifs
     }
 
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub fn w_min(&self) -> u32 {
         self.layer.w_min
     }
 
-    /// Values of the largest contention window.
+    /// Number of values in the largest contention window.
     pub fn w_max(&self) -> u32 {
         self.layer.w_max
     }

@@ -13,7 +13,7 @@ macro_rules! generations {
             );
         )?)+
 
-        /// Format of a PPDU: HT or a later one, each of which came with a [`Generation`].
+        /// PPDU format: HT or a later format, each introduced by a [`Generation`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format {
             $($(

@@ -73,7 +73,7 @@ impl Arf {
         Arf::new(rules, ladder(with.phy, with.rates))
     }
 
-    /// Starts on the lowest step of a ladder, ordered from slow to fast ([`super::ladder`]).
+    /// Starts on the lowest step of a ladder, ordered from slow to fast ([`super::ladder()`]).
     ///
     /// # Panics
     ///

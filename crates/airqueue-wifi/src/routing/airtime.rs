@@ -15,7 +15,7 @@ pub const TEST_FRAME_BYTES: u32 = 1024;
 ///
 /// # Panics
 ///
-/// If the station has no such access category.
+/// If the station does not have this access category.
 pub fn test_exchange(
     phy: &Phy,
     mac: &MacConfig,
