@@ -177,9 +177,9 @@ mod tests {
         RateSample { delivered, interval: Span::from_millis(ms), prior_delivered, app_limited }
     }
 
-    /// Four segments at 0 over a path of 100 ms that lets one through each 10 ms. The first sample is one segment in
-    /// 110 ms. The fifth leaves at 110 ms, when 100 octets had been delivered; its acknowledgement at 220 ms brings four
-    /// segments in the 110 ms since, and the four were sent within 110 ms too.
+    /// Four segments at 0 over a path of 100 ms that delivers one segment each 10 ms. The first sample is one segment
+    /// in 110 ms. The fifth is sent at 110 ms, when 100 octets had been delivered; its acknowledgement at 220 ms
+    /// reports four segments in the 110 ms since, and the four were sent within 110 ms too.
     #[test]
     fn a_sample_spans_the_flight_of_a_segment() {
         let mut rates = DeliveryRates::new();
@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(fifth.bytes_per_sec(), 3636);
     }
 
-    /// Ten segments, 10 ms apart, are acknowledged at once: they took 100 ms to arrive, and 90 ms to be sent. The next
-    /// ten as well, but their acknowledgements arrive 20 ms after the last: sending took the longer.
+    /// Ten segments, sent 10 ms apart, are acknowledged at once: they took 100 ms to arrive, and 90 ms to be sent. So
+    /// do the next ten, but their acknowledgements arrive 20 ms after the last: sending took longer.
     #[test]
     fn the_longer_one_of_sending_and_acknowledging_counts() {
         let mut rates = DeliveryRates::new();
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(ack(&mut rates, &rest, 20, 270).sample, Some(sampled(1100, 160, 900, false)));
     }
 
-    /// What is acknowledged out of order counts once, and by when it was sent, not by its place.
+    /// Octets acknowledged out of order count once, by the time of sending and not by position.
     #[test]
     fn a_retransmission_counts_from_when_it_left_again() {
         let mut rates = DeliveryRates::new();
@@ -224,8 +224,8 @@ mod tests {
         assert_eq!(last, Delivered { bytes: 100, sample: Some(sampled(100, 105, 200, false)) });
     }
 
-    /// A segment sent again at 100 ms whose first copy arrives at 121 ms: the interval of 100 ms, that of sending, is no
-    /// rate of a network whose shortest round trip is 120 ms.
+    /// A segment retransmitted at 100 ms whose first copy arrives at 121 ms: the send interval of 100 ms is not a
+    /// delivery rate of a network whose shortest round trip is 120 ms.
     #[test]
     fn an_interval_below_the_shortest_round_trip_is_none() {
         let mut rates = DeliveryRates::new();
@@ -236,8 +236,8 @@ mod tests {
         assert_eq!(ack(&mut rates, &[1], 2, 121), Delivered { bytes: 100, sample: None });
     }
 
-    /// Section 3.4: what leaves while the application holds the connection back is marked, until more than what was in
-    /// flight then has arrived. And nothing outstanding starts the clocks anew.
+    /// Section 3.4: segments sent while the application limits the connection are marked, until more has arrived than
+    /// was in flight at that time. Sending with nothing outstanding restarts the clocks.
     #[test]
     fn an_idle_application_marks_samples() {
         let mut rates = DeliveryRates::new();

@@ -49,7 +49,7 @@ macro_rules! sources {
             ///
             /// # Errors
             ///
-            /// When there is no such source: which key is wrong.
+            /// If the keys describe no valid source: which key is wrong.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
                 asked.check_tables(self, &[
                     $((SourceName::$Kind, <super::$word::$Kind as Kind>::TABLE_OF),)+
