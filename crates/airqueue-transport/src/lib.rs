@@ -1,4 +1,4 @@
-//! What end systems do: where packets come from, TCP and calls, as state machines without a clock.
+//! End systems as state machines without a clock: traffic sources, TCP and voice calls.
 
 pub mod tcp;
 pub mod traffic;

@@ -7,31 +7,31 @@
 //! MOS     = 1 + 0.035 R + 7·10⁻⁶ R (R - 60)(100 - R)          1 below R = 0, 4.5 above 100
 //! ```
 //!
-//! All else is at the defaults of G.107; the delay sensitivity is sT = 1, mT = 100 ms, and the echo is
+//! All other parameters have the defaults of G.107; the delay sensitivity is sT = 1, mT = 100 ms, and echo is
 //! cancelled: Idd is the only term of the delay.
 
 use airqueue_core::Span;
 
-/// R of the whole of G.107 at its default values, without delay and loss; it prints 93.2.
+/// R of the full G.107 model at its default values, without delay and loss; G.107 prints 93.2.
 const R_DEFAULT: f64 = 93.2062;
 
 /// Bytes of an IPv4, a UDP and an RTP header (RFC 3550).
 pub const HEADERS_BYTES: u32 = 20 + 8 + 12;
 
-/// A codec's planning values (ITU-T G.113, appendix I) and its times.
+/// A codec's planning values (ITU-T G.113, appendix I) and durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
-    /// What it is called.
+    /// The name of the codec.
     pub name: &'static str,
     /// Ie: impairment without loss.
     pub ie: f64,
     /// Bpl: robustness against loss, in percent.
     pub bpl: f64,
-    /// How much speech a frame has.
+    /// Speech per frame.
     pub frame: Span,
-    /// What the coder must hear beyond the frame, or the concealment hold back, before it can work.
+    /// Speech that the coder needs beyond the frame, or that loss concealment holds back, before it can work.
     pub lookahead: Span,
-    /// Frames of a packet as usually sent.
+    /// Usual number of frames per packet.
     pub frames_per_packet: u32,
     /// Bytes of a frame.
     pub frame_bytes: u32,
@@ -62,38 +62,38 @@ pub const G729: Codec = Codec {
 /// G.729A with voice activity detection.
 pub const G729A_VAD: Codec = Codec { name: "g729a-vad", ie: 11.0, ..G729 };
 
-/// All of them.
+/// All codecs.
 pub const CODECS: [&Codec; 3] = [&G711_PLC, &G729, &G729A_VAD];
 
 impl Codec {
-    /// The rate of its frames, in bits per second.
+    /// The rate of the codec's frames, in bits per second.
     pub fn rate_bps(&self) -> f64 {
         8.0 * f64::from(self.frame_bytes) / self.frame.as_secs_f64()
     }
 
-    /// Ie,eff: what losses cost, as points of R.
+    /// Ie,eff: the impairment by losses, in points of R.
     ///
-    /// `loss`: share of packets that never come or come too late, 0 to 1; G.107 permits 0.2. `burst_ratio`:
-    /// BurstR, mean run of losses against that of independent losses; above 0.
+    /// `loss`: share of packets that are lost or arrive too late, 0 to 1; G.107 permits 0.2. `burst_ratio`: BurstR,
+    /// mean length of loss runs relative to that of independent losses; above 0.
     pub fn loss_impairment(&self, loss: f64, burst_ratio: f64) -> f64 {
         let percent = 100.0 * loss;
         self.ie + (95.0 - self.ie) * (percent / (percent / burst_ratio + self.bpl))
     }
 
-    /// R with a delay from mouth to ear, and losses as above; below 0 is possible and as bad as 0.
+    /// R at a mouth-to-ear delay, with losses as above; values below 0 are possible and as bad as 0.
     pub fn r_factor(&self, mouth_to_ear_s: f64, loss: f64, burst_ratio: f64) -> f64 {
         R_DEFAULT - (delay_impairment(mouth_to_ear_s) + self.loss_impairment(loss, burst_ratio))
     }
 }
 
-/// What coding delays speech: `(N + 1) frame + look-ahead` for N frames in a packet (ITU-T G.114). The packet leaves
-/// when N frames are heard, and coding takes up to a frame.
+/// Delay by coding: `(N + 1) frame + look-ahead` for N frames per packet (ITU-T G.114). The packet is sent when N
+/// frames have been spoken, and coding takes up to a frame.
 pub fn coding_delay_s(codec: &Codec, frames: f64) -> f64 {
     (frames + 1.0) * codec.frame.as_secs_f64() + codec.lookahead.as_secs_f64()
 }
 
-/// Idd of the delay from mouth to ear, at least 0 s: rises from 0 to 50, continuous with its slope at 100 ms.
-/// G.107 permits 0.5 s; beyond that there is no listening test behind it.
+/// Idd of a mouth-to-ear delay of at least 0 s: rises from 0 to 50, continuous with its slope at 100 ms. G.107 permits
+/// 0.5 s; longer delays are not covered by listening tests.
 pub fn delay_impairment(mouth_to_ear_s: f64) -> f64 {
     let x = libm::log2(mouth_to_ear_s.max(0.1)) - libm::log2(0.1);
     f64::max(0.0, 25.0 * (sixth(x) - 3.0 * sixth(x / 3.0) + 2.0))
@@ -104,7 +104,7 @@ pub fn mos(r: f64) -> f64 {
     mos_as_printed(r).max(1.0)
 }
 
-/// The same with the cubic's dip below 1, to 0.989, between R = 0 and 6.5, though 1 is the worst score there is.
+/// As printed, with the cubic's dip below 1, to 0.989, between R = 0 and 6.5, although 1 is the lowest score.
 pub fn mos_as_printed(r: f64) -> f64 {
     let r = r.clamp(0.0, 100.0);
     1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)

@@ -1,38 +1,38 @@
-//! Contention of saturated 802.11 queues, slot by slot: a Monte Carlo of the exact process.
+//! Contention of saturated 802.11 queues, slot by slot: a Monte Carlo simulation of the exact process.
 //!
-//! Between two transmissions only the order of the counters matters, so that one step of the kernel
-//! is one busy period and not one slot. With AIFS offset `D` and counter `b`, both in slots, a queue
-//! would transmit `D + b` slots after the end of the smallest AIFS. The least of these transmits, or
-//! several at once, which collide. All others keep what is left of their counters.
+//! Between two transmissions only the order of the backoff counters matters. One step of the kernel is therefore one
+//! busy period, not one slot. A queue with AIFS offset `D` and counter `b`, both in slots, would transmit `D + b`
+//! slots after the end of the smallest AIFS. The queue with the smallest sum transmits; several queues with this sum
+//! collide. All other queues keep the rest of their counters.
 
 use airqueue_core::{RandomStream, Seed};
 use thiserror::Error;
 
-/// When a counter that has not run out moves, as the other stations' transmissions go.
+/// How the counters of the other stations move when a station transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountdownRule {
-    /// EDCA: at every slot boundary after AIFS, also at the one where another station begins to
+    /// EDCA: a counter moves at every slot boundary after AIFS, also at the boundary where another station begins to
     /// transmit (IEEE 802.11-2020, 10.23.2.4). A busy period costs the others one slot less.
     Edca,
-    /// Legacy DCF: only when the slot has passed idle (10.3.4.3).
+    /// Legacy DCF: a counter moves only after an idle slot (10.3.4.3).
     Freeze,
 }
 
 /// One queue that always has a packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Slots by which its AIFS is longer than the smallest of all.
+    /// Slots by which the AIFS of this queue is longer than the smallest AIFS.
     pub aifs_slots: u32,
-    /// Values from which the first backoff is drawn, 0 to `w_min - 1`: the standard's CWmin and one.
+    /// Number of values of the first backoff, which is drawn from 0 to `w_min - 1`: the standard's CWmin plus one.
     pub w_min: u32,
-    /// Values of the largest window; each collision doubles the window up to it.
+    /// Number of values of the largest window; each collision doubles the window up to this limit.
     pub w_max: u32,
-    /// Retransmissions after which a packet is given up; `None`: never.
+    /// Retransmissions after which a packet is given up; `None`: a packet is never given up.
     pub retries: Option<u32>,
-    /// Packets that one success delivers (TXOP); a collision loses the first of them alone.
+    /// Packets that one success delivers (TXOP); a collision loses only the first packet.
     pub packets: u32,
-    /// Queues of one node do not collide in the air: of those whose counters end together the one
-    /// that comes first in the list transmits, and the others behave as after a collision.
+    /// Queues of one node do not collide in the air: of the queues whose counters end together, the first in the list
+    /// transmits, and the others behave as after a collision.
     pub node: u32,
 }
 
@@ -55,13 +55,13 @@ pub enum ContentionError {
 /// What one contender did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContenderCounters {
-    /// Times that it transmitted: successes and collisions.
+    /// Number of transmissions: successes and collisions.
     pub attempts: u64,
-    /// Transmissions that no other station met.
+    /// Transmissions without a collision.
     pub successes: u64,
-    /// Transmissions that met another station's.
+    /// Transmissions that collided with the transmission of another station.
     pub collisions: u64,
-    /// Times that a queue of higher priority in the same node went first.
+    /// Times that a queue of higher priority in the same node transmitted instead.
     pub internal_collisions: u64,
     /// Packets given up after the last retry.
     pub drops: u64,
@@ -69,7 +69,7 @@ pub struct ContenderCounters {
     pub packets: u64,
 }
 
-/// What happened since counting began.
+/// What happened since the counters were reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Idle slots between the end of the smallest AIFS (offset 0) and each transmission.
@@ -78,11 +78,11 @@ pub struct Counts {
     pub transmissions: u64,
     /// Busy periods in which several stations transmitted.
     pub collided: u64,
-    /// In the order of the contenders.
+    /// Counters of each contender, in the order of the contenders.
     pub contenders: Vec<ContenderCounters>,
 }
 
-/// A contender's state besides its counter.
+/// A contender's state without the backoff counter.
 #[derive(Clone, Debug)]
 struct Station {
     window: u32,
@@ -96,17 +96,18 @@ struct Station {
     rng: RandomStream,
 }
 
-/// The process, from a start at which every contender has a fresh packet.
+/// The process, which starts with a fresh packet at every contender.
 #[derive(Clone, Debug)]
 pub struct Contention {
     rule: CountdownRule,
-    /// Slots after the smallest AIFS at which each would transmit: offset + counter.
+    /// Slots after the smallest AIFS at which each contender would transmit: offset + counter.
     due: Vec<u32>,
     offset: Vec<u32>,
     stations: Vec<Station>,
-    /// Those whose counters ended together; kept to allocate once.
+    /// Contenders whose counters ended together; kept to allocate only once.
     ended: Vec<usize>,
-    /// Periods in which several counters ended, and for each node the last that it transmitted in.
+    /// Busy periods in which several counters ended, and for each node the last of these in which the node
+    /// transmitted.
     period: u64,
     went: Vec<u64>,
     counts: Counts,
@@ -118,7 +119,7 @@ impl Contention {
     /// The most contenders.
     pub const MOST: usize = 1 << 16;
 
-    /// A process whose draws follow from `seed`; contender i has the stream `contention/backoff/i`.
+    /// A process whose random numbers follow from `seed`; contender i has the random stream `contention/backoff/i`.
     pub fn new(
         contenders: &[Contender],
         rule: CountdownRule,
@@ -160,14 +161,14 @@ impl Contention {
         Ok(Contention { rule, due, offset, stations, ended, period, went, counts })
     }
 
-    /// Goes on until `transmissions` more busy periods have passed. Allocates nothing.
+    /// Simulates `transmissions` more busy periods. Allocates nothing.
     pub fn run(&mut self, transmissions: u64) {
         for _ in 0..transmissions {
             self.step();
         }
     }
 
-    /// What happened since the last call (or the start), and counts anew: one batch.
+    /// Counters since the last call (or the start), which are then reset: one batch.
     pub fn take_counts(&mut self) -> Counts {
         let empty = Counts {
             contenders: vec![ContenderCounters::default(); self.stations.len()],
@@ -179,7 +180,7 @@ impl Contention {
     /// One busy period and the idle slots before it.
     fn step(&mut self) {
         let now = self.due.iter().fold(u32::MAX, |least, &due| least.min(due));
-        // Slot boundaries at which a counter whose AIFS is over moved, the last one under EDCA only.
+        // Slot boundaries at which counters moved after their AIFS; the last of them moves counters only under EDCA.
         let moved = now + u32::from(self.rule == CountdownRule::Edca);
         self.ended.clear();
         for (i, (due, &offset)) in self.due.iter_mut().zip(&self.offset).enumerate() {
@@ -197,7 +198,7 @@ impl Contention {
         }
     }
 
-    /// Tells internal collisions from those in the air.
+    /// Separates internal collisions from collisions in the air.
     fn several(&mut self) {
         let node_of = |i: usize| self.stations[i].node;
         let collided = self.ended.iter().any(|&i| node_of(i) != node_of(self.ended[0]));
@@ -229,7 +230,7 @@ impl Contention {
         self.due[i] = self.offset[i] + station.backoff();
     }
 
-    /// After a collision: a larger window, or the packet is given up.
+    /// After a collision: widens the window or gives the packet up.
     fn fail(&mut self, i: usize) {
         let station = &mut self.stations[i];
         station.failures = station.failures.saturating_add(1);

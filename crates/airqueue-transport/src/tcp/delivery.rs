@@ -1,15 +1,15 @@
-//! Samples of the delivery rate: draft-cheng-iccrg-delivery-rate-estimation-00, as in Linux's `tcp_rate.c`. Only for
-//! controllers that ask for them.
+//! Samples of the delivery rate: draft-cheng-iccrg-delivery-rate-estimation-00, as in Linux's `tcp_rate.c`. Used only
+//! for controllers that request samples.
 
 use super::congestion::RateSample;
 use super::ranges::Range;
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// What has been delivered when. Room for segments once made is kept.
+/// Records what was delivered at which time. The memory for segments is kept.
 #[derive(Debug)]
 pub(super) struct DeliveryRates {
-    /// The segments outstanding, in the order of their octets.
+    /// The outstanding segments, in the order of their octets.
     outstanding: VecDeque<Departure>,
     /// C.delivered, in bytes.
     delivered: u64,
@@ -17,19 +17,19 @@ pub(super) struct DeliveryRates {
     delivered_at: Time,
     /// C.first_sent_time
     first_sent: Time,
-    /// C.app_limited: the connection is limited by its application until more than this is delivered.
+    /// C.app_limited: the connection is application-limited until more than this is delivered.
     limited_until: Option<u64>,
     least_rtt: Option<Span>,
-    /// The segment sent last among those that the present acknowledgement delivers.
+    /// The segment sent last among the segments that the present acknowledgement delivers.
     newest: Option<Departure>,
     /// Bytes that the present acknowledgement delivers.
     fresh: u64,
 }
 
-/// A segment's departure, and the connection's counters then: section 3.1.2 of the draft.
+/// A segment's departure, and the connection's counters at that time: section 3.1.2 of the draft.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
-    /// The octet after it.
+    /// The octet after the segment.
     end: u64,
     sent: Time,
     first_sent: Time,
@@ -38,7 +38,7 @@ struct Departure {
     app_limited: bool,
 }
 
-/// What an acknowledgement has delivered.
+/// The deliveries that an acknowledgement reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delivered {
     pub(super) bytes: u64,
@@ -71,18 +71,17 @@ impl DeliveryRates {
         self.limited_until.is_some()
     }
 
-    /// What is delivered up to the last octet in flight says less than the path could carry
-    /// (`tcp_rate_check_app_limited`).
+    /// Samples up to the last octet in flight underestimate the capacity of the path (`tcp_rate_check_app_limited`).
     pub(super) fn limit(&mut self, in_flight: u64) {
         self.limited_until = Some((self.delivered + in_flight).max(1));
     }
 
-    /// A round trip took `rtt`. No rate is sampled over less than the shortest one.
+    /// Takes a round-trip sample `rtt`. Intervals shorter than the shortest round-trip time give no rate sample.
     pub(super) fn on_rtt(&mut self, rtt: Span) {
         self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Section 3.2: these octets leave, for the first time if `new`.
+    /// Section 3.2: these octets are sent, for the first time if `new`.
     pub(super) fn on_sent(&mut self, range: Range, new: bool, now: Time) {
         if self.outstanding.is_empty() {
             self.first_sent = now;
@@ -108,8 +107,8 @@ impl DeliveryRates {
         self.outstanding.get_mut(at).filter(|departure| departure.end == end)
     }
 
-    /// `tcp_rate_skb_delivered`: a segment has arrived. Of several that one acknowledgement delivers the one sent last
-    /// counts.
+    /// `tcp_rate_skb_delivered`: a segment has arrived. If an acknowledgement delivers several segments, the segment
+    /// sent last counts.
     pub(super) fn on_arrival(&mut self, range: Range) {
         self.delivered += range.bytes();
         self.fresh += range.bytes();
@@ -121,12 +120,12 @@ impl DeliveryRates {
         }
     }
 
-    /// `tcp_rate_gen`: all arrivals of an acknowledgement of everything before `una` are in.
+    /// `tcp_rate_gen`: all arrivals of an acknowledgement of everything before `una` have been reported.
     pub(super) fn on_ack(&mut self, una: u64, now: Time) -> Delivered {
         while self.outstanding.front().is_some_and(|first| first.end <= una) {
             self.outstanding.pop_front();
         }
-        // All that was sent before the application paused has arrived.
+        // All data sent before the application paused has arrived.
         self.limited_until = self.limited_until.filter(|&until| self.delivered <= until);
         let bytes = std::mem::take(&mut self.fresh);
         if bytes > 0 {
@@ -136,8 +135,8 @@ impl DeliveryRates {
         Delivered { bytes, sample }
     }
 
-    /// Section 3.3. An interval shorter than the shortest round trip is that of a segment that was sent again while its
-    /// first copy was arriving.
+    /// Section 3.3. An interval shorter than the shortest round-trip time belongs to a segment that was retransmitted
+    /// while its first copy was arriving.
     fn sample(&self, newest: &Departure, now: Time) -> Option<RateSample> {
         let sending = newest.sent - newest.first_sent;
         let acknowledging = now - newest.delivered_at;
@@ -178,9 +177,9 @@ mod tests {
         RateSample { delivered, interval: Span::from_millis(ms), prior_delivered, app_limited }
     }
 
-    /// Four segments at 0 over a path of 100 ms that lets one through each 10 ms. The first sample is one segment in
-    /// 110 ms. The fifth leaves at 110 ms, when 100 octets had been delivered; its acknowledgement at 220 ms brings four
-    /// segments in the 110 ms since, and the four were sent within 110 ms too.
+    /// Four segments at 0 over a path of 100 ms that delivers one segment each 10 ms. The first sample is one segment
+    /// in 110 ms. The fifth is sent at 110 ms, when 100 octets had been delivered; its acknowledgement at 220 ms
+    /// reports four segments in the 110 ms since, and the four were sent within 110 ms too.
     #[test]
     fn a_sample_spans_the_flight_of_a_segment() {
         let mut rates = DeliveryRates::new();
@@ -197,8 +196,8 @@ mod tests {
         assert_eq!(fifth.bytes_per_sec(), 3636);
     }
 
-    /// Ten segments, 10 ms apart, are acknowledged at once: they took 100 ms to arrive, and 90 ms to be sent. The next
-    /// ten as well, but their acknowledgements arrive 20 ms after the last: sending took the longer.
+    /// Ten segments, sent 10 ms apart, are acknowledged at once: they took 100 ms to arrive, and 90 ms to be sent. So
+    /// do the next ten, but their acknowledgements arrive 20 ms after the last: sending took longer.
     #[test]
     fn the_longer_one_of_sending_and_acknowledging_counts() {
         let mut rates = DeliveryRates::new();
@@ -214,7 +213,7 @@ mod tests {
         assert_eq!(ack(&mut rates, &rest, 20, 270).sample, Some(sampled(1100, 160, 900, false)));
     }
 
-    /// What is acknowledged out of order counts once, and by when it was sent, not by its place.
+    /// Octets acknowledged out of order count once, by the time of sending and not by position.
     #[test]
     fn a_retransmission_counts_from_when_it_left_again() {
         let mut rates = DeliveryRates::new();
@@ -225,8 +224,8 @@ mod tests {
         assert_eq!(last, Delivered { bytes: 100, sample: Some(sampled(100, 105, 200, false)) });
     }
 
-    /// A segment sent again at 100 ms whose first copy arrives at 121 ms: the interval of 100 ms, that of sending, is no
-    /// rate of a network whose shortest round trip is 120 ms.
+    /// A segment retransmitted at 100 ms whose first copy arrives at 121 ms: the send interval of 100 ms is not a
+    /// delivery rate of a network whose shortest round trip is 120 ms.
     #[test]
     fn an_interval_below_the_shortest_round_trip_is_none() {
         let mut rates = DeliveryRates::new();
@@ -237,8 +236,8 @@ mod tests {
         assert_eq!(ack(&mut rates, &[1], 2, 121), Delivered { bytes: 100, sample: None });
     }
 
-    /// Section 3.4: what leaves while the application holds the connection back is marked, until more than what was in
-    /// flight then has arrived. And nothing outstanding starts the clocks anew.
+    /// Section 3.4: segments sent while the application limits the connection are marked, until more has arrived than
+    /// was in flight at that time. Sending with nothing outstanding restarts the clocks.
     #[test]
     fn an_idle_application_marks_samples() {
         let mut rates = DeliveryRates::new();

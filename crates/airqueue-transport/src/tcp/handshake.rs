@@ -1,25 +1,25 @@
-//! How a connection opens: RFC 9293, section 3.5, for one of its ends.
+//! The handshake of a connection at one end: RFC 9293, section 3.5.
 
 use super::rto::{Rto, RtoSpec};
 use super::segment::Segment;
 use airqueue_core::Time;
 
-/// One end of a connection that is to open.
+/// One end of a connection during the handshake.
 #[derive(Clone, Debug)]
 pub(super) struct Handshake {
     state: State,
     /// This end sends the first SYN.
     active: bool,
-    /// What is to be sent next.
+    /// The next segment to send.
     due: Option<Kind>,
-    /// Waits for the other side, and doubles.
+    /// The timeout for the other end, which doubles.
     rto: Rto,
     deadline: Time,
-    /// When this end's SYN left; `None` before, and when it left more than once.
+    /// When this end's SYN was sent; `None` before, and if the SYN was sent more than once.
     sent: Option<Time>,
     /// This end's SYN was sent again.
     retried: bool,
-    /// The other side's and this end's SYN agree on ECN.
+    /// The SYNs of both ends agree on ECN.
     ecn: bool,
 }
 
@@ -31,7 +31,7 @@ enum State {
     Open,
 }
 
-/// What a segment of a handshake is.
+/// The segments of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Syn,
@@ -39,22 +39,23 @@ pub(super) enum Kind {
     Ack,
 }
 
-/// What a segment did to a handshake.
+/// The effect of a segment on a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// The connection has been open, and the segment is for it.
+    /// The connection was open before; the segment is to be processed.
     Open,
-    /// The connection is open now, and the segment is for it.
+    /// The segment has opened the connection, and is to be processed.
     Opened {
         /// When this end's SYN was sent, if it was sent once.
         sent: Option<Time>,
     },
-    /// The segment was about the handshake alone.
+    /// The segment belongs only to the handshake.
     Nothing,
 }
 
 impl Handshake {
-    /// An end that is `active` or waits; if `open`, there is nothing to do.
+    /// An end that opens the connection (`active`) or waits for the other end; if `open`, the connection is open
+    /// already.
     pub(super) fn new(active: bool, open: bool, rto: RtoSpec, ecn: bool) -> Handshake {
         let state = if open { State::Open } else { State::Closed };
         let deadline = Time::MAX;
@@ -71,7 +72,7 @@ impl Handshake {
         self.retried
     }
 
-    /// Begins, if it is this end's part.
+    /// Begins the handshake, if this end is active.
     pub(super) fn open(&mut self) {
         if self.active && self.state == State::Closed {
             self.state = State::SynSent;
@@ -100,7 +101,7 @@ impl Handshake {
                 self.opened()
             }
             State::SynReceived => Progress::Nothing,
-            // An old SYN: the other side has not heard the last acknowledgement (3.5.3).
+            // An old SYN: the other end has not received the last acknowledgement (3.5.3).
             State::Open if segment.syn => {
                 self.due = Some(Kind::Ack);
                 Progress::Nothing
@@ -109,7 +110,7 @@ impl Handshake {
         }
     }
 
-    /// What follows acknowledges the other side's SYN.
+    /// The next data segment acknowledges the other end's SYN.
     pub(super) fn leave_ack_to_data(&mut self) {
         if self.due == Some(Kind::Ack) {
             self.due = None;
@@ -122,7 +123,7 @@ impl Handshake {
         Progress::Opened { sent: self.sent }
     }
 
-    /// The segment to send, and the timer that waits for its answer.
+    /// The segment to send; starts the timer for the response.
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let kind = self.due.take()?;
         if kind != Kind::Ack {
@@ -147,7 +148,7 @@ impl Handshake {
         self.deadline
     }
 
-    /// Sends a SYN again that nobody answered, each time after twice the wait (RFC 6298, section 5).
+    /// Retransmits an unanswered SYN, each time after twice the wait (RFC 6298, section 5).
     pub(super) fn on_timer(&mut self, now: Time) {
         if now < self.deadline {
             return;

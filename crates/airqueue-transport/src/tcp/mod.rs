@@ -1,9 +1,9 @@
-//! TCP, both ends, as state machines without a clock: RFC 9293 as far as a connection that carries data
-//! one way needs it, RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168, 8985, 9438 and 9937;
-//! and BBR version 1 as Linux has it (draft-cardwell-iccrg-bbr-congestion-control-00).
+//! Both ends of TCP, as state machines without a clock: RFC 9293 as far as a connection with data in one direction
+//! needs it; RFC 5681, 6298, 6582, 6675, 3042, 7323, 2018, 3168, 8985, 9438 and 9937; and BBR version 1 as in Linux
+//! (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
-//! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between
-//! them and calls them when they want to be called. A connection that carries data both ways is two.
+//! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between them and
+//! calls them when their timers expire. A connection with data in both directions is modelled as two connections.
 
 mod congestion;
 mod delivery;

@@ -1,22 +1,22 @@
-//! Segments spread over time.
+//! Pacing: segments spread over time.
 
 use super::spec::SpecError;
 use super::tcp_ap::{TcpAp, TcpApSpec};
 use airqueue_core::{DataRate, Span, Time};
 
-/// Whether segments are spread over time.
+/// Whether and how segments are paced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
-    /// They leave as soon as the windows allow.
+    /// Segments are sent as soon as the windows allow.
     Off,
-    /// At a multiple of the congestion window per smoothed round trip, as Linux does with 2 and 1.2.
+    /// At a multiple of the congestion window per smoothed round-trip time, as in Linux with multiples of 2 and 1.2.
     Window {
         /// The multiple in slow start.
         slow_start: f64,
         /// The multiple otherwise.
         avoidance: f64,
     },
-    /// As TCP-AP does, which does not back off its timeout either.
+    /// TCP-AP, which also does not back off its timeout.
     TcpAp(TcpApSpec),
 }
 
@@ -34,24 +34,24 @@ impl Pacing {
     }
 }
 
-/// Segments at the beginning that a controller's own pacing lets leave at once (`tcp_update_skb_after_send`).
+/// Initial segments that a controller with its own pacing sends at once (`tcp_update_skb_after_send`).
 const UNPACED: u32 = 10;
 
-/// Says when the next segment may leave.
+/// Decides when the next segment may be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
     free: Time,
-    /// A segment waits for that.
+    /// A segment waits for `free`.
     waiting: bool,
     adaptive: Option<TcpAp>,
-    /// [`Pacing::TcpAp`] after a retransmission: segments leave at once until the next acknowledgement.
+    /// [`Pacing::TcpAp`] after a retransmission: segments are sent at once until the next acknowledgement.
     suspended: bool,
-    /// Segments sent at the rate of a controller that paces by itself; `None`: the controller does not.
+    /// Segments sent at the own rate of the controller; `None`: the controller has no own pacing.
     own: Option<u32>,
 }
 
 impl Pacer {
-    /// `own`: the controller paces by itself, and `pacing` does not count.
+    /// `own`: the controller does its own pacing, and `pacing` is ignored.
     pub(super) fn new(pacing: Pacing, mss_bytes: u32, own: bool) -> Pacer {
         let adaptive = match pacing {
             Pacing::TcpAp(spec) if !own => Some(TcpAp::new(spec, mss_bytes)),
@@ -61,29 +61,29 @@ impl Pacer {
         Pacer { free, waiting: false, adaptive, suspended: false, own: own.then_some(0) }
     }
 
-    /// When the next segment may leave.
+    /// When the next segment may be sent.
     pub(super) fn next_departure(&self, now: Time) -> Time {
         self.free.max(now)
     }
 
-    /// Whether a timeout doubles when it has run out.
+    /// Whether the timeout doubles when the timer expires.
     pub(super) fn backs_off(&self) -> bool {
         self.adaptive.is_none()
     }
 
-    /// An acknowledgement has come.
+    /// An acknowledgement has arrived.
     pub(super) fn on_ack(&mut self) {
         self.suspended = false;
     }
 
-    /// A round trip took `rtt`.
+    /// Takes a round-trip sample `rtt`.
     pub(super) fn on_sample(&mut self, rtt: Span) {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.on_sample(rtt);
         }
     }
 
-    /// The path has changed, for adaptive pacing.
+    /// The path has changed; only adaptive pacing uses this.
     pub(super) fn set_path(&mut self, path: TcpApSpec, mss_bytes: u32) {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.set_path(path, mss_bytes);
@@ -96,7 +96,7 @@ impl Pacer {
         self.waiting
     }
 
-    /// `bytes` leave now; `rate` is that of the moment, if pacing is by rate.
+    /// `bytes` are sent now; `rate` is the current pacing rate, if pacing is by rate.
     pub(super) fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<DataRate>) {
         let adaptive = self.adaptive.filter(|_| !self.suspended).map(|ap| ap.interval());
         if let Some(interval) = adaptive.or(rate.map(|rate| rate.time_for(bytes))) {
@@ -104,8 +104,8 @@ impl Pacer {
         }
     }
 
-    /// `bytes` of data leave now at the controller's own `rate`. A segment that leaves later than it might have shortens
-    /// the wait of the next one, by half at most.
+    /// `bytes` of data are sent now at the controller's own `rate`. A segment that is sent later than pacing allowed
+    /// shortens the wait of the next segment, by half at most.
     pub(super) fn on_sent_at(&mut self, now: Time, bytes: u32, rate: DataRate) {
         let late = now.as_nanos().saturating_sub(self.free.as_nanos()).max(0);
         self.free = self.free.max(now);
@@ -117,7 +117,7 @@ impl Pacer {
         }
     }
 
-    /// Something was lost: nothing waits any longer, unless the controller has set the pace.
+    /// A loss was detected: segments are no longer held back, unless the controller does its own pacing.
     pub(super) fn on_loss(&mut self, now: Time) {
         if self.own.is_some() {
             return;

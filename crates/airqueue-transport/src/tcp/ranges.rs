@@ -1,5 +1,5 @@
-//! Sets of octets as sorted ranges: what a receiver holds out of order, what a sender knows to have
-//! arrived beyond the cumulative acknowledgement.
+//! Sets of octets as sorted ranges: the octets that a receiver holds out of order, and the octets that a sender knows
+//! to have arrived beyond the cumulative acknowledgement.
 
 /// Octets `start` to `end` - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,14 +11,14 @@ pub struct Range {
 }
 
 impl Range {
-    /// Octets in it.
+    /// Number of octets.
     pub fn bytes(self) -> u64 {
         self.end - self.start
     }
 }
 
-/// Disjoint ranges in ascending order that do not touch, each with the number of the insertion that
-/// last changed it. Room once made is kept, so a set that has been as large before allocates nothing.
+/// Disjoint, non-adjacent ranges in ascending order, each with the number of the insertion that last changed the
+/// range. The memory is kept: a set allocates only when it grows beyond its largest size so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     list: Vec<(Range, u64)>,
@@ -30,7 +30,7 @@ impl Ranges {
         self.list.is_empty()
     }
 
-    /// Adds the octets of `new`; gives how many of them were not there before.
+    /// Adds the octets of `new`; returns how many of them were not in the set before.
     pub(super) fn insert(&mut self, new: Range) -> u64 {
         if new.start >= new.end {
             return 0;
@@ -56,7 +56,7 @@ impl Ranges {
         new.bytes() - present
     }
 
-    /// Forgets the octets below `edge`.
+    /// Removes the octets below `edge`.
     pub(super) fn remove_below(&mut self, edge: u64) {
         let gone = self.list.partition_point(|(r, _)| r.end <= edge);
         self.list.drain(..gone);
@@ -65,8 +65,8 @@ impl Ranges {
         }
     }
 
-    /// Takes away the range that holds `edge`, and gives where it ends; `edge` if there is none.
-    /// Nothing lies below `edge`.
+    /// Removes the range that contains `edge` and returns its end, or `edge` if no range contains `edge`. The set has
+    /// no octets below `edge`.
     pub(super) fn take_from(&mut self, edge: u64) -> u64 {
         match self.list.first() {
             Some(&(first, _)) if first.start <= edge => {
@@ -77,17 +77,17 @@ impl Ranges {
         }
     }
 
-    /// From the highest to the lowest.
+    /// Ranges from the highest to the lowest.
     pub(super) fn descending(&self) -> impl Iterator<Item = Range> {
         self.list.iter().rev().map(|&(range, _)| range)
     }
 
-    /// The octet after the highest; `None` if there is none.
+    /// The octet after the highest octet; `None` if the set is empty.
     pub(super) fn highest(&self) -> Option<u64> {
         self.list.last().map(|(r, _)| r.end)
     }
 
-    /// Octets of `from` to `to` - 1 that are not in the set.
+    /// Number of octets from `from` to `to` - 1 that are not in the set.
     pub(super) fn missing(&self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
@@ -98,7 +98,7 @@ impl Ranges {
         to - from - present
     }
 
-    /// The first run of octets of `from` to `to` - 1 that are not in the set.
+    /// The first run of octets from `from` to `to` - 1 that are not in the set.
     pub(super) fn first_gap(&self, from: u64, to: u64) -> Option<Range> {
         let next = self.list.partition_point(|(r, _)| r.end <= from);
         let (start, end) = match self.list.get(next) {
@@ -111,7 +111,7 @@ impl Ranges {
         (start < to).then_some(Range { start, end: end.min(to) })
     }
 
-    /// Up to `N` ranges, those changed last first.
+    /// Up to `N` ranges, the most recently changed first.
     pub(super) fn latest<const N: usize>(&self) -> ([Range; N], usize) {
         let mut found = [(Range::default(), 0); N];
         let mut len = 0;

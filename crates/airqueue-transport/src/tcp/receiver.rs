@@ -1,4 +1,4 @@
-//! The end that data arrive at.
+//! The receiving end of a connection.
 
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
@@ -7,52 +7,51 @@ use super::segment::{SackBlocks, Segment};
 use super::spec::{AckEvery, AckTimer, Opening, SpecError, TcpSpec, clock_value};
 use airqueue_core::{Ecn, Span, Time};
 
-/// Takes segments in, delivers their bytes in order, and acknowledges them. It has room for all that a
+/// Receives segments, delivers their bytes in order, and acknowledges them. The receive buffer holds everything that a
 /// sender may have outstanding.
 ///
-/// After [`Receiver::on_segment`] and [`Receiver::on_timer`] the caller sends what
-/// [`Receiver::poll_transmit`] gives, until it gives nothing.
+/// After [`Receiver::on_segment`] and [`Receiver::on_timer`] the caller sends the segments from
+/// [`Receiver::poll_transmit`] until none is left.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     spec: TcpSpec,
     handshake: Handshake,
-    /// The octet expected next.
+    /// The next octet expected.
     next: u64,
-    /// What arrived beyond it.
+    /// The octets that have arrived beyond `next`.
     ahead: Ranges,
     /// FIN's octet, once it is known.
     fin: Option<u64>,
-    /// Segments in order that no acknowledgement has answered.
+    /// In-order segments that have not been acknowledged.
     held: u32,
-    /// An acknowledgement is due.
+    /// An acknowledgement is to be sent at once.
     due: bool,
-    /// The one that waits is due then.
+    /// When the delayed acknowledgement is to be sent.
     deadline: Time,
-    /// What the last acknowledgement asked for: Last.ACK.sent of RFC 7323.
+    /// The octet of the last acknowledgement: Last.ACK.sent of RFC 7323.
     last_ack: u64,
     /// The timestamp to echo: TS.Recent of RFC 7323.
     recent: Option<Time>,
-    /// Acknowledgements say ECN-Echo.
+    /// Acknowledgements carry ECN-Echo.
     echo_congestion: bool,
     rtt: RttSeen,
     counters: ReceiverCounters,
 }
 
-/// What a receiver has counted.
+/// Counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverCounters {
     /// Segments with data or FIN.
     pub segments: u64,
-    /// Those of them that brought nothing new.
+    /// Segments without new data among them.
     pub duplicates: u64,
-    /// Those of them that arrived before one that was sent earlier.
+    /// Segments among them that arrived before a segment that was sent earlier.
     pub out_of_order: u64,
-    /// Acknowledgements sent, those of the handshake not among them.
+    /// Acknowledgements sent, without those of the handshake.
     pub acknowledgements: u64,
 }
 
-/// Round trips as a receiver sees them: from an acknowledgement to the first segment that echoes its
-/// timestamp.
+/// Round-trip times measured by a receiver: from an acknowledgement to the first segment that echoes its timestamp.
 #[derive(Clone, Copy, Debug, Default)]
 struct RttSeen {
     echoed: Option<Time>,
@@ -65,13 +64,13 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// When there is no such connection.
+    /// If the specification is invalid.
     pub fn new(spec: &TcpSpec) -> Result<Receiver, SpecError> {
         spec.check()?;
         Ok(Receiver::of(spec))
     }
 
-    /// Becomes the receiving end of another connection of the same kind.
+    /// Turns into the receiving end of a new connection with the same specification.
     pub fn restart(&mut self) {
         *self = Receiver::of(&self.spec);
     }
@@ -96,12 +95,12 @@ impl Receiver {
         }
     }
 
-    /// Opens the connection, if that is this end's part ([`Opening::ByReceiver`]).
+    /// Opens the connection if this end is the active opener ([`Opening::ByReceiver`]).
     pub fn open(&mut self) {
         self.handshake.open();
     }
 
-    /// Whether the connection is open, as far as this end knows.
+    /// Whether the connection is open, as seen by this end.
     pub fn is_open(&self) -> bool {
         self.handshake.is_open()
     }
@@ -111,27 +110,27 @@ impl Receiver {
         self.next - 1 - u64::from(self.is_finished())
     }
 
-    /// Whether everything up to FIN has been delivered.
+    /// Whether all data and the FIN have been delivered.
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// What it has counted.
+    /// The counters so far.
     pub fn counters(&self) -> ReceiverCounters {
         self.counters
     }
 
-    /// The shortest round trip seen by timestamps; `None` before the first, and without timestamps.
+    /// The shortest round-trip time measured by timestamps; `None` before the first sample, and without timestamps.
     pub fn base_rtt(&self) -> Option<Span> {
         self.rtt.least
     }
 
-    /// Round trips seen by timestamps, smoothed as RFC 6298 does; `None` as for [`Receiver::base_rtt`].
+    /// The round-trip time measured by timestamps, smoothed as in RFC 6298; `None` as for [`Receiver::base_rtt`].
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rtt.smoothed
     }
 
-    /// Takes a segment that arrived.
+    /// Processes a segment that has arrived.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         let progress = self.handshake.on_segment(segment);
         self.note_timestamps(segment, now);
@@ -144,8 +143,8 @@ impl Receiver {
 
     fn note_timestamps(&mut self, segment: &Segment, now: Time) {
         let Some(stamps) = segment.timestamps else { return };
-        // RFC 7323, section 4.3: with delayed acknowledgements the echo is that of the earliest segment
-        // not yet acknowledged, with a hole that of the last one in order.
+        // RFC 7323, section 4.3: with delayed acknowledgements the echo is the timestamp of the earliest
+        // unacknowledged segment, with a hole that of the last segment in order.
         if segment.seq <= self.last_ack && self.recent.is_none_or(|old| stamps.value >= old) {
             self.recent = Some(stamps.value);
         }
@@ -154,7 +153,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168, section 6.1.3: ECN-Echo from a mark on until the sender says CWR.
+    /// RFC 3168, section 6.1.3: ECN-Echo from a mark on until the sender sends CWR.
     fn note_congestion(&mut self, segment: &Segment) {
         if self.spec.ecn {
             self.echo_congestion &= !segment.cwr;
@@ -182,8 +181,8 @@ impl Receiver {
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
             self.held += 1;
-            // At once when it fills a gap, all of it or a part: RFC 5681, section 4.2. After FIN nothing
-            // comes that could be answered together with it.
+            // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
+            // share the acknowledgement comes after FIN.
             let beginning = self.counters.segments <= u64::from(self.spec.receiver.at_once_first);
             let at_once = fills || self.is_finished() || beginning;
             if at_once || self.held >= self.segments_per_ack() {
@@ -194,7 +193,7 @@ impl Receiver {
         }
     }
 
-    /// When the acknowledgement of a segment that came `now` goes out at the latest.
+    /// When the acknowledgement of a segment that arrived at `now` is sent at the latest.
     fn ack_deadline(&self, now: Time) -> Time {
         let delay = self.spec.receiver.delay;
         match self.spec.receiver.timer {
@@ -206,7 +205,7 @@ impl Receiver {
         }
     }
 
-    /// How many segments the acknowledgement of the latest one answers.
+    /// Number of segments for which the next acknowledgement is sent.
     fn segments_per_ack(&self) -> u32 {
         match self.spec.receiver.acknowledge {
             AckEvery::Fixed(n) => n,
@@ -217,12 +216,12 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_timer`] wants to be called; [`Time::MAX`]: not by itself.
+    /// When [`Receiver::on_timer`] is to be called; [`Time::MAX`]: never.
     pub fn next_timer(&self) -> Time {
         self.deadline.min(self.handshake.next_timer())
     }
 
-    /// Does what is due; nothing if called early.
+    /// Processes expired timers; does nothing if called early.
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
         self.due |= now >= self.deadline;

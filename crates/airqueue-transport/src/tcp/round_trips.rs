@@ -1,10 +1,10 @@
-//! How long it takes until segments are acknowledged, for whoever asks afterwards; timeouts and pacing go by
-//! what the connection's own options let it measure.
+//! The time until segments are acknowledged, for statistics only; timeouts and pacing use the times that the
+//! connection's own options can measure.
 
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// Segments that are outstanding, in their order.
+/// The outstanding segments, in order.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrips {
     outstanding: VecDeque<Outstanding>,
@@ -12,24 +12,24 @@ pub(super) struct RoundTrips {
 
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
-    /// The octet after it.
+    /// The octet after the segment.
     end: u64,
-    /// When it was sent; `None`: more than once.
+    /// When the segment was sent; `None`: more than once.
     sent: Option<Time>,
 }
 
 impl RoundTrips {
-    /// Nothing is outstanding any more. The room for segments stays: another connection needs it.
+    /// Forgets all segments. The memory for segments is kept for another connection.
     pub(super) fn forget(&mut self) {
         self.outstanding.clear();
     }
 
-    /// A new segment, behind all others, leaves.
+    /// A new segment is sent, after all others.
     pub(super) fn on_new(&mut self, end: u64, now: Time) {
         self.outstanding.push_back(Outstanding { end, sent: Some(now) });
     }
 
-    /// What has been sent before leaves again, from an octet to the one before `end`.
+    /// The octets from `start` to `end` - 1 are sent again.
     pub(super) fn on_again(&mut self, start: u64, end: u64) {
         let first = self.outstanding.partition_point(|segment| segment.end <= start);
         for segment in self.outstanding.range_mut(first..) {
@@ -40,8 +40,8 @@ impl RoundTrips {
         }
     }
 
-    /// How long ago the newest of the segments was sent that are all acknowledged now; `None` if that was
-    /// more than once (Karn's rule: RFC 6298, section 3), or no segment is.
+    /// Time since the newest newly acknowledged segment was sent; `None` if this segment was sent more than once
+    /// (Karn's rule: RFC 6298, section 3), or no segment is newly acknowledged.
     pub(super) fn on_ack(&mut self, ack: u64, now: Time) -> Option<Span> {
         let mut newest = None;
         while let Some(segment) = self.outstanding.front().filter(|segment| segment.end <= ack) {

@@ -1,4 +1,4 @@
-//! When to send again: the retransmission timeout.
+//! The retransmission timeout.
 
 use airqueue_core::{Span, Time};
 
@@ -7,15 +7,15 @@ use airqueue_core::{Span, Time};
 pub struct RtoSpec {
     /// From samples of the round trip time.
     pub estimator: Estimator,
-    /// Before the first sample.
+    /// The timeout before the first sample.
     pub initial: Span,
-    /// Never less.
+    /// Lower limit.
     pub shortest: Span,
-    /// Never more, however often it backs off.
+    /// Upper limit, whatever the back-off.
     pub longest: Span,
 }
 
-/// How samples become a timeout.
+/// The estimator that computes the timeout from samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
     /// RFC 6298, section 2, with a clock of this granularity G.
@@ -23,8 +23,8 @@ pub enum Estimator {
         /// G.
         granularity: Span,
     },
-    /// ns-2's: round trips in whole ticks, the smoothed one in eighths and its deviation in quarters of a
-    /// tick, in integers.
+    /// ns-2's: round-trip times in whole ticks, the smoothed time in eighths and its deviation in quarters of a tick,
+    /// in integers.
     Ticks {
         /// A tick; ns-2's default is 10 ms.
         tick: Span,
@@ -40,8 +40,8 @@ impl RtoSpec {
         longest: Span::from_secs(60),
     };
 
-    /// Linux: 1 s at first, 120 s at most, and four times the variation counts for 200 ms at least, which
-    /// is what the granularity of RFC 6298 does (`tcp_rto_min` in `tcp_rtt_estimator`).
+    /// Linux: 1 s at first, 120 s at most; four times the variation counts as 200 ms at least, which is the effect of
+    /// the granularity in RFC 6298 (`tcp_rto_min` in `tcp_rtt_estimator`).
     pub const LINUX: RtoSpec = RtoSpec {
         estimator: Estimator::Rfc6298 { granularity: Span::from_millis(200) },
         initial: Span::from_secs(1),
@@ -58,7 +58,7 @@ impl RtoSpec {
     };
 }
 
-/// A smoothed round trip time with one more sample: RFC 6298, (2.2) and (2.3).
+/// The smoothed round-trip time after one more sample: RFC 6298, (2.2) and (2.3).
 pub(super) fn smooth(srtt: Option<Span>, rtt: Span) -> Span {
     let Some(srtt) = srtt else { return rtt };
     Span::from_nanos(srtt.as_nanos() + (rtt.as_nanos() - srtt.as_nanos()) / 8)
@@ -68,20 +68,20 @@ pub(super) fn smooth(srtt: Option<Span>, rtt: Span) -> Span {
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
     spec: RtoSpec,
-    /// What the samples give, without bounds and back-off.
+    /// The timeout from the samples, without limits and back-off.
     current: Span,
-    /// RTTVAR in nanoseconds, or what [`Estimator::Ticks`] has for it.
+    /// RTTVAR in nanoseconds, or the corresponding value of [`Estimator::Ticks`].
     variation: i64,
-    /// The round trip time that [`Estimator::Ticks`] smooths; 0: the next sample starts it.
+    /// The smoothed round-trip time of [`Estimator::Ticks`]; 0: restarted by the next sample.
     smoothed: i64,
-    /// How often it has doubled.
+    /// Number of doublings by back-off.
     doublings: u32,
     srtt: Option<Span>,
 }
 
 /// ns-2's variation before the first sample, in quarters of a tick.
 const TICKS_VARIATION: i64 = 12;
-/// Beyond a factor of 8 ns-2 gives up its smoothed round trip time.
+/// Beyond a factor of 8 ns-2 discards its smoothed round-trip time.
 const TICKS_CLOBBER: u32 = 3;
 /// The longest timeout is the end of it: 2⁴⁰ ns are 18 minutes.
 const MOST_DOUBLINGS: u32 = 40;
@@ -95,13 +95,13 @@ impl Rto {
         Rto { spec, current: spec.initial, smoothed: 0, variation, doublings: 0, srtt: None }
     }
 
-    /// The smoothed round trip time, by RFC 6298 (2.2) and (2.3) whatever the estimator; `None` before
-    /// the first sample.
+    /// The smoothed round-trip time by RFC 6298, (2.2) and (2.3), whatever the estimator; `None` before the first
+    /// sample.
     pub(super) fn srtt(&self) -> Option<Span> {
         self.srtt
     }
 
-    /// How long to wait from now on.
+    /// The timeout from now on.
     pub(super) fn timeout(&self) -> Span {
         let RtoSpec { shortest, longest, estimator, .. } = self.spec;
         // (2.4), then (5.5)
@@ -113,8 +113,8 @@ impl Rto {
         }
     }
 
-    /// A segment that was sent only once, at `sent`, has been acknowledged at `now`: Karn's condition,
-    /// RFC 6298, section 3. Ends the back-off.
+    /// Takes a sample: a segment that was sent only once, at `sent`, has been acknowledged at `now` (Karn's condition,
+    /// RFC 6298, section 3). Ends the back-off.
     pub(super) fn on_sample(&mut self, sent: Time, now: Time) {
         self.doublings = 0;
         let rtt = (now - sent).max(Span::ZERO);
@@ -147,12 +147,12 @@ impl Rto {
             self.smoothed = (self.smoothed + error).max(1);
             self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
         }
-        // Four times the variation, which has two binary digits where the sum has three.
+        // Four times the variation, which has two fraction bits while the sum has three.
         let ticks = ((self.variation << 3) + self.smoothed) >> 3;
         self.current = Span::from_nanos(ticks * tick.as_nanos());
     }
 
-    /// The timer has run out: RFC 6298, (5.5).
+    /// The timer has expired: RFC 6298, (5.5).
     pub(super) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
         if matches!(self.spec.estimator, Estimator::Ticks { .. }) && self.doublings > TICKS_CLOBBER
@@ -162,7 +162,7 @@ impl Rto {
         }
     }
 
-    /// A SYN was lost: RFC 6298, (5.7), the timeout is 3 s when data begin, if nothing better is known.
+    /// A SYN was lost: RFC 6298, (5.7): the timeout is 3 s when data transfer begins, unless a sample is known.
     pub(super) fn after_lost_syn(&mut self) {
         self.current = self.current.max(Span::from_secs(3));
     }

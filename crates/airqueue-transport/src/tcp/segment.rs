@@ -1,23 +1,23 @@
-//! What the two ends send each other.
+//! The segments that the two ends exchange.
 
 use super::ranges::Range;
 use airqueue_core::{Ecn, Time};
 
-/// A TCP segment without its bytes. Sequence numbers are 64 bits wide and never wrap: SYN is octet 0,
-/// the first byte of data octet 1, FIN the octet after the last byte.
+/// A TCP segment without its data. Sequence numbers are 64 bits wide and never wrap: SYN is octet 0, the first byte of
+/// data octet 1, FIN the octet after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its first octet.
+    /// The first octet of the segment.
     pub seq: u64,
     /// Bytes of data.
     pub payload_bytes: u32,
     /// Bytes of IP header, TCP header and options.
     pub header_bytes: u32,
-    /// The octet expected next from the other side; only a first SYN has none.
+    /// The next octet expected from the other end; `None` only in a first SYN.
     pub ack: Option<u64>,
-    /// Opens the connection.
+    /// SYN: opens the connection.
     pub syn: bool,
-    /// Nothing comes after this.
+    /// FIN: the last octet of this direction.
     pub fin: bool,
     /// ECN-Echo (RFC 3168, section 6.1).
     pub ece: bool,
@@ -34,9 +34,9 @@ pub struct Segment {
 /// The timestamps option (RFC 7323, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval: when the segment was made, by its sender's timestamp clock.
+    /// TSval: when the segment was made, by the sender's timestamp clock.
     pub value: Time,
-    /// TSecr: the value that the acknowledged segment carried; a first SYN has none.
+    /// TSecr: the value carried by the acknowledged segment; `None` in a first SYN.
     pub echo: Option<Time>,
 }
 
@@ -48,7 +48,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// As many as fit into the 40 bytes of options.
+    /// The number of blocks that fit into the 40 bytes of options.
     pub const MOST: usize = 4;
 
     /// The blocks.
@@ -57,7 +57,7 @@ impl SackBlocks {
     }
 }
 
-/// Of the blocks given, the first [`SackBlocks::MOST`].
+/// Takes the first [`SackBlocks::MOST`] of the given blocks.
 impl From<&[Range]> for SackBlocks {
     fn from(given: &[Range]) -> SackBlocks {
         let len = given.len().min(Self::MOST);
@@ -67,13 +67,12 @@ impl From<&[Range]> for SackBlocks {
     }
 }
 
-/// How large headers are.
+/// The sizes of headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderSize {
-    /// Always this many bytes, whatever the options: ns-2's are 40.
+    /// Always this many bytes, whatever the options: 40 in ns-2.
     Fixed(u32),
-    /// IPv4 and TCP headers of 20 bytes each, and the options that the segment carries, padded as
-    /// RFC 7323, appendix A, lays them out.
+    /// IPv4 and TCP headers of 20 bytes each, plus the options of the segment, padded as in RFC 7323, appendix A.
     Options,
 }
 
@@ -81,12 +80,12 @@ pub enum HeaderSize {
 const BASE: u32 = 40;
 /// Two octets of padding and the timestamps option.
 const TIMESTAMPS: u32 = 12;
-/// Maximum segment size, SACK permitted and window scale of a SYN, with padding. Next to timestamps
-/// SACK permitted takes the place of the padding there.
+/// Maximum segment size, SACK permitted and window scale of a SYN, with padding. With timestamps, SACK permitted
+/// replaces the padding of the timestamps option.
 const SYN_OPTIONS: u32 = 12;
 const SYN_OPTIONS_WITH_TIMESTAMPS: u32 = 8;
 
-/// As many as options can be (RFC 9293, section 3.1), and what they stand behind.
+/// The largest header: the maximum of options (RFC 9293, section 3.1) after the fixed headers.
 const MOST: u32 = BASE + 40;
 
 impl HeaderSize {
@@ -98,7 +97,7 @@ impl HeaderSize {
         }
     }
 
-    /// The most bytes of the headers of any segment.
+    /// The largest header of any segment, in bytes.
     pub(super) fn most(self) -> u32 {
         match self {
             HeaderSize::Fixed(bytes) => bytes,
@@ -141,12 +140,12 @@ impl Segment {
         }
     }
 
-    /// The octet after its last: data, SYN and FIN count.
+    /// The octet after the last octet: data, SYN and FIN count.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
     }
 
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub fn size_bytes(&self) -> u32 {
         self.header_bytes + self.payload_bytes
     }

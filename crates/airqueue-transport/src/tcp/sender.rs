@@ -1,4 +1,4 @@
-//! The end that data come from.
+//! The sending end of a connection.
 
 mod steering;
 
@@ -14,65 +14,65 @@ use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
 use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
 
-/// Cuts what an application writes into segments, and sends them until they are acknowledged.
+/// Divides the data of an application into segments, and sends each segment until it is acknowledged.
 ///
-/// After each of its inputs ([`Sender::open`], [`Sender::write`], [`Sender::close`],
-/// [`Sender::on_segment`], [`Sender::on_timer`]) the caller sends what [`Sender::poll_transmit`] gives,
-/// until it gives nothing, and then asks for [`Sender::next_timer`].
+/// After each input ([`Sender::open`], [`Sender::write`], [`Sender::close`], [`Sender::on_segment`],
+/// [`Sender::on_timer`]) the caller sends the segments from [`Sender::poll_transmit`] until none is left, and then
+/// asks for [`Sender::next_timer`].
 #[derive(Debug)]
 pub struct Sender {
     spec: TcpSpec,
     handshake: Handshake,
     recovery: Recovery,
     controller: Box<dyn Controller>,
-    /// For a controller that steers by them.
+    /// Delivery rates, for a controller that uses them.
     rates: Option<DeliveryRates>,
-    /// What controllers decide at random.
+    /// The random stream of the congestion controller.
     draws: RandomStream,
     rto: Rto,
     pacer: Pacer,
     /// Bytes written so far.
     written: u64,
     closed: bool,
-    /// When the retransmission timer runs out.
+    /// When the retransmission timer expires.
     deadline: Time,
-    /// The octet after the segment whose round trip is being measured, and when it left.
+    /// The octet after the segment whose round trip is being measured, and when the segment was sent.
     timed: Option<(u64, Time)>,
-    /// For the tallies.
+    /// For the counters.
     round_trips: RoundTrips,
-    /// The first octet outstanding when the timer last ran out.
+    /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
     /// When data were last sent.
     last_sent: Option<Time>,
-    /// The other side's timestamp to echo.
+    /// The timestamp of the other end to echo.
     recent: Option<Time>,
-    /// Marks that acknowledge no more than this are about congestion already answered.
+    /// Marks in acknowledgements up to this octet belong to congestion that has been answered already.
     answered: u64,
-    /// The next new segment says CWR.
+    /// The next new segment carries CWR.
     tell_reduced: bool,
     counters: SenderCounters,
 }
 
-/// What a sender has counted.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Segments with data or FIN, each as often as it was sent.
+    /// Segments with data or FIN, counted at each transmission.
     pub segments: u64,
     /// Bytes of data in them.
     pub sent_bytes: u64,
     /// Bytes of data acknowledged.
     pub acknowledged_bytes: u64,
-    /// Segments that were sent before.
+    /// Retransmitted segments.
     pub retransmitted: u64,
     /// Times that fast recovery began.
     pub fast_recoveries: u64,
-    /// Times that the retransmission timer ran out.
+    /// Times that the retransmission timer expired.
     pub timeouts: u64,
     /// Probes for lost tails (RFC 8985, section 7).
     pub probes: u64,
-    /// Times that marks reduced the window.
+    /// Times that ECN marks reduced the window.
     pub ecn_reductions: u64,
-    /// Acknowledgements of new data whose newest segment was sent once.
+    /// Acknowledgements of new data whose newest segment was sent only once.
     pub round_trips: u64,
     /// Sum of the times since those segments were sent.
     pub round_trip_time: Span,
@@ -83,22 +83,22 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// When there is no such connection.
+    /// If the specification is invalid.
     pub fn new(spec: &TcpSpec) -> Result<Sender, SpecError> {
         Sender::with_draws(spec, Seed(0).stream("tcp"))
     }
 
-    /// The same; what its congestion controller decides at random comes from `draws`.
+    /// As [`Sender::new`]; the random numbers of the congestion controller come from `draws`.
     ///
     /// # Errors
     ///
-    /// When there is no such connection.
+    /// If the specification is invalid.
     pub fn with_draws(spec: &TcpSpec, draws: RandomStream) -> Result<Sender, SpecError> {
         spec.check()?;
         Ok(Sender::of(spec, draws))
     }
 
-    /// Becomes the sending end of another connection of the same kind.
+    /// Turns into the sending end of a new connection with the same specification.
     pub fn restart(&mut self) {
         let mut round_trips = std::mem::take(&mut self.round_trips);
         round_trips.forget();
@@ -145,8 +145,8 @@ impl Sender {
         }
     }
 
-    /// The path has changed: with [`Pacing::TcpAp`] segments are paced for so many hops, the slowest of which sends at
-    /// `rate`. What was measured on the old path fades with new samples.
+    /// The path has changed: with [`Pacing::TcpAp`] segments are paced for this many hops, the slowest of which sends
+    /// at `rate`. Measurements on the old path fade as new samples arrive.
     pub fn set_path(&mut self, hops: u32, rate: DataRate) {
         if let Pacing::TcpAp(path) = &mut self.spec.sender.pacing {
             *path = TcpApSpec { hops, rate, ..*path };
@@ -154,13 +154,13 @@ impl Sender {
         }
     }
 
-    /// Opens the connection, if that is this end's part ([`Opening::BySender`]).
+    /// Opens the connection if this end is the active opener ([`Opening::BySender`]).
     pub fn open(&mut self) {
         self.handshake.open();
     }
 
-    /// Takes `bytes` more to send, and opens the connection. A transfer without end writes `u64::MAX / 2`
-    /// once. After [`Sender::close`] nothing is taken.
+    /// Adds `bytes` to the data to send, and opens the connection. For a transfer without end, write `u64::MAX / 2`
+    /// once. After [`Sender::close`] data is ignored.
     pub fn write(&mut self, bytes: u64) {
         if !self.closed {
             self.open();
@@ -169,28 +169,28 @@ impl Sender {
         }
     }
 
-    /// Nothing follows what was written: FIN goes with its end.
+    /// Ends the data: FIN is sent with the last segment.
     pub fn close(&mut self) {
         self.open();
         self.closed = true;
     }
 
-    /// Whether the connection is open, as far as this end knows.
+    /// Whether the connection is open, as seen by this end.
     pub fn is_open(&self) -> bool {
         self.handshake.is_open()
     }
 
-    /// Whether everything, and FIN, has been acknowledged.
+    /// Whether all data and the FIN have been acknowledged.
     pub fn is_finished(&self) -> bool {
         self.closed && self.recovery.una() == self.data_end() + 1
     }
 
-    /// Bytes written and not acknowledged.
+    /// Bytes written but not yet acknowledged.
     pub fn backlog_bytes(&self) -> u64 {
         self.written - self.counters.acknowledged_bytes
     }
 
-    /// Octets sent and neither acknowledged nor given up by a timeout.
+    /// Octets sent, and neither acknowledged nor given up by a timeout.
     pub fn flight_bytes(&self) -> u64 {
         self.recovery.flight()
     }
@@ -210,17 +210,17 @@ impl Sender {
         self.rto.srtt()
     }
 
-    /// The retransmission timeout as it stands.
+    /// The current retransmission timeout.
     pub fn rto(&self) -> Span {
         self.rto.timeout()
     }
 
-    /// What it has counted.
+    /// The counters so far.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// Takes a segment that arrived.
+    /// Processes a segment that has arrived.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         let progress = self.handshake.on_segment(segment);
         if let Some(stamps) = segment.timestamps {
@@ -259,14 +259,14 @@ impl Sender {
             self.report(before, &effect, segment, now);
         }
         self.recovery.arm_probe(now, self.rto.srtt(), self.deadline);
-        // Once per window of data: RFC 3168, section 6.1.2.
+        // At most once per window of data: RFC 3168, section 6.1.2.
         if marked && ack > self.answered && !self.recovery.is_recovering() {
             self.counters.ecn_reductions += 1;
             self.on_congestion(self.recovery.flight());
         }
     }
 
-    /// What was lost.
+    /// Reacts to the losses that an acknowledgement has revealed.
     fn on_ack_effect(&mut self, effect: &AckEffect, now: Time) {
         if let Some(flight) = effect.loss {
             self.counters.fast_recoveries += 1;
@@ -307,7 +307,7 @@ impl Sender {
         self.tell_reduced = self.spec.ecn;
     }
 
-    /// What a loss takes a share of, beside the congestion window.
+    /// The bytes to which a loss applies its reduction factor, besides the congestion window.
     fn at_stake(&self, flight: u64) -> u64 {
         match self.spec.sender.halving {
             Halving::Outstanding => flight,
@@ -315,8 +315,8 @@ impl Sender {
         }
     }
 
-    /// A round trip time: from the echo of an acknowledgement of new data (RFC 7323, section 4.1), or
-    /// from one segment at a time that was sent once (RFC 6298, section 3).
+    /// Measures a round-trip time: from the timestamp echoed with an acknowledgement of new data (RFC 7323, section
+    /// 4.1), or for one segment at a time that was sent once (RFC 6298, section 3).
     fn sample(&mut self, ack: u64, segment: &Segment, now: Time) {
         if let Some(clock) = self.spec.timestamps {
             if let Some(echo) = segment.timestamps.and_then(|stamps| stamps.echo) {
@@ -352,8 +352,8 @@ impl Sender {
             let left = self.controller.cwnd_bytes().saturating_sub(advance.deflates);
             self.controller.cap(left.max(self.spec.mss_bytes.into()));
         }
-        // A window of which less than half is used says nothing about the path (RFC 7661, section 4.2);
-        // and a mark is no reason to grow (RFC 3168, section 6.1.2).
+        // A window of which less than half is used carries no information about the path (RFC 7661, section 4.2), and
+        // the window does not grow on a mark (RFC 3168, section 6.1.2).
         let used = advance.flight.saturating_mul(2) >= self.controller.cwnd_bytes();
         if advance.countable > 0 && used && !marked {
             self.controller.on_ack(&Acked {
@@ -367,13 +367,13 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called; [`Time::MAX`]: not by itself.
+    /// When [`Sender::on_timer`] is to be called; [`Time::MAX`]: never.
     pub fn next_timer(&self) -> Time {
         let own = self.deadline.min(self.recovery.next_timer());
         own.min(self.handshake.next_timer()).min(self.pacer.next_timer())
     }
 
-    /// Does what is due; nothing if called early.
+    /// Processes expired timers; does nothing if called early.
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
         self.pacer.on_timer(now);
@@ -385,7 +385,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6298, (5.4) to (5.6); the timer starts again with the segment.
+    /// RFC 6298, (5.4) to (5.6); the timer starts again when the segment is sent.
     fn on_timeout(&mut self, now: Time) {
         let una = self.recovery.una();
         let again = self.timed_out == Some(una);
@@ -403,7 +403,7 @@ impl Sender {
         self.tell_reduced = self.spec.ecn;
     }
 
-    /// The octet after the last that was written.
+    /// The octet after the last octet written.
     fn data_end(&self) -> u64 {
         1 + self.written
     }
@@ -438,7 +438,7 @@ impl Sender {
         Some(self.send(piece, &budget, now))
     }
 
-    /// RFC 5681, section 4.1. A controller that steers by rates restarts by itself.
+    /// RFC 5681, section 4.1. A rate-based controller restarts on its own.
     fn restart_if_idle(&mut self, now: Time) {
         let Some(last) = self.last_sent.filter(|_| self.rates.is_none()) else { return };
         let something = self.data_end() > self.recovery.high();
@@ -474,7 +474,7 @@ impl Sender {
             self.timed = self.timed.filter(|&(timed, _)| start >= timed);
             self.round_trips.on_again(start, end);
         }
-        // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on one sent again.
+        // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on a retransmission.
         let ect = self.spec.ecn && new && payload > 0;
         let cwr = ect && std::mem::take(&mut self.tell_reduced);
         let segment = Segment {

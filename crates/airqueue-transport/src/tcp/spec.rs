@@ -1,4 +1,4 @@
-//! What a connection is made of: one description that both of its ends are built from.
+//! The specification of a connection, shared by both ends.
 
 use super::congestion::{CongestionName, CubicBehaviour, Growth, Unmet};
 use super::pacing::Pacing;
@@ -8,19 +8,19 @@ use super::segment::{HeaderSize, Segment, Timestamps};
 use airqueue_core::{Span, Time};
 use thiserror::Error;
 
-/// A connection that carries data one way.
+/// A connection with data in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSpec {
     /// Bytes of data in a full segment, at least 1.
     pub mss_bytes: u32,
-    /// How large headers are.
+    /// The sizes of headers.
     pub header: HeaderSize,
-    /// Who opens the connection.
+    /// The end that opens the connection.
     pub opening: Opening,
-    /// Timestamps with a clock of this resolution (RFC 7323, section 5.4: 1 ms to 1 s); `None`: none.
+    /// Timestamps with a clock of this resolution (RFC 7323, section 5.4: 1 ms to 1 s); `None`: no timestamps.
     pub timestamps: Option<Span>,
-    /// Selective acknowledgements (RFC 2018), and recovery with them (RFC 6675); without, recovery is
-    /// NewReno's (RFC 6582).
+    /// Selective acknowledgements (RFC 2018), with recovery by RFC 6675; without SACK, recovery is NewReno's (RFC
+    /// 6582).
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
@@ -30,70 +30,70 @@ pub struct TcpSpec {
     pub receiver: ReceiverSpec,
 }
 
-/// What a clock of resolution `clock` says at `now`.
+/// The value at `now` of a clock with resolution `clock`.
 pub(super) fn clock_value(now: Time, clock: Span) -> Time {
     Time::from_nanos(now.as_nanos() - now.as_nanos().rem_euclid(clock.as_nanos()))
 }
 
-/// Who sends the first SYN.
+/// The end that sends the first SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// The end that sends the data: an upload.
     BySender,
     /// The end that receives the data: a download.
     ByReceiver,
-    /// Nobody: the connection is there, as ns-2's one-way agents have it.
+    /// Neither: the connection is open from the start, as ns-2's one-way agents have it.
     Open,
 }
 
-/// How the sending end behaves.
+/// The behaviour of the sending end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSpec {
-    /// The most segments that may be outstanding: the receiver's window, W*. At least 1.
+    /// Largest number of outstanding segments: the receiver's window, W*. At least 1.
     pub window_segments: u32,
-    /// How many segments the first flight has.
+    /// The initial window.
     pub initial_window: InitialWindow,
-    /// What governs the congestion window.
+    /// The congestion controller.
     pub congestion: CongestionName,
-    /// Whose CUBIC it is, if it is CUBIC.
+    /// The variant of CUBIC, if the controller is CUBIC.
     pub cubic: CubicBehaviour,
-    /// How acknowledgements open the window; Linux's CUBIC has a way of its own.
+    /// How acknowledgements open the window; Linux's CUBIC has its own rule.
     pub growth: Growth,
-    /// What a loss takes its share of.
+    /// The quantity of which a loss leaves a share.
     pub halving: Halving,
-    /// The rules of fast recovery, where there are no selective acknowledgements.
+    /// The rules of fast recovery without selective acknowledgements.
     pub fast_recovery: FastRecovery,
     /// The retransmission timer.
     pub rto: RtoSpec,
-    /// How loss is noticed.
+    /// How losses are detected.
     pub loss_detection: LossDetection,
-    /// New segments for the first two duplicate acknowledgements (RFC 3042).
+    /// One new segment for each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// What the window shrinks to when nothing was sent for a timeout (RFC 5681, section 4.1).
+    /// The window after a pause of a timeout without sending (RFC 5681, section 4.1).
     pub idle_restart: IdleRestart,
-    /// A small segment waits while anything is outstanding (RFC 896).
+    /// Nagle's algorithm: a small segment waits while octets are outstanding (RFC 896).
     pub nagle: bool,
-    /// Who opens the connection and has data acknowledges the other side's SYN with the first of them (RFC 9293,
-    /// section 3.5), and not before.
+    /// An active opener with data acknowledges the other end's SYN with its first data segment (RFC 9293, section
+    /// 3.5), not before.
     pub opens_with_data: bool,
-    /// Whether segments are spread over time.
+    /// Whether and how segments are paced.
     pub pacing: Pacing,
 }
 
-/// The congestion window that a connection begins with.
+/// The initial congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// Ten segments, or what RFC 6928, section 2, allows for large ones.
+    /// Ten segments, or the limit of RFC 6928, section 2, for large segments.
     Rfc6928,
     /// This many segments, at least 1.
     Segments(u32),
 }
 
-/// What a loss leaves a share of, and how the recovery from it ends.
+/// The quantity of which a loss leaves a share, and how the recovery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halving {
-    /// What was outstanding (RFC 5681, equation 4), and the window is then cut so that no burst follows
-    /// (RFC 6582, section 3.2, step 3, option 1).
+    /// The outstanding data (RFC 5681, equation 4); at the end of recovery the window is reduced to avoid a burst (RFC
+    /// 6582, section 3.2, step 3, option 1).
     Outstanding,
     /// The window, fractions of a segment included, and a burst may follow: ns-2's `slowdown`, and its
     /// `exit_recovery_fix_`, which is off. The threshold is whole segments and two at least, and it alone; every timeout
@@ -101,25 +101,25 @@ pub enum Halving {
     Window,
 }
 
-/// The rules of fast recovery without selective acknowledgements, beyond [`Halving`]. Windows of a few segments feel
-/// each of them.
+/// The rules of fast recovery without selective acknowledgements, beyond [`Halving`]. Each rule matters with windows
+/// of a few segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastRecovery {
-    /// The acknowledgement that ends a recovery opens the window, as any other does.
+    /// The acknowledgement that ends a recovery opens the window, like any other.
     pub last_ack_opens_window: bool,
-    /// A partial acknowledgement of more bytes than duplicates have added takes the rest from the window for good, and
-    /// one segment of the addition stays.
+    /// A partial acknowledgement of more bytes than the inflation reduces the window permanently by the difference;
+    /// one segment of inflation stays.
     pub partial_ack_shrinks_window: bool,
-    /// After a recovery no other begins before a segment sent since then has been acknowledged.
+    /// After a recovery no other recovery begins until a segment sent since then has been acknowledged.
     pub once_per_flight: bool,
-    /// The retransmission that begins a recovery starts the timer anew.
+    /// The retransmission that begins a recovery restarts the timer.
     pub first_retransmission_restarts_timer: bool,
-    /// After a timeout the first two duplicates let a segment each go, though no recovery can begin.
+    /// After a timeout each of the first two duplicates allows one new segment, though no recovery can begin.
     pub limited_transmit_after_timeout: bool,
 }
 
 impl FastRecovery {
-    /// NewReno's (RFC 6582).
+    /// The rules of NewReno (RFC 6582).
     pub const RFC_6582: FastRecovery = FastRecovery {
         last_ack_opens_window: false,
         partial_ack_shrinks_window: false,
@@ -128,8 +128,8 @@ impl FastRecovery {
         limited_transmit_after_timeout: false,
     };
 
-    /// That of ns-2's `Agent/TCP/Newreno`: `recv_newack_helper`, `partialnewack`, `bug_fix_`, `reset_rtx_timer` and
-    /// `send_one`, in the order of the fields.
+    /// The rules of ns-2's `Agent/TCP/Newreno`: `recv_newack_helper`, `partialnewack`, `bug_fix_`, `reset_rtx_timer`
+    /// and `send_one`, in the order of the fields.
     pub const NS2: FastRecovery = FastRecovery {
         last_ack_opens_window: true,
         partial_ack_shrinks_window: true,
@@ -139,10 +139,10 @@ impl FastRecovery {
     };
 }
 
-/// The most that a congestion window is after a pause.
+/// Upper limit of the congestion window after a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// What it was before.
+    /// The window before the pause: no limit.
     Off,
     /// The initial window.
     InitialWindow,
@@ -150,42 +150,42 @@ pub enum IdleRestart {
     OneSegment,
 }
 
-/// How the receiving end behaves.
+/// The behaviour of the receiving end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverSpec {
-    /// How many segments in order one acknowledgement answers.
+    /// Number of in-order segments for one acknowledgement.
     pub acknowledge: AckEvery,
-    /// The longest that an acknowledgement waits for them; RFC 1122, section 4.2.3.2: below 0.5 s.
+    /// The longest delay of an acknowledgement; RFC 1122, section 4.2.3.2: below 0.5 s.
     pub delay: Span,
-    /// What measures that.
+    /// The timer that measures this delay.
     pub timer: AckTimer,
-    /// How many segments at the beginning are acknowledged at once: one by ns-2's sinks, sixteen by Linux,
-    /// where the sender's window is still small.
+    /// Number of segments at the beginning that are acknowledged at once: one in ns-2's sinks, sixteen in Linux, while
+    /// the sender's window is still small.
     pub at_once_first: u32,
 }
 
-/// What measures how long acknowledgements wait.
+/// The timer of delayed acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTimer {
-    /// A timer that starts with the first segment that waits.
+    /// A timer that starts with the first segment that is not acknowledged yet.
     Segment,
-    /// A clock that ticks whatever arrives, at multiples of the delay from time zero on: those that wait go out with its
-    /// next tick, as in 4.4BSD's fast timer, and in ns-2's `FullTcp`, where all connections have the same clock too.
+    /// A clock that ticks at multiples of the delay from time zero on: waiting acknowledgements are sent at the next
+    /// tick, as in 4.4BSD's fast timer, and in ns-2's `FullTcp`, where all connections share the clock too.
     Ticks,
 }
 
-/// How many segments one acknowledgement answers.
+/// Number of segments for one acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckEvery {
     /// Always this many, at least 1.
     Fixed(u32),
-    /// One for the segments before the first of these numbers, counted from 1; then two, three, and from
-    /// the last on four: E. Altman and T. Jiménez, "Novel delayed ACK techniques for improving TCP
-    /// performance in multihop wireless networks", PWC 2003, where the numbers are 2, 5 and 9.
+    /// One for the segments before the first of these numbers, counted from 1; then two, three, and from the last
+    /// number on four: E. Altman and T. Jiménez, "Novel delayed ACK techniques for improving TCP performance in
+    /// multihop wireless networks", PWC 2003, with the numbers 2, 5 and 9.
     Dynamic([u64; 3]),
 }
 
-/// What no connection can be.
+/// Why a specification was refused.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[expect(missing_docs)] // the messages say it
 pub enum SpecError {
@@ -210,9 +210,9 @@ pub enum SpecError {
 }
 
 impl TcpSpec {
-    /// What the RFCs ask of a connection, with segments of `mss_bytes` bytes of data: timestamps of
-    /// 1 ms, SACK, NewReno, ten segments at first, every second segment acknowledged within 200 ms. The
-    /// window is as good as unlimited.
+    /// A connection as the RFCs recommend, with segments of `mss_bytes` bytes of data: timestamps of 1 ms, SACK,
+    /// NewReno, an initial window of ten segments, every second segment acknowledged within 200 ms. The window is
+    /// practically unlimited.
     pub fn standard(mss_bytes: u32) -> TcpSpec {
         TcpSpec {
             mss_bytes,
@@ -246,9 +246,9 @@ impl TcpSpec {
         }
     }
 
-    /// The one-way `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2 with their defaults: no handshake,
-    /// headers of 40 bytes, a window of 20 segments, two segments at first, one acknowledgement for each,
-    /// the coarse clock.
+    /// The one-way `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2 with their defaults: no handshake, headers of 40
+    /// bytes, a window of 20 segments, an initial window of two segments, one acknowledgement for each segment, the
+    /// coarse clock.
     pub fn ns2(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
         TcpSpec {
@@ -278,9 +278,9 @@ impl TcpSpec {
         }
     }
 
-    /// Linux with its defaults: its CUBIC with HyStart, slow start by all the bytes acknowledged, its
-    /// timeout, loss noticed by time, sixteen segments acknowledged at once and then every second one
-    /// within 40 ms. What it has not of Linux, and how near it comes, is in `docs/linux-tcp.md`.
+    /// Linux with its defaults: CUBIC with HyStart, slow start by all bytes acknowledged, Linux's timeout, loss
+    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms.
+    /// `docs/linux-tcp.md` lists the differences from Linux and the accuracy.
     pub fn linux(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
         TcpSpec {
@@ -301,17 +301,17 @@ impl TcpSpec {
         }
     }
 
-    /// Bytes of the headers of a segment with data.
+    /// Header length of a segment with data, in bytes.
     pub fn data_header_bytes(&self) -> u32 {
         self.header.with_data(self.timestamps.is_some())
     }
 
-    /// The most bytes of an IP packet without data.
+    /// Length of the largest IP packet without data, in bytes.
     pub fn most_bare_bytes(&self) -> u32 {
         self.header.most()
     }
 
-    /// Fills in what every segment has: timestamps, with `echo` as the other side's, and its size.
+    /// Completes a segment: timestamps, with `echo` from the other end, and the header length.
     pub(super) fn finish(&self, mut segment: Segment, echo: Option<Time>, now: Time) -> Segment {
         segment.timestamps =
             self.timestamps.map(|clock| Timestamps { value: clock_value(now, clock), echo });
@@ -319,7 +319,7 @@ impl TcpSpec {
         segment
     }
 
-    /// What `mss_bytes` and the initial window make together, in bytes.
+    /// The initial window in bytes, from `mss_bytes` and the rule.
     pub(super) fn initial_window_bytes(&self) -> u64 {
         let mss = u64::from(self.mss_bytes);
         match self.sender.initial_window {
@@ -328,7 +328,7 @@ impl TcpSpec {
         }
     }
 
-    /// The most that the congestion window is after a pause, in bytes.
+    /// Upper limit of the congestion window after a pause, in bytes.
     pub(super) fn restart_window_bytes(&self) -> u64 {
         match self.sender.idle_restart {
             IdleRestart::Off => u64::MAX,
@@ -337,7 +337,7 @@ impl TcpSpec {
         }
     }
 
-    /// Whether it can be.
+    /// Checks the specification.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         if !(1..=65_495).contains(&self.mss_bytes) {
             return Err(SpecError::Mss(self.mss_bytes));

@@ -1,42 +1,42 @@
-//! TCP with adaptive pacing: S. ElRakabawy, A. Klemm, C. Lindemann, "TCP with adaptive pacing for
-//! multihop wireless networks", MobiHoc 2005. Segments leave a station no faster than those before them
-//! get out of its interference, which the sender estimates from round trips.
+//! TCP with adaptive pacing: S. ElRakabawy, A. Klemm, C. Lindemann, "TCP with adaptive pacing for multihop wireless
+//! networks", MobiHoc 2005. A station sends segments no faster than earlier segments leave its interference range; the
+//! sender estimates this time from round-trip times.
 
 use super::spec::SpecError;
 use airqueue_core::{DataRate, Span};
 
-/// What the sender knows of the path.
+/// The sender's knowledge of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpApSpec {
     /// Hops to the receiver, h, at least 1.
     pub hops: u32,
-    /// What links send at, b.
+    /// Rate of the links, b.
     pub rate: DataRate,
-    /// Bytes around the data of a segment, and of an acknowledgement, on a link: the authors count 112.
+    /// Bytes added on a link to the data of a segment, and of an acknowledgement: the authors count 112.
     pub overhead_bytes: u32,
-    /// How the spread of the delays is taken.
+    /// The measure of the spread of delays.
     pub spread: Spread,
 }
 
-/// How the spread of delays is taken, as a share of their mean.
+/// The measure of the spread of delays, relative to their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// The coefficient of variation, as the paper has it.
+    /// The coefficient of variation, as in the paper.
     Deviation,
-    /// The mean absolute deviation, as the authors' code for ns-2 has it, to save a root.
+    /// The mean absolute deviation, as in the authors' code for ns-2, to save a square root.
     MeanAbsolute,
 }
 
-/// Weight of the past in the smoothed queueing delay of a hop, γ, and in that of the delay, α.
+/// Weight of the past in the smoothed queueing delay of a hop, γ, and in the smoothed delay, α.
 const GAMMA: f64 = 0.5;
 const ALPHA: f64 = 0.7;
-/// Samples that the spread is taken of, N.
+/// Samples for the spread, N.
 const SAMPLES: usize = 50;
-/// Longer delays, in seconds, are no samples.
+/// Longer delays, in seconds, are not used as samples.
 const LONGEST: f64 = 0.5;
-/// Between segments before the first sample.
+/// Interval between segments before the first sample.
 const FIRST: Span = Span::from_millis(50);
-/// Hops within which stations interfere.
+/// Number of hops within which stations interfere.
 const INTERFERING_HOPS: u32 = 4;
 
 impl TcpApSpec {
@@ -44,7 +44,7 @@ impl TcpApSpec {
         if self.hops == 0 { Err(SpecError::NoHops) } else { Ok(()) }
     }
 
-    /// Seconds that a segment takes on a link, and a segment and its acknowledgement.
+    /// Time in seconds of a segment on a link, and of a segment and its acknowledgement.
     fn times(&self, mss_bytes: u32) -> (f64, f64) {
         let on_link = |bytes: u32| f64::from(bytes) * 8.0 / self.rate.as_bps() as f64;
         let data = on_link(mss_bytes + self.overhead_bytes);
@@ -52,7 +52,7 @@ impl TcpApSpec {
     }
 }
 
-/// Adaptive pacing at work; times in seconds.
+/// The state of adaptive pacing; times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TcpAp {
     spec: TcpApSpec,
@@ -72,13 +72,13 @@ impl TcpAp {
         TcpAp { spec, data, both, queueing: 0.0, delay: None, samples, count: 0 }
     }
 
-    /// The path has changed. What was measured on the old one fades with new samples.
+    /// The path has changed. Measurements on the old path fade as new samples arrive.
     pub(super) fn set_path(&mut self, spec: TcpApSpec, mss_bytes: u32) {
         self.spec = spec;
         (self.data, self.both) = spec.times(mss_bytes);
     }
 
-    /// A round trip took `rtt`.
+    /// Takes a round-trip sample `rtt`.
     pub(super) fn on_sample(&mut self, rtt: Span) {
         let per_hop = rtt.as_secs_f64() / f64::from(self.spec.hops);
         let mut queueing = (per_hop - self.both) / 2.0;
@@ -86,7 +86,7 @@ impl TcpAp {
             queueing = self.queueing;
         }
         self.queueing = GAMMA * self.queueing + (1.0 - GAMMA) * queueing;
-        // A shorter path interferes as a whole, and one segment at a time is all it takes.
+        // All stations of a shorter path interfere, and only one segment at a time is in transit.
         let hops = if self.spec.hops >= INTERFERING_HOPS { INTERFERING_HOPS } else { 1 };
         let delay = f64::from(hops) * (queueing + self.data);
         if delay > 0.0 && delay < LONGEST {
@@ -97,7 +97,7 @@ impl TcpAp {
         }
     }
 
-    /// Between one segment and the next: (1 + 2 cov) times the smoothed delay.
+    /// The interval between two segments: (1 + 2 cov) times the smoothed delay.
     pub(super) fn interval(&self) -> Span {
         let Some(delay) = self.delay else { return FIRST };
         Span::from_secs_f64((1.0 + 2.0 * self.spread()) * delay)
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Round trips of seconds tell of a timeout, not of a path.
+    /// Round trips of seconds indicate a timeout, not the path.
     #[test]
     fn outliers_are_no_samples() {
         let mut ap = pacing(4, Spread::Deviation);

@@ -1,4 +1,4 @@
-//! Packets at a constant rate, without drift.
+//! Packets at a constant bit rate, without drift.
 
 use super::registry::{Asked, Carried, Kind};
 use super::{Arrivals, SourceError, SourceSpec, mean_gap};
@@ -16,7 +16,7 @@ impl Kind for Cbr {
     }
 }
 
-/// A packet every time that one takes at the rate.
+/// One packet per transmission time of a packet at the rate.
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
     line: Serializer,

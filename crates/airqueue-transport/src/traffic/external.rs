@@ -1,4 +1,4 @@
-//! Packets from outside the network.
+//! Packets offered from outside the network.
 
 use super::registry::{Asked, Carried, Kind};
 use airqueue_core::keys::{Result, wrong};
@@ -9,7 +9,7 @@ impl Kind for External {
     const ABOUT: &'static str =
         "Outside the network: a measurement sends them through it. Nothing else makes any.";
 
-    /// Nobody can say beforehand when they come.
+    /// Arrival times are not known in advance.
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         if asked.mean_rate()?.is_some() {
             let problem = "packets from outside come when they come; leave the rate out";

@@ -1,10 +1,10 @@
-//! Traffic sources: when packets are made, and how large they are.
+//! Traffic sources: when packets are generated, and their sizes.
 //!
-//! A source with a schedule says when its next packet comes ([`Source::next_emission`]) and makes it
-//! when called then ([`Source::on_emission`]). A saturated source has no schedule: it always has a packet
-//! when its queue asks for one. [`Files`] says what a user of TCP asks for.
+//! A source with a schedule reports the time of its next packet ([`Source::next_emission`]); the caller then calls
+//! [`Source::on_emission`] at this time. A saturated source has no schedule: a packet is always available when its
+//! queue asks for one. [`Files`] are the requests of a TCP user.
 //!
-//! A kind of source, as scenarios know them, is one file and one line of `registry`.
+//! A kind of source, as named in scenarios, is one file and one line of `registry`.
 
 mod cbr;
 mod external;
@@ -27,20 +27,20 @@ use periodic::Periodic;
 use poisson::Poisson;
 use thiserror::Error;
 
-/// When packets come.
+/// The arrival process of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// As soon as there is room for one.
+    /// A packet is always available.
     Saturated,
     /// At a constant IP bit rate, without drift.
     Constant(DataRate),
     /// Poisson, at this mean IP bit rate.
     Poisson(DataRate),
-    /// One every so often, without drift, in all the time or in spurts.
+    /// Periodic, without drift, throughout or in talk spurts.
     Periodic {
-        /// From one to the next.
+        /// The period.
         every: Span,
-        /// When there are any.
+        /// Talk spurts and silence; `None`: packets arrive throughout.
         on_off: Option<OnOff>,
     },
 }
@@ -48,17 +48,17 @@ pub enum Arrivals {
 /// A source of packets of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// When packets come.
+    /// The arrival process.
     pub arrivals: Arrivals,
-    /// IP bytes of each.
+    /// Length of each IP packet in bytes.
     pub size_bytes: u32,
-    /// The first packet comes no earlier.
+    /// The first packet arrives no earlier.
     pub start: Time,
-    /// No packet comes at or after this.
+    /// No packet arrives at or after this time.
     pub stop: Time,
 }
 
-/// What no source can be.
+/// Why a source was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[expect(missing_docs)] // the messages say it
 pub enum SourceError {
@@ -101,12 +101,12 @@ fn mean_gap(rate: DataRate, spec: &SourceSpec) -> Result<Span, SourceError> {
 }
 
 impl SourceSpec {
-    /// Whether it has a packet whenever one is asked for.
+    /// Whether a packet is always available.
     pub fn is_saturated(&self) -> bool {
         self.arrivals == Arrivals::Saturated
     }
 
-    /// From one packet to the next, if that is always as long but for pauses.
+    /// The interval between packets, if it is constant except for pauses.
     pub fn period(&self) -> Option<Span> {
         match self.arrivals {
             Arrivals::Constant(rate) => Some(rate.time_for(self.size_bytes)),
@@ -117,7 +117,7 @@ impl SourceSpec {
 }
 
 impl Source {
-    /// A source whose draws come from `rng`.
+    /// A source whose random numbers come from `rng`.
     pub fn new(spec: SourceSpec, rng: RandomStream) -> Result<Source, SourceError> {
         if !(20..=65_535).contains(&spec.size_bytes) {
             return Err(SourceError::Size(spec.size_bytes));
@@ -141,27 +141,27 @@ impl Source {
         Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
     }
 
-    /// IP bytes of its packets.
+    /// Length of its IP packets in bytes.
     pub fn size_bytes(&self) -> u32 {
         self.spec.size_bytes
     }
 
-    /// Whether it has a packet at `now` whenever it is asked.
+    /// Whether a packet is available whenever asked for at `now`.
     pub fn is_saturated(&self, now: Time) -> bool {
         self.spec.is_saturated() && (self.spec.start..self.spec.stop).contains(&now)
     }
 
-    /// When a saturated source begins.
+    /// When a saturated source starts.
     pub fn start(&self) -> Time {
         self.spec.start
     }
 
-    /// When its next packet comes; `None`: none does by itself.
+    /// When the next packet arrives; `None`: no packet is scheduled.
     pub fn next_emission(&self) -> Option<Time> {
         self.next
     }
 
-    /// Makes the packet that is due.
+    /// Generates the packet that is due.
     pub fn on_emission(&mut self) {
         let Some(at) = self.next else { return };
         let next = match &mut self.pace {

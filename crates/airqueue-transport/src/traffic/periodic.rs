@@ -1,18 +1,18 @@
-//! A packet every so often, in all the time or in spurts.
+//! Periodic packets, throughout or in talk spurts.
 
 use super::SourceError;
 use airqueue_core::{RandomStream, Span, Time};
 
-/// Times with packets and times without, by turns, exponentially distributed. The first is one with.
+/// Alternating talk spurts and silences, with exponentially distributed durations. The first is a talk spurt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
-    /// Mean of those with.
+    /// Mean duration of a talk spurt.
     pub talk: Span,
-    /// Mean of those without.
+    /// Mean duration of a silence.
     pub silence: Span,
 }
 
-/// A packet each period, without drift.
+/// One packet per period, without drift.
 #[derive(Clone, Debug)]
 pub(super) struct Periodic {
     every: Span,
@@ -20,7 +20,7 @@ pub(super) struct Periodic {
 }
 
 impl Periodic {
-    /// The first packet comes at `start`.
+    /// A source whose first packet arrives at `start`.
     pub(super) fn new(
         every: Span,
         on_off: Option<OnOff>,
@@ -41,17 +41,17 @@ impl Periodic {
     }
 }
 
-/// The present spurt, and the random stream that the lengths of spurts are drawn from.
+/// The present talk spurt, and the random stream for the durations.
 #[derive(Clone, Debug)]
 struct Turns {
     on_off: OnOff,
     rng: RandomStream,
-    /// When the present spurt ends.
+    /// When the present talk spurt ends.
     ends: Time,
 }
 
 impl Turns {
-    /// The first spurt begins at `start`.
+    /// The first talk spurt begins at `start`.
     fn new(on_off: OnOff, mut rng: RandomStream, start: Time) -> Result<Turns, SourceError> {
         let OnOff { talk, silence } = on_off;
         if talk <= Span::ZERO || silence <= Span::ZERO {
@@ -61,7 +61,8 @@ impl Turns {
         Ok(Turns { on_off, rng, ends })
     }
 
-    /// When the packet comes that would come at `next` without pauses: with the next spurt, if this one is over.
+    /// When the packet arrives that would arrive at `next` without silences: at the beginning of the next talk spurt
+    /// if the present one is over.
     fn put_off(&mut self, next: Time) -> Time {
         if next < self.ends {
             return next;

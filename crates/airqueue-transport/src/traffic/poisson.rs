@@ -1,4 +1,4 @@
-//! Packets at random times that do not depend on each other.
+//! A Poisson process of packets.
 
 use super::registry::{Asked, Carried, Kind};
 use super::{Arrivals, SourceError, SourceSpec, mean_gap};

@@ -1,4 +1,4 @@
-//! Which sources there are, one line each. What a source is stands in its own file.
+//! The list of traffic sources, one line each. Each source is defined in its own file.
 
 use super::voice::{Call, VoiceTable};
 use super::web::{FilesSpec, WebTable};
@@ -7,23 +7,23 @@ use airqueue_core::keys::{Result, Word, error, wrong};
 use airqueue_core::quantity::{Bytes, PacketRate, Quantity, Rate, Size};
 use airqueue_core::{DataRate, Span, Time};
 
-/// IP bytes of packets, if nothing says otherwise.
+/// The default length of IP packets in bytes.
 pub const PACKET_BYTES: u32 = 1500;
 
-/// Why a flow has no use for what only TCP knows.
+/// Why a flow without TCP must not have the keys of TCP.
 pub const NOT_TCP: &str =
     "TCP does not govern the flow; leave the key out, or give source = \"tcp\"";
 
-/// A kind of source, as its file describes it.
+/// A kind of source, implemented in its own file.
 pub(super) trait Kind {
-    /// What it is, as the schema of scenarios says it.
+    /// The description for the schema of scenarios.
     const ABOUT: &'static str;
-    /// Whether its packets are TCP's.
+    /// Whether the source's packets are carried by TCP.
     const OVER_TCP: bool = false;
-    /// What no other source has, if a flow has a table of keys called as the source is.
+    /// What only this source has, if a flow has a table of keys named after the source; for errors.
     const TABLE_OF: Option<&'static str> = None;
 
-    /// What a flow carries, with the keys that it has besides the source's word. The error names the key that is wrong.
+    /// The traffic of a flow, from the keys of the flow. The error names the wrong key.
     fn carried(asked: &Asked<'_>) -> Result<Carried>;
 }
 
@@ -49,7 +49,7 @@ macro_rules! sources {
             ///
             /// # Errors
             ///
-            /// When there is no such source: which key is wrong.
+            /// If the keys describe no valid source: which key is wrong.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
                 asked.check_tables(self, &[
                     $((SourceName::$Kind, <super::$word::$Kind as Kind>::TABLE_OF),)+
@@ -79,61 +79,61 @@ impl Default for SourceName {
     }
 }
 
-/// What a flow carries.
+/// The traffic of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Carried {
-    /// Packets of a source that TCP does not govern.
+    /// Packets of a source without TCP.
     Packets {
-        /// When they come.
+        /// Arrivals and sizes of the packets.
         source: SourceSpec,
-        /// The call that they are, if they are one.
+        /// The voice call, if the packets belong to a call.
         call: Option<Call>,
     },
-    /// What whoever runs the network offers.
+    /// Packets from outside, offered by the caller of the simulation.
     Offered {
-        /// IP bytes of the largest packets.
+        /// Length of the largest IP packets in bytes.
         size_bytes: u32,
     },
-    /// What TCP transfers.
+    /// The data that TCP transfers.
     Tcp(Load),
 }
 
-/// What TCP has to transfer.
+/// The data that TCP transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// So many bytes of data over one connection; `None`: data without end.
+    /// This many bytes over one connection; `None`: data without end.
     Transfer(Option<u64>),
     /// Files, each over a connection of its own.
     Files {
-        /// The files, of any number of bytes.
+        /// The files, of any length in bytes.
         files: FilesSpec,
-        /// Whether they are whole segments; `None`: as it is usual with their TCP.
+        /// Whether files are whole segments; `None`: the default of the flow's TCP.
         whole_segments: Option<bool>,
     },
 }
 
-/// What the keys of a flow say of the flow's packets.
+/// The keys of a flow that describe its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// The key of the flow, such as `flows[2]`, with which the keys in errors begin.
+    /// The key of the flow, such as `flows[2]`: the prefix of the keys in errors.
     pub key: &'a str,
-    /// Mean rate in bits of IP packets.
+    /// Mean rate in bits per second of IP packets.
     pub rate: Option<&'a Quantity<Rate>>,
-    /// Mean rate in packets.
+    /// Mean rate in packets per second.
     pub packet_rate: Option<&'a Quantity<PacketRate>>,
-    /// Size of the IP packets.
+    /// Length of the IP packets.
     pub size: Option<&'a Quantity<Size>>,
-    /// How much is transferred.
+    /// Amount of data to transfer.
     pub volume: Option<&'a Quantity<Bytes>>,
-    /// What a user of the web asks for.
+    /// The web traffic of a user.
     pub web: Option<&'a WebTable>,
-    /// What a call sends.
+    /// The parameters of a voice call.
     pub voice: Option<&'a VoiceTable>,
-    /// When the first packet comes.
+    /// Earliest time of the first packet.
     pub start: Time,
-    /// By how much later it may come.
+    /// Range of the random delay of the first packet.
     pub start_spread: Option<Span>,
-    /// From when on no packet comes.
+    /// No packet arrives from this time on.
     pub stop: Option<Time>,
 }
 
@@ -152,7 +152,7 @@ impl Asked<'_> {
         ]
     }
 
-    /// Refuses the first of these keys that is given: the kind has no use for them, for this reason.
+    /// Refuses the first of these keys that is present, for the given reason.
     pub(super) fn refuse(&self, names: &[&str], why: &str) -> Result<()> {
         match self.given().into_iter().find(|(name, given)| *given && names.contains(name)) {
             Some((name, _)) => wrong(format_args!("{}.{name}", self.key), why),
@@ -160,7 +160,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Nobody but `own` has a table, as far as others have one.
+    /// Refuses tables of other sources than `own`.
     fn check_tables(&self, own: SourceName, all: &[(SourceName, Option<&str>)]) -> Result<()> {
         all.iter().filter(|(other, _)| *other != own).try_for_each(|(other, has)| {
             let word = other.word();
@@ -173,12 +173,12 @@ impl Asked<'_> {
         })
     }
 
-    /// IP bytes of the packets.
+    /// Length of the IP packets in bytes.
     pub(super) fn size_bytes(&self) -> u32 {
         self.size.map_or(PACKET_BYTES, |size| size.value)
     }
 
-    /// The mean rate in bits, if one is given.
+    /// The mean rate in bits per second, if given.
     pub(super) fn mean_rate(&self) -> Result<Option<DataRate>> {
         match (self.rate, self.packet_rate) {
             (Some(_), Some(_)) => {
@@ -197,12 +197,12 @@ impl Asked<'_> {
         }
     }
 
-    /// The mean rate of a source that has to have one.
+    /// The mean rate of a source that requires one.
     pub(super) fn needed_rate(&self) -> Result<DataRate> {
         self.mean_rate()?.ok_or_else(|| error(self.key, "missing key `rate`, or `packet_rate`"))
     }
 
-    /// Packets that come so, for as long as the flow lasts.
+    /// Packets with these arrivals, for the duration of the flow.
     pub(super) fn packets(&self, arrivals: Arrivals) -> SourceSpec {
         let (start, stop) = (self.start, self.stop.unwrap_or(Time::MAX));
         SourceSpec { arrivals, size_bytes: self.size_bytes(), start, stop }

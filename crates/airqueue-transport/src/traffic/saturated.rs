@@ -1,4 +1,4 @@
-//! A packet always waits.
+//! A source with a packet always available.
 
 use super::Arrivals;
 use super::registry::{Asked, Carried, Kind};

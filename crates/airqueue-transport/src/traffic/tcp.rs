@@ -5,7 +5,7 @@ use airqueue_core::keys::Result;
 
 pub(super) struct Tcp;
 
-/// Why a flow that TCP governs has no rate of its own.
+/// Why a flow over TCP has no rate of its own.
 pub(super) const NO_RATE: &str = "TCP finds its rate; leave the key out";
 
 impl Kind for Tcp {

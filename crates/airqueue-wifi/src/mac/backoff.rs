@@ -1,4 +1,4 @@
-//! An access category's counter, relative to the beginning of an idle period.
+//! The backoff counter of an access category, relative to the beginning of an idle period.
 
 use super::behaviour::Arrival;
 use crate::contention::CountdownRule;
@@ -6,9 +6,9 @@ use airqueue_core::{Span, Time};
 
 /// What decides when one access category of a station transmits next.
 ///
-/// While the medium is idle its slot boundaries lie at `begin`, `begin` + slot, ..., where `begin` is
-/// the end of its AIFS, and `slots` is the counter as it was at the beginning of the idle period. It is
-/// brought up to date when the period ends.
+/// While the medium is idle the slot boundaries lie at `begin`, `begin` + slot, ..., where `begin` is the end of AIFS,
+/// and `slots` is the counter at the beginning of the idle period. The counter is brought up to date when the idle
+/// period ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backoff {
     pub(super) aifs: Span,
@@ -16,10 +16,10 @@ pub(super) struct Backoff {
     pub(super) slots: u32,
     /// A frame waits.
     pub(super) ready: bool,
-    /// Nothing was drawn for the frame that waits: the medium was idle when it came. It may go
-    /// without a backoff as long as the medium stays so.
+    /// The frame that waits has no backoff, because the medium was idle when the frame arrived. The frame needs no
+    /// backoff as long as the medium stays idle.
     pub(super) fresh: bool,
-    /// AIFS begins no earlier than this, however long the medium has been idle.
+    /// AIFS begins no earlier than this, however long the medium has been idle before.
     since: Time,
 }
 
@@ -39,14 +39,14 @@ pub(super) fn after(begin: Time, slots: u32, slot: Span) -> Time {
 }
 
 impl CountdownRule {
-    /// By how much a counter falls from its first boundary to `now`, when another station begins.
+    /// By how much a counter falls from its first boundary to `now`, when another station begins to transmit.
     #[inline]
     pub(super) fn passed(self, begin: Time, now: Time, slot: Span) -> u32 {
         if now < begin {
             return 0;
         }
-        // EDCA counts the boundary at which another station begins, DCF only slots that passed
-        // idle (IEEE 802.11-2016, 10.22.2.4 and 10.3.4.3).
+        // EDCA counts the boundary at which another station begins, DCF only slots that were idle (IEEE 802.11-2016,
+        // 10.22.2.4 and 10.3.4.3).
         let at_boundary = u32::from(self == CountdownRule::Edca);
         slots_in(now - begin, slot).saturating_add(at_boundary)
     }
@@ -57,27 +57,27 @@ impl Backoff {
         Backoff { aifs, rule, slots: 0, ready: false, fresh: false, since: Time::ZERO }
     }
 
-    /// Counts from `slots` anew, from `since` on or whenever the medium is idle after that.
+    /// Starts the counter at `slots`; it runs from `since` on, whenever the medium is idle.
     pub(super) fn draw(&mut self, slots: u32, since: Time) {
         self.slots = slots;
         self.fresh = false;
         self.since = since;
     }
 
-    /// The first slot boundary of an idle period; `base` is when SIFS and AIFSN slots begin in it.
+    /// The first slot boundary of an idle period; SIFS and AIFSN slots begin at `base`.
     #[inline]
     fn begin(&self, base: Time) -> Time {
         base.max(self.since) + self.aifs
     }
 
-    /// When it transmits if the medium stays idle.
+    /// When the access category transmits if the medium stays idle.
     #[inline]
     pub(super) fn grant(&self, base: Time, slot: Span) -> Time {
         after(self.begin(base), self.slots, slot)
     }
 
-    /// The idle period that began with `base` ends at `now`. True if a backoff must be drawn: the frame
-    /// that was to go without one cannot.
+    /// Ends at `now` the idle period that began with `base`. True if a backoff must be drawn because the waiting frame
+    /// can no longer be sent without one.
     #[inline]
     pub(super) fn freeze(&mut self, base: Time, now: Time, slot: Span) -> bool {
         if self.slots > 0 {
@@ -87,19 +87,19 @@ impl Backoff {
         self.ready && self.fresh
     }
 
-    /// Whether the counter is still running at `now`, in an idle period that began with `base`.
+    /// Whether the counter is running at `now`, in an idle period that began with `base`.
     pub(super) fn is_running(&self, base: Time, now: Time, slot: Span) -> bool {
         self.slots > 0 && now < self.grant(base, slot)
     }
 
-    /// Whether from `now` on nothing but the medium moves it, in an idle period that began with `base`, which
-    /// can lie ahead and come earlier if an EIFS is called off.
+    /// Whether only the medium affects the counter from `now` on, in an idle period that began with `base`. `base` may
+    /// lie in the future, and moves earlier if an EIFS is cancelled.
     #[inline]
     pub(super) fn is_in_step(&self, base: Time, now: Time) -> bool {
         self.since <= base.min(now) && !(self.ready && self.fresh)
     }
 
-    /// A frame comes at `now`, in an idle period that began with `base`, and no counter is running.
+    /// A frame arrives at `now`, in an idle period that began with `base`, while the counter is not running.
     pub(super) fn arrive(&mut self, arrival: Arrival, base: Time, now: Time, slot: Span) {
         let edca = self.rule == CountdownRule::Edca;
         let (begin, nanosecond) = (self.begin(base), Span::from_nanos(1));
@@ -117,7 +117,7 @@ impl Backoff {
     }
 }
 
-/// The first boundary at or after `now`; the first of all is `begin`.
+/// The first slot boundary at or after `now`; the boundaries start at `begin`.
 fn next_boundary(begin: Time, now: Time, slot: Span) -> Time {
     let part = (now - begin).as_nanos().max(0) % slot.as_nanos();
     if part == 0 { now } else { now + Span::from_nanos(slot.as_nanos() - part) }

@@ -1,5 +1,5 @@
-//! The packets of an access category that its MAC has in hand for one receiver: what they become on the air, and what the sender, the
-//! originator of IEEE 802.11-2016, 10.24, knows of each.
+//! The packets that the MAC holds for one receiver on behalf of an access category: how they are sent, and what the
+//! originator (IEEE 802.11-2016, 10.24) knows of each packet.
 
 use super::exchange::{TxReport, TxStatus};
 use super::frame::Msdu;
@@ -13,26 +13,27 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     msdu: Msdu,
-    /// When the MAC took it.
+    /// When the MAC took the packet.
     since: Time,
-    /// It was sent before.
+    /// The packet was sent before.
     sent: bool,
-    /// What its transmissions have taken, with their responses and the SIFS between: of an A-MPDU a share by bytes.
+    /// Airtime of its transmissions, with responses and the SIFS between; a packet of an A-MPDU has a share in
+    /// proportion to its bytes.
     airtime: Span,
-    /// The sender is done with it, though not yet with all before it.
+    /// Set once the sender is done with this packet; packets before it may still be outstanding.
     status: Option<TxStatus>,
 }
 
-/// What the next data frame is made of: the first packets in hand that the sender is not done with.
+/// The contents of the next data frame: the first packets in hand that the sender is not done with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ppdu {
     /// How many MPDUs.
     pub(super) mpdus: u16,
     /// Bytes of the PSDU.
     pub(super) bytes: u32,
-    /// Under a block ack agreement for so many MPDUs; 1: under none.
+    /// Window of the block ack agreement in MPDUs; 1: no agreement.
     pub(super) window: u32,
-    /// The A-MPDU, if it is one.
+    /// The A-MPDU, if the frame is an A-MPDU.
     filling: Filling,
 }
 
@@ -44,7 +45,7 @@ impl Ppdu {
         self.window > 1
     }
 
-    /// What answers it. A single MPDU asks for an ACK (10.24.7.2; of VHT and HE it is an S-MPDU).
+    /// The response to the frame. A single MPDU asks for an ACK (10.24.7.2; in VHT and HE it is an S-MPDU).
     pub(super) fn response(&self) -> Response {
         if self.mpdus > 1 { Response::to_window(self.window) } else { Response::Ack }
     }
@@ -53,14 +54,14 @@ impl Ppdu {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
-    /// With rising sequence numbers, without a gap.
+    /// Packets with consecutive sequence numbers.
     slots: VecDeque<Slot>,
     /// The sequence number of the next packet.
     pub(super) next_sequence: u64,
     pub(super) ppdu: Ppdu,
-    /// No block ack came for an A-MPDU, and its sender asks for one before it sends more.
+    /// An A-MPDU got no block ack, and the sender requests one before it sends more data.
     pub(super) asks: bool,
-    /// When it had its turn last, as its queue counts them.
+    /// When this receiver last had its turn, in turns of the access category.
     pub(super) turn: u64,
 }
 
@@ -70,13 +71,13 @@ impl Batch {
         Batch { slots, next_sequence: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
     }
 
-    /// Whether there is nothing in hand.
+    /// Whether no packet is in hand.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Whether a packet for a receiver may be put behind those in hand.
+    /// Whether a packet for a receiver may be appended to those in hand.
     #[inline]
     pub(super) fn is_for(&self, to: StationId) -> bool {
         self.slots.front().is_none_or(|slot| slot.msdu.to == to)
@@ -88,7 +89,7 @@ impl Batch {
         self.slots.get(self.first_open()?).map(|slot| &slot.msdu)
     }
 
-    /// Its place: mostly the very first.
+    /// The index of this packet: mostly 0.
     #[inline]
     fn first_open(&self) -> Option<usize> {
         match self.slots.front()?.status {
@@ -102,7 +103,7 @@ impl Batch {
         self.slots.iter().filter(|slot| slot.status.is_none())
     }
 
-    /// Does something with each packet of the data frame: mostly there is one.
+    /// Calls a function for each packet of the data frame: mostly there is one.
     #[inline]
     fn each_on_air(&mut self, mut act: impl FnMut(&mut Slot)) {
         let Some(first) = self.first_open() else { return };
@@ -137,13 +138,13 @@ impl Batch {
         (self.first_sequence()..).zip(self.slots.iter().map(|slot| &slot.msdu))
     }
 
-    /// The packets that the sender is not done with are sent at this rate from now on.
+    /// From now on sends at this rate the packets that the sender is not done with.
     pub(super) fn set_rate(&mut self, rate: RateIndex) {
         let open = self.slots.iter_mut().filter(|slot| slot.status.is_none());
         open.for_each(|slot| slot.msdu.rate = rate);
     }
 
-    /// The next data frame is the first packet alone, under an agreement for a `window` of MPDUs.
+    /// Makes the first packet alone the next data frame, under an agreement with a window of `window` MPDUs.
     #[inline]
     pub(super) fn send_one(&mut self, window: u32, phy: &Phy) {
         let Some(first) = self.first() else { return };
@@ -151,21 +152,21 @@ impl Batch {
         self.ppdu = Ppdu { mpdus: 1, bytes, window, ..Ppdu::NONE };
     }
 
-    /// The next data frame is an A-MPDU of as many as fit, or one MPDU if no more do. True if there is room for
-    /// packets that are not yet in hand.
+    /// Makes an A-MPDU of as many packets as fit the next data frame, or one MPDU if only one fits. True if packets
+    /// that are not yet in hand may be added.
     pub(super) fn send_several(&mut self, mut filling: Filling, window: u32, phy: &Phy) -> bool {
         self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
         let open = self.open().count();
         let _ = self.open().all(|slot| filling.add(slot.msdu.mpdu_bytes));
         let begun = filling.ampdu().mpdus() > 0;
-        // Where not even the first fits it goes alone.
+        // A first packet that exceeds the limits is sent without an A-MPDU.
         let filling = if begun { filling } else { Filling::EMPTY };
         self.ppdu = Ppdu { window, filling, ..Ppdu::NONE };
         self.size(phy);
         begun && usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
     }
 
-    /// A packet joins the next data frame, which [`Self::admits`] it.
+    /// Adds a packet, which [`Self::admits`] allows, to the next data frame.
     pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
         self.ppdu.filling.add(msdu.mpdu_bytes);
         self.push(msdu, now);
@@ -190,15 +191,15 @@ impl Batch {
         self.ppdu.mpdus = ampdu.mpdus().max(1) as u16;
     }
 
-    /// The data frame goes on the air. True if the first of its MPDUs was sent before.
+    /// The data frame is being sent. True if the first of its MPDUs was sent before.
     pub(super) fn on_sent(&mut self) -> bool {
         let retry = self.first_open().is_some_and(|first| self.slots[first].sent);
         self.each_on_air(|slot| slot.sent = true);
         retry
     }
 
-    /// A part of an exchange takes this long: the packets that it is about share it by their bytes. A request is about
-    /// all that were sent.
+    /// Shares the airtime of a part of an exchange among its packets, in proportion to their bytes. A block ack
+    /// request concerns all packets that were sent.
     pub(super) fn charge(&mut self, time: Span) {
         let asks = self.asks;
         if !asks && self.ppdu.mpdus == 1 {
@@ -218,8 +219,8 @@ impl Batch {
         }
     }
 
-    /// A response has come. Returns the number of packets that it acknowledges: an ACK that of the data frame, a
-    /// block ack all that the receiver has.
+    /// A response has arrived. Returns the number of packets that the response acknowledges: an ACK the packet of the
+    /// data frame, a block ack all packets that the receiver has.
     pub(super) fn on_acknowledged(&mut self, response: Response, scoreboard: &Scoreboard) -> u64 {
         let mut count = 0;
         let first = self.first_sequence();
@@ -244,7 +245,7 @@ impl Batch {
         }
     }
 
-    /// Gives up what the MAC has had for this long, and returns how many packets that are.
+    /// Gives up the packets that the MAC has held for `lifetime` and returns their number.
     fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
         let old = |slot: &&mut Slot| slot.status.is_none() && now - slot.since >= lifetime;
         let mut count = 0;
@@ -255,7 +256,7 @@ impl Batch {
         count
     }
 
-    /// Takes the first packet out, if the sender is done with it.
+    /// Removes the first packet if the sender is done with it.
     #[inline]
     pub(super) fn pop_finished(&mut self) -> Option<TxReport> {
         let (status, sequence) = (self.slots.front()?.status?, self.first_sequence());
@@ -263,7 +264,7 @@ impl Batch {
         Some(TxReport { msdu, sequence, status, airtime })
     }
 
-    /// The packets of the data frame that was sent last, in its order, with their sequence numbers.
+    /// The packets of the last data frame with their sequence numbers, in the order of the frame.
     #[inline]
     pub(super) fn sent(&self) -> impl Iterator<Item = (u64, &Msdu)> {
         let slots = (self.first_sequence()..).zip(&self.slots);
@@ -271,16 +272,16 @@ impl Batch {
         open.take(self.ppdu.mpdus.into()).map(|(sequence, slot)| (sequence, &slot.msdu))
     }
 
-    /// What answers the frame that an exchange is about.
+    /// The response to the frame of the present exchange.
     #[inline]
     pub(super) fn response(&self) -> Response {
         if self.asks { Response::to_window(self.ppdu.window) } else { self.ppdu.response() }
     }
 
-    /// Gives up packets that were in hand for this long, and returns how many.
+    /// Gives up the packets that have been in hand for `lifetime` and returns their number.
     pub(super) fn give_up_expired(&mut self, lifetime: Span, now: Time) -> u64 {
         let given_up = self.give_up_older(lifetime, now);
-        // There is nothing left to ask about.
+        // Without an outstanding packet there is nothing left to request.
         self.asks &= self.first().is_some();
         given_up
     }

@@ -1,4 +1,4 @@
-//! Where the standard and the two reference simulators differ in what a station does.
+//! Where the standard and two reference simulators differ in the behaviour of stations.
 
 use crate::medium::Capture;
 use crate::phy::Conventions;
@@ -7,33 +7,33 @@ use airqueue_core::Span;
 /// `ThresholdPreambleDetectionModel`.
 const NS3_DETECTION: Span = Span::from_micros(4);
 
-/// Whose behaviour.
+/// The standard or the simulator whose behaviour stations follow.
 ///
 /// | | `Standard` | `Ns3` | `Ns2` |
 /// |---|---|---|---|
 /// | [times](Conventions) | `STANDARD` | `NS3` | `NS2` |
 /// | backoff drawn from | the whole window, 0 to CW | 0 to CW | 0 to CW - 1 |
 /// | carrier is noticed | at once | 4 µs after a frame's beginning | at once |
-/// | bystanders after a frame in error | EIFS in place of DIFS | the same | EIFS, and then DIFS |
-/// | an error ends | with the next frame that is understood | the same | never: it is a NAV |
-/// | a frame that ends with or after one's own | is no error | is no error | is an error |
-/// | a frame ignored for a stronger one | costs nothing | costs nothing | a NAV of EIFS from its end, in whole µs from its beginning, even if the station transmits during it |
-/// | frames that begin together at equal power | the receiver is with one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
+/// | other stations after a frame in error | EIFS in place of DIFS | EIFS in place of DIFS | EIFS, and then DIFS |
+/// | EIFS is cancelled | by the next frame decoded | by the next frame decoded | never: EIFS is a NAV |
+/// | a frame that ends with or after the station's own | is not an error | is not an error | is an error |
+/// | a frame ignored for a stronger one | has no effect | has no effect | a NAV of EIFS from its end, in whole µs from its beginning, even if the station transmits during it |
+/// | frames that begin together at equal power | the receiver locks onto one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
 /// | overlap, unless the scenario says otherwise | destroys all | SINR below 4 dB destroys | 10 dB stronger first frame survives |
-/// | a packet for a station with nothing to send, medium idle | goes once it has been idle for DIFS or AIFS | DCF: DIFS after it came; EDCA: after AIFS | DIFS after it came, and a backoff |
-/// | the same, medium turns busy before that | backoff | none: it goes at the end of the next DIFS | the backoff stands still |
+/// | a packet arrives at a station with nothing to send, medium idle | sent once the medium has been idle for DIFS or AIFS | DCF: DIFS after its arrival; EDCA: after AIFS | DIFS after its arrival, plus a backoff |
+/// | such a packet, if the medium turns busy before | backoff | no backoff: sent at the end of the next DIFS | the backoff is frozen |
 /// | an EDCA queue that has waited sends | at the next slot boundary | at a later slot boundary | - |
-/// | retries of RTS and data | counted apart, 7 and 4 transmissions | counted together, 7 | apart, 7 and 4 |
+/// | retries of RTS and data | counted separately, 7 and 4 transmissions | counted together, 7 | separately, 7 and 4 |
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
-/// | NAV of an RTS that nothing follows | taken back | taken back | stays |
-/// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data behind a CTS |
-/// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End gives back what is left | - |
-/// | a failure after the first frame of a TXOP | backoff | the TXOP goes on after PIFS, if the medium is idle, whatever the NAV | - |
-/// | an A-MPDU without a block ack | is sent again | a block ack request in an access of its own, which is repeated until it is answered | - |
-/// | while a station waits for a response | any reception's end decides | the same | the response or the time-out decides |
+/// | NAV of an RTS without a following frame | reset | reset | stays |
+/// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data after a CTS |
+/// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End returns the rest | - |
+/// | a failure after the first frame of a TXOP | backoff | the TXOP continues after PIFS, if the medium is idle, whatever the NAV | - |
+/// | an A-MPDU without a block ack | is sent again | a block ack request in a channel access of its own, repeated until answered | - |
+/// | the wait for a response ends | with any reception | with any reception | with the response or the time-out |
 ///
-/// Not taken over: ns-3's single RTS for all frames of a TXOP, its lifetime of queued packets; ns-2's retry counters that outlive a packet, and the
-/// backoff that it leaves out after giving a packet up.
+/// Not modelled: ns-3's single RTS for all frames of a TXOP and its lifetime of queued packets; ns-2's retry counters
+/// that outlive a packet, and the backoff that ns-2 omits after giving a packet up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Behaviour {
     /// IEEE 802.11-2016.
@@ -45,76 +45,75 @@ pub enum Behaviour {
     Ns2,
 }
 
-/// A behaviour, choice by choice.
+/// A behaviour as a set of choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// How times are counted.
+    /// How durations are computed.
     pub conventions: Conventions,
-    /// Which values a backoff is drawn from.
+    /// The values that a backoff is drawn from.
     pub backoff_draw: BackoffDraw,
-    /// What a frame in error costs those who heard it.
+    /// How long a station defers after a frame in error.
     pub error_wait: ErrorWait,
-    /// Whether a frame that a receiver ignored for a stronger one sets a NAV of EIFS from its end, in whole
-    /// microseconds from its beginning, even if the station transmits during it.
+    /// Whether a frame that a receiver ignored for a stronger frame sets a NAV of EIFS from the end of the ignored
+    /// frame, in whole microseconds from its beginning, even if the station transmits during the frame.
     pub ignored_nav: bool,
-    /// Whether a frame that ends no earlier than one's own transmission during it counts as an error.
+    /// Whether a frame that overlaps the station's own transmission, and ends with it or later, counts as an error.
     pub deaf_errors: bool,
-    /// How long after its beginning a frame is noticed. Who would transmit until then does.
+    /// How long after its beginning a frame is noticed. A station whose backoff ends before transmits.
     pub sense_delay: Span,
-    /// What a packet for an idle station waits for.
+    /// What a packet that arrives at an idle station waits for.
     pub arrival: Arrival,
     /// Whether failures of RTS and of data count towards one limit, the short one.
     pub shared_retries: bool,
-    /// Whether a packet that is given up leaves the window as it is. It then starts again at the failure
-    /// that follows as many in a row as the short retry limit says.
+    /// Whether the window stays when a packet is given up. The window then restarts at the failure that follows as
+    /// many failures in a row as the short retry limit allows.
     pub window_outlives_packet: bool,
-    /// Whether the NAV of an RTS is taken back if nothing follows (IEEE 802.11-2016, 10.3.2.4).
+    /// Whether the NAV of an RTS is reset if no frame follows (IEEE 802.11-2016, 10.3.2.4).
     pub nav_reset: bool,
-    /// Whether a CTS, and data behind it, also need a medium that is idle when they are to be sent.
+    /// Whether a CTS, and data after a CTS, also need an idle medium when they are to be sent.
     pub answers_need_idle: bool,
-    /// Whether any reception that ends decides the wait for a response (10.3.2.9), and not only the
-    /// response and the time-out.
+    /// Whether the end of any reception ends the wait for a response (10.3.2.9), not only the response and the
+    /// time-out.
     pub reception_decides: bool,
-    /// Whether frames of a TXOP with a limit announce all that is left of it, and a CF-End gives back what is not
-    /// used, if it is worth it (10.22.2.8).
+    /// Whether frames of a TXOP with a limit announce the rest of the TXOP, and a CF-End returns unused time if long
+    /// enough (10.22.2.8).
     pub announces_txop: bool,
-    /// Whether an A-MPDU that no block ack answered is followed by a request for one (IEEE 802.11-2016, 10.24.7.7,
-    /// leaves the choice), before anything is sent again.
+    /// Whether a block ack request follows an A-MPDU without a block ack before any packet is sent again (IEEE
+    /// 802.11-2016, 10.24.7.7, leaves the choice).
     pub requests_block_ack: bool,
-    /// Whether a TXOP goes on PIFS after the failure of a frame that was not its first, if the
-    /// medium is idle then (10.22.2.2).
+    /// Whether a TXOP continues PIFS after the failure of a frame other than its first if the medium is idle then
+    /// (10.22.2.2).
     pub resumes_txop: bool,
-    /// What happens to frames that overlap, if the scenario does not say.
+    /// The outcome of overlapping frames, unless the scenario sets one.
     pub capture: Capture,
 }
 
-/// The values of a backoff.
+/// The values that a backoff is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackoffDraw {
-    /// All of the window: 0 to CW.
+    /// The whole window: 0 to CW.
     Whole,
-    /// One fewer, 0 to CW - 1: ns-2 draws a random number modulo CW.
+    /// One value fewer, 0 to CW - 1: ns-2 draws a random number modulo CW.
     OneFewer,
 }
 
-/// The wait after a frame that a receiver was with and did not understand.
+/// The wait after a frame that a receiver received in error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorWait {
-    /// EIFS from the end of that frame, unless a frame is understood before (10.3.2.3.7).
+    /// EIFS from the end of the frame in error, unless another frame is decoded before (10.3.2.3.7).
     Eifs,
-    /// A NAV of EIFS, which DIFS follows (ns-2).
+    /// A NAV of EIFS, followed by DIFS (ns-2).
     EifsAsNav,
 }
 
-/// Access for a packet that finds its queue empty, no counter running and the medium idle.
+/// Channel access for a packet that arrives at an empty queue while no counter is running and the medium is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// As soon as the medium has been idle for DIFS (10.3.4.2), for EDCA at the slot boundary at or
-    /// after that (10.22.2.4).
+    /// Once the medium has been idle for DIFS (10.3.4.2); for EDCA at the slot boundary at or after AIFS (10.22.2.4).
     Standard,
-    /// DIFS after it came; for EDCA at the first slot boundary after it came.
+    /// DIFS after the packet's arrival; for EDCA at the first slot boundary after the arrival.
     Ns3,
-    /// DIFS after it came, and a backoff (`bugFix_timer_`).
+    /// DIFS after the packet's arrival, plus a backoff (`bugFix_timer_`).
     Ns2,
 }
 
@@ -128,7 +127,7 @@ impl Behaviour {
         }
     }
 
-    /// Its choices.
+    /// The choices of this behaviour.
     pub fn rules(self) -> Rules {
         match self {
             Behaviour::Standard => Rules::STANDARD,
@@ -158,8 +157,8 @@ impl Rules {
         resumes_txop: false,
         capture: Capture::None,
     };
-    /// ns-3: its preamble detection takes 4 µs and needs 4 dB. Where no powers are known all are
-    /// [`crate::medium::Signal::NOMINAL_W`], beside which this noise is nothing.
+    /// ns-3: its preamble detection takes 4 µs and needs 4 dB. Unknown powers are all
+    /// [`crate::medium::Signal::NOMINAL_W`], compared with which this noise is negligible.
     pub const NS3: Rules = Rules {
         conventions: Conventions::NS3,
         sense_delay: NS3_DETECTION,

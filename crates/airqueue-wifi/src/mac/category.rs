@@ -1,4 +1,4 @@
-//! One access category's side of the MAC: its frame, its window, its retries.
+//! The MAC state of one access category: its packets, its window, its retries.
 
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
@@ -6,25 +6,25 @@ use super::frame::Msdu;
 use crate::phy::Phy;
 use airqueue_core::Time;
 
-/// What one access category of a station did.
+/// Counters of one access category of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryCounters {
     /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
     pub attempts: u64,
-    /// Exchanges that no response completed.
+    /// Exchanges that were not completed by a response.
     pub failures: u64,
-    /// MPDUs in data frames, each time they were sent.
+    /// MPDUs in data frames, counted at each transmission.
     pub mpdus: u64,
     /// Packets acknowledged.
     pub acknowledged: u64,
     /// Packets given up after the last retry.
     pub given_up: u64,
-    /// Times that an access category of higher priority in the same station went first.
+    /// Times that an access category of higher priority in the same station transmitted instead.
     pub internal_collisions: u64,
 }
 
 impl CategoryCounters {
-    /// Both together.
+    /// The sum of both.
     pub fn plus(&self, other: &CategoryCounters) -> CategoryCounters {
         CategoryCounters {
             attempts: self.attempts + other.attempts,
@@ -36,7 +36,7 @@ impl CategoryCounters {
         }
     }
 
-    /// What was counted after `before`.
+    /// The difference to an earlier state, `before`.
     pub fn since(&self, before: &CategoryCounters) -> CategoryCounters {
         CategoryCounters {
             attempts: self.attempts - before.attempts,
@@ -49,19 +49,19 @@ impl CategoryCounters {
     }
 }
 
-/// An access category's cold half; [`super::backoff::Backoff`] is the hot one.
+/// The rarely used state of an access category; [`super::backoff::Backoff`] has the state that most events use.
 #[derive(Clone, Debug)]
 pub(super) struct Category {
     pub(super) config: CategoryConfig,
-    /// Values of the present window.
+    /// Number of values of the current window.
     pub(super) cw: u32,
     /// The packets in hand for the receiver whose turn it is.
     pub(super) batch: Batch,
-    /// Those for others: what did not get through at their last turn.
+    /// Packets in hand for other receivers, left over from their last turns.
     others: Vec<Batch>,
-    /// The sequence number of the next packet for each neighbour, as the queue numbers them.
+    /// The next sequence number for each neighbour, as the queue numbers the neighbours.
     sequences: Vec<u64>,
-    /// Turns so far, and the last of a packet that was not in hand yet.
+    /// Turns so far, and the last turn of a packet that was not in hand before.
     turns: u64,
     fresh_turn: u64,
     pub(super) short_retries: u32,
@@ -70,9 +70,9 @@ pub(super) struct Category {
     pub(super) in_a_row: u32,
     /// What is left of the TXOP.
     pub(super) txop_remaining: TxopRemaining,
-    /// One of its packets was acknowledged.
+    /// One of the packets of this TXOP was acknowledged.
     pub(super) got_through: bool,
-    /// Until when its frames have kept the others silent, if they have to say so.
+    /// Until when the NAV of its frames has silenced other stations, if frames announce the TXOP.
     pub(super) announced: Time,
     pub(super) counters: CategoryCounters,
 }
@@ -80,11 +80,11 @@ pub(super) struct Category {
 /// What is left of a TXOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TxopRemaining {
-    /// Nothing but the exchange under way.
+    /// Only the present exchange.
     Last,
-    /// All that ends by then.
+    /// All exchanges that end by this time.
     Until(Time),
-    /// So many packets after the exchange under way.
+    /// This many packets after the present exchange.
     Packets(u32),
 }
 
@@ -108,7 +108,7 @@ impl Category {
         }
     }
 
-    /// It has won the medium at `now`.
+    /// The access category has won the medium at `now`.
     pub(super) fn open(&mut self, now: Time) {
         (self.got_through, self.announced) = (false, now);
         self.txop_remaining = match self.config.txop {
@@ -119,7 +119,7 @@ impl Category {
         };
     }
 
-    /// Uses up one packet of the TXOP; false if there is none left or it would end after the TXOP.
+    /// Uses up one packet of the TXOP; false if none is left or the exchange would end after the TXOP.
     pub(super) fn continue_until(&mut self, end: Time) -> bool {
         match &mut self.txop_remaining {
             TxopRemaining::Last | TxopRemaining::Packets(0) => false,
@@ -142,9 +142,9 @@ impl Category {
         self.others.iter().chain([&self.batch])
     }
 
-    /// Who goes next: the receiver whose turn is longest ago of those with packets in hand, or, if there are `others`
-    /// in the queue, one of these. False if it is the latter. One receiver that cannot be reached so keeps the rest
-    /// waiting for an exchange at a time.
+    /// Chooses the next receiver: of the receivers with packets in hand the one whose last turn is longest ago, or, if
+    /// there are `others` with packets in the queue, possibly one of these. False in the latter case. An unreachable
+    /// receiver therefore delays the others by one exchange at a time.
     pub(super) fn take_turns(&mut self, others: bool) -> bool {
         self.turns += 1;
         let own = self.others.len();
@@ -162,7 +162,7 @@ impl Category {
         true
     }
 
-    /// A packet comes into hand: its receiver is the next.
+    /// Takes a packet in hand: its receiver is served next.
     pub(super) fn take_in(&mut self, msdu: Msdu, now: Time) {
         if !self.batch.is_for(msdu.to) {
             let known = |batch: &Batch| batch.first().is_some_and(|first| first.to == msdu.to);
@@ -184,21 +184,21 @@ impl Category {
         self.sequences[neighbour] = self.batch.next_sequence;
     }
 
-    /// A packet joins the next data frame, for the receiver of the others in it.
+    /// Adds a packet to the next data frame, for the receiver of this frame.
     pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
         let neighbour = msdu.packet.neighbour.index();
         self.batch.join(msdu, now, phy);
         self.sequences[neighbour] = self.batch.next_sequence;
     }
 
-    /// An exchange with more than one packet begins.
+    /// An exchange begins with more than one packet: subtracts the others from the TXOP.
     pub(super) fn use_up(&mut self) {
         if let TxopRemaining::Packets(left) = &mut self.txop_remaining {
             *left = left.saturating_sub(u32::from(self.batch.ppdu.mpdus).saturating_sub(1));
         }
     }
 
-    /// The window after a failure: twice as large, or, if it is to `restart`, the smallest.
+    /// The window after a failure: doubled, or the smallest if `restart` is set.
     pub(super) fn widen(&mut self, restart: bool) {
         if restart {
             self.in_a_row = 0;

@@ -1,5 +1,5 @@
-//! Which packets the next exchange of an access category is about. Only when it begins is an A-MPDU filled, with what is in
-//! the queue by then, as ns-3 and drivers do that are short of aggregates.
+//! Which packets the next exchange of an access category carries. An A-MPDU is filled only when the exchange begins,
+//! with the packets in the queue at that time, as in ns-3 and in drivers that have few aggregates queued.
 
 use super::batch::Batch;
 use super::category::TxopRemaining;
@@ -12,11 +12,11 @@ use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{AccessCategory, AmpduLimits, Phy, Protection, RateIndex, Response};
 use airqueue_core::{NeighbourId, Span, Time};
 
-/// The frame that an exchange is about, and what protects it.
+/// The frame of an exchange, and its protection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedFrame {
     to: StationId,
-    /// The rate of RTS and of CTS to oneself.
+    /// The rate of RTS and of CTS to self.
     control: RateIndex,
     rate: RateIndex,
     bytes: u32,
@@ -26,7 +26,7 @@ pub(super) struct PlannedFrame {
 }
 
 impl PlannedFrame {
-    /// What a step of the exchange takes: up to the next, or to the end of the response.
+    /// Duration of a step of the exchange: up to the next step, or to the end of the response.
     #[inline(always)]
     pub(super) fn time(&self, step: Step, phy: &Phy) -> Span {
         match step {
@@ -39,7 +39,7 @@ impl PlannedFrame {
         }
     }
 
-    /// The frame of a step, which announces its own exchange.
+    /// The frame of a step, which announces only its own exchange.
     pub(super) fn frame(&self, step: Step, from: StationId, phy: &Phy) -> Frame {
         let &PlannedFrame { to, control, rate, bytes, mpdus, response, recipient } = self;
         let of = |kind, to, rate| Frame { response, recipient, ..Frame::new(kind, from, to, rate) };
@@ -65,60 +65,60 @@ impl PlannedFrame {
 }
 
 impl Mac {
-    /// Whether it has no packet of an access category.
+    /// Whether the MAC holds no packet of an access category.
     #[inline]
     pub fn is_empty(&self, ac: AccessCategory) -> bool {
         self.categories[ac.index()].is_empty()
     }
 
-    /// The first packet of an access category that it has in hand and is not done with.
+    /// The first packet in hand of an access category that the MAC is not done with.
     #[inline]
     pub fn held(&self, ac: AccessCategory) -> Option<&Msdu> {
         self.categories[ac.index()].batch.first()
     }
 
-    /// The packets of the data frame of an access category that was sent last, in its order, with their sequence numbers. Until the
-    /// sender acts on the response, or on its absence.
+    /// The packets of the last data frame of an access category with their sequence numbers, in the order of the
+    /// frame. Valid until the sender acts on the response, or on its absence.
     #[inline]
     pub fn sent(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
         self.categories[ac.index()].batch.sent()
     }
 
-    /// The packets of an access category that it has in hand, with their sequence numbers.
+    /// The packets in hand of an access category, with their sequence numbers.
     pub fn in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
         self.categories[ac.index()].batches().flat_map(Batch::all)
     }
 
-    /// What the queue calls the receivers of the packets that are in hand.
+    /// The neighbours, as the queue numbers them, for which packets are in hand.
     pub fn neighbours_in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = NeighbourId> {
         let batches = self.categories[ac.index()].batches();
         batches.filter_map(|batch| batch.first().map(|first| first.packet.neighbour))
     }
 
-    /// Whether the next exchange of an access category is about packets in hand: of several receivers each has its turn. Otherwise
-    /// it is for one of the `others`, for whom packets wait in the queue.
+    /// Whether the next exchange of an access category carries packets in hand; receivers take turns. Otherwise the
+    /// exchange is for one of the `others`, for which packets wait in the queue.
     pub fn takes_turns(&mut self, ac: AccessCategory, others: bool) -> bool {
         self.categories[ac.index()].take_turns(others)
     }
 
-    /// The packets of an access category that it has in hand for the next receiver are sent at another rate from now on, of the same format or
-    /// without one as before. To be called before the next exchange is made up.
+    /// Sets the rate of the packets in hand of an access category for the next receiver. The new rate has the same
+    /// format as the old one, or neither has a format. To be called before the next exchange is prepared.
     pub fn set_rate(&mut self, ac: AccessCategory, rate: RateIndex, radio: &Radio) {
         let batch = &mut self.categories[ac.index()].batch;
-        // A request for a block ack is about the A-MPDU that was sent.
+        // A block ack request concerns the A-MPDU that was sent.
         if !batch.asks {
             batch.set_rate(rate);
             self.send_one(ac, radio);
         }
     }
 
-    /// The data frame of which it has become known what became of it since the last call.
+    /// The data frame whose outcome has become known since the last call.
     #[inline]
     pub fn poll_transmission(&mut self) -> Option<Transmission> {
         self.transmission.take()
     }
 
-    /// That becomes known of the data frame that an access category has sent last.
+    /// Records the outcome of the last data frame of an access category.
     pub(super) fn account_transmission(&mut self, ac: AccessCategory, acknowledged: u32) {
         let batch = &self.categories[ac.index()].batch;
         self.transmission = batch.first().map(|first| Transmission {
@@ -135,7 +135,7 @@ impl Mac {
         self.send_one(ac, radio);
     }
 
-    /// The next data frame of an access category is its first packet alone, so far.
+    /// Makes the first packet alone the next data frame of an access category, for now.
     #[inline(always)]
     pub(super) fn send_one(&mut self, ac: AccessCategory, radio: &Radio) {
         let Some(first) = self.held(ac) else { return };
@@ -143,7 +143,7 @@ impl Mac {
         self.categories[ac.index()].batch.send_one(window, &radio.phy);
     }
 
-    /// What an A-MPDU may be; none without a block ack agreement.
+    /// The limits of an A-MPDU; `None` without a block ack agreement.
     #[inline]
     fn limits(&self, rate: RateIndex, phy: &Phy) -> Option<AmpduLimits> {
         let own = self.config.aggregation?;
@@ -151,8 +151,8 @@ impl Mac {
         Some(AmpduLimits { bytes: limits.bytes.min(own.max_bytes), ..limits })
     }
 
-    /// Makes up the exchange of an access category that begins at `begins`. True if there is room for packets that
-    /// [`Self::admits`], which may [`Self::join`] it.
+    /// Prepares the exchange of an access category that begins at `begins`. True if there is room for packets that
+    /// [`Self::admits`] accepts and that may [`Self::join`] the exchange.
     pub fn compose(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
         let Some(&Msdu { rate, .. }) = self.held(ac) else { return false };
         let category = &self.categories[ac.index()];
@@ -173,28 +173,28 @@ impl Mac {
         self.categories[ac.index()].batch.send_several(filling, window, &radio.phy)
     }
 
-    /// What an exchange around an A-MPDU takes beside it.
+    /// Duration of an exchange with an A-MPDU, without the A-MPDU itself.
     fn time_around(&self, rate: RateIndex, window: u32, radio: &Radio) -> Span {
         let response = radio.phy.sifs() + radio.phy.response(rate, Response::to_window(window));
-        // It may become long enough for an RTS.
+        // The A-MPDU may become long enough for an RTS.
         let rts = self.config.rts_threshold_bytes < u32::MAX;
         let protection = if rts { Protection::RtsCts } else { self.config.protection };
         radio.phy.protection(protection, self.config.control_rate(rate, &radio.phy)) + response
     }
 
-    /// Whether a packet may join the exchange that is being made up.
+    /// Whether a packet may join the exchange that is being prepared.
     #[inline]
     pub fn admits(&self, ac: AccessCategory, msdu: &Msdu) -> bool {
         self.categories[ac.index()].batch.admits(msdu)
     }
 
-    /// It does.
+    /// Adds a packet to the exchange that is being prepared.
     #[inline]
     pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
         self.categories[ac.index()].join(msdu, now, &radio.phy);
     }
 
-    /// What the next exchange of an access category is about.
+    /// The packets of the next exchange of an access category.
     #[inline(always)]
     pub(super) fn planned_frame(&self, ac: AccessCategory, radio: &Radio) -> Option<PlannedFrame> {
         let category = &self.categories[ac.index()];

@@ -1,78 +1,78 @@
-//! What a station's MAC is told when it is built.
+//! The configuration of a station's MAC.
 
 use crate::contention::CountdownRule;
 use crate::phy::{AccessCategory, EdcaParameters, Phy, Protection, RateIndex};
 use airqueue_core::Span;
 use thiserror::Error;
 
-/// How long an access category that has won the medium may keep it.
+/// How long an access category may keep the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Txop {
-    /// For one frame exchange.
+    /// One frame exchange.
     One,
-    /// For as many as end within this time, the first in any case (IEEE 802.11-2016, 10.22.2.8).
+    /// As many exchanges as end within this time, and always the first (IEEE 802.11-2016, 10.22.2.8).
     Time(Span),
-    /// For so many packets, at least one.
+    /// This many packets, at least one.
     Packets(u32),
-    /// For a packet, and as many more as [`super::Mac::extend_txop`] adds: whoever has the queue knows of how many
-    /// flows there are packets in it (EDCA paper, Table 2: n_d packets for n_d downloads).
+    /// One packet, and as many more as [`super::Mac::extend_txop`] adds: the owner of the queue knows how many flows
+    /// have packets there (EDCA paper, Table 2: n_d packets for n_d downloads).
     Flows,
 }
 
 /// Channel access of one access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryConfig {
-    /// AIFS is SIFS and this many slots; 2 makes it DIFS.
+    /// Number of slots that AIFS adds to SIFS; 2 makes AIFS equal to DIFS.
     pub aifsn: u32,
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub w_min: u32,
-    /// Values of the largest.
+    /// Number of values in the largest contention window.
     pub w_max: u32,
-    /// How long it keeps the medium.
+    /// How long the access category keeps the medium.
     pub txop: Txop,
-    /// How its counter moves.
+    /// When the backoff counter counts down.
     pub countdown: CountdownRule,
 }
 
-/// A station's MAC.
+/// The configuration of a station's MAC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MacConfig {
     /// Its access categories by rising priority: one for DCF, four for EDCA.
     pub categories: Vec<CategoryConfig>,
-    /// The standard's bounds on AIFSN and windows do not hold.
+    /// Lifts the standard's bounds on AIFSN and windows.
     pub experimental: bool,
-    /// RTS and CTS precede data frames of more bytes than this; `u32::MAX`: none.
+    /// Data frames of more bytes than this use RTS and CTS; `u32::MAX`: none does.
     pub rts_threshold_bytes: u32,
-    /// What precedes the others.
+    /// Protection of the other data frames.
     pub protection: Protection,
-    /// The rate of RTS and of CTS to oneself; none: that of responses.
+    /// The rate of RTS and of CTS to self; `None`: the rate of responses.
     pub protection_rate: Option<RateIndex>,
     /// Most transmissions of an RTS, or of a data frame without RTS (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
     /// Most transmissions of a data frame behind RTS and CTS (dot11LongRetryLimit).
     pub long_retry_limit: u32,
-    /// Several packets share a frame at rates of 802.11n and later; none: each has its own.
+    /// A-MPDUs at rates of 802.11n and later; `None`: each packet has a frame of its own.
     pub aggregation: Option<Aggregation>,
-    /// How long the MAC tries to send a packet under a block ack agreement, where no retry limit holds
+    /// How long the MAC tries to send a packet under a block ack agreement, where retry limits do not apply
     /// (dot11EDCATableMSDULifetime).
     pub lifetime: Span,
 }
 
-/// A-MPDUs as a station sends them, within the limits of the standard.
+/// The A-MPDUs that a station sends, within the limits of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// The most bytes of a PSDU.
+    /// Largest PSDU in bytes.
     pub max_bytes: u32,
     /// The window of the block ack agreements, in MPDUs.
     pub window: u32,
 }
 
 impl Aggregation {
-    /// No more than the standard says.
+    /// Only the limits of the standard.
     pub const STANDARD: Aggregation = Aggregation { max_bytes: u32::MAX, window: u32::MAX };
 }
 
-/// What no MAC can be.
+/// Why a configuration was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[expect(missing_docs)] // the messages say it
 pub enum MacError {
@@ -115,7 +115,7 @@ impl CategoryConfig {
     /// The TXOP Limit of the EDCA Parameter Set has 16 bits, in units of 32 µs (9.4.2.29).
     pub const LONGEST_TXOP: Span = Span::from_micros(65_535 * 32);
 
-    /// DCF on a layer: DIFS, the layer's windows, one frame at a time.
+    /// DCF on a physical layer: DIFS, the windows of the layer, one exchange at a time.
     pub fn dcf(phy: &Phy) -> CategoryConfig {
         CategoryConfig {
             aifsn: 2,
@@ -172,7 +172,8 @@ impl MacConfig {
     /// 500 TU (IEEE 802.11-2016, C.3).
     pub const LIFETIME: Span = Span::from_micros(500 * 1_024);
 
-    /// A station with these access categories, without RTS, protection and aggregation, with the standard's retry limits.
+    /// A station with these access categories, without RTS, protection or aggregation, and with the standard's retry
+    /// limits.
     pub fn new(categories: Vec<CategoryConfig>) -> MacConfig {
         MacConfig {
             categories,
@@ -187,12 +188,12 @@ impl MacConfig {
         }
     }
 
-    /// How long an access category's exchange of one frame of so many bytes takes from the end of the one before: AIFS, what precedes
-    /// the frame, itself, SIFS and its ACK; without backoff.
+    /// Duration of an access category's exchange of one frame of `bytes` bytes, from the end of the previous exchange:
+    /// AIFS, protection, the frame, SIFS and ACK; without backoff.
     ///
     /// # Panics
     ///
-    /// If there is no such access category.
+    /// If the station does not have this access category.
     pub fn exchange(
         &self,
         ac: AccessCategory,
@@ -207,19 +208,19 @@ impl MacConfig {
             + phy.ack(phy.response_rate(rate))
     }
 
-    /// What precedes a data frame, or a block ack request, of so many bytes.
+    /// The protection of a data frame, or of a block ack request, of so many bytes.
     #[inline]
     pub fn protection_of(&self, psdu_bytes: u32) -> Protection {
         if psdu_bytes > self.rts_threshold_bytes { Protection::RtsCts } else { self.protection }
     }
 
-    /// The rate of what precedes a data frame of this rate.
+    /// The rate of the protection of a data frame at this rate.
     #[inline]
     pub fn control_rate(&self, data: RateIndex, phy: &Phy) -> RateIndex {
         self.protection_rate.unwrap_or_else(|| phy.response_rate(data))
     }
 
-    /// Itself, if it can be.
+    /// Checks the configuration.
     pub(super) fn check(&self) -> Result<(), MacError> {
         if !(1..=4).contains(&self.categories.len()) {
             return Err(MacError::Queues(self.categories.len()));

@@ -1,4 +1,4 @@
-//! What a station sends and answers: its own exchanges, and those of others with it.
+//! What a station sends: its own exchanges, and responses in the exchanges of other stations.
 
 use super::batch::Batch;
 use super::frame::{Frame, FrameKind, Msdu};
@@ -13,10 +13,10 @@ use airqueue_core::{Span, Time};
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxStatus {
-    /// It was acknowledged.
+    /// The packet was acknowledged.
     Acknowledged,
-    /// It was given up: after the last retry, or at the end of its lifetime. Its receiver has it all the same if only
-    /// acknowledgements were lost.
+    /// The packet was given up: after the last retry, or at the end of its lifetime. The receiver may still have the
+    /// packet if only acknowledgements were lost.
     GivenUp,
 }
 
@@ -27,14 +27,15 @@ pub struct TxReport {
     pub msdu: Msdu,
     /// Its sequence number.
     pub sequence: u64,
-    /// How it ended.
+    /// Whether the packet was acknowledged.
     pub status: TxStatus,
-    /// What its transmissions took: RTS, CTS, data and ACK of all attempts and the SIFS between; of an A-MPDU a
-    /// share by bytes. Time kept free for a response counts whether that came or not.
+    /// Airtime of its transmissions: RTS, CTS, data and ACK of all attempts and the SIFS between; a packet of an
+    /// A-MPDU has a share in proportion to its bytes. The time reserved for a response counts whether or not the
+    /// response arrived.
     pub airtime: Span,
 }
 
-/// A frame of an exchange of one's own.
+/// A frame of the station's own exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Rts,
@@ -46,17 +47,17 @@ pub(super) enum Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Contends, or has nothing to send.
+    /// Contends for the medium, or has nothing to send.
     Idle,
     /// SIFS before a response.
     Responding,
-    /// A response is on the air.
+    /// Transmits a response.
     Answering,
     /// An exchange begins now.
     Beginning { ac: AccessCategory },
-    /// A frame of one's own is on the air.
+    /// Transmits a frame of its own exchange.
     Sending { ac: AccessCategory, step: Step },
-    /// It was sent and a response is due.
+    /// Waits for the response to this frame.
     Waiting { ac: AccessCategory, step: Step },
     /// SIFS before the second frame of an exchange.
     Pausing { ac: AccessCategory },
@@ -64,11 +65,11 @@ pub(super) enum State {
     Continuing { ac: AccessCategory },
     /// SIFS before the CF-End of a TXOP.
     Ending { ac: AccessCategory },
-    /// It is on the air.
+    /// Transmits the CF-End.
     GivingBack { ac: AccessCategory },
-    /// A TXOP will go on if the medium stays idle.
+    /// The TXOP will continue if the medium stays idle.
     Suspended(Pause),
-    /// The access category has been served, and its next packet has not been asked for.
+    /// The access category has been served, and its next packet has not been requested.
     Served { ac: AccessCategory },
 }
 
@@ -112,7 +113,7 @@ impl Mac {
         let rate = radio.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
             FrameKind::Data | FrameKind::BlockAckRequest => {
-                // What is announced beyond the exchange goes on being so.
+                // The rest of the NAV beyond the exchange stays announced.
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
             }
@@ -142,7 +143,7 @@ impl Mac {
         let category = &mut self.categories[ac.index()];
         if step == Step::Rts {
             if !radio.rules.shared_retries {
-                // A short frame has got through (10.3.4.4; `recvCTS` of ns-2).
+                // A short frame was successful (10.3.4.4; `recvCTS` of ns-2).
                 category.short_retries = 0;
             }
             self.state = State::Pausing { ac };
@@ -170,13 +171,13 @@ impl Mac {
         self.done |= 1 << ac.index();
     }
 
-    /// Whether there is something to be asked for by [`Self::poll_done`].
+    /// Whether [`Self::poll_done`] has something to return.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done != 0
     }
 
-    /// An access category of which packets may be finished ([`Self::poll_finished`]) and that is to go on with
+    /// An access category that may have finished packets ([`Self::poll_finished`]) and continues with
     /// [`Self::on_next`].
     #[inline]
     pub fn poll_done(&mut self) -> Option<AccessCategory> {
@@ -191,18 +192,18 @@ impl Mac {
         Some(ac)
     }
 
-    /// A packet that the MAC is done with, as it is with all before it.
+    /// A packet that the MAC is done with, as are all packets before it.
     #[inline]
     pub fn poll_finished(&mut self, ac: AccessCategory) -> Option<TxReport> {
         self.categories[ac.index()].batch.pop_finished()
     }
 
-    /// Mean time of an access category's exchange of one MPDU that meets nobody, with half of the smallest window for backoff (MESH
-    /// section 4.1, T_d).
+    /// Mean time of an access category's exchange of one MPDU without contention, with half of the smallest window for
+    /// backoff (MESH section 4.1, T_d).
     ///
     /// # Panics
     ///
-    /// If the station has no such category.
+    /// If the station does not have this access category.
     pub fn lone_exchange(
         &self,
         ac: AccessCategory,
@@ -223,7 +224,7 @@ impl Mac {
         self.config.protection_of(bytes) == Protection::RtsCts
     }
 
-    /// The first frame of the exchange that [`Self::compose`] has made up.
+    /// The first frame of the exchange that [`Self::compose`] has prepared.
     pub(super) fn first_step(&self, ac: AccessCategory) -> Step {
         if self.needs_rts(ac) {
             Step::Rts
@@ -234,12 +235,12 @@ impl Mac {
         }
     }
 
-    /// What follows behind RTS and CTS, or a CTS to oneself.
+    /// The data frame or block ack request after RTS and CTS, or after a CTS to self.
     pub(super) fn second_step(&self, ac: AccessCategory) -> Step {
         if self.categories[ac.index()].batch.asks { Step::Request } else { Step::Data }
     }
 
-    /// The exchange that [`Self::compose`] has made up begins, with [`Self::frame`].
+    /// Begins the exchange that [`Self::compose`] has prepared, with [`Self::frame`].
     ///
     /// # Panics
     ///
@@ -263,7 +264,7 @@ impl Mac {
     fn send(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         let planned_frame = self.planned_frame(ac, radio).expect("an exchange has a packet");
         let frame = planned_frame.frame(step, self.id, &radio.phy);
-        // A CTS to oneself is nobody's to receive.
+        // A CTS to self has no receiver.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(ac);
         let nav = self.announce(ac, &frame, now, radio);
         let category = &mut self.categories[ac.index()];
@@ -278,7 +279,7 @@ impl Mac {
         self.frame = Frame { nav, opens, retry, ac, ..frame };
     }
 
-    /// Its own frame has ended. [`Self::settle`] is due.
+    /// The station's own frame has ended. [`Self::settle`] is due.
     pub fn on_transmitted(&mut self, now: Time, radio: &Radio) {
         self.view.transmitting = false;
         self.view.end_busy(now);
@@ -299,7 +300,7 @@ impl Mac {
         }
     }
 
-    /// The access category whose next exchange is to be made up ([`Self::compose`]) before the timer goes off.
+    /// The access category whose next exchange is to be prepared ([`Self::compose`]) before the timer expires.
     #[inline]
     pub fn is_to_compose(&self) -> Option<AccessCategory> {
         match self.state {
@@ -309,7 +310,7 @@ impl Mac {
         }
     }
 
-    /// The timer goes off; `receiving` says whether the receiver is with a frame that it may decode. True if
+    /// The timer expires; `receiving` says whether the receiver is receiving a frame that it may decode. True if
     /// [`Self::frame`] is to begin now. [`Self::settle`] is due.
     pub fn on_timer(&mut self, now: Time, receiving: bool, radio: &Radio) -> bool {
         self.timer = Time::MAX;
@@ -322,7 +323,7 @@ impl Mac {
             }
             State::Responding => self.state = State::Answering,
             State::Pausing { ac } | State::Continuing { ac } if hindered => {
-                // The next packet of a TXOP has not begun its exchange.
+                // The exchange of the next packet of a TXOP has not begun.
                 let begun = self.state == State::Pausing { ac };
                 self.state = State::Idle;
                 self.categories[ac.index()].counters.failures += u64::from(begun);
@@ -341,7 +342,7 @@ impl Mac {
                 return goes_on;
             }
             State::Waiting { ac, step } => {
-                // The end of the reception decides (10.3.2.9).
+                // The end of the reception decides whether the wait has failed (10.3.2.9).
                 if !(radio.rules.reception_decides && receiving) {
                     self.fail(ac, step, now, radio);
                 }
@@ -352,7 +353,7 @@ impl Mac {
         true
     }
 
-    /// No response came.
+    /// The response did not arrive.
     pub(super) fn fail(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         if step == Step::Data {
             self.account_transmission(ac, 0);
@@ -372,8 +373,8 @@ impl Mac {
         }
     }
 
-    /// Widens the window and draws again; packets may be given up. Under a block ack agreement the next exchange may be
-    /// about another receiver's packets.
+    /// Widens the window and draws a new backoff; packets may be given up. Under a block ack agreement the next
+    /// exchange may be for another receiver.
     pub(super) fn retry(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         let given_up = self.count_retry(ac, step, now, radio);
         self.widen(ac, given_up, radio);
@@ -383,8 +384,8 @@ impl Mac {
         }
     }
 
-    /// Widens the window. What is sent under a block ack agreement is not given up for its retries; the window starts
-    /// again at the failure that would have done it (10.22.2.2).
+    /// Widens the window. Packets under a block ack agreement are not given up because of retries; the window restarts
+    /// at the failure that would otherwise have given up the packet (10.22.2.2).
     pub(super) fn widen(&mut self, ac: AccessCategory, given_up: bool, radio: &Radio) {
         let (category, limit) = (&mut self.categories[ac.index()], self.config.short_retry_limit);
         let restart = if radio.rules.window_outlives_packet {
@@ -397,7 +398,7 @@ impl Mac {
         category.widen(restart);
     }
 
-    /// Counts a failure; true if it was a packet's last.
+    /// Counts a failure; true if the packet has used up its retries.
     pub(super) fn count_retry(
         &mut self,
         ac: AccessCategory,
@@ -431,7 +432,7 @@ impl Mac {
     }
 }
 
-/// What a response is on the air.
+/// The frame kind of a response.
 fn kind_of(response: Response) -> FrameKind {
     match response {
         Response::Ack => FrameKind::Ack,

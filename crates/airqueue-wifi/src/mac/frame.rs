@@ -1,15 +1,15 @@
-//! What goes on the air, and what it is made from.
+//! Frames on the air, and the packets that they carry.
 
 use crate::medium::StationId;
 use crate::phy::{AccessCategory, RateIndex, Response};
 use airqueue_core::{Packet, Span};
 
-/// What a frame is for.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
-    /// Clear to send: an answer, or to oneself if `to` is `from`.
+    /// Clear to send: a response, or a CTS to self if `to` is `from`.
     Cts,
     /// Data: an MPDU, or an A-MPDU.
     Data,
@@ -17,45 +17,45 @@ pub enum FrameKind {
     Ack,
     /// Block acknowledgement.
     BlockAck,
-    /// Asks for one.
+    /// Block ack request.
     BlockAckRequest,
-    /// The end of a TXOP: who hears it forgets the NAV. For nobody in particular: `to` is `from`.
+    /// The end of a TXOP: stations that hear the frame reset their NAV. Addressed to all stations: `to` is `from`.
     CfEnd,
 }
 
-/// A frame as it is on the air.
+/// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What for.
+    /// The type of the frame.
     pub kind: FrameKind,
-    /// Who sends it.
+    /// The transmitter.
     pub from: StationId,
-    /// Whom it is for.
+    /// The receiver.
     pub to: StationId,
-    /// At which rate.
+    /// The rate.
     pub rate: RateIndex,
-    /// The PSDU.
+    /// Length of the PSDU in bytes.
     pub bytes: u32,
-    /// Duration/ID: the NAV that it sets, counted from its end.
+    /// Duration/ID: the NAV that the frame sets, counted from the end of the frame.
     pub nav: Span,
-    /// Which of the sender's access categories it belongs to; of a block ack that of the data that it is about, of other
-    /// responses the first.
+    /// The sender's access category; for a block ack the category of the acknowledged data, for other responses the
+    /// first.
     pub ac: AccessCategory,
-    /// Whether it is the first frame of an exchange that another station is to receive: what a collision
+    /// Whether the frame is the first of an exchange and is addressed to another station: the frame that a collision
     /// hits.
     pub opens: bool,
-    /// Whether it was sent before.
+    /// Whether the frame was sent before.
     pub retry: bool,
-    /// How many MPDUs it has.
+    /// Number of MPDUs.
     pub mpdus: u16,
-    /// What answers data, or a request for a block ack.
+    /// The response to data or to a block ack request.
     pub response: Response,
-    /// Of data, of a request for a block ack and of a block ack: which recipient of the receiving station it is about.
+    /// For data, a block ack request and a block ack: the recipient at the receiving station.
     pub recipient: u32,
 }
 
 impl Frame {
-    /// A frame of nothing, which announces nothing: what a response is, but for these.
+    /// An empty frame with NAV 0; a response sets the other fields.
     pub(super) fn new(kind: FrameKind, from: StationId, to: StationId, rate: RateIndex) -> Frame {
         Frame {
             kind,
@@ -74,30 +74,30 @@ impl Frame {
     }
 }
 
-/// A data frame of one's own of which it is known what became of it, for [`crate::RateControl::report`].
+/// A data frame of the station's own whose outcome is known, for [`crate::RateControl::report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The access category that it came from.
+    /// The access category of the frame.
     pub ac: AccessCategory,
-    /// At which rate it was sent.
+    /// The rate of the frame.
     pub rate: RateIndex,
-    /// How many MPDUs it had.
+    /// Number of MPDUs.
     pub mpdus: u32,
-    /// How many of these its response has acknowledged; 0 if none came.
+    /// Number of these MPDUs that the response acknowledged; 0 if no response arrived.
     pub acknowledged: u32,
 }
 
-/// A packet on its way through the MAC.
+/// A packet in the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Msdu {
     /// The packet.
     pub packet: Packet,
-    /// The next station.
+    /// The station at the other end of the hop.
     pub to: StationId,
-    /// Which recipient of the next station receives what the access category sends there ([`Mac::add_recipient`](super::Mac::add_recipient)).
+    /// The recipient at the next station for this access category ([`Mac::add_recipient`](super::Mac::add_recipient)).
     pub recipient: u32,
     /// The rate of its data frames.
     pub rate: RateIndex,
-    /// The MPDU that carries it: packet, LLC/SNAP, MAC header, FCS.
+    /// Length of the MPDU that carries the packet: packet, LLC/SNAP, MAC header, FCS.
     pub mpdu_bytes: u32,
 }

@@ -1,4 +1,4 @@
-//! Stations to which the same happens, as one.
+//! Stations that see the same events, simulated as one.
 
 use super::backoff::{Backoff, after, slots_in};
 use super::exchange::State;
@@ -9,41 +9,39 @@ use crate::medium::{RxOutcome, StationId};
 use airqueue_core::{Span, Time};
 use std::ops::BitOr;
 
-/// Stations that hear alike and at present only count.
+/// Stations that hear the same frames and at present only count down their backoff.
 ///
-/// Most stations spend most of their time waiting for others. Where all they hear is the same, their
-/// counters run and stand still together, and one view of the medium serves them all: a frame costs one
-/// visit, however many listen. A station joins when its own view has come to agree with the others', and
-/// leaves before anything happens to it that does not happen to all: its backoff ends, a packet comes,
-/// a frame is for it or is understood by it alone. Whether a station is in a crowd or not makes no
-/// difference to what it does, only to what that costs.
+/// Most stations spend most of their time waiting for others. While they hear the same frames, their counters run and
+/// freeze together, and one view of the medium serves all of them: a frame costs one visit, however many stations
+/// listen. A station joins when its own view agrees with the view of the group. It leaves before an event that does
+/// not concern the whole group: its backoff ends, a packet arrives, a frame is addressed to it, or it alone decodes a
+/// frame. Membership does not change what a station does, only the cost of simulating it.
 ///
-/// While a station is a member its [`Mac`] is not to be told anything.
+/// The [`Mac`] of a member must receive no inputs.
 #[derive(Clone, Debug)]
 pub struct LockstepGroup {
     view: View,
     members: Vec<StationId>,
-    /// One for each access category of a station.
+    /// One entry for each access category of a station.
     counters: Vec<BackoffCounters>,
 }
 
-/// The counters of one access category of all members, which fall together.
+/// The counters of one access category of all members, which count down together.
 #[derive(Clone, Debug)]
 struct BackoffCounters {
     aifs: Span,
     rule: CountdownRule,
-    /// By how much all counters have fallen since time zero.
+    /// How far all counters have counted down since time zero.
     passed: u64,
-    /// For each member the value of `passed` at which its counter ends, with [`NOT_READY`] if
-    /// nothing waits for that.
+    /// For each member the value of `passed` at which its counter ends; [`NOT_READY`] is added if no frame waits.
     ends: Vec<u64>,
-    /// The least of these, if it is known.
+    /// The smallest entry of `ends`, if known.
     least: Option<u64>,
-    /// The least of the others, if it is known: when the first goes it is the least.
+    /// The second smallest, if known: it becomes the smallest when the first leaves.
     second: Option<u64>,
 }
 
-/// Above all values of a counter.
+/// Larger than every value of a counter.
 const NOT_READY: u64 = 1 << 63;
 
 impl BackoffCounters {
@@ -53,9 +51,9 @@ impl BackoffCounters {
         BackoffCounters { aifs: like.aifs, rule: like.rule, passed: 0, ends, least, second }
     }
 
-    /// What is left of a counter.
+    /// The rest of a counter.
     fn left(&self, end: u64) -> u32 {
-        // It was a u32 when it was put in.
+        // The counter was a u32 when the member joined.
         (end & !NOT_READY).saturating_sub(self.passed) as u32
     }
 
@@ -98,7 +96,7 @@ impl BackoffCounters {
         to.put(end & NOT_READY | (to.passed + left));
     }
 
-    /// The least, which is looked for if it is not known.
+    /// The smallest entry of `ends`, searched for if unknown.
     #[inline]
     fn least(&mut self) -> u64 {
         self.least.unwrap_or_else(|| self.look_for_least())
@@ -108,7 +106,7 @@ impl BackoffCounters {
     fn look_for_least(&mut self) -> u64 {
         let (mut least, mut second) = (u64::MAX, u64::MAX);
         for &end in &self.ends {
-            // Without a branch: nobody could predict it.
+            // Branchless, because the branch would be unpredictable.
             second = second.min(least.max(end));
             least = least.min(end);
         }
@@ -116,7 +114,7 @@ impl BackoffCounters {
         least
     }
 
-    /// When the first counter ends; `base` is when SIFS and AIFSN slots begin.
+    /// When the first counter ends; SIFS and AIFSN slots begin at `base`.
     #[inline]
     fn grant(&mut self, base: Time, slot: Span) -> Time {
         let least = self.least();
@@ -133,60 +131,62 @@ impl BackoffCounters {
 }
 
 impl LockstepGroup {
-    /// Nobody, with room for `room` stations whose access categories have the AIFS and the rule of those of `like`.
+    /// A group without members, with room for `room` stations whose access categories have the AIFS and the countdown
+    /// rule of those of `like`.
     pub fn new(like: &Mac, room: usize) -> LockstepGroup {
         let counters =
             like.backoffs[..like.ac_count].iter().map(|b| BackoffCounters::new(b, room)).collect();
         LockstepGroup { view: View::IDLE, members: Vec::with_capacity(room), counters }
     }
 
-    /// Whether two stations count alike: whether their access categories have the same AIFS and rule.
+    /// Whether two stations count down alike: whether their access categories have the same AIFS and countdown rule.
     pub fn count_alike(one: &Mac, other: &Mac) -> bool {
         let counting = |mac: &Mac| mac.backoffs.map(|backoff| (backoff.aifs, backoff.rule));
         one.ac_count == other.ac_count && counting(one) == counting(other)
     }
 
-    /// Its stations; the place in this list is a member's seat.
+    /// The members; a member's index in this list is its seat.
     #[inline]
     pub fn members(&self) -> &[StationId] {
         &self.members
     }
 
-    /// When the first of them will transmit if it senses nothing before.
+    /// When the first member will transmit if the medium stays idle.
     #[inline]
     pub fn next_grant(&self) -> Time {
         self.view.grant
     }
 
-    /// Whether a station, which hears what the members hear, may become one at `now`. Nobody on
-    /// either side hears a frame at present.
+    /// Whether a station that hears the same frames as the members may join at `now`. Neither the station nor the
+    /// members may hear a frame at present.
     #[inline]
     pub fn admits(&self, mac: &Mac, now: Time) -> bool {
         self.view.agrees(&mac.view, now)
     }
 
-    /// Whether another crowd of the same stations knows the same at `now`; as for [`Self::admits`].
+    /// Whether another group that hears the same frames has the same view at `now`; same precondition as
+    /// [`Self::admits`].
     #[inline]
     pub fn agrees(&self, other: &LockstepGroup, now: Time) -> bool {
         self.view.agrees(&other.view, now)
     }
 
-    /// An empty crowd takes a station's view of the medium for its own.
+    /// Makes a station's view of the medium the view of this empty group.
     pub fn adopt(&mut self, mac: &Mac) {
         debug_assert!(self.members.is_empty(), "members have a view already");
         self.view = mac.view;
         self.view.grant = Time::MAX;
     }
 
-    /// An empty crowd comes to know what another does, which [`Self::hand_over`]s members to it.
+    /// Copies the view of another group, which [`Self::hand_over`]s members to this empty group.
     pub fn branch_off(&mut self, other: &LockstepGroup) {
         debug_assert!(self.members.is_empty(), "members have a view already");
         self.view = other.view;
         self.view.grant = Time::MAX;
     }
 
-    /// A member moves to the last seat of another crowd that knows the same; the last one here
-    /// takes the seat that it leaves. [`Self::recount`] is due for both crowds.
+    /// Moves a member to the last seat of another group with the same view; the last member of this group takes the
+    /// free seat. [`Self::recount`] is due for both groups.
     #[inline]
     pub fn hand_over(&mut self, seat: usize, mac: &mut Mac, to: &mut LockstepGroup) {
         to.members.push(self.members.swap_remove(seat));
@@ -196,7 +196,7 @@ impl LockstepGroup {
         mac.view.busy_time = mac.view.busy_time + self.view.busy_time - to.view.busy_time;
     }
 
-    /// Brings [`Self::next_grant`] up to date with those who came and went, and with the end of a frame.
+    /// Brings [`Self::next_grant`] up to date after members have joined or left, and after the end of a frame.
     #[inline]
     pub fn recount(&mut self, radio: &Radio) {
         if !self.view.frozen {
@@ -204,18 +204,18 @@ impl LockstepGroup {
         }
     }
 
-    /// A station that [`Mac::may_join`] and is admitted takes the last seat. [`Self::recount`] is due.
+    /// Puts a station that [`Mac::may_join`] and is admitted in the last seat. [`Self::recount`] is due.
     pub fn join(&mut self, mac: &mut Mac) {
         self.members.push(mac.id);
         for (ladder, backoff) in self.counters.iter_mut().zip(&mac.backoffs) {
             ladder.push(backoff);
         }
-        // What it was busy beyond the others.
+        // The time for which the station was busy beyond the group's.
         mac.view.busy_time = mac.view.busy_time - self.view.busy_time;
         mac.view.grant = Time::MAX;
     }
 
-    /// A member gets up from its seat, which the last one takes. [`Self::recount`] is due.
+    /// Takes a member out of its seat, which the last member takes. [`Self::recount`] is due.
     pub fn leave(&mut self, seat: usize, mac: &mut Mac, radio: &Radio) {
         let left = self.members.swap_remove(seat);
         debug_assert_eq!(left, mac.id);
@@ -230,7 +230,7 @@ impl LockstepGroup {
         }
     }
 
-    /// For how long, up to `now`, a member has sensed frames or transmitted.
+    /// How long, up to `now`, a member has sensed frames or transmitted.
     pub fn busy_time(&self, member: &Mac, now: Time) -> Span {
         member.view.busy_time + self.view.busy_time(now)
     }
@@ -241,7 +241,7 @@ impl LockstepGroup {
         self.view.grant = grants.fold(Time::MAX, Time::min);
     }
 
-    /// Adds those whose counters end at `by` or before.
+    /// Adds the members whose counters end at or before `by`.
     #[inline(always)]
     pub fn due(&self, by: Time, radio: &Radio, stations: &mut Vec<u32>) {
         let base = self.view.base();
@@ -253,7 +253,7 @@ impl LockstepGroup {
             let reached = ladder.passed + u64::from(slots_in(by - begin, radio.slot));
             for (members, ends) in self.members.chunks(64).zip(ladder.ends.chunks(64)) {
                 let is_due = |(seat, &end): (usize, &u64)| u64::from(end <= reached) << seat;
-                // As a mask: it is one or two of many, and no branch could be predicted.
+                // A bit mask: one or two of many counters match, and the branch would be unpredictable.
                 let mut due = ends.iter().enumerate().map(is_due).fold(0, u64::bitor);
                 while due != 0 {
                     stations.push(members[due.trailing_zeros() as usize].0);
@@ -263,14 +263,14 @@ impl LockstepGroup {
         }
     }
 
-    /// Whether a frame that begins at `now` would be noticed too late by some: they are to leave first.
+    /// Whether some members would notice a frame that begins at `now` too late; these members have to leave first.
     #[inline]
     pub fn is_surprised(&self, now: Time, radio: &Radio) -> bool {
         !self.view.frozen && self.view.grant <= now + radio.rules.sense_delay
     }
 
-    /// A frame that makes the medium busy begins; those whom it surprises ([`Self::is_surprised`],
-    /// [`Self::due`]) have left.
+    /// A frame that makes the medium busy begins; the members that transmit before they notice the frame
+    /// ([`Self::is_surprised`], [`Self::due`]) have left.
     #[inline]
     pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) {
         if self.view.begin_sensing(now, radio) {
@@ -283,8 +283,8 @@ impl LockstepGroup {
         }
     }
 
-    /// Such a frame ends; what became of it is told afterwards. If nothing is on the air any more counters
-    /// run again, and [`Self::recount`] is due once that has been told.
+    /// Such a frame ends; its outcome is reported afterwards. If no frame is left on the air the counters run again,
+    /// and [`Self::recount`] is due after the outcome has been reported.
     #[inline]
     pub fn on_sensed_end(&mut self, now: Time) {
         if self.view.end_sensing(now) {
@@ -310,7 +310,7 @@ impl LockstepGroup {
 }
 
 impl Mac {
-    /// Whether it does nothing but count from `now` on, in step with the medium.
+    /// Whether the station only counts down from `now` on, as the medium allows.
     #[inline]
     pub fn may_join(&self, now: Time) -> bool {
         let base = self.view.base();

@@ -1,18 +1,17 @@
-//! The MAC: when a station may transmit, what it sends, and what it does about what it hears.
+//! The MAC: when a station may transmit, what the station sends, and how it reacts to the frames that it receives.
 //!
-//! A [`Mac`] is one station's DCF or EDCA as a state machine without a clock. It is told what its
-//! antenna senses ([`Mac::on_sensed_begin`], [`Mac::on_sensed_end`]), which frames it decodes
-//! ([`Mac::on_frame`]) or fails to ([`Mac::on_error`]), when its own transmissions end
-//! ([`Mac::on_transmitted`]), when the timer that it asked for goes off ([`Mac::on_timer`]), and that
-//! the moment has come which it named itself ([`Mac::next_grant`], [`Mac::on_grant`]). After each of
-//! these [`Mac::settle`] brings its backoff up to date.
+//! A [`Mac`] is the DCF or EDCA of one station, as a state machine without a clock. Its inputs are: carrier sensed at
+//! the antenna ([`Mac::on_sensed_begin`], [`Mac::on_sensed_end`]), frames decoded ([`Mac::on_frame`]) or received in
+//! error ([`Mac::on_error`]), the end of the station's own transmissions ([`Mac::on_transmitted`]), the expiry of the
+//! timer that the MAC has set ([`Mac::on_timer`]), and the grant that the MAC has announced ([`Mac::next_grant`],
+//! [`Mac::on_grant`]). After each input [`Mac::settle`] brings the backoff up to date.
 //!
-//! Backoff counters are kept relative to the beginning of an idle period: nothing happens in a slot
-//! that passes idle, and a station that only listens needs no event of its own.
+//! Backoff counters are kept relative to the beginning of an idle period: an idle slot causes no event, and a station
+//! that only listens needs no events of its own.
 //!
-//! Who transmits at an instant is decided before anyone begins: the engine gathers all grants of an
-//! instant, then begins their frames. Two counters that end at the same boundary so collide, whoever
-//! is asked first.
+//! The engine decides which stations transmit at an instant before any of them begins: it gathers all grants of the
+//! instant, then begins their frames. Two counters that end at the same slot boundary therefore collide, whatever the
+//! order of the calls.
 
 mod backoff;
 mod batch;

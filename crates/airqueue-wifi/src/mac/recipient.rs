@@ -1,35 +1,37 @@
-//! The receiving end of what an access category of another station sends to a station: the recipient of IEEE 802.11-2016, 10.24.
+//! The recipient (IEEE 802.11-2016, 10.24) of the MPDUs that an access category of another station sends to this
+//! station.
 
 use crate::phy::frames;
 use airqueue_core::Packet;
 use std::collections::VecDeque;
 
-/// A block ack agreement has no larger window.
+/// The largest window of a block ack agreement.
 const LONGEST_WINDOW: usize = frames::LONGEST_WINDOW as usize;
 
-/// What a recipient has received: its scoreboard, or its duplicate detection (10.3.2.11), and its reorder buffer (10.24.7.6).
+/// The state of a recipient: its scoreboard, or its duplicate detection (10.3.2.11), and its reorder buffer
+/// (10.24.7.6).
 ///
-/// Sequence numbers count without end. A recipient learns that its originator has given an MPDU up at once
-/// ([`Self::skip`]), and not only with the next frame or a request for a block ack.
+/// Sequence numbers do not wrap around. The recipient learns at once that its originator has given an MPDU up
+/// ([`Self::skip`]), not only with the next frame or block ack request.
 #[derive(Clone, Debug)]
 pub(super) struct Recipient {
-    /// All MPDUs before this one have been passed up, or will never come.
+    /// All MPDUs before this sequence number have been passed up, or will never arrive.
     next: u64,
-    /// From that one on, as far as anything has been received: what waits for one before it.
+    /// The MPDUs from `next` on, as far as any has been received: they wait for an earlier MPDU.
     reorder: VecDeque<Option<Packet>>,
-    /// Which MPDUs of the A-MPDU that it received last it has decoded, a bit for each place.
+    /// Which MPDUs of the last A-MPDU have been decoded, one bit for each position.
     decoded: [u64; LONGEST_WINDOW / 64],
 }
 
-/// What a block ack says. It stays where the recipient keeps it until the frame has ended.
+/// The contents of a block ack. They stay with the recipient until the frame has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
-    /// All before this sequence number have been received, or have been given up.
+    /// All MPDUs before this sequence number have been received, or have been given up.
     next: u64,
-    /// Which of those from that one on have been received.
+    /// Which MPDUs from `next` on have been received.
     received: [u64; LONGEST_WINDOW / 64],
-    /// How many MPDUs of the A-MPDU that is answered have been decoded, whether they had been received before or not.
-    /// A real block ack does not tell; rate control is told all the same.
+    /// How many MPDUs of the acknowledged A-MPDU have been decoded, including those received before. A real block ack
+    /// does not carry this number; rate control receives it nevertheless.
     pub(super) decoded: u32,
 }
 
@@ -51,7 +53,7 @@ impl Recipient {
     pub(super) fn new() -> Recipient {
         Recipient {
             next: 0,
-            // Where there is no A-MPDU no more is ever needed.
+            // Without A-MPDUs a larger capacity is never needed.
             reorder: VecDeque::with_capacity(1),
             decoded: [0; LONGEST_WINDOW / 64],
         }
@@ -72,7 +74,7 @@ impl Recipient {
         self.reorder.push_back(Some(*packet));
     }
 
-    /// An A-MPDU has been found: its MPDUs, each with whether it has been decoded. True if any has.
+    /// An A-MPDU has been received: its MPDUs, each with whether it has been decoded. True if any has been decoded.
     #[inline]
     pub(super) fn receive_ampdu<'a>(
         &mut self,
@@ -90,13 +92,13 @@ impl Recipient {
         decoded_at != [0; LONGEST_WINDOW / 64]
     }
 
-    /// Whether the MPDU at this place of the A-MPDU that was received last has been decoded.
+    /// Whether the MPDU at this position of the last A-MPDU has been decoded.
     pub(super) fn has_decoded(&self, place: usize) -> bool {
         let (word, bit) = bit(place);
         self.decoded.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The next packet to be passed up, each once and in their order.
+    /// The next packet to be passed up, each packet once and in order.
     #[inline]
     pub(super) fn pass_up(&mut self) -> Option<Packet> {
         self.reorder.front()?.as_ref()?;
@@ -104,7 +106,7 @@ impl Recipient {
         self.reorder.pop_front().flatten()
     }
 
-    /// Whether an MPDU has been received and, if not yet passed up, waits for that.
+    /// Whether an MPDU has been received, even if it still waits to be passed up.
     #[inline]
     pub(super) fn has(&self, sequence: u64) -> bool {
         match sequence.checked_sub(self.next) {
@@ -118,7 +120,7 @@ impl Recipient {
         sequence < self.next
     }
 
-    /// An MPDU will never come, nor will any before it that has not.
+    /// This MPDU will never arrive, and neither will any earlier MPDU that is still missing.
     pub(super) fn skip(&mut self, sequence: u64) {
         while self.next <= sequence {
             self.next += 1;
@@ -127,7 +129,7 @@ impl Recipient {
         }
     }
 
-    /// What a block ack says now.
+    /// The contents of a block ack sent now.
     pub(super) fn scoreboard(&self) -> Scoreboard {
         let mut received = [0; LONGEST_WINDOW / 64];
         for (place, _) in self.reorder.iter().enumerate().filter(|(_, packet)| packet.is_some()) {
@@ -151,8 +153,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever order MPDUs of a window come in, and however often, each is passed up once and in order, and the
-        /// scoreboard knows them all.
+        /// Whatever the order and number of receptions of the MPDUs of a window, each is passed up once and in order,
+        /// and the scoreboard contains them all.
         #[test]
         fn each_is_passed_up_once_and_in_order(
             mpdus in prop::collection::vec((0u64..256, any::<bool>()), 1..600),

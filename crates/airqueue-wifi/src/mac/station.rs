@@ -1,4 +1,4 @@
-//! One station's MAC.
+//! The MAC of one station.
 
 use super::backoff::Backoff;
 use super::behaviour::{Arrival, BackoffDraw};
@@ -13,43 +13,44 @@ use crate::medium::{RxOutcome, StationId};
 use crate::phy::AccessCategory;
 use airqueue_core::{Packet, RandomStream, Seed, Span, Time};
 
-/// What a frame that ended leads to.
+/// The effect of a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// The station's own state has changed: look at its timer and at what it has finished.
+    /// The station's own state has changed: check its timer and its finished packets.
     Mine,
-    /// No more than what it knows of the medium.
+    /// Only the station's view of the medium has changed.
     Overheard,
 }
 
 /// One station's MAC (see the [module](super) for how it is driven).
-// In C's order, to keep together what every frame in range touches.
+// `repr(C)` keeps the fields together that every frame in range touches.
 #[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub struct Mac {
     pub(super) view: View,
     pub(super) state: State,
-    /// How many of `backoffs` there are.
+    /// Number of entries of `backoffs` in use.
     pub(super) ac_count: usize,
     pub(super) backoffs: [Backoff; 4],
     pub(super) id: StationId,
     pub(super) timer: Time,
-    /// Queues that are to go on with their next packets, one bit each.
+    /// Access categories that are to continue with their next packets, one bit each.
     pub(super) done: u8,
     pub(super) categories: Vec<Category>,
     pub(super) config: MacConfig,
     pub(super) rng: RandomStream,
     pub(super) transmission: Option<Transmission>,
-    /// The frame that it transmits, will transmit next, or transmitted last. It stays here until the next is made up.
+    /// The frame that the station transmits, will transmit next, or transmitted last. It is kept until the next is
+    /// prepared.
     pub(super) frame: Frame,
-    /// What the block ack says that it sends, will send next, or sent last.
+    /// The contents of the block ack that the station sends, will send next, or sent last.
     pub(super) scoreboard: Scoreboard,
-    /// For each access category of another station that sends to this one.
+    /// One for each access category of another station that sends to this station.
     pub(super) recipients: Vec<Recipient>,
 }
 
 impl Mac {
-    /// An idle station. Its draws follow from `seed`, in a stream of its own.
+    /// An idle station. Its random numbers follow from `seed`, in a random stream of its own.
     pub fn new(
         id: StationId,
         config: MacConfig,
@@ -80,25 +81,25 @@ impl Mac {
         })
     }
 
-    /// When it will transmit if it senses nothing before; [`Time::MAX`]: not by itself. It is up to date
-    /// after [`Self::settle`].
+    /// When the station will transmit if the medium stays idle; [`Time::MAX`]: it has nothing to transmit by itself.
+    /// Up to date after [`Self::settle`].
     #[inline]
     pub fn next_grant(&self) -> Time {
         self.view.grant
     }
 
-    /// When [`Self::on_timer`] is to be called; [`Time::MAX`]: not at all.
+    /// When [`Self::on_timer`] is to be called; [`Time::MAX`]: never.
     #[inline]
     pub fn next_timer(&self) -> Time {
         self.timer
     }
 
-    /// What an access category did so far; nothing if the station has no such category.
+    /// Counters of an access category; all zero if the station does not have this category.
     pub fn counters(&self, ac: AccessCategory) -> CategoryCounters {
         self.categories.get(ac.index()).map(|category| category.counters).unwrap_or_default()
     }
 
-    /// A frame that makes the medium busy begins. True if that has changed [`Self::next_grant`].
+    /// A frame that makes the medium busy begins. True if the frame has changed [`Self::next_grant`].
     #[inline]
     pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) -> bool {
         let stops = self.view.begin_sensing(now, radio);
@@ -108,15 +109,15 @@ impl Mac {
         stops
     }
 
-    /// Such a frame ends; what became of it is told afterwards. True if nothing is on the air any more:
-    /// [`Self::settle`] is due once that has been told.
+    /// Such a frame ends; its outcome is reported afterwards. True if no frame is left on the air: [`Self::settle`] is
+    /// due after the outcome has been reported.
     #[inline]
     pub fn on_sensed_end(&mut self, now: Time) -> bool {
         self.view.end_sensing(now)
     }
 
-    /// A frame that makes the medium busy begins, and the station never has anything to send nor is it ever sent
-    /// anything: of all that it could know it keeps [`Self::busy_time`].
+    /// A frame that makes the medium busy begins at a station that never sends or receives data: only
+    /// [`Self::busy_time`] is kept.
     #[inline]
     pub fn watch_begin(&mut self, now: Time) {
         self.view.begin_watching(now);
@@ -128,12 +129,12 @@ impl Mac {
         self.view.end_sensing(now);
     }
 
-    /// For how long, up to `now`, it has sensed frames or transmitted.
+    /// How long, up to `now`, the station has sensed frames or transmitted.
     pub fn busy_time(&self, now: Time) -> Span {
         self.view.busy_time(now)
     }
 
-    /// A frame that the receiver was with ends and was not understood.
+    /// The receiver has received a frame in error.
     pub fn on_error(&mut self, outcome: RxOutcome, now: Time, radio: &Radio) -> Reaction {
         if self.view.on_frame_error(outcome, now, radio) {
             self.end_wait(now, radio)
@@ -142,12 +143,12 @@ impl Mac {
         }
     }
 
-    /// A frame that began at `begins` was ignored for a stronger one.
+    /// The receiver ignored a frame that began at `begins` because of a stronger frame.
     pub fn on_ignored(&mut self, begins: Time, now: Time, radio: &Radio) {
         self.view.ignore(begins, now, radio);
     }
 
-    /// A reception that was not the awaited response has ended.
+    /// A reception has ended that was not the expected response.
     #[inline]
     pub(super) fn end_wait(&mut self, now: Time, radio: &Radio) -> Reaction {
         if radio.rules.reception_decides
@@ -159,7 +160,7 @@ impl Mac {
         Reaction::Overheard
     }
 
-    /// A frame has been decoded. Of a block ack `scoreboard` is what it says ([`Self::scoreboard`] of its sender).
+    /// A frame has been decoded. `scoreboard`: the contents of a block ack ([`Self::scoreboard`] of its sender).
     pub fn on_frame(
         &mut self,
         frame: &Frame,
@@ -175,14 +176,14 @@ impl Mac {
         Reaction::Mine
     }
 
-    /// The same for a frame that is for another station; what it says is the same for all who hear it.
+    /// A frame for another station has been decoded; `overheard` is common to all stations that hear the frame.
     #[inline]
     pub fn overhear(&mut self, overheard: Overheard, now: Time, radio: &Radio) -> Reaction {
         self.view.overhear(overheard);
         self.end_wait(now, radio)
     }
 
-    /// A packet comes for an access category that holds none.
+    /// A packet arrives for an access category without packets in hand.
     pub fn on_packet(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
         debug_assert!(self.is_empty(ac), "the MAC takes a ac's packets when it needs them");
         self.hold(ac, msdu, now, radio);
@@ -197,8 +198,8 @@ impl Mac {
         };
         match radio.rules.arrival {
             _ if running => {}
-            // From now on: slots that passed before do not count, as they would if a frame is on the air
-            // that this station has not noticed yet.
+            // From now on: earlier slots do not count, although they would count if a frame is on the air that this
+            // station has not noticed yet.
             arrival if busy || arrival == Arrival::Ns2 => self.draw(ac, now, radio),
             arrival => backoff.arrive(arrival, base, now, radio.slot),
         }
@@ -214,7 +215,7 @@ impl Mac {
         self.backoffs[ac.index()].draw(slots, since);
     }
 
-    /// Brings counters and [`Self::next_grant`] up to date with everything that happened at `now`.
+    /// Brings counters and [`Self::next_grant`] up to date with all events at `now`.
     #[inline]
     pub fn settle(&mut self, now: Time, radio: &Radio) {
         if self.view.is_busy() || self.in_exchange() {
@@ -225,13 +226,13 @@ impl Mac {
         self.reckon(radio);
     }
 
-    /// Whether its counters stand still and are to go on doing so: [`Self::settle`] would change nothing.
+    /// Whether the counters are frozen and stay frozen: [`Self::settle`] would change nothing.
     #[inline]
     pub fn is_settled(&self) -> bool {
         self.view.frozen && (self.view.is_busy() || self.in_exchange())
     }
 
-    /// Finds out when the first of its counters ends.
+    /// Computes when the first counter ends.
     pub(super) fn reckon(&mut self, radio: &Radio) {
         let base = self.view.base();
         self.view.grant = Time::MAX;
@@ -242,7 +243,7 @@ impl Mac {
         }
     }
 
-    /// Whether an exchange of its own keeps its counters still.
+    /// Whether an exchange of its own freezes the station's counters.
     #[inline]
     fn in_exchange(&self) -> bool {
         !matches!(self.state, State::Idle | State::Responding | State::Answering)
@@ -273,7 +274,7 @@ impl Mac {
         }
     }
 
-    /// Packets that were to go without a backoff cannot.
+    /// Packets that needed no backoff now need one.
     #[cold]
     fn draw_for_fresh(&mut self, radio: &Radio) {
         for ac in AccessCategory::first(self.ac_count) {
@@ -283,9 +284,9 @@ impl Mac {
         }
     }
 
-    /// Its backoff has ended: the access category that sends now, what [`Self::compose`] makes up and [`Self::begin`] begins.
-    /// Of several the last, which has the highest priority, goes; the others behave as after a
-    /// collision (10.22.2.4).
+    /// The backoff has ended. Returns the access category that sends now; [`Self::compose`] prepares its exchange and
+    /// [`Self::begin`] begins the exchange. If several counters end, the last category, which has the highest
+    /// priority, transmits; the others behave as after a collision (10.22.2.4).
     ///
     /// # Panics
     ///
@@ -300,7 +301,7 @@ impl Mac {
         let losers = below.filter(|&at| ended(&self.backoffs[at])).fold(0u8, |m, at| m | 1 << at);
         self.backoffs[winner.index()].fresh = false;
         self.categories[winner.index()].open(now);
-        // In an exchange from now on: the other counters stop here.
+        // In an exchange from now on: the other counters are frozen.
         self.state = State::Beginning { ac: winner };
         self.freeze(now, radio);
         for ac in AccessCategory::first(winner.index()).filter(|ac| losers & 1 << ac.index() != 0) {
@@ -310,19 +311,20 @@ impl Mac {
         winner
     }
 
-    /// The frame that [`Self::begin`] or [`Self::on_timer`] made up last. It stays the same until it has ended.
+    /// The frame that [`Self::begin`] or [`Self::on_timer`] has prepared last. It does not change until the frame has
+    /// ended.
     #[inline]
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// What the block ack says that [`Self::frame`] is, if it is one.
+    /// The contents of [`Self::frame`], if the frame is a block ack.
     #[inline]
     pub fn scoreboard(&self) -> &Scoreboard {
         &self.scoreboard
     }
 
-    /// Another access category of another station will send to this one: by which number to name it ([`Msdu::recipient`]).
+    /// Adds a recipient for another access category of another station and returns its number ([`Msdu::recipient`]).
     pub fn add_recipient(&mut self) -> u32 {
         self.recipients.push(Recipient::new());
         self.recipients.len() as u32 - 1
@@ -334,7 +336,7 @@ impl Mac {
         self.recipients[recipient as usize].receive(sequence, packet);
     }
 
-    /// An A-MPDU has been found: its MPDUs follow, with whether each has been decoded. True if any has.
+    /// An A-MPDU has been received: its MPDUs, each with whether it has been decoded. True if any has been decoded.
     #[inline]
     pub fn receive_ampdu<'a>(
         &mut self,
@@ -344,18 +346,18 @@ impl Mac {
         self.recipients[recipient as usize].receive_ampdu(mpdus)
     }
 
-    /// Whether the MPDU at a place of the A-MPDU that a recipient has received last has been decoded.
+    /// Whether the MPDU at a position of the recipient's last A-MPDU has been decoded.
     pub fn has_decoded(&self, recipient: u32, place: usize) -> bool {
         self.recipients[recipient as usize].has_decoded(place)
     }
 
-    /// A packet that a recipient passes up, each once and in their order.
+    /// The next packet that a recipient passes up, each packet once and in order.
     #[inline]
     pub fn poll_received(&mut self, recipient: u32) -> Option<Packet> {
         self.recipients[recipient as usize].pass_up()
     }
 
-    /// Whether a recipient has an MPDU.
+    /// Whether a recipient has received an MPDU.
     pub fn has_received(&self, recipient: u32, sequence: u64) -> bool {
         self.recipients[recipient as usize].has(sequence)
     }
@@ -365,12 +367,12 @@ impl Mac {
         self.recipients[recipient as usize].is_past(sequence)
     }
 
-    /// The originator has given up an MPDU that the recipient does not have, and is done with all before it.
+    /// The originator has given up an MPDU that the recipient does not have, and is done with all earlier MPDUs.
     pub fn skip(&mut self, recipient: u32, sequence: u64) {
         self.recipients[recipient as usize].skip(sequence);
     }
 
-    /// Its [`Self::frame`] goes on the air.
+    /// [`Self::frame`] is now on the air.
     #[inline]
     pub fn on_transmit(&mut self, now: Time) {
         self.view.begin_busy(now);

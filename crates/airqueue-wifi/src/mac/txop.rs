@@ -1,4 +1,4 @@
-//! What an access category does with the time that it has won (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
+//! How an access category uses its TXOP (IEEE 802.11-2016, 10.22.2.7 and 10.22.2.8).
 
 use super::category::TxopRemaining;
 use super::config::Txop;
@@ -15,13 +15,13 @@ use airqueue_core::{Span, Time};
 pub(super) struct Pause {
     pub(super) ac: AccessCategory,
     pub(super) failure: Time,
-    /// For how long the medium had been busy at all until then.
+    /// Total busy time of the medium up to the failure.
     pub(super) busy: Span,
 }
 
 impl Mac {
-    /// An access category whose finished packets are gone ([`Self::poll_done`]) goes on; `next`: with this packet, if it has
-    /// none in hand.
+    /// Continues an access category whose finished packets have been polled ([`Self::poll_done`]), with the packet
+    /// `next` if there is one and none is in hand.
     pub fn on_next(&mut self, ac: AccessCategory, next: Option<Msdu>, now: Time, radio: &Radio) {
         if let Some(msdu) = next {
             self.hold(ac, msdu, now, radio);
@@ -45,9 +45,9 @@ impl Mac {
         }
     }
 
-    /// The TXOP of an access category is for so many packets more, if it is one by flows ([`Txop::Flows`]): to be called between
+    /// Extends a TXOP by flows ([`Txop::Flows`]) of an access category by this many packets. To be called between
     /// [`Self::on_grant`] and [`Self::compose`] for each flow but the first that has packets in the queue, and for
-    /// each that comes to have some later. Behind the end of a TXOP it says nothing: the next begins anew.
+    /// each flow that gets packets later. After the end of a TXOP the call has no effect: the next TXOP begins anew.
     pub fn extend_txop(&mut self, ac: AccessCategory, packets: u32) {
         let category = &mut self.categories[ac.index()];
         if category.config.txop == Txop::Flows
@@ -57,7 +57,7 @@ impl Mac {
         }
     }
 
-    /// Whether the next exchange, if there is one, still fits into the TXOP if it begins at `begins`.
+    /// Whether the next exchange, if any, fits into the TXOP if the exchange begins at `begins`.
     #[inline(always)]
     fn may_go_on(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
         if self.categories[ac.index()].txop_remaining == TxopRemaining::Last {
@@ -71,7 +71,7 @@ impl Mac {
         self.categories[ac.index()].continue_until(ends)
     }
 
-    /// Whether a CF-End at `begins` would end before what the others have been told.
+    /// Whether a CF-End at `begins` would end before the NAV that has been announced.
     fn gives_back(&self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
         let category = &self.categories[ac.index()];
         let TxopRemaining::Until(limit) = category.txop_remaining else { return false };
@@ -79,7 +79,7 @@ impl Mac {
         radio.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
 
-    /// A frame ends the TXOP.
+    /// Ends the TXOP with a CF-End.
     pub(super) fn send_cf_end(&mut self, ac: AccessCategory, radio: &Radio) {
         self.state = State::GivingBack { ac };
         self.timer = Time::MAX;
@@ -87,7 +87,7 @@ impl Mac {
         self.frame = Frame { bytes: CF_END_BYTES, ac, ..frame };
     }
 
-    /// What a frame that begins at `now` and announces its own exchange is to announce.
+    /// The NAV of a frame that begins at `now`: of its own exchange, or of the rest of the TXOP.
     #[inline]
     pub(super) fn announce(
         &mut self,
@@ -108,15 +108,16 @@ impl Mac {
         nav
     }
 
-    /// Whether a failure leaves the TXOP to the station: the frame was not its first, which got through.
+    /// Whether the station keeps the TXOP after a failure: the failed frame was not the first, and the first was
+    /// successful.
     pub(super) fn survives_failure(&self, ac: AccessCategory, radio: &Radio) -> bool {
         let category = &self.categories[ac.index()];
         let timed = matches!(category.txop_remaining, TxopRemaining::Until(_));
         radio.rules.resumes_txop && timed && category.got_through
     }
 
-    /// Such a failure: the TXOP goes on PIFS later if nothing makes the medium busy until then. There is no other
-    /// backoff than behind any TXOP if the exchange no longer fits.
+    /// After such a failure the TXOP continues PIFS later if the medium stays idle until then. If the exchange no
+    /// longer fits, only the usual backoff after a TXOP follows.
     pub(super) fn suspend(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
         let resume = now + radio.phy.aifs(1);
         let given_up = self.count_retry(ac, step, now, radio);
@@ -131,8 +132,8 @@ impl Mac {
         }
     }
 
-    /// That is over; true if the TXOP goes on. The medium counts, not the NAV, which a frame may have set that ended
-    /// the wait (as in ns-3).
+    /// The wait is over; true if the TXOP continues. Only carrier sense counts, not the NAV, which the frame that
+    /// ended the wait may have set (as in ns-3).
     pub(super) fn resume(&mut self, pause: Pause, now: Time, radio: &Radio) -> bool {
         if self.view.has_noticed(now) || self.view.busy_time != pause.busy {
             self.abandon(pause, now, radio);
@@ -145,13 +146,14 @@ impl Mac {
         goes_on
     }
 
-    /// The TXOP does not go on. (ns-3 draws before it widens the window.)
+    /// The TXOP does not continue. (ns-3 draws the backoff before it widens the window.)
     pub(super) fn abandon(&mut self, pause: Pause, now: Time, radio: &Radio) {
         self.release(pause, now, radio);
         self.widen(pause.ac, false, radio);
     }
 
-    /// A wait for the TXOP to go on ends it. An idle medium has been so since the failure or since then.
+    /// Ends the wait for the TXOP to continue. An idle medium has been idle since the failure or since the last busy
+    /// period.
     fn release(&mut self, pause: Pause, now: Time, radio: &Radio) {
         let Pause { ac, failure, .. } = pause;
         self.state = State::Idle;
@@ -163,7 +165,7 @@ impl Mac {
     }
 }
 
-/// A CF-End goes to all: at the slowest basic rate.
+/// A CF-End is addressed to all stations: at the slowest basic rate.
 fn cf_end_rate(phy: &Phy) -> RateIndex {
     let slowest = phy.rates().min_by_key(|&(_, rate)| rate).map(|(index, _)| index);
     phy.response_rate(slowest.expect("a layer has rates"))

@@ -1,4 +1,4 @@
-//! What is known of the medium where a station is.
+//! The state of the medium as seen by a station.
 
 use super::behaviour::{ErrorWait, Rules};
 use super::frame::{Frame, FrameKind};
@@ -11,28 +11,28 @@ use airqueue_core::{Span, Time};
 pub struct Radio {
     /// The physical layer with the control rates in use.
     pub phy: Phy,
-    /// What stations do.
+    /// The rules that stations follow.
     pub rules: Rules,
     pub(super) slot: Span,
-    /// By how much a frame in error moves the beginning of DIFS, or of AIFS.
+    /// By how much a frame in error delays the beginning of DIFS or AIFS.
     error_hold: Span,
 }
 
-/// What a frame tells those for whom it is not.
+/// What a frame means to the stations that it is not addressed to.
 #[derive(Clone, Copy, Debug)]
 pub struct Overheard {
-    /// It ends what earlier ones have set (10.3.2.4).
+    /// Clears the NAV of earlier frames (10.3.2.4).
     clears: bool,
     /// The NAV that it sets.
     until: Time,
-    /// The same, if it is taken back unless something follows.
+    /// The NAV, if it is reset because no frame follows.
     unless_confirmed: Time,
-    /// What follows must begin by then.
+    /// Latest time at which the next frame must begin.
     confirm_by: Time,
 }
 
 impl Radio {
-    /// Stations on a layer that was made with the `rules`' conventions.
+    /// Radios on a physical layer that was made with the conventions of `rules`.
     pub fn new(phy: Phy, rules: Rules) -> Radio {
         let error_hold = match rules.error_wait {
             ErrorWait::Eifs => phy.eifs() - phy.difs(),
@@ -41,7 +41,7 @@ impl Radio {
         Radio { slot: phy.slot(), phy, rules, error_hold }
     }
 
-    /// What a frame that ends at `now` tells those for whom it is not.
+    /// What a frame that ends at `now` means to the stations that it is not addressed to.
     #[inline(always)]
     pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
         let until = now + frame.nav;
@@ -50,45 +50,45 @@ impl Radio {
             return Overheard { clears, until, unless_confirmed: until, confirm_by: until };
         }
         let unless_confirmed = now + self.phy.nav_timeout(frame.rate);
-        // What counts is PHY-RXSTART, at the end of a preamble.
+        // PHY-RXSTART counts, at the end of a preamble.
         let confirm_by = unless_confirmed - self.phy.preamble(self.phy.response_rate(frame.rate));
         Overheard { clears, until, unless_confirmed, confirm_by }
     }
 }
 
 /// What decides whether the medium is idle, and since when: carrier sense, NAV and EIFS, of one station
-/// ([`super::Mac`]) or of several to which the same happens ([`super::LockstepGroup`]).
-// In C's order, to keep together what every frame in range touches.
+/// ([`super::Mac`]) or of several stations that see the same events ([`super::LockstepGroup`]).
+// `repr(C)` keeps the fields together that every frame in range touches.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     /// Frames on the air that make the medium busy here.
     pub(super) sensed: u32,
     pub(super) transmitting: bool,
-    /// Counters are up to date and stand still.
+    /// Counters are up to date and frozen.
     pub(super) frozen: bool,
-    /// When the first of these frames is noticed.
+    /// When the station notices the first of these frames.
     pub(super) noticed: Time,
-    /// Since when something is sensed or transmitted, if it is.
+    /// Since when the station has been sensing or transmitting, if it does.
     busy_since: Time,
-    /// Of all the times that are over.
+    /// Total of all busy times that have ended.
     pub(super) busy_time: Span,
-    /// When it last became idle.
+    /// When the medium last became idle.
     pub(super) quiet_from: Time,
-    /// Since when counters run, or ran last.
+    /// Since when counters run, or when they last started.
     pub(super) idle_from: Time,
     nav_until: Time,
-    /// What the NAV becomes if something follows the RTS that set it (10.3.2.4).
+    /// The NAV if a frame follows the RTS that set it (10.3.2.4).
     nav_if_confirmed: Time,
     hold_until: Time,
-    /// When the first counter ends, if nothing is sensed before.
+    /// When the first counter ends if the medium stays idle.
     pub(super) grant: Time,
-    /// For `nav_if_confirmed`.
+    /// Latest beginning of the frame that confirms `nav_if_confirmed`.
     confirm_by: Time,
 }
 
 impl View {
-    /// A medium that has always been idle.
+    /// A medium that has never been busy.
     pub(super) const IDLE: View = View {
         sensed: 0,
         transmitting: false,
@@ -110,7 +110,7 @@ impl View {
         self.sensed > 0 || self.transmitting
     }
 
-    /// Whether something is on the air and has been noticed before `now`.
+    /// Whether a frame is on the air that was noticed before `now`.
     pub(super) fn has_noticed(&self, now: Time) -> bool {
         self.is_busy() && self.noticed < now
     }
@@ -126,7 +126,7 @@ impl View {
         now < self.nav_until
     }
 
-    /// When SIFS and AIFSN slots begin, if the medium is idle.
+    /// When SIFS and AIFSN slots begin if the medium is idle.
     #[inline]
     pub(super) fn base(&self) -> Time {
         self.idle_from.max(self.nav_until).max(self.hold_until)
@@ -143,18 +143,18 @@ impl View {
         if self.nav_if_confirmed > self.nav_until {
             self.confirm_nav(now);
         }
-        // What ends before the frame is noticed has ended.
+        // A counter that ends before the frame is noticed has ended.
         !self.frozen && self.grant > self.noticed
     }
 
-    /// The same where nothing else is to be known of it.
+    /// As above, for a frame of which only the busy time matters.
     #[inline]
     pub(super) fn begin_watching(&mut self, now: Time) {
         self.begin_busy(now);
         self.sensed += 1;
     }
 
-    /// Such a frame ends. True if none is on the air any more.
+    /// Such a frame ends. True if no frame is left on the air.
     #[inline]
     pub(super) fn end_sensing(&mut self, now: Time) -> bool {
         self.sensed -= 1;
@@ -185,7 +185,7 @@ impl View {
         }
     }
 
-    /// For how long, up to `now`, frames were sensed or transmitted.
+    /// How long, up to `now`, frames were sensed or transmitted.
     pub(super) fn busy_time(&self, now: Time) -> Span {
         let under_way = if self.is_busy() { now - self.busy_since } else { Span::ZERO };
         self.busy_time + under_way
@@ -200,7 +200,7 @@ impl View {
         }
     }
 
-    /// A frame that the receiver was with ends and was not understood. False if it counts for nothing.
+    /// The receiver has received a frame in error. False if the error has no effect.
     pub(super) fn on_frame_error(&mut self, outcome: RxOutcome, now: Time, radio: &Radio) -> bool {
         if outcome == RxOutcome::Deaf && !radio.rules.deaf_errors {
             return false;
@@ -213,7 +213,7 @@ impl View {
         true
     }
 
-    /// A frame that began at `begins` was ignored for a stronger one.
+    /// The receiver ignored a frame that began at `begins` because of a stronger frame.
     pub(super) fn ignore(&mut self, begins: Time, now: Time, radio: &Radio) {
         if radio.rules.ignored_nav {
             let until = begins + radio.phy.nav(now - begins + radio.phy.eifs());
@@ -221,13 +221,13 @@ impl View {
         }
     }
 
-    /// A frame has been understood: no error counts any more.
+    /// A frame has been decoded: earlier errors have no effect any more.
     #[inline]
     pub(super) fn understand(&mut self) {
         self.hold_until = Time::ZERO;
     }
 
-    /// The same, of a frame that is for another station.
+    /// A frame for another station has been decoded.
     #[inline]
     pub(super) fn overhear(&mut self, overheard: Overheard) {
         self.understand();
@@ -250,8 +250,8 @@ impl View {
         }
     }
 
-    /// Whether both mean the same from now on, with an idle medium. What lies in the past need not agree:
-    /// a NAV that is over, an EIFS that ends before counting begins, an RTS that nothing has confirmed.
+    /// Whether two views of an idle medium agree from now on. The past may differ: a NAV that has expired, an EIFS
+    /// that ends before counting begins, an RTS that no frame has confirmed.
     #[inline]
     pub(super) fn agrees(&self, other: &View, now: Time) -> bool {
         let live = |view: &View| view.nav_if_confirmed > view.nav_until && view.confirm_by >= now;

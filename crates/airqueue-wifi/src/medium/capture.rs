@@ -1,11 +1,11 @@
-//! One station's receiver: which of the frames that reach it survive.
+//! The receiver of one station: which of the frames that reach the station survive.
 
 use super::error::positive;
 use super::{MediumError, Signal, from_db};
 use airqueue_core::{Span, Time};
 use std::cmp::Ordering;
 
-/// A transmission, by a number of the engine's choice that no other has while it is on the air.
+/// A transmission, identified by a number that the engine chooses, unique among the frames on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameId(pub u64);
 
@@ -18,35 +18,34 @@ pub struct Air {
     pub ends: Time,
 }
 
-/// What decides between frames that overlap at a receiver.
+/// The rule for frames that overlap at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Capture {
-    /// Any overlap destroys all frames in it . Frames below [`super::Level::Sensed`] do not count.
+    /// Any overlap destroys all frames in it. Frames below [`super::Level::Sensed`] do not count.
     None,
-    /// As ns-2's `Mac/802_11` (`mac/mac-802_11.cc`, functions `recv`, `capture`, `collision`).
-    /// The receiver takes the first frame that it senses, decodable or not. A later one is ignored
-    /// if the first is at least `margin_db` stronger than it, and destroys both otherwise, however
-    /// strong it is. Of frames that collided the receiver stays with the one that ends last, and
-    /// compares later ones with that. Interference does not add up, and an ignored frame is forgotten:
-    /// it does not disturb what begins after the first has ended.
+    /// As ns-2's `Mac/802_11` (`mac/mac-802_11.cc`, functions `recv`, `capture`, `collision`). The receiver locks onto
+    /// the first frame that it senses, decodable or not. A later frame is ignored if the first is at least `margin_db`
+    /// stronger; otherwise both frames are destroyed, however strong the later frame is. After a collision the
+    /// receiver stays with the frame that ends last, and compares later frames with this frame. Interference does not
+    /// add up. An ignored frame is forgotten: it does not disturb frames that begin after the first has ended.
     ///
-    /// Frames that begin at the same instant are taken as ns-2 would with its propagation
-    /// delays: the strongest comes from nearest and is the first.
+    /// Frames that begin at the same instant are treated as in ns-2 with propagation delays: the strongest frame comes
+    /// from the nearest station and is the first.
     Ns2 {
-        /// How much stronger, in dB; 10 in ns-2 (`CPThresh_`, there as a ratio).
+        /// Margin in dB; 10 in ns-2 (`CPThresh_`, a ratio in ns-2).
         margin_db: f64,
     },
-    /// The receiver takes a decodable frame if at its beginning the power is at least `threshold_db`
-    /// above noise plus the sum of all others, and loses it if this ever fails before its end. It
-    /// stays with a frame to its end, lost or not. Of several that begin together it takes
-    /// the strongest. Frames that it does not take leave it free for the next one.
+    /// The receiver locks onto a decodable frame if at the beginning of the frame its power is at least `threshold_db`
+    /// above noise plus the sum of all other frames. The frame is lost if this condition ever fails before its end.
+    /// The receiver stays with a frame to the end, lost or not. Of several frames that begin together the receiver
+    /// locks onto the strongest. Frames that it does not lock onto leave it free for the next frame.
     Sinr {
-        /// Least ratio of signal to interference plus noise, in dB.
+        /// Smallest ratio of signal to interference plus noise, in dB.
         threshold_db: f64,
         /// Noise in the receiver's bandwidth, in watts ([`super::thermal_noise_w`]).
         noise_w: f64,
-        /// Frames that begin within this of the first of them count as beginning together: the
-        /// receiver has not found its preamble yet.
+        /// Frames that begin within this time after the first of them count as beginning together: the receiver has
+        /// not detected a preamble yet.
         window: Span,
     },
 }
@@ -56,19 +55,18 @@ impl Capture {
     pub const NS2: Capture = Capture::Ns2 { margin_db: 10.0 };
 }
 
-/// What became of a frame at one receiver. Bit errors come after this, for frames that survived.
+/// The outcome of a frame at one receiver. Bit errors come after this, for frames that survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RxOutcome {
-    /// Decoded; nothing that counts overlapped it.
+    /// Decoded; no frame that counts overlapped it.
     Received,
-    /// Decoded although others overlapped it.
+    /// Decoded although other frames overlapped it.
     Captured,
     /// Lost to frames that overlapped it.
     Collided,
-    /// Lost because the receiver was with another frame, to which this one did no harm or which
-    /// came first.
+    /// Lost because the receiver was locked onto another frame, which this frame did not harm or which came first.
     Overpowered,
-    /// Too weak to be decoded, alone or not.
+    /// Too weak to be decoded, even alone.
     Undecodable,
     /// Lost because the station itself transmitted during it.
     Deaf,
@@ -84,25 +82,26 @@ impl RxOutcome {
 /// The end of a frame at one receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
-    /// What became of the frame.
+    /// The outcome of the frame.
     pub outcome: RxOutcome,
-    /// True if the receiver was with this frame to its end: a reception ends here, in an error if the
+    /// True if the receiver stayed with this frame to the end of the frame: a reception ends here, in an error if the
     /// frame is not [`RxOutcome::decoded`], and EIFS is for such errors. Of frames that collided under
-    /// [`Capture::None`] and [`Capture::Ns2`] this is the last one alone. False while the station
-    /// itself transmits.
+    /// [`Capture::None`] and [`Capture::Ns2`] only the last frame has `engaged` set. False while the station itself
+    /// transmits.
     pub engaged: bool,
-    /// True if the receiver was with another frame when this one began and stayed there: [`RxOutcome::Overpowered`], and
-    /// under [`Capture::Ns2`], where a station that transmits goes on with what it hears, also [`RxOutcome::Deaf`].
+    /// True if the receiver was with another frame when this frame began and stayed with the other:
+    /// [`RxOutcome::Overpowered`], and under [`Capture::Ns2`], where a station that transmits continues its reception,
+    /// also [`RxOutcome::Deaf`].
     pub ignored: bool,
-    /// The largest sum of the other frames' powers during it, in watts, for the frame that the
-    /// receiver was with under [`Capture::Sinr`]; 0 otherwise.
+    /// The largest sum of the powers of the other frames during this frame, in watts, for the frame that the receiver
+    /// was with under [`Capture::Sinr`]; 0 otherwise.
     pub interference_w: f64,
-    /// Others were on the air beside a decodable frame that the receiver had taken: [`Reception::beside`] knows what
-    /// they leave of each part of it.
+    /// Other frames were on the air during a decodable frame that the receiver was with: [`Reception::beside`] says
+    /// for each part of the frame whether the part survived.
     pub overlapped: bool,
 }
 
-/// The rule with its ratios as plain numbers.
+/// The capture rule with linear ratios.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     /// An infinite ratio: no capture.
@@ -116,14 +115,14 @@ enum Rule {
     },
 }
 
-/// What the receiver has decided about a frame on the air.
+/// The receiver's decision about a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It was free and took this one.
+    /// The receiver was free and locked onto this frame.
     Taken,
-    /// In a collision from its beginning.
+    /// In a collision from the frame's beginning.
     Collided,
-    /// It was with another one and stayed there.
+    /// The receiver was with another frame and stayed with the other.
     Passed,
     /// Too weak to matter.
     Faint,
@@ -139,7 +138,7 @@ struct IncomingFrame {
     deaf: bool,
 }
 
-/// A frame beside the one that the receiver has taken.
+/// A frame that overlaps the frame that the receiver is with.
 #[derive(Clone, Copy, Debug)]
 struct Overlap {
     air: Air,
@@ -178,31 +177,31 @@ impl Hold {
 
 /// The receiver of one station (see the [module](super) for how it is driven).
 ///
-/// Frames that begin at one instant are judged as a set, so that it does not matter which is
-/// reported first. It allocates only when more frames overlap than ever before.
-// In C's order, so that the station's own transmissions touch one cache line.
+/// Frames that begin at one instant are judged as a set: the order in which they are reported does not matter. A
+/// receiver allocates only when more frames overlap than ever before.
+// `repr(C)`, so that the station's own transmissions touch one cache line.
 #[repr(C, align(64))]
 #[derive(Clone, Debug)]
 pub struct Reception {
     /// End of the station's own last transmission.
     deaf_until: Time,
-    /// All frames on the air. By beginning, those of one beginning by
-    /// falling power: sums and verdicts do not depend on the order of the calls.
+    /// All frames on the air, ordered by beginning, and by falling power for equal beginnings: sums and verdicts do
+    /// not depend on the order of the calls.
     incoming: Vec<IncomingFrame>,
     rule: Rule,
     hold: Option<Hold>,
-    /// The hold as it was before any frame began of those that begin together with one at `since`.
+    /// The hold before the first of the frames that begin together with the frame at `since`.
     before: Option<Hold>,
     since: Time,
-    /// What was on the air beside the frame that the receiver took last and counts against it. At first those that
-    /// began before `since`: so many.
+    /// The frames that overlap the frame that the receiver is with, and count against it. The first `overlaps_before`
+    /// of them began before `since`.
     overlaps: Vec<Overlap>,
     overlaps_before: usize,
 }
 
 impl Reception {
-    /// A receiver that hears nothing yet. [`super::Reach::receptions`] makes one for each station
-    /// and also checks that the rule has the powers it needs.
+    /// A receiver without frames. [`super::Reach::receptions`] makes one for each station and also checks that the
+    /// powers that the rule needs are known.
     pub fn new(capture: Capture) -> Result<Reception, MediumError> {
         let finite = |name, value: f64| {
             let wrong = MediumError::NotFinite { name, value };
@@ -235,7 +234,7 @@ impl Reception {
         })
     }
 
-    /// A frame begins to be heard. All frames that end at or before `air.begins` have been reported.
+    /// A frame begins. All frames that end at or before `air.begins` have been reported.
     #[inline(always)]
     pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
         debug_assert!(air.begins < air.ends, "a frame takes time");
@@ -245,8 +244,8 @@ impl Reception {
         self.join(IncomingFrame { frame, air, signal, standing: Standing::Faint, deaf });
     }
 
-    /// The station itself begins to transmit: frames that are on the air with it are lost on it. As
-    /// for [`Self::on_begin`], ends come first.
+    /// The station itself begins to transmit: frames that are on the air during its transmission are lost at this
+    /// station. As for [`Self::on_begin`], ends are reported first.
     #[inline]
     pub fn on_transmit(&mut self, air: Air) {
         debug_assert!(self.incoming.iter().all(|a| a.air.ends > air.begins), "ends come first");
@@ -260,7 +259,7 @@ impl Reception {
         }
     }
 
-    /// A frame ends. `None` if it never began here.
+    /// A frame ends. `None` if the frame never began here.
     #[inline(always)]
     pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
         let at = self.incoming.iter().position(|a| a.frame == frame)?;
@@ -271,7 +270,7 @@ impl Reception {
             _ if incoming.deaf => RxOutcome::Deaf,
             (Standing::Faint, _) => RxOutcome::Undecodable,
             (Standing::Passed, _) => RxOutcome::Overpowered,
-            // Taken, but in a collision that a later frame outlasted.
+            // The receiver was with this frame, but a later frame of the collision ends later.
             (Standing::Collided, _) | (Standing::Taken, None) => RxOutcome::Collided,
             (Standing::Taken, Some(hold)) if hold.collided => RxOutcome::Collided,
             _ if !incoming.signal.decodable() => RxOutcome::Undecodable,
@@ -289,8 +288,9 @@ impl Reception {
         })
     }
 
-    /// What others leave of a part of the frame that was [`End::overlapped`] when it ended last: `None` if they destroyed
-    /// it, otherwise their greatest power beside it in watts, under [`Capture::Sinr`]; 0 else.
+    /// The effect of other frames on a part of the frame that ended last with [`End::overlapped`]: `None` if they
+    /// destroyed the part, otherwise their largest power during the part in watts, under [`Capture::Sinr`]; 0 under
+    /// other rules.
     pub fn beside(&self, part: Air, signal: Signal) -> Option<f64> {
         let during = || self.overlaps.iter().filter(|overlap| overlap.is_during(part));
         match self.rule {
@@ -307,7 +307,7 @@ impl Reception {
         }
     }
 
-    /// Hears from now on what `other` does, a receiver with the same rule at the same place.
+    /// From now on receives the same frames as `other`, a receiver with the same rule at the same place.
     pub fn hear_as(&mut self, other: &Reception) {
         self.incoming.clear();
         self.incoming.extend_from_slice(&other.incoming);
@@ -317,8 +317,8 @@ impl Reception {
         (self.hold, self.before, self.since) = (other.hold, other.before, other.since);
     }
 
-    /// What the rules come to for a frame that meets no other and during which the station does not
-    /// transmit: it need not be told of such a frame at all.
+    /// The outcome of a frame that no other frame overlaps and during which the station does not transmit: such a
+    /// frame need not be reported to the receiver.
     pub fn alone(&self, signal: Signal) -> End {
         let decodable = signal.decodable();
         let (taken, decoded) = match self.rule {
@@ -332,19 +332,19 @@ impl Reception {
         End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
     }
 
-    /// True if the receiver is with a frame at `now` that it may yet decode. It is then with that one, or
-    /// with another that collides with it, to its end, if the station does not transmit.
+    /// True if at `now` the receiver is with a frame that it may still decode. It then stays with this frame, or with
+    /// another frame that collides with it, to the end, if the station does not transmit.
     pub fn receiving(&self, now: Time) -> bool {
         let hopeful = |a: &IncomingFrame| !a.deaf && self.may_decode(a.air.begins, a.signal, now);
         let held = |hold: &Hold| self.incoming.iter().any(|a| a.frame == hold.frame && hopeful(a));
         self.hold.as_ref().is_some_and(held)
     }
 
-    /// The same for a frame that it need not be told of ([`Self::alone`]).
+    /// As above, for a frame that was not reported to the receiver ([`Self::alone`]).
     pub fn may_decode(&self, begins: Time, signal: Signal, now: Time) -> bool {
         let found = match self.rule {
             Rule::First { .. } => true,
-            // Until the window is over, a frame that begins may yet take the receiver away.
+            // Until the window is over, the receiver may switch to a frame that begins.
             Rule::Sinr { ratio, noise_w, window } => {
                 now > begins + window && signal.power_w >= ratio * noise_w
             }
@@ -357,14 +357,14 @@ impl Reception {
         self.incoming.iter().any(|incoming| incoming.signal.sensed())
     }
 
-    /// Adds a frame, and decides about all that begin when it does.
+    /// Adds a frame, and decides about all frames that begin at the same time.
     #[inline(always)]
     fn join(&mut self, new: IncomingFrame) {
         let window = match self.rule {
             Rule::First { .. } => Span::ZERO,
             Rule::Sinr { window, .. } => window,
         };
-        // A receiver that hears nothing remembers nothing.
+        // A receiver without frames has no state to keep.
         let group = if self.incoming.is_empty() || new.air.begins > self.since + window {
             self.since = new.air.begins;
             self.before = self.hold;
@@ -384,8 +384,8 @@ impl Reception {
         }
     }
 
-    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in the order of their
-    /// power. With an infinite ratio it is [`Capture::None`]: all that overlap collide.
+    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in order of power. With an infinite ratio
+    /// the rule is [`Capture::None`]: all frames that overlap collide.
     fn meet_first(&mut self, group: usize, ratio: f64) {
         let overlaps = &mut self.overlaps;
         for new in &mut self.incoming[group..] {
@@ -453,8 +453,8 @@ impl Reception {
     }
 }
 
-/// Adds a frame to those beside the one that was taken. Few receivers ever have one, and few of these more than a
-/// handful.
+/// Adds a frame to those that overlap the frame that the receiver is with. Few receivers ever have an overlap, and few
+/// of these more than a handful.
 fn overlap(overlaps: &mut Vec<Overlap>, incoming: &IncomingFrame) {
     if overlaps.capacity() == 0 {
         overlaps.reserve(16);
@@ -462,7 +462,7 @@ fn overlap(overlaps: &mut Vec<Overlap>, incoming: &IncomingFrame) {
     overlaps.push(Overlap { air: incoming.air, power_w: incoming.signal.power_w });
 }
 
-/// Where the strongest of those frames is that may be taken, the first of equals.
+/// Index of the strongest frame that satisfies `may`, the first of equals.
 fn strongest(incoming: &[IncomingFrame], may: impl Fn(&IncomingFrame) -> bool) -> Option<usize> {
     let candidates = incoming.iter().enumerate().filter(|(_, a)| may(a));
     let stronger = |best: (usize, f64), (at, a): (usize, &IncomingFrame)| {
@@ -479,7 +479,7 @@ fn by_beginning(a: &IncomingFrame, b: &IncomingFrame) -> Ordering {
         .then(a.frame.cmp(&b.frame))
 }
 
-/// The power of all frames but one; in the order of the list, so that it is one and the same sum.
+/// Total power of all frames but one; summed in the order of the list, so that the result is reproducible.
 fn others_w(incoming: &[IncomingFrame], but: FrameId) -> f64 {
     incoming.iter().filter(|a| a.frame != but).map(|a| a.signal.power_w).sum()
 }

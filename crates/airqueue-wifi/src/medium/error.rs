@@ -1,4 +1,4 @@
-//! What cannot be built, and what would be right.
+//! Why a medium cannot be built, and what would be valid.
 
 use super::{Reach, StationId};
 use thiserror::Error;
@@ -63,7 +63,7 @@ pub enum MediumError {
     Probability { name: &'static str, value: f64 },
 }
 
-/// `value` if it is positive and finite.
+/// Checks that `value` is positive and finite.
 pub(super) fn positive(name: &'static str, value: f64) -> Result<f64, MediumError> {
     if value > 0.0 && value.is_finite() {
         Ok(value)

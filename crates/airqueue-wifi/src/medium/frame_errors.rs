@@ -1,33 +1,32 @@
-//! How probably a frame that survived all others is lost to bit errors.
+//! The probability that a frame that no other frame destroyed is lost to bit errors.
 //!
-//! The SNR forms are the textbook ones for an AWGN channel; [`Modulation`] names them. They know no
-//! fading, no interleaver, no preamble (the engine may ask for the PLCP header as a frame of its
-//! own), no hard limit of a radio at high SNR, and bits that fail independently. Real receivers
-//! decide softly, so that the union bound of OFDM with hard decisions, the one of ns-3's NIST
-//! model, asks for about 2 dB more than they do. CCK is detected coherently and DQPSK differentially, as
-//! the rates are defined, so that 5.5 Mb/s gets by with slightly less signal than 2 Mb/s; and it
-//! needs 3 dB less than in ns-3 (see [`Modulation::Cck11`]).
+//! The SNR formulas are the textbook ones for an AWGN channel; [`Modulation`] names them. They model no fading, no
+//! interleaver, no preamble (the engine may ask for the PLCP header as a separate frame), and no hard limit of a radio
+//! at high SNR; bits fail independently. Real receivers decide softly, so that the union bound of OFDM with hard
+//! decisions, the bound of ns-3's NIST model, needs about 2 dB more than real receivers. CCK is detected coherently
+//! and DQPSK differentially, as the rates are defined, so that 5.5 Mb/s needs slightly less signal than 2 Mb/s, and 3
+//! dB less than in ns-3 (see [`Modulation::Cck11`]).
 
 use super::error::positive;
 use super::{MediumError, from_db};
 use airqueue_core::DataRate;
 use std::f64::consts::{PI, SQRT_2};
 
-/// What loses frames that no other frame destroyed.
+/// The cause of bit errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameErrors {
-    /// Nothing.
+    /// No frame is lost to bit errors.
     None,
-    /// Every frame with this probability, whatever its length.
+    /// Every frame is lost with this probability, whatever its length.
     PerFrame(f64),
-    /// Every bit with this probability, independently; one lost bit loses the frame.
+    /// Every bit is wrong with this probability, independently; one wrong bit loses the frame.
     PerBit(f64),
     /// By modulation and signal-to-noise ratio ([`Modulation::bit_hazard`]).
     BySnr,
 }
 
 impl FrameErrors {
-    /// Itself, if its probability is one.
+    /// Checks that the probability is between 0 and 1.
     pub(super) fn checked(self) -> Result<FrameErrors, MediumError> {
         let (name, value) = match self {
             FrameErrors::None | FrameErrors::BySnr => return Ok(self),
@@ -41,10 +40,10 @@ impl FrameErrors {
         }
     }
 
-    /// The probability that a frame of `bytes` bytes is lost. `snr` is a plain ratio of powers, the
-    /// noise over the whole channel and with any interference in it; only [`Self::BySnr`] looks at
-    /// it and at `modulation`. A power and a rate give the same hazard for all lengths: where this is
-    /// called often, keep [`Modulation::bit_hazard`] and call [`Self::loss_of`].
+    /// The probability that a frame of `bytes` bytes is lost. `snr` is a linear ratio of powers, with the noise over
+    /// the whole channel and any interference; only [`Self::BySnr`] uses `snr` and `modulation`. The hazard depends
+    /// only on power and rate, not on the length: where this function is called often, keep [`Modulation::bit_hazard`]
+    /// and call [`Self::loss_of`].
     pub fn loss(self, modulation: Modulation, snr: f64, bytes: u32) -> f64 {
         match self {
             FrameErrors::None => 0.0,
@@ -54,15 +53,15 @@ impl FrameErrors {
         }
     }
 
-    /// 1 - exp(-8 · `bytes` · `bit_hazard`): the probability that not all bits survive.
+    /// 1 - exp(-8 · `bytes` · `bit_hazard`): the probability that at least one bit is wrong.
     pub fn loss_of(bit_hazard: f64, bytes: u32) -> f64 {
-        // A hazard may be infinite, and no bits times that is no number.
+        // A hazard may be infinite, and infinity times zero bytes is NaN.
         if bytes == 0 { 0.0 } else { -libm::expm1(-8.0 * f64::from(bytes) * bit_hazard) }
     }
 }
 
-/// k · 290 K · `bandwidth_hz`, raised by the noise figure of the receiver: thermal noise in watts. The
-/// bandwidth is 22 MHz for [`Modulation`]s of 802.11b and 20 MHz for OFDM.
+/// Thermal noise in watts: k · 290 K · `bandwidth_hz`, raised by the receiver's noise figure. The bandwidth is 22 MHz
+/// for the [`Modulation`]s of 802.11b and 20 MHz for OFDM.
 pub fn thermal_noise_w(bandwidth_hz: f64, noise_figure_db: f64) -> Result<f64, MediumError> {
     const BOLTZMANN_J_K: f64 = 1.380_649e-23;
     let bandwidth_hz = positive("the bandwidth in Hz", bandwidth_hz)?;
@@ -73,42 +72,41 @@ pub fn thermal_noise_w(bandwidth_hz: f64, noise_figure_db: f64) -> Result<f64, M
     positive("the noise in W", BOLTZMANN_J_K * 290.0 * bandwidth_hz * from_db(noise_figure_db))
 }
 
-/// How bits are put on the air.
+/// Modulation and coding of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modulation {
     /// 1 Mb/s. Differential BPSK: ½ exp(-E_b/N₀) (Proakis, Digital Communications, 4th edition,
     /// 5.2-69).
     Dbpsk1,
-    /// 2 Mb/s. Differential QPSK with Gray mapping: the exact error probability as a finite
-    /// integral (Pawula; Simon and Alouini, Digital Communication over Fading Channels), of which
-    /// Proakis's 5.2-70 with Marcum's Q is the other form.
+    /// 2 Mb/s. Differential QPSK with Gray mapping: the exact error probability as a finite integral (Pawula; Simon
+    /// and Alouini, Digital Communication over Fading Channels), equivalent to Proakis's 5.2-70 with Marcum's Q.
     Dqpsk2,
-    /// 5.5 Mb/s. The 16 code words of CCK are a biorthogonal set of the whole symbol energy
-    /// (Pursley and Royster, IEEE Trans. Commun. 57(2), 2009), detected coherently as a whole.
+    /// 5.5 Mb/s. The 16 code words of CCK are a biorthogonal set with the whole symbol energy (Pursley and Royster,
+    /// IEEE Trans. Commun. 57(2), 2009), detected coherently as a whole.
     Cck5_5,
     /// 11 Mb/s. The 256 code words are the product of two such sets, each with half the energy
     /// (ibid.). ns-3 takes half of that energy again for both rates.
     Cck11,
-    /// 6 to 54 Mb/s, and one stream of 802.11n and later: coherent detection of Gray-mapped symbols, hard
-    /// decisions, and the union bound over the distances of the convolutional code (ns-3's NIST model).
-    /// The SNR is taken as that of a subcarrier: what 12 empty ones of 64 concentrate, the guard interval
-    /// takes away, but 1.5 %. LDPC, which needs 1 to 2 dB less, counts as the convolutional code.
+    /// 6 to 54 Mb/s, and one stream of 802.11n and later: coherent detection of Gray-mapped symbols, hard decisions,
+    /// and the union bound over the distances of the convolutional code (ns-3's NIST model). The SNR counts as the SNR
+    /// of a subcarrier: the gain of the 12 empty subcarriers of 64 equals the loss in the guard interval within 1.5 %.
+    /// LDPC, which needs 1 to 2 dB less, counts as the convolutional code.
     Ofdm(Mapping, CodeRate),
 }
 
-/// Bits to a subcarrier's symbol.
+/// Bits per symbol of a subcarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mapping {
     /// 1 bit.
     Bpsk,
     /// 2 bits.
     Qpsk,
-    /// Square QAM, with an even number of bits: 4 and 6 of 802.11a, 8 of 802.11ac, 10 of 802.11ax.
+    /// Square QAM, with an even number of bits: 4 and 6 in 802.11a, 8 in 802.11ac, 10 in 802.11ax.
     Qam(u8),
 }
 
-/// Share of the coded bits that are data: the convolutional code (133, 171) of constraint length 7,
-/// punctured as IEEE 802.11-2020, 17.3.5.6 and 19.3.11.6 say.
+/// Code rate of the convolutional code (133, 171) of constraint length 7, punctured as in IEEE 802.11-2020, 17.3.5.6
+/// and 19.3.11.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodeRate {
     /// 1/2, not punctured.
@@ -117,12 +115,12 @@ pub enum CodeRate {
     TwoThirds,
     /// 3/4.
     ThreeQuarters,
-    /// 5/6: 802.11n.
+    /// 5/6: since 802.11n.
     FiveSixths,
 }
 
 impl Modulation {
-    /// That of a rate of 802.11b, or of 802.11a and g in 20 MHz; `None` if they have no such rate.
+    /// The modulation of a rate of 802.11b, or of 802.11a and g in 20 MHz; `None` if they do not have this rate.
     pub fn at(rate: DataRate) -> Option<Modulation> {
         use CodeRate::*;
         use Mapping::*;
@@ -143,9 +141,9 @@ impl Modulation {
         })
     }
 
-    /// -ln(probability that a bit survives) at an SNR given as a ratio of powers over 22 MHz for
-    /// 802.11b and 20 MHz for OFDM; no less than 0 and no more than ln 2, a guess. What is not an SNR
-    /// (negative, not a number) counts as 0. Falls as the SNR rises.
+    /// -ln(probability that a bit is correct) at an SNR given as a ratio of powers over 22 MHz for 802.11b and 20 MHz
+    /// for OFDM; between 0 and ln 2, the value of a random guess. An invalid SNR (negative, NaN) counts as 0.
+    /// Decreases with the SNR.
     pub fn bit_hazard(self, snr: f64) -> f64 {
         let snr = snr.max(0.0);
         // E_b/N₀ of 802.11b is the SNR times 22 MHz over the rate.
@@ -161,8 +159,8 @@ impl Modulation {
         }
     }
 
-    /// The SNR, as a ratio of powers, at which a frame of `bytes` bytes is lost with probability `loss`; at a
-    /// higher one it is lost less often. To 1e-9 dB, between -30 and 60 dB.
+    /// The SNR, as a ratio of powers, at which a frame of `bytes` bytes is lost with probability `loss`. Accurate to
+    /// 1e-9 dB, between -30 and 60 dB.
     pub fn snr_at_loss(self, loss: f64, bytes: u32) -> f64 {
         let (mut low_db, mut high_db) = (-30.0, 60.0);
         while high_db - low_db > 1e-9 {
@@ -176,7 +174,7 @@ impl Modulation {
 }
 
 impl Mapping {
-    /// Bits to a symbol.
+    /// Bits per symbol.
     pub const fn bits(self) -> u32 {
         match self {
             Mapping::Bpsk => 1,
@@ -185,14 +183,14 @@ impl Mapping {
         }
     }
 
-    /// Error probability of a coded bit at symbol energy over noise density `snr` (for square
-    /// QAM the error of nearest neighbours; Proakis, 5.2.9).
+    /// Error probability of a coded bit at symbol energy over noise density `snr` (for square QAM the error to nearest
+    /// neighbours; Proakis, 5.2.9).
     pub fn bit_error(self, snr: f64) -> f64 {
         match self {
             Mapping::Bpsk => 0.5 * libm::erfc(snr.sqrt()),
             Mapping::Qpsk => 0.5 * libm::erfc((snr / 2.0).sqrt()),
             Mapping::Qam(bits) => {
-                // Levels of an axis.
+                // Levels per axis.
                 let levels = f64::from(1_u32 << (bits / 2));
                 let share = 2.0 * (levels - 1.0) / (levels * f64::from(bits));
                 let spread = 2.0 * (levels * levels - 1.0) / 3.0;
@@ -203,7 +201,7 @@ impl Mapping {
 }
 
 impl CodeRate {
-    /// Data bits and coded bits of a period.
+    /// Data bits and coded bits of a puncturing period.
     pub const fn ratio(self) -> (u32, u32) {
         match self {
             CodeRate::Half => (1, 2),
@@ -213,9 +211,9 @@ impl CodeRate {
         }
     }
 
-    /// The least distance, the step from one distance to the next, and the data bits in error on all
-    /// paths of each distance that begin within a period of the puncturing. Haccoun and Bégin, IEEE
-    /// Trans. Commun. 37(11), 1989; Frenger et al., Multi-rate convolutional codes, 1998.
+    /// The smallest distance, the step from one distance to the next, and the number of wrong data bits on all paths
+    /// of each distance that begin within a puncturing period. Haccoun and Bégin, IEEE Trans. Commun. 37(11), 1989;
+    /// Frenger et al., Multi-rate convolutional codes, 1998.
     fn spectrum(self) -> (u32, u32, &'static [u64]) {
         const HALF: [u64; 9] = [36, 211, 1404, 11633, 77433, 502690, 3322763, 21292910, 134365911];
         const TWO_THIRDS: [u64; 10] =
@@ -232,9 +230,8 @@ impl CodeRate {
         }
     }
 
-    /// Union bound on the error probability of a data bit where coded bits are wrong with
-    /// probability `coded`, but no more than a guess: Σ c_d D^d / 2k with the Bhattacharyya
-    /// bound D = 2 √(p (1 - p)).
+    /// Union bound on the error probability of a data bit where coded bits are wrong with probability `coded`, limited
+    /// to the ½ of a random guess: Σ c_d D^d / 2k with the Bhattacharyya bound D = 2 √(p (1 - p)).
     pub fn bit_error(self, coded: f64) -> f64 {
         let (least, step, weights) = self.spectrum();
         let (period, _) = self.ratio();
@@ -252,8 +249,8 @@ impl CodeRate {
 
 /// Bit error probability of Gray-mapped differential QPSK at E_b/N₀ = `ebn0`.
 fn dqpsk_error(ebn0: f64) -> f64 {
-    // ζ = a/b and b²/2 of Proakis's form. The integrand is smooth and periodic, for which the
-    // trapezoidal rule converges faster than any power of the number of points.
+    // ζ = a/b and b²/2 in Proakis's formula. The integrand is smooth and periodic; for such functions the trapezoidal
+    // rule converges faster than any power of the number of points.
     const POINTS: u32 = 128;
     let zeta = SQRT_2 - 1.0;
     let half_b2 = ebn0 * (1.0 + 1.0 / SQRT_2);
@@ -267,8 +264,8 @@ fn dqpsk_error(ebn0: f64) -> f64 {
     0.5 * sum / f64::from(POINTS)
 }
 
-/// Symbol error probability of 16 biorthogonal signals at energy over noise density `esn0`
-/// (Proakis, 5.2.3): all of the 7 other correlators must stay below the right one in magnitude.
+/// Symbol error probability of 16 biorthogonal signals at energy over noise density `esn0` (Proakis, 5.2.3): the
+/// outputs of all 7 other correlators must stay below that of the right correlator in magnitude.
 fn biorthogonal_error(esn0: f64) -> f64 {
     const STEP: f64 = 0.125;
     let beta = (2.0 * esn0).sqrt();
@@ -276,9 +273,9 @@ fn biorthogonal_error(esn0: f64) -> f64 {
     if beta > 57.0 {
         return 0.0;
     }
-    // Where the right correlator gives u, the others fail it with probability 1 - (1 - t)⁷; below
-    // zero it is wrong itself. All derivatives but the seventh are continuous and both tails vanish,
-    // so that a plain sum is accurate.
+    // Where the right correlator outputs u, the others exceed it with probability 1 - (1 - t)⁷; below zero the sign of
+    // the right correlator is wrong. All derivatives but the seventh are continuous and both tails vanish, so that a
+    // plain sum is accurate.
     let steps = ((beta + 18.0) / STEP).ceil() as u32;
     let sum: f64 = (0..=steps)
         .map(|k| {

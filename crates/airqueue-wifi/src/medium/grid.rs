@@ -1,21 +1,21 @@
-//! Points sorted by square cells, to find those near a place without looking at all of them.
+//! Points sorted into square cells, to find the points near a place without a search over all points.
 
 /// A coordinate pair in metres.
 pub(super) type Point = (f64, f64);
 
-/// Points by rows of cells, and within a row by columns: what lies near is a few runs of one list.
-/// Sorted lists, unlike an array of cells, take no more memory where points lie far apart.
+/// Points by rows of cells, and within a row by columns: the points near a place are a few runs of one list. Unlike an
+/// array of cells, sorted lists need no more memory where points are far apart.
 pub(super) struct Grid {
     side: f64,
-    /// (column, index of the point), row by row.
+    /// (column, index of the point), ordered by row.
     order: Vec<(i64, u32)>,
-    /// (row, where it begins in `order`), for the rows that have points.
+    /// (row, index in `order` at which the row begins), for rows with points.
     rows: Vec<(i64, usize)>,
 }
 
 impl Grid {
-    /// A grid over finite `points` (at most 2³² of them) with cells `side` metres wide. Any
-    /// positive side gives the same answers; one about as wide as the usual radius gives them soonest.
+    /// A grid of finite `points` (at most 2³²) with cells `side` metres wide. Any positive side gives correct results;
+    /// a side of about the usual radius is fastest.
     pub(super) fn new(points: &[Point], side: f64) -> Grid {
         let mut cells: Vec<(i64, i64, u32)> = (0u32..)
             .zip(points)
@@ -32,9 +32,9 @@ impl Grid {
         Grid { side, order, rows }
     }
 
-    /// Visits all points not farther than `radius` from `(x, y)`, and some that are.
+    /// Visits all points within `radius` of `(x, y)`, and some points beyond.
     pub(super) fn near(&self, (x, y): Point, radius: f64, mut visit: impl FnMut(u32)) {
-        // Rounding must not lose a point on the rim.
+        // Rounding must not lose a point at exactly `radius`.
         let reach = |at: f64| radius + 1e-9 * radius + 1e-12 * at.abs();
         let span = |at: f64| (cell(at - reach(at), self.side), cell(at + reach(at), self.side));
         let ((left, right), (low, high)) = (span(x), span(y));
@@ -54,8 +54,8 @@ impl Grid {
     }
 }
 
-/// The cell of a coordinate. Saturates far out, where many cells become one; it stays monotone, so
-/// that a span of coordinates is still a span of cells.
+/// The cell of a coordinate. Very large coordinates saturate and share a cell; the function stays monotone, so that a
+/// span of coordinates is still a span of cells.
 fn cell(at: f64, side: f64) -> i64 {
     (at / side).floor() as i64
 }

@@ -1,47 +1,46 @@
-//! The medium: who hears whom, and which frame survives.
+//! The medium: which stations hear each other, and which frames survive.
 //!
-//! Three pieces, none of which knows the time, an event loop or the others' existence:
+//! Three parts, each without a clock, an event loop, or knowledge of the other parts:
 //!
-//! * [`Reach`] is built once from positions and a [`Propagation`], or from a table of links, and then
-//!   never changes. [`Reach::listeners_of`] is a slice of those who hear a station, with the power and
-//!   the [`Level`] at which they do.
-//! * [`Reception`] is one station's receiver. It is told when frames begin and end and says of each
-//!   what became of it under the [`Capture`] rule.
-//! * [`FrameErrors`] gives the probability that a frame which survived is lost to bit errors.
+//! * [`Reach`] is built once from positions and a [`Propagation`], or from a table of links, and is immutable.
+//!   [`Reach::listeners_of`] is a slice of the listeners of a station, with the power and the [`Level`] at which each
+//!   receives the station.
+//! * [`Reception`] is the receiver of one station. The caller reports when frames begin and end; the receiver returns
+//!   the outcome of each frame under the [`Capture`] rule.
+//! * [`FrameErrors`] gives the probability that a frame that survived is lost to bit errors.
 //!
 //! # How an engine drives it
 //!
 //! ```
 //! use airqueue_core::Time;
 //! use airqueue_wifi::medium::{
-//!     Air, Capture, FrameId, Outcome, Place, Propagation, Reach, StationId,
+//!     Air, Capture, FrameId, Place, Propagation, Reach, RxOutcome, StationId,
 //! };
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let place = |id, x_m| Place::new(StationId(id), x_m, 0.0);
 //! let reach = Reach::from_places(&[place(0, 0.0), place(1, 200.0)], &Propagation::ns2())?;
 //! let mut receptions = reach.receptions(Capture::NS2)?;
 //!
-//! // Station 0 transmits for 1 ms: its own receiver is deaf, all who hear it are told.
+//! // Station 0 transmits for 1 ms: its own receiver is deaf, its listeners receive the frame.
 //! let air = Air { begins: Time::ZERO, ends: Time::from_nanos(1_000_000) };
 //! receptions[0].on_transmit(air);
-//! for hearer in reach.hearers(StationId(0)) {
-//!     receptions[hearer.station.index()].on_begin(FrameId(7), air, hearer.signal());
+//! for listener in reach.listeners_of(StationId(0)) {
+//!     receptions[listener.station.index()].on_begin(FrameId(7), air, listener.signal());
 //! }
 //! // At the end of the frame, before anything begins at that instant:
-//! for hearer in reach.hearers(StationId(0)) {
-//!     let end = receptions[hearer.station.index()].on_end(FrameId(7)).expect("it began");
-//!     assert_eq!(end.outcome, Outcome::Received);
+//! for listener in reach.listeners_of(StationId(0)) {
+//!     let end = receptions[listener.station.index()].on_end(FrameId(7)).expect("it began");
+//!     assert_eq!(end.outcome, RxOutcome::Received);
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A frame is on the air from its beginning up to, but not including, its end: two that touch do
-//! not overlap. The engine therefore reports all ends of an instant before the beginnings. The order
-//! of the beginnings among themselves, and of a station's own transmission among them, is free:
-//! every permutation gives the same outcomes.
+//! A frame is on the air from its beginning up to, but not including, its end: two adjacent frames do not overlap. The
+//! engine therefore reports all ends of an instant before the beginnings. The order of the beginnings, and of a
+//! station's own transmission among them, does not matter: every order gives the same outcomes.
 //!
-//! Propagation takes no time here; frames that begin together reach everyone together.
+//! Propagation delay is not modelled; frames that begin together reach all stations together.
 
 mod capture;
 mod error;
@@ -61,13 +60,13 @@ pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
 pub struct StationId(pub u32);
 
 impl StationId {
-    /// The index into whatever the engine keeps for each station.
+    /// The index into the engine's per-station lists.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// 10^(`db` / 10), the same on every machine.
+/// 10^(`db` / 10), reproducible on every machine.
 fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }

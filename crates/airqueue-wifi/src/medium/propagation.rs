@@ -1,33 +1,33 @@
-//! What is left of a station's power at a distance, and what can be done with it.
+//! The received power of a station at a distance, and what a listener can do with it.
 
 use super::error::positive;
 use super::{Level, MediumError, Signal, from_db};
 
 const SPEED_OF_LIGHT_M_S: f64 = 299_792_458.0;
 
-/// How far stations are heard. Symmetric in itself; links become asymmetric where stations transmit
-/// with different powers.
+/// How far stations are heard. Propagation is symmetric; links become asymmetric where stations have different
+/// transmit powers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Propagation {
-    /// Everyone within a range and no one beyond it. There are no powers, and so no capture: every
-    /// two frames are taken as equally strong. The transmit powers of the stations have no effect.
+    /// All stations within a range are heard, and no stations beyond. Powers are not modelled, and neither is capture:
+    /// all frames count as equally strong. The transmit powers of the stations have no effect.
     Disc {
         /// Distance in metres up to which frames are decoded.
         reception_m: f64,
         /// Distance in metres up to which the medium is found busy.
         carrier_sense_m: f64,
     },
-    /// Power falls with distance; thresholds say what it suffices for.
+    /// Power falls with distance; thresholds decide what a power suffices for.
     Loss {
-        /// The law of the fall.
+        /// The path loss model.
         path_loss: PathLoss,
-        /// What is decoded, sensed and counted as interference.
+        /// The powers from which frames are decoded, sensed and counted as interference.
         thresholds: Thresholds,
     },
 }
 
-/// The loss between two isotropic antennas (an antenna's gain belongs into the transmit power).
-/// What is received is never more than what is transmitted.
+/// The loss between two isotropic antennas (antenna gain is part of the transmit power). The received power never
+/// exceeds the transmit power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathLoss {
     /// Friis: P = P_t (λ / 4πd)².
@@ -35,16 +35,16 @@ pub enum PathLoss {
         /// Carrier frequency in Hz.
         frequency_hz: f64,
     },
-    /// Free space up to the distance 4πh² / λ and P = P_t h⁴ / d⁴ beyond, where the ray that the
-    /// ground reflects all but cancels the direct one (Rappaport, Wireless Communications, 4.6).
-    /// The two agree at that distance.
+    /// Free space up to the distance 4πh² / λ, and P = P_t h⁴ / d⁴ beyond, where the ray reflected by the ground
+    /// nearly cancels the direct ray (Rappaport, Wireless Communications, 4.6). The two formulas agree at this
+    /// distance.
     TwoRayGround {
         /// Carrier frequency in Hz.
         frequency_hz: f64,
         /// Height of all antennas above the ground, in metres.
         antenna_height_m: f64,
     },
-    /// P = P_t 10^(-L₀/10) (d / d₀)^-n, and the loss L₀ at all distances below d₀.
+    /// P = P_t 10^(-L₀/10) (d / d₀)^-n; below d₀ the loss is L₀.
     LogDistance {
         /// The exponent n: 2 in free space, 3 to 4 inside buildings.
         exponent: f64,
@@ -55,20 +55,20 @@ pub enum PathLoss {
     },
 }
 
-/// Received powers in watts from which on a frame is of consequence.
+/// The smallest received powers, in watts, at which a frame has an effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// From here on a frame can be decoded.
+    /// The smallest power at which a frame can be decoded.
     pub reception_w: f64,
-    /// From here on the medium is found busy; at most `reception_w`.
+    /// The smallest power at which the medium is busy; at most `reception_w`.
     pub carrier_sense_w: f64,
-    /// From here on a frame counts as interference under [`super::Capture::Sinr`]; at most
-    /// `carrier_sense_w`. Whatever is weaker is not heard at all: the lower, the more neighbours.
+    /// The smallest power that counts as interference under [`super::Capture::Sinr`]; at most `carrier_sense_w`.
+    /// Weaker frames have no effect at all: a lower threshold means more listeners.
     pub interference_w: f64,
 }
 
 impl Thresholds {
-    /// Those of ns-2's `Phy/WirelessPhy` (`tcl/lib/ns-default.tcl`).
+    /// The thresholds of ns-2's `Phy/WirelessPhy` (`tcl/lib/ns-default.tcl`).
     pub const NS2: Thresholds = Thresholds {
         reception_w: 3.652e-10,
         carrier_sense_w: 1.559e-11,
@@ -119,8 +119,8 @@ impl Propagation {
         }
     }
 
-    /// How a station that transmits with `transmit_w` watts is heard `distance_m` metres away;
-    /// `None`: not at all.
+    /// How a listener `distance_m` metres away hears a station that transmits with `transmit_w` watts; `None`: not at
+    /// all.
     pub fn signal(&self, transmit_w: f64, distance_m: f64) -> Option<Signal> {
         match *self {
             Propagation::Disc { reception_m, carrier_sense_m } => {
@@ -149,7 +149,7 @@ impl Propagation {
         }
     }
 
-    /// The distance in metres beyond which such a station is not heard at all, up to rounding.
+    /// The distance in metres beyond which a station with this transmit power is not heard, up to rounding.
     pub fn range_m(&self, transmit_w: f64) -> f64 {
         match *self {
             Propagation::Disc { carrier_sense_m, .. } => carrier_sense_m,
@@ -201,7 +201,7 @@ impl PathLoss {
         received.min(transmit_w)
     }
 
-    /// The largest distance in metres at which `floor_w` watts are received; 0 if there is none.
+    /// The largest distance in metres at which the received power is `floor_w` watts; 0 if there is none.
     pub fn range_m(&self, transmit_w: f64, floor_w: f64) -> f64 {
         let excess = transmit_w / floor_w;
         if self.received_w(transmit_w, 0.0) < floor_w {
@@ -237,7 +237,7 @@ fn friis_range_m(frequency_hz: f64, excess: f64) -> f64 {
     wavelength_m(frequency_hz) / (4.0 * std::f64::consts::PI) * excess.sqrt()
 }
 
-/// Where the two laws of two-ray ground meet.
+/// The distance at which the two formulas of two-ray ground meet.
 fn crossover_m(frequency_hz: f64, height_m: f64) -> f64 {
     4.0 * std::f64::consts::PI * height_m * height_m / wavelength_m(frequency_hz)
 }

@@ -1,31 +1,31 @@
-//! Who hears whom: one compact table, built once.
+//! Which station hears which: a compact table, built once.
 
 use super::grid::Grid;
 use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
 use std::sync::Arc;
 
-/// What a frame suffices for where it is heard.
+/// What a received frame suffices for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// It disturbs others and does nothing else.
+    /// The frame only interferes with other frames.
     Interference,
-    /// The medium is found busy, but nothing can be decoded.
+    /// The medium is busy, but the frame cannot be decoded.
     Sensed,
-    /// It can be decoded.
+    /// The frame can be decoded.
     Decodable,
 }
 
-/// How one station is heard by another.
+/// How one station hears another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
-    /// Received power in watts; [`Signal::NOMINAL_W`] where only ranges or bare links are known.
+    /// Received power in watts; [`Signal::NOMINAL_W`] where only ranges or links are known.
     pub power_w: f64,
-    /// What that suffices for.
+    /// What this power suffices for.
     pub level: Level,
 }
 
 impl Signal {
-    /// Stands for a power that nobody gave: the same for all, so that none captures another.
+    /// Stands for an unknown power: equal for all stations, so that no frame captures another.
     pub const NOMINAL_W: f64 = 1.0;
 
     /// True if the frame can be decoded.
@@ -39,12 +39,12 @@ impl Signal {
     }
 }
 
-/// A station that hears another.
+/// A listener of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReachEntry {
-    /// Who.
+    /// The listener.
     pub station: StationId,
-    /// What the other's frames suffice for there.
+    /// What the station's frames suffice for at the listener.
     pub level: Level,
     /// Received power in watts.
     pub power_w: f64,
@@ -55,7 +55,7 @@ impl ReachEntry {
         ReachEntry { station, level, power_w }
     }
 
-    /// How well.
+    /// How the listener hears the station.
     #[inline(always)]
     pub fn signal(&self) -> Signal {
         Signal { power_w: self.power_w, level: self.level }
@@ -65,7 +65,7 @@ impl ReachEntry {
 /// A station in the plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Which station.
+    /// The station.
     pub id: StationId,
     /// Position in metres, at most [`Reach::FARTHEST_M`] from the origin along either axis.
     pub x_m: f64,
@@ -76,27 +76,27 @@ pub struct Place {
 }
 
 impl Place {
-    /// A station at a position in metres that transmits with ns-2's power.
+    /// A station at a position in metres with ns-2's transmit power.
     pub const fn new(id: StationId, x_m: f64, y_m: f64) -> Place {
         Place { id, x_m, y_m, transmit_w: Propagation::NS2_TRANSMIT_POWER_W }
     }
 }
 
-/// One direction of a pair: `to` hears `from`. The other direction is a link of its own.
+/// One direction of a pair: `to` hears `from`. The opposite direction is a separate link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The transmitter.
     pub from: StationId,
-    /// Who hears it.
+    /// The listener.
     pub to: StationId,
-    /// What its frames suffice for.
+    /// What the transmitter's frames suffice for at the listener.
     pub level: Level,
     /// Received power in watts; given for all links or for none.
     pub power_w: Option<f64>,
 }
 
-/// Who hears whom, and how: for each station a slice of those who hear it. Immutable; 16 bytes for
-/// each pair and 8 for each station, which clones share.
+/// The table of listeners: for each station a slice of its listeners. Immutable; 16 bytes for each pair and 8 for each
+/// station, shared by clones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reach {
     table: Arc<Table>,
@@ -105,22 +105,22 @@ pub struct Reach {
 
 #[derive(Debug, PartialEq)]
 struct Table {
-    /// Where the hearers of each station begin in `listeners_of`, and the end of the last.
+    /// Where the listeners of each station begin in `listeners_of`, and the end of the last.
     offsets: Vec<usize>,
-    /// By transmitter, and for one transmitter by rising id.
+    /// Ordered by transmitter, then by listener.
     listeners_of: Vec<ReachEntry>,
-    /// Pairs looked at.
+    /// Number of pairs examined.
     examined: u64,
 }
 
 impl Reach {
-    /// The most pairs: 2 GiB of memory.
+    /// The largest number of links: 2 GiB of memory.
     pub const MOST_LINKS: usize = 1 << 27;
     /// The largest coordinate of a position, in metres.
     pub const FARTHEST_M: f64 = 1e9;
 
-    /// Everyone hears those whose signal suffices over the distance. The ids are 0 to n - 1 in any
-    /// order. Looks only at pairs that are near enough to matter ([`Self::pairs_examined`]).
+    /// The table of stations at these places with this propagation. The ids are 0 to n - 1 in any order. Examines only
+    /// pairs that are near enough to matter ([`Self::pairs_examined`]).
     pub fn from_places(places: &[Place], propagation: &Propagation) -> Result<Reach, MediumError> {
         propagation.check()?;
         let places = check_places(places)?;
@@ -144,7 +144,7 @@ impl Reach {
         Ok(Reach { table: Arc::new(table), powers_known })
     }
 
-    /// Exactly the given links between the stations 0 to `stations` - 1.
+    /// The table of exactly these links between the stations 0 to `stations` - 1.
     pub fn from_links(stations: usize, links: &[Link]) -> Result<Reach, MediumError> {
         let count = check_count(stations)?;
         if links.len() > Self::MOST_LINKS {
@@ -182,12 +182,12 @@ impl Reach {
         self.table.offsets.len() - 1
     }
 
-    /// Number of pairs of which the second hears the first.
+    /// Number of links.
     pub fn links(&self) -> usize {
         self.table.listeners_of.len()
     }
 
-    /// Those who hear `from`, by rising id. Panics if there is no such station.
+    /// The listeners of `from`, ordered by id. Panics if the station does not exist.
     #[inline]
     pub fn listeners_of(&self, from: StationId) -> &[ReachEntry] {
         let at = from.index();
@@ -195,10 +195,11 @@ impl Reach {
         &listeners_of[offsets[at]..offsets[at + 1]]
     }
 
-    /// How `to` hears `from`; `None`: not at all. Panics if there is no station `from`.
+    /// How `to` hears `from`; `None`: not at all. Panics if the station `from` does not exist.
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
         let listeners_of = self.listeners_of(from);
-        // Where neighbours have neighbouring ids it is here: theirs follow each other, but for `from`.
+        // Where neighbours have consecutive ids, the entry is here: the ids of the listeners are consecutive, except
+        // for `from`.
         let first = listeners_of.first()?.station;
         let between = u32::from(first < from && from < to);
         let guess = to.0.wrapping_sub(first.0 + between) as usize;
@@ -211,17 +212,17 @@ impl Reach {
         Some(listeners_of[at].signal())
     }
 
-    /// False if the description had no powers, so that all are [`Signal::NOMINAL_W`].
+    /// False if the description contained no powers, so that all are [`Signal::NOMINAL_W`].
     pub fn powers_known(&self) -> bool {
         self.powers_known
     }
 
-    /// Pairs looked at while this was built: what building cost.
+    /// Number of pairs examined while the table was built: the cost of building it.
     pub fn pairs_examined(&self) -> u64 {
         self.table.examined
     }
 
-    /// A receiver for each station, in the order of their ids.
+    /// A receiver for each station, ordered by id.
     pub fn receptions(&self, capture: Capture) -> Result<Vec<Reception>, MediumError> {
         if matches!(capture, Capture::Sinr { .. }) && !self.powers_known {
             return Err(MediumError::NoPowers("capture by SINR"));
@@ -229,7 +230,7 @@ impl Reach {
         (0..self.stations()).map(|_| Reception::new(capture)).collect()
     }
 
-    /// `errors` if they are well formed and this medium tells what they need.
+    /// Checks that `errors` is valid and that the medium has the powers that it needs.
     pub fn frame_errors(&self, errors: FrameErrors) -> Result<FrameErrors, MediumError> {
         if errors == FrameErrors::BySnr && !self.powers_known {
             return Err(MediumError::NoPowers("frame errors by SNR"));
@@ -245,9 +246,9 @@ impl Table {
         Table { offsets, listeners_of: Vec::new(), examined: 0 }
     }
 
-    /// Adds `to` to the hearers of the last station, `from`, if it is one.
+    /// Adds `to` to the listeners of the last station, `from`, if `to` hears it.
     fn examine(&mut self, from: &Place, to: &Place, propagation: &Propagation) {
-        // One more than the limit shows that it is passed, and takes no memory beyond.
+        // One entry beyond the limit shows that the limit is exceeded, without using more memory.
         if to.id == from.id || self.listeners_of.len() > Reach::MOST_LINKS {
             return;
         }
@@ -268,7 +269,7 @@ fn check_count(stations: usize) -> Result<u32, MediumError> {
     }
 }
 
-/// The places by rising id, which is then their index.
+/// The places ordered by id; the id is then the index.
 fn check_places(places: &[Place]) -> Result<Vec<Place>, MediumError> {
     let stations = check_count(places.len())?;
     let mut sorted = places.to_vec();
@@ -287,7 +288,7 @@ fn check_place(place: &Place, stations: u32) -> Result<(), MediumError> {
     if id.0 >= stations {
         return Err(MediumError::UnknownStation { id, stations });
     }
-    // Not a number is in no range.
+    // The range does not contain NaN.
     let within = -Reach::FARTHEST_M..=Reach::FARTHEST_M;
     if !within.contains(&x_m) || !within.contains(&y_m) {
         return Err(MediumError::Position { id, x_m, y_m });
@@ -315,7 +316,7 @@ fn check_link(link: &Link, stations: u32) -> Result<(), MediumError> {
     }
 }
 
-/// A width of cells that suits most stations: the median of their ranges.
+/// A cell width that suits most stations: the median of their ranges.
 fn side_for(ranges: &[f64]) -> f64 {
     let mut sorted = ranges.to_vec();
     let (_, median, _) = sorted.select_nth_unstable_by(ranges.len() / 2, f64::total_cmp);

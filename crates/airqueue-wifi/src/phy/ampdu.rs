@@ -1,7 +1,7 @@
 //! A-MPDUs: several MPDUs in one PSDU (IEEE 802.11-2016, 9.7 and 10.13).
 //!
-//! Each MPDU has a delimiter of 4 bytes in front and padding to a multiple of 4 behind, except the last.
-//! Nothing is allocated, so that it can be asked for each transmission. MSDUs are not aggregated within
+//! Each MPDU is preceded by a delimiter of 4 bytes and followed by padding to a multiple of 4 bytes, except the last.
+//! Nothing is allocated, so that these functions may be called for each transmission. MSDUs are not aggregated within
 //! an MPDU (A-MSDU).
 
 use super::frames::DELIMITER_BYTES;
@@ -11,35 +11,34 @@ use airqueue_core::Span;
 /// aPPDUMaxTime of HT mixed format, VHT and HE (tables 19-25 and 21-29).
 pub const MAX_PPDU: Span = Span::from_micros(5_484);
 
-/// What an A-MPDU may be. The standard's limits come from [`Phy::ampdu_limits`]; receivers, agreements
-/// and TXOPs allow less.
+/// The limits of an A-MPDU. The standard's limits come from [`Phy::ampdu_limits`]; receivers, agreements and TXOPs
+/// have lower limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmpduLimits {
-    /// The most MPDUs: the window of the block ack agreement.
+    /// Largest number of MPDUs: the window of the block ack agreement.
     pub mpdus: u32,
     /// The largest PSDU, in bytes.
     pub bytes: u32,
     /// The longest PPDU, preamble and signal extension included.
     pub duration: Span,
-    /// Minimum MPDU start spacing of the receiver, the time that it needs for an MPDU: 0 to 16 µs
-    /// (10.13.3).
+    /// Minimum MPDU start spacing of the receiver, the time that the receiver needs for an MPDU: 0 to 16 µs (10.13.3).
     pub start_spacing: Span,
 }
 
-/// An A-MPDU as far as its length goes. The default is empty.
+/// The lengths of an A-MPDU. The default is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ampdu {
     mpdus: u32,
     bytes: u32,
-    /// Where the last subframe begins.
+    /// Offset of the last subframe in bytes.
     last: u32,
 }
 
 impl Ampdu {
     const EMPTY: Ampdu = Ampdu { mpdus: 0, bytes: 0, last: 0 };
 
-    /// The same and an MPDU, which begins no less than `apart_bytes` behind the one before: empty
-    /// delimiters fill what is missing. `None` if it would have more than 2^32 bytes.
+    /// This A-MPDU plus an MPDU that begins at least `apart_bytes` after the previous one: empty delimiters fill the
+    /// gap. `None` if the A-MPDU would exceed 2^32 bytes.
     pub fn with(self, mpdu_bytes: u32, apart_bytes: u32) -> Option<Ampdu> {
         let begins = match self.mpdus {
             0 => 0,
@@ -50,18 +49,18 @@ impl Ampdu {
         Some(Ampdu { mpdus: self.mpdus + 1, bytes, last })
     }
 
-    /// How many MPDUs.
+    /// Number of MPDUs.
     pub fn mpdus(self) -> u32 {
         self.mpdus
     }
 
-    /// Bytes of the PSDU.
+    /// Length of the PSDU in bytes.
     pub fn bytes(self) -> u32 {
         self.bytes
     }
 }
 
-/// An A-MPDU that is being put together at some rate.
+/// An A-MPDU under construction at a given rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filling {
     ampdu: Ampdu,
@@ -71,7 +70,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Nothing, and nothing fits.
+    /// Empty, and no MPDU fits.
     pub const EMPTY: Filling =
         Filling { ampdu: Ampdu::EMPTY, most_bytes: 0, most_mpdus: 0, apart_bytes: 0 };
 
@@ -94,32 +93,32 @@ impl Filling {
         (longer.bytes <= self.most_bytes && longer.mpdus <= self.most_mpdus).then_some(longer)
     }
 
-    /// What it has become so far.
+    /// The A-MPDU so far.
     pub fn ampdu(&self) -> Ampdu {
         self.ampdu
     }
 }
 
 impl AmpduLimits {
-    /// The same where the PPDU must not last longer than this either.
+    /// These limits with a maximum duration of the PPDU.
     pub fn within(self, duration: Span) -> AmpduLimits {
         AmpduLimits { duration: self.duration.min(duration), ..self }
     }
 
-    /// The same under a block ack agreement for so many MPDUs.
+    /// These limits under a block ack agreement with a window of so many MPDUs.
     pub fn window(self, mpdus: u32) -> AmpduLimits {
         AmpduLimits { mpdus: self.mpdus.min(mpdus), ..self }
     }
 }
 
-/// Bytes of the PSDU that is so many MPDUs of one size, without empty delimiters: the closed form of
-/// [`Ampdu::with`]. 0 for no MPDU; `u64::MAX` for more than that.
+/// Length in bytes of the PSDU with this many MPDUs of one size, without empty delimiters: the closed form of
+/// [`Ampdu::with`]. 0 for no MPDU; `u64::MAX` on overflow.
 pub const fn equal_mpdus_bytes(mpdus: u64, mpdu_bytes: u64) -> u64 {
     if mpdus == 0 {
         return 0;
     }
     let last = mpdu_bytes.saturating_add(DELIMITER_BYTES as u64);
-    // Multiples of 4 near the end of the range would overflow; a real subframe is far below it.
+    // Multiples of 4 near the end of the range would overflow; a real subframe is much shorter.
     let padded = last.saturating_add(3) / 4 * 4;
     padded.saturating_mul(mpdus - 1).saturating_add(last)
 }
@@ -137,7 +136,7 @@ impl Phy {
         })
     }
 
-    /// An empty A-MPDU at a rate, to be filled.
+    /// An empty A-MPDU to be filled, at a rate.
     pub fn filling(&self, index: RateIndex, limits: &AmpduLimits) -> Filling {
         Filling {
             ampdu: Ampdu::EMPTY,
@@ -147,8 +146,8 @@ impl Phy {
         }
     }
 
-    /// The A-MPDU of as many of these MPDUs as fit, in their order: it ends before the first that does
-    /// not. It is empty if not even one fits. `mpdu_bytes` are their lengths with header and FCS.
+    /// The A-MPDU of as many of these MPDUs as fit, in order, up to the first that does not fit. The A-MPDU is empty
+    /// if the first MPDU does not fit. `mpdu_bytes` are the lengths with header and FCS.
     pub fn fill(
         &self,
         index: RateIndex,
@@ -160,19 +159,19 @@ impl Phy {
         filling.ampdu
     }
 
-    /// Bytes of the PSDU that is one MPDU: from VHT on that is an A-MPDU, too (10.13.7).
+    /// Length in bytes of the PSDU with a single MPDU: from VHT on this is an A-MPDU, too (10.13.7).
     pub fn single_psdu_bytes(&self, index: RateIndex, mpdu_bytes: u32) -> u32 {
         let delimiter = self.mode(index).scheme.map_or(0, |scheme| scheme.single_delimiter_bytes);
         mpdu_bytes + delimiter
     }
 
-    /// The largest PSDU that lasts no longer than `duration`; `None` if not even an empty one is so short.
-    /// The inverse of [`Phy::airtime`].
+    /// The largest PSDU that lasts at most `duration`; `None` if even an empty PSDU lasts longer. The inverse of
+    /// [`Phy::airtime`].
     pub fn most_bytes(&self, index: RateIndex, duration: Span) -> Option<u32> {
         self.mode(index).most_bytes(duration)
     }
 
-    /// How many bytes at the data rate last as long as the start spacing.
+    /// Number of bytes that last as long as the start spacing at the data rate.
     fn apart_bytes(&self, index: RateIndex, spacing: Span) -> u32 {
         let work = self.rate(index).work_in(spacing);
         let bytes = work.div_ceil(8 * 1_000_000_000);

@@ -1,4 +1,4 @@
-//! Where a layer is, and what its stations do there for older ones.
+//! Frequency bands, and the requirements of older stations there.
 
 use super::conventions::Conventions;
 use super::dsss::Preamble;
@@ -8,7 +8,7 @@ use super::{Format, erp, ofdm};
 use airqueue_core::Span;
 use std::fmt;
 
-/// Silence behind each frame at 2.4 GHz, where SIFS is shorter than receivers need (18.3.2.4).
+/// Silence after each frame at 2.4 GHz, where SIFS is shorter than receivers need (18.3.2.4).
 const SIGNAL_EXTENSION: Span = Span::from_micros(6);
 
 /// A frequency band.
@@ -25,26 +25,26 @@ pub enum BandName {
 pub enum Slot {
     /// 20 µs: 802.11b stations are present.
     Long,
-    /// 9 µs: they are not.
+    /// 9 µs: no 802.11b stations are present.
     Short,
 }
 
-/// A band with what older stations in it ask of all.
+/// A band with the settings that older stations require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Band {
-    /// 2.4 GHz, with the slot and the DSSS preamble of the cell: that of 802.11b and g.
+    /// 2.4 GHz, with the slot and the DSSS preamble of the cell: the band of 802.11b and g.
     Ghz2_4 {
         /// Slot time.
         slot: Slot,
         /// PHY preamble of frames in DSSS.
         preamble: Preamble,
     },
-    /// 5 GHz, and 6 GHz: those of 802.11a.
+    /// 5 GHz, and 6 GHz: the band of 802.11a.
     Ghz5,
 }
 
 impl BandName {
-    /// In GHz.
+    /// The frequency in GHz.
     pub const fn ghz(self) -> &'static str {
         match self {
             BandName::Ghz2_4 => "2.4",
@@ -52,8 +52,8 @@ impl BandName {
         }
     }
 
-    /// The widest channel of a format in the band; `None` if the format is not used there. At 2.4 GHz there are
-    /// channels of 20 and 40 MHz alone (IEEE 802.11ax-2021, 27.1.1).
+    /// The widest channel of a format in the band; `None` if the format is not used there. At 2.4 GHz channels are 20
+    /// or 40 MHz wide (IEEE 802.11ax-2021, 27.1.1).
     pub fn widest(self, format: Format) -> Option<Width> {
         let most = match self {
             BandName::Ghz2_4 => format.widest().min(Width::MHZ_40),
@@ -64,7 +64,7 @@ impl BandName {
 }
 
 impl Band {
-    /// Which band.
+    /// The name of the band.
     pub const fn name(self) -> BandName {
         match self {
             Band::Ghz2_4 { .. } => BandName::Ghz2_4,
@@ -77,7 +77,7 @@ impl Band {
         self.name().widest(format)
     }
 
-    /// Silence behind each frame that is not DSSS (18.3.2.4, 19.4.3, 27.4.3).
+    /// Silence after each frame that is not DSSS (18.3.2.4, 19.4.3, 27.4.3).
     pub(super) fn extension(self) -> Span {
         match self {
             Band::Ghz2_4 { .. } => SIGNAL_EXTENSION,
@@ -85,7 +85,7 @@ impl Band {
         }
     }
 
-    /// 802.11g or a, whose access timing and rates later generations have in the band (tables 19-25 and 21-29).
+    /// 802.11g or a, whose access timing and rates later generations use in the band (tables 19-25 and 21-29).
     pub(super) fn old_layer(self, conventions: Conventions) -> Layer {
         match self {
             Band::Ghz2_4 { slot, preamble } => erp::layer(slot, preamble, conventions),

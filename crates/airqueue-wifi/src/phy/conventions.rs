@@ -1,7 +1,7 @@
-//! Where simulators and the standard disagree on a number, as choices that are written down.
+//! Numbers on which simulators and the standard differ, as explicit choices.
 
-/// How a layer's times are counted. [`STANDARD`](Conventions::STANDARD), [`NS3`](Conventions::NS3)
-/// and [`NS2`](Conventions::NS2) are the usual combinations:
+/// How the durations of a layer are computed. [`STANDARD`](Conventions::STANDARD), [`NS3`](Conventions::NS3) and
+/// [`NS2`](Conventions::NS2) are the usual combinations:
 ///
 /// | | `STANDARD` | `NS3` | `NS2` |
 /// |---|---|---|---|
@@ -11,18 +11,17 @@
 /// | ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
 /// | frame of 802.11n and later | clauses 19.4.3, 21.4.3, 27.4.3 | without VHT-SIG-B, and more | - |
 ///
-/// ns-2 always sends 192 µs of preamble and header, so that [`Preamble::Long`](super::Preamble::Long)
-/// belongs to it; it sends all control frames at one rate, see
-/// [`Phy::with_control_rate`](super::Phy::with_control_rate).
+/// ns-2 always sends 192 µs of preamble and header, as [`Preamble::Long`](super::Preamble::Long), and sends all
+/// control frames at one rate, see [`Phy::with_control_rate`](super::Phy::with_control_rate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conventions {
     /// The duration of a DSSS or HR/DSSS frame.
     pub dsss_txtime: DsssTxTime,
-    /// How long a station waits for an ACK or a CTS.
+    /// The time-out for an ACK or a CTS.
     pub response_timeout: ResponseTimeout,
-    /// How a frame announces the time that follows it.
+    /// The rounding of the Duration/ID field.
     pub duration_field: DurationField,
-    /// The ACK for which EIFS leaves room.
+    /// The rate of the ACK that EIFS includes.
     pub eifs_ack: EifsAck,
     /// The duration of a frame of 802.11n and later.
     pub ht_txtime: HtTxTime,
@@ -33,9 +32,9 @@ pub struct Conventions {
 pub enum HtTxTime {
     /// IEEE 802.11-2016, 19.4.3 and 21.4.3; IEEE 802.11ax-2021, 27.4.3.
     Standard,
-    /// As ns-3 3.44 counts: a frame with short guard intervals ends with its last symbol, not with a
-    /// multiple of 4 µs; VHT frames to one user lack VHT-SIG-B, 4 µs; each HE-LTF lasts 8 µs whatever the
-    /// guard interval; and a fraction of a bit that an HE symbol carries is not lost.
+    /// As in ns-3 3.44: a frame with short guard intervals ends with its last symbol, not at a multiple of 4 µs; VHT
+    /// frames to one user lack VHT-SIG-B, 4 µs; each HE-LTF lasts 8 µs whatever the guard interval; and the bits of an
+    /// HE symbol are not rounded down.
     Ns3,
 }
 
@@ -44,19 +43,18 @@ pub enum HtTxTime {
 pub enum DsssTxTime {
     /// Rounded up to whole microseconds (IEEE 802.11-2016, 16.3.4).
     WholeMicroseconds,
-    /// Bits over rate, as in ns-2. At 5.5 and 11 Mb/s that is no whole number of nanoseconds; it is
-    /// rounded up to the next, hence less than 1 ns too long for a frame of any size.
+    /// Bits over rate, as in ns-2. At 5.5 and 11 Mb/s this is not a whole number of nanoseconds; the duration is
+    /// rounded up, hence less than 1 ns too long for a frame of any size.
     Exact,
 }
 
-/// What has to happen before the time-out that begins with the end of an RTS or a data frame.
+/// The event that ends the time-out, which begins at the end of an RTS or a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseTimeout {
-    /// The response's preamble and PHY header have been received: SIFS + slot + aRxPHYStartDelay
-    /// (IEEE 802.11-2016, 10.3.2.7 for CTS, 10.3.2.9 for ACK). The response itself may last longer.
+    /// The end of the response's preamble and PHY header: SIFS + slot + aRxPHYStartDelay (IEEE 802.11-2016, 10.3.2.7
+    /// for CTS, 10.3.2.9 for ACK). The response itself may last longer.
     Start,
-    /// The response has been received: SIFS + its duration + twice 2 µs for propagation, without a
-    /// slot (ns-2).
+    /// The end of the response: SIFS + response + twice 2 µs for propagation, without a slot (ns-2).
     End,
 }
 
@@ -65,8 +63,8 @@ pub enum ResponseTimeout {
 pub enum DurationField {
     /// Rounded up (IEEE 802.11-2016, 9.2.5.1).
     RoundedUp,
-    /// Rounded to the nearest, halves up (ns-2). The NAV of bystanders may so end up to 500 ns before
-    /// the exchange.
+    /// Rounded to the nearest, halves up (ns-2). The NAV of other stations may therefore end up to 500 ns before the
+    /// exchange.
     Nearest,
 }
 
@@ -75,8 +73,8 @@ pub enum DurationField {
 pub enum EifsAck {
     /// The lowest of the basic rates.
     LowestBasicRate,
-    /// The lowest rate that the layer has, which is mandatory for all stations: 1 Mb/s in 802.11b and
-    /// g, 6 in a, whatever the basic rates are.
+    /// The lowest rate of the layer, which is mandatory for all stations: 1 Mb/s in 802.11b and g, 6 Mb/s in 802.11a,
+    /// whatever the basic rates.
     LowestRate,
 }
 

@@ -25,12 +25,12 @@ pub(super) static GENERATION: Generation = Generation {
 pub enum Preamble {
     /// 144 + 48 bits at 1 Mb/s: 192 µs.
     Long,
-    /// 72 bits at 1 Mb/s and 48 at 2 Mb/s: 96 µs. A frame at 1 Mb/s has the long one all the same.
+    /// 72 bits at 1 Mb/s and 48 at 2 Mb/s: 96 µs. Frames at 1 Mb/s nevertheless have the long preamble.
     Short,
 }
 
 impl Preamble {
-    /// Its duration with the PHY header.
+    /// Duration of the preamble with the PHY header.
     pub const fn duration(self) -> Span {
         match self {
             Preamble::Long => Span::from_micros(192),
@@ -41,8 +41,8 @@ impl Preamble {
 
 /// 802.11b: slot 20 µs, SIFS 10 µs, window 32 (table 16-4); basic rates 1 and 2 Mb/s.
 ///
-/// Where all stations of an 802.11g network use these rates alone, this is its layer too: ERP then
-/// starts from the window of 802.11b (table 18-5).
+/// Also the layer of an 802.11g network whose stations use only these rates: ERP then starts from the window of
+/// 802.11b (table 18-5).
 pub fn dsss(preamble: Preamble, conventions: Conventions) -> Phy {
     Phy::new(layer(preamble, conventions))
 }
@@ -62,7 +62,7 @@ fn layer(preamble: Preamble, conventions: Conventions) -> Layer {
 
 /// 1, 2, 5.5 and 11 Mb/s, all of them mandatory.
 pub(super) fn modes(preamble: Preamble, txtime: DsssTxTime) -> impl Iterator<Item = Mode> {
-    // Half bits in a µs: 5.5 Mb/s has no whole bits.
+    // In half bits per µs, because 5.5 Mb/s is not a whole number of bits per µs.
     [2, 4, 11, 22].into_iter().map(move |half_bits| {
         let rate = rate(500 * half_bits);
         Mode {
@@ -79,7 +79,7 @@ pub(super) fn modes(preamble: Preamble, txtime: DsssTxTime) -> impl Iterator<Ite
     })
 }
 
-/// The standard counts whole microseconds; "exact" is the same with whole nanoseconds.
+/// The standard uses whole microseconds; "exact" uses whole nanoseconds.
 fn coding(half_bits_per_us: u32, txtime: DsssTxTime) -> Coding {
     let (per_us, symbol) = match txtime {
         DsssTxTime::WholeMicroseconds => (1, Span::from_micros(1)),

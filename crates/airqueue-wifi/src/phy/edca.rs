@@ -3,13 +3,13 @@
 use super::{ModulationClass, Phy};
 use airqueue_core::Span;
 
-/// One of a station's access categories, by its place among them. They are in the order of rising priority: under EDCA
-/// those of 802.11-2016, table 10-1; a station under DCF has one, the [first](Self::FIRST).
+/// Index of an access category of a station. Categories are ordered by rising priority: under EDCA those of
+/// 802.11-2016, table 10-1; a station under DCF has one, the [first](Self::FIRST).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccessCategory(u8);
 
 impl AccessCategory {
-    /// The only one under DCF.
+    /// The only category under DCF.
     pub const FIRST: AccessCategory = AccessCategory(0);
     /// AC_BK of EDCA.
     pub const BACKGROUND: AccessCategory = AccessCategory(0);
@@ -19,28 +19,28 @@ impl AccessCategory {
     pub const VIDEO: AccessCategory = AccessCategory(2);
     /// AC_VO of EDCA.
     pub const VOICE: AccessCategory = AccessCategory(3);
-    /// Those of EDCA, by rising priority.
+    /// The categories of EDCA, by rising priority.
     pub const ALL: [AccessCategory; 4] =
         [Self::BACKGROUND, Self::BEST_EFFORT, Self::VIDEO, Self::VOICE];
 
-    /// The category at this place.
+    /// The category at this index.
     ///
     /// # Panics
     ///
-    /// If no station has so many.
+    /// If a station cannot have this many categories.
     #[inline]
     pub const fn at(index: usize) -> AccessCategory {
         assert!(index < Self::ALL.len(), "a station has at most four access categories");
         AccessCategory(index as u8)
     }
 
-    /// The first `count`, by rising priority: those of a station that has so many.
+    /// The first `count` categories, by rising priority: those of a station with this many categories.
     #[inline]
     pub fn first(count: usize) -> impl DoubleEndedIterator<Item = AccessCategory> {
         (0..count as u8).map(AccessCategory)
     }
 
-    /// The place in whatever is kept for each category of a station.
+    /// The index for lists with an entry for each category.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -55,39 +55,39 @@ impl AccessCategory {
 /// Channel access of one category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdcaParameters {
-    /// AIFS is SIFS and this many slots.
+    /// Number of slots that AIFS adds to SIFS.
     pub aifsn: u32,
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub w_min: u32,
-    /// Values of the largest.
+    /// Number of values in the largest contention window.
     pub w_max: u32,
     /// Longest transmission opportunity; zero: one frame exchange.
     pub txop: Span,
 }
 
-/// Which edition's TXOP limits.
+/// The edition of the standard that defines the TXOP limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdcaEdition {
-    /// As 802.11e introduced them; most access points announce these.
+    /// As introduced by 802.11e; most access points announce these.
     Ieee2005,
     /// Longer for OFDM, and limits for BK and BE too; not checked against the standard's text.
     Ieee2016,
 }
 
-/// Whose parameters.
+/// The station that uses the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdcaRole {
-    /// What an access point announces to its stations.
+    /// Stations, as announced by an access point.
     Station,
-    /// What many access points use themselves: AIFSN 1 for VI and VO.
+    /// Many access points themselves: AIFSN 1 for VI and VO.
     AccessPoint,
 }
 
 /// The default parameters of BK, BE, VI, VO on a layer.
 ///
-/// The windows follow the layer's: VI draws from half as many values as BE at first, VO from a quarter;
-/// VI's largest window is BE's smallest, VO's half of that. Layers with DSSS alone have their own TXOP
-/// limits.
+/// The windows depend on the windows of the layer: the smallest window of VI has half as many values as that of BE,
+/// that of VO a quarter; the largest window of VI is the smallest of BE, and that of VO half of this. Layers with only
+/// DSSS have their own TXOP limits.
 pub fn edca_defaults(phy: &Phy, edition: EdcaEdition, role: EdcaRole) -> [EdcaParameters; 4] {
     let only_dsss = phy.rates().all(|(index, _)| phy.class(index) == ModulationClass::Dsss);
     let txop_us = match (edition, only_dsss) {

@@ -19,8 +19,8 @@ pub(super) static GENERATION: Generation = Generation {
 
 /// 802.11g: SIFS 10 µs, window 16 (table 18-5); basic rates 6, 12 and 24 Mb/s.
 ///
-/// It has the rates of 802.11b too, first and with the given preamble: frames that protect others
-/// from 802.11b stations use them ([`Phy::protection`]).
+/// The layer also has the rates of 802.11b, first and with the given preamble: frames that protect data from 802.11b
+/// stations use these rates ([`Phy::protection`]).
 pub fn erp(slot: Slot, preamble: Preamble, conventions: Conventions) -> Phy {
     Phy::new(layer(slot, preamble, conventions))
 }

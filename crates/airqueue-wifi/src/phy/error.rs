@@ -1,4 +1,4 @@
-//! What a layer refuses, and in which words.
+//! Why a physical layer refuses a parameter.
 
 use super::band::BandName;
 use super::mcs::Mcs;
@@ -6,7 +6,7 @@ use super::{Format, alternatives};
 use airqueue_core::{DataRate, Span};
 use thiserror::Error;
 
-/// A rate that cannot be, and those that can.
+/// An invalid rate, scheme or setting, and the valid ones.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[expect(missing_docs)] // the messages say it
 pub enum PhyError {
@@ -45,7 +45,7 @@ pub enum PhyError {
     UnknownMcs { layer: &'static str, mcs: Mcs, fastest: String },
 }
 
-/// Rates for a message, rising.
+/// Rates for a message, in rising order.
 pub(super) fn rates_text(rates: impl Iterator<Item = DataRate>) -> String {
     let mut rates: Vec<DataRate> = rates.collect();
     rates.sort_unstable();

@@ -1,4 +1,4 @@
-//! Formats of PPDUs of 802.11n and later: what the file of each says, and what follows from that.
+//! PPDU formats of 802.11n and later: the definition of each format in its file, and derived values.
 
 use super::band::Band;
 use super::error::PhyError;
@@ -11,38 +11,38 @@ use crate::medium::{CodeRate, Mapping};
 use airqueue_core::Span;
 use std::fmt;
 
-/// What a generation's file says of the format that it brought.
+/// The definition of a format in the file of its generation.
 pub(super) struct FormatFacts {
-    /// As schemes are named.
+    /// The format's name in the names of schemes.
     pub(super) name: &'static str,
-    /// Of a stream, rising.
+    /// The schemes of a stream, in rising order.
     pub(super) schemes: &'static [Scheme],
-    /// Spatial streams, to 8.
+    /// Largest number of spatial streams, up to 8.
     pub(super) most_streams: u8,
-    /// Whether the standard's number of a scheme goes on counting with each stream.
+    /// Whether the standard's scheme numbers continue with each stream.
     pub(super) numbers_count_streams: bool,
-    /// Schemes that the standard leaves out.
+    /// Schemes that the standard excludes.
     pub(super) leaves_out: fn(&Mcs) -> bool,
-    /// Carriers of data by width, from 20 MHz to the widest channel.
+    /// Number of data subcarriers by width, from 20 MHz to the widest channel.
     pub(super) carriers: &'static [u32],
-    /// The widest channel of a network at 5 GHz that says nothing of it.
+    /// The default channel width at 5 GHz.
     pub(super) usual_width: Width,
-    /// The mandatory one first.
+    /// Guard intervals, the mandatory one first.
     pub(super) guards: &'static [GuardInterval],
-    /// Without guard interval.
+    /// Symbol duration without guard interval.
     pub(super) symbol: Span,
-    /// Training fields, without their guard intervals, among which senders choose; none: they have no choice.
+    /// Training fields, without their guard intervals, that senders can choose from; empty: no choice.
     pub(super) ltfs: &'static [Span],
-    /// Packet extensions among which senders choose; none: frames have none.
+    /// Packet extensions that senders can choose from; empty: frames have none.
     pub(super) packet_extensions: &'static [Span],
-    /// MPDUs in the window of a block ack agreement.
+    /// Window of a block ack agreement in MPDUs.
     pub(super) window: u32,
     pub(super) max_mpdu_bytes: u32,
     /// Whether a single MPDU is an A-MPDU, too (10.13.7).
     pub(super) single_has_delimiter: bool,
-    /// What surrounds a frame's data, and how bytes fill its symbols.
+    /// The durations around a frame's data, and how bytes fill its symbols.
     pub(super) frame: fn(Mcs, &Setup) -> Frame,
-    /// How a capture shows a scheme.
+    /// How a packet capture shows a scheme.
     pub(super) radiotap: Radiotap,
 }
 
@@ -55,21 +55,21 @@ pub(super) struct Scheme {
     pub(super) reference_mbps: u32,
 }
 
-/// What a format makes of a scheme.
+/// The values that a format derives from a scheme.
 pub(super) struct Frame {
     /// Preamble and PHY header.
     pub(super) preamble: Span,
-    /// Silence behind the last symbol that belongs to the frame.
+    /// Silence after the last symbol, as part of the frame.
     pub(super) extension: Span,
     pub(super) max_ampdu_bytes: u32,
     pub(super) coding: Coding,
 }
 
-/// What a sender chooses for its frames besides the scheme, where the format leaves a choice. The default is
-/// what the standard makes mandatory, and no packet extension.
+/// The choices of a sender besides the scheme, where the format allows a choice. The default is the mandatory choice
+/// of the standard, without packet extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FrameChoices {
-    /// One of [`Format::ltfs`]; `None` for the one that is mandatory with the guard interval.
+    /// One of [`Format::ltfs`]; `None`: the mandatory field for the guard interval.
     pub ltf: Option<Span>,
     /// One of [`Format::packet_extensions`].
     pub packet_extension: Span,
@@ -81,7 +81,7 @@ impl Scheme {
     }
 }
 
-/// Schemes by index as far as HE has them (tables 19-27, 21-30 and 10-8; IEEE 802.11ax-2021, 27.5).
+/// Schemes by index, up to those of HE (tables 19-27, 21-30 and 10-8; IEEE 802.11ax-2021, 27.5).
 pub(super) const SCHEMES: [Scheme; 12] = {
     use CodeRate::{FiveSixths, Half, ThreeQuarters, TwoThirds};
     use Mapping::{Bpsk, Qam, Qpsk};
@@ -102,12 +102,12 @@ pub(super) const SCHEMES: [Scheme; 12] = {
 };
 
 impl Format {
-    /// Index of the highest scheme of a stream.
+    /// Index of the highest scheme.
     pub const fn highest_index(self) -> u8 {
         (self.facts().schemes.len() - 1) as u8
     }
 
-    /// The most spatial streams.
+    /// Largest number of spatial streams.
     pub const fn most_streams(self) -> u8 {
         self.facts().most_streams
     }
@@ -117,44 +117,44 @@ impl Format {
         Width::nth(self.facts().carriers.len() - 1)
     }
 
-    /// The widest channel of a network at 5 GHz that says nothing of it.
+    /// The default channel width at 5 GHz.
     pub const fn usual_width(self) -> Width {
         self.facts().usual_width
     }
 
-    /// Its guard intervals.
+    /// The guard intervals of the format.
     pub const fn guards(self) -> &'static [GuardInterval] {
         self.facts().guards
     }
 
-    /// Training fields, without their guard intervals, among which senders choose; none before HE. HE's 1x field,
-    /// which is optional, is not here.
+    /// Training fields, without their guard intervals, that senders can choose from; empty before HE. HE's optional 1x
+    /// field is not included.
     pub const fn ltfs(self) -> &'static [Span] {
         self.facts().ltfs
     }
 
-    /// Durations of the packet extension; none before HE.
+    /// Durations of the packet extension; empty before HE.
     pub const fn packet_extensions(self) -> &'static [Span] {
         self.facts().packet_extensions
     }
 
-    /// Whether the standard's number of a scheme tells its streams.
+    /// Whether the standard's scheme number includes the number of streams.
     pub const fn numbers_count_streams(self) -> bool {
         self.facts().numbers_count_streams
     }
 
-    /// MPDUs that a block ack can tell of.
+    /// Number of MPDUs that a block ack can acknowledge.
     pub const fn window(self) -> u32 {
         self.facts().window
     }
 
-    /// Those that are used in a band as far as a newest one, older ones first.
+    /// The formats used in a band up to the newest one, older ones first.
     pub(super) fn up_to(newest: Format, band: Band) -> impl Iterator<Item = Format> {
         let used = move |format: &Format| *format <= newest && band.widest(*format).is_some();
         Format::ALL.iter().copied().filter(used)
     }
 
-    /// The modes of all its schemes up to the most.
+    /// The modes of all schemes up to the given limits.
     pub(super) fn modes(self, setup: Setup) -> impl Iterator<Item = Mode> {
         Mcs::all(self, setup.most).map(move |mcs| self.mode(mcs, &setup))
     }
@@ -175,7 +175,7 @@ impl Format {
         }
     }
 
-    /// As far as the format goes.
+    /// Limits a capability to that of the format.
     pub(super) fn limited(self, most: Capability) -> Capability {
         Capability {
             width: most.width.min(self.widest()),

@@ -1,8 +1,8 @@
-//! Sizes of frames and of what a frame adds to an IP packet, in bytes (IEEE 802.11-2016, 9.2 and 9.3).
+//! Lengths of frames, and of the headers that a frame adds to an IP packet, in bytes (IEEE 802.11-2016, 9.2 and 9.3).
 
 /// RTS: Frame Control, Duration, two addresses, FCS (9.3.1.2).
 pub const RTS_BYTES: u32 = 20;
-/// CTS, answer or CTS-to-self: Frame Control, Duration, one address, FCS (9.3.1.3).
+/// CTS, in response or to self: Frame Control, Duration, one address, FCS (9.3.1.3).
 pub const CTS_BYTES: u32 = 14;
 /// ACK, with the format of the CTS (9.3.1.4).
 pub const ACK_BYTES: u32 = CTS_BYTES;
@@ -11,17 +11,17 @@ pub const CF_END_BYTES: u32 = 20;
 /// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
 /// number, FCS (9.3.1.8).
 pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;
-/// Compressed block ack for 64 MPDUs: as the request, with a bit for each of them (9.3.1.9).
+/// Compressed block ack for 64 MPDUs: as the request, with a bit for each MPDU (9.3.1.9).
 pub const BLOCK_ACK_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 8;
-/// The same for 256 MPDUs, from 802.11ax on.
+/// Compressed block ack for 256 MPDUs, from 802.11ax on.
 pub const BLOCK_ACK_256_BYTES: u32 = BLOCK_ACK_REQUEST_BYTES + 32;
-/// No block ack here tells of more MPDUs.
+/// The largest number of MPDUs that a block ack can acknowledge.
 pub const LONGEST_WINDOW: u32 = 256;
 
-/// What a receiver says of what it got.
+/// The response of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// ACK of one MPDU that is no part of an A-MPDU, or all of a VHT or HE one.
+    /// ACK of one MPDU that is not part of an A-MPDU, or that is a single VHT or HE MPDU.
     Ack,
     /// Compressed block ack for up to 64 MPDUs.
     BlockAck,
@@ -39,7 +39,7 @@ impl Response {
         }
     }
 
-    /// The block ack under an agreement for a window of so many MPDUs.
+    /// The block ack under an agreement with a window of so many MPDUs.
     pub const fn to_window(mpdus: u32) -> Response {
         if mpdus > 64 { Response::BlockAck256 } else { Response::BlockAck }
     }
@@ -47,19 +47,19 @@ impl Response {
 
 /// MAC header of a data frame with three addresses (9.3.2.1).
 pub const HEADER_BYTES: u32 = 24;
-/// The same with the QoS Control field.
+/// MAC header of a data frame with three addresses and the QoS Control field.
 pub const QOS_HEADER_BYTES: u32 = 26;
 /// MAC header with four addresses: between access points or mesh nodes.
 pub const FOUR_ADDRESS_HEADER_BYTES: u32 = 30;
-/// The same with the QoS Control field.
+/// MAC header with four addresses and the QoS Control field.
 pub const FOUR_ADDRESS_QOS_HEADER_BYTES: u32 = 32;
 /// Frame check sequence.
 pub const FCS_BYTES: u32 = 4;
-/// The delimiter in front of each MPDU of an A-MPDU (9.7.1).
+/// The delimiter before each MPDU of an A-MPDU (9.7.1).
 pub const DELIMITER_BYTES: u32 = 4;
-/// LLC and SNAP headers, which say that the frame carries IP (RFC 1042).
+/// LLC and SNAP headers, which identify the payload as IP (RFC 1042).
 pub const LLC_SNAP_BYTES: u32 = 8;
-/// All that ns-2's `Mac/802_11` adds to an IP packet: always four addresses, no LLC/SNAP.
+/// The bytes that ns-2's `Mac/802_11` adds to an IP packet: always four addresses, no LLC/SNAP.
 pub const NS2_OVERHEAD_BYTES: u32 = FOUR_ADDRESS_HEADER_BYTES + FCS_BYTES;
 
 /// Largest PSDU before 802.11n: OFDM's LENGTH field has 12 bits (17.3.4.3).

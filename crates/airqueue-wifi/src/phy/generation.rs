@@ -1,4 +1,4 @@
-//! What a generation of 802.11 says of itself in its file, and the layers that follow.
+//! The definition of a generation of 802.11 in its file, and the layers that follow from it.
 
 use super::band::{Band, BandName, Slot};
 use super::conventions::Conventions;
@@ -11,31 +11,31 @@ use super::{Format, GENERATIONS, Phy};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A generation of 802.11: an amendment that brought a physical layer. All are in [`GENERATIONS`].
+/// A generation of 802.11: an amendment that introduced a physical layer. [`GENERATIONS`] lists all generations.
 pub struct Generation {
-    /// As scenarios name it: `802.11n`.
+    /// The name in scenarios: `802.11n`.
     pub name: &'static str,
-    /// A sentence for who chooses among all, in the schema of scenarios.
+    /// A sentence for the schema of scenarios that helps to choose a generation.
     pub about: &'static str,
-    /// Where it is; the first is the usual one.
+    /// The bands of the generation; the first is the default.
     pub bands: &'static [BandName],
-    /// Whether all its frames are DSSS.
+    /// Whether all its frames use DSSS.
     pub dsss_alone: bool,
-    /// The format that it brought; `None` before 802.11n.
+    /// The format that the generation introduced; `None` before 802.11n.
     pub format: Option<Format>,
     /// Access timing and the rates without a scheme: its own, or from 802.11n on [`Band::old_layer`].
     pub(super) old_layer: fn(Band, Conventions) -> Layer,
 }
 
-/// What a network asks of a layer. For what is `None` the generation has a default; what it does not have, it
-/// ignores: [`Generation::refusal`] tells.
+/// The options of a network for a layer. `None` selects the default of the generation; options that the generation
+/// does not have are ignored, see [`Generation::refusal`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Where the layer is.
+    /// The band of the layer.
     pub band: Option<BandName>,
     /// The widest channel of frames.
     pub width: Option<Width>,
-    /// The most spatial streams of frames.
+    /// Largest number of spatial streams of frames.
     pub streams: Option<u8>,
     /// Guard interval of schemes that do not name one.
     pub guard: Option<GuardInterval>,
@@ -43,7 +43,7 @@ pub struct Options {
     pub preamble: Option<Preamble>,
     /// Slot time at 2.4 GHz; the default is short.
     pub slot: Option<Slot>,
-    /// What senders choose besides.
+    /// Other choices of senders.
     pub frames: FrameChoices,
 }
 
@@ -64,7 +64,7 @@ pub enum OptionName {
     Slot,
 }
 
-/// What the modes of a layer follow besides their scheme.
+/// The parameters of a layer that its modes depend on besides their scheme.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
     pub(super) band: Band,
@@ -74,17 +74,17 @@ pub(super) struct Setup {
 }
 
 impl Generation {
-    /// The one of a name.
+    /// The generation with this name.
     pub fn named(name: &str) -> Option<&'static Generation> {
         GENERATIONS.iter().copied().find(|generation| generation.name == name)
     }
 
-    /// Where it is under these options.
+    /// The band of the generation with these options.
     pub fn band(&self, options: &Options) -> BandName {
         options.band.unwrap_or(self.bands[0])
     }
 
-    /// Why it does not have an option in a band; `None` if it has.
+    /// Why the generation does not have an option in a band; `None` if it has the option.
     pub fn refusal(&self, option: OptionName, band: BandName) -> Option<String> {
         use OptionName::{Band, GuardInterval, Preamble, Slot, Streams, Width};
         let name = self.name;
@@ -104,7 +104,7 @@ impl Generation {
         }
     }
 
-    /// The usual shape of its frames, with what the options say.
+    /// The default shape of its frames, changed by the options.
     pub fn shape(&self, options: &Options) -> Shape {
         let usual = match (self.format, self.band(options)) {
             (Some(format), BandName::Ghz5) => format.usual_width(),
@@ -117,11 +117,11 @@ impl Generation {
         }
     }
 
-    /// Its layer: the rates of 802.11b, a or g, and from 802.11n on all schemes of all formats so far that are used
-    /// in the band, up to a width and a number of streams.
+    /// The layer of the generation: the rates of 802.11b, a or g, and from 802.11n on all schemes of all formats up to
+    /// this generation that are used in the band, up to a width and a number of streams.
     ///
-    /// Fails for a band where the generation is not, and from 802.11n on for a width, a number of streams, or frames
-    /// that it has not.
+    /// Fails for a band that the generation does not use, and from 802.11n on for an unsupported width, number of
+    /// streams, or choice of frames.
     pub fn phy(&self, options: &Options, conventions: Conventions) -> Result<Phy, PhyError> {
         let preamble = options.preamble.unwrap_or(Preamble::Long);
         let band = match self.band(options) {
@@ -179,7 +179,7 @@ impl fmt::Debug for Generation {
     }
 }
 
-/// Names tell generations apart.
+/// Generations are identified by their names.
 impl PartialEq for Generation {
     fn eq(&self, other: &Generation) -> bool {
         self.name == other.name

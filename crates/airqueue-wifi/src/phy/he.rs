@@ -1,9 +1,9 @@
 //! 802.11ax: high efficiency, single user (IEEE 802.11ax-2021, clause 27).
 //!
-//! Behind the data comes the packet extension, for which receivers may ask to have time to decode, and of
-//! which there is none unless [`FrameChoices`] has one. The padding in front of the code fills the last
-//! symbol, as a shorter one only shortens the packet extension (27.3.13). The 6 tail bits of the convolutional code are counted
-//! throughout, as in ns-3. LDPC, which is mandatory above 20 MHz, has none, and sometimes a symbol more.
+//! The data is followed by the packet extension, which receivers may request for decoding time, and which is absent
+//! unless [`FrameChoices`] has one. The padding before the code fills the last symbol, because shorter padding only
+//! shortens the packet extension (27.3.13). The 6 tail bits of the convolutional code are always counted, as in ns-3.
+//! LDPC, which is mandatory above 20 MHz, has no tail bits, and sometimes one more symbol.
 
 use super::band::{Band, BandName};
 use super::conventions::{Conventions, HtTxTime};
@@ -50,9 +50,9 @@ const GUARDS: [GuardInterval; 3] =
     [GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
 /// L-STF, L-LTF, L-SIG, RL-SIG, HE-SIG-A and HE-STF (27.3.4); the HE-LTFs follow.
 const BEFORE_TRAINING: Span = Span::from_micros(8 + 8 + 4 + 4 + 8 + 4);
-/// The longest PSDU (27.4.4).
+/// The longest PSDU in bytes (27.4.4).
 const MAX_PSDU_BYTES: u32 = 6_500_631;
-/// The longest A-MPDU at 2.4 GHz, where VHT's exponent is missing: 2^19 - 1 (26.6.1).
+/// The longest A-MPDU at 2.4 GHz, without VHT's length exponent: 2^19 - 1 (26.6.1).
 const MAX_AMPDU_BYTES_AT_2_4_GHZ: u32 = 524_287;
 /// HE-LTFs: 2x and 4x (27.3.11.10).
 const LTFS: [Span; 2] = [Span::from_nanos(6_400), Span::from_nanos(12_800)];
@@ -65,17 +65,17 @@ const PACKET_EXTENSIONS: [Span; 5] = [
     Span::from_micros(16),
 ];
 
-/// 802.11ax: the rates of 802.11a and all HT, VHT and HE schemes up to `most`; in 2.4 GHz the rates of
-/// 802.11g, HT and HE. Slot, SIFS, windows and basic rates are those of 802.11a or g.
+/// 802.11ax: the rates of 802.11a and all HT, VHT and HE schemes up to `most`; at 2.4 GHz the rates of 802.11g, HT and
+/// HE. Slot, SIFS, windows and basic rates are those of 802.11a or g.
 ///
 /// Fails for no streams or more than 8, and at 2.4 GHz for more than 40 MHz.
 pub fn he(band: Band, most: Capability, conventions: Conventions) -> Result<Phy, PhyError> {
     he_with(FrameChoices::default(), band, most, conventions)
 }
 
-/// The same where senders have chosen their frames.
+/// As [`he`], with the frame choices of senders.
 ///
-/// Fails also for training fields and packet extensions that the standard has not.
+/// Fails also for training fields and packet extensions that the standard does not have.
 pub fn he_with(
     frames: FrameChoices,
     band: Band,
@@ -100,8 +100,8 @@ fn frame(mcs: Mcs, setup: &Setup) -> Frame {
     }
 }
 
-/// HE-LTF with its guard interval: if none is chosen 6.4 µs (2x) with 0.8 and 1.6 µs, 12.8 µs (4x) with
-/// 3.2 µs, which are mandatory (27.3.11.10). ns-3 counts 8 µs for all.
+/// HE-LTF with its guard interval: by default 6.4 µs (2x) with 0.8 and 1.6 µs, 12.8 µs (4x) with 3.2 µs, which are
+/// mandatory (27.3.11.10). ns-3 counts 8 µs for all.
 fn training_symbol(ltf: Option<Span>, guard: GuardInterval, txtime: HtTxTime) -> Span {
     let [double, quadruple] = LTFS;
     let mandatory = if guard == GuardInterval::Ns3200 { quadruple } else { double };
@@ -111,8 +111,8 @@ fn training_symbol(ltf: Option<Span>, guard: GuardInterval, txtime: HtTxTime) ->
     }
 }
 
-/// Data symbols (27.4.3). Where the bits of a symbol are no whole number, ns-3 counts the
-/// fraction: thirds, as only the code rates 2/3 and 5/6 make any.
+/// Data symbols (27.4.3). Where a symbol does not have a whole number of bits, ns-3 counts the fraction: thirds, which
+/// occur only with the code rates 2/3 and 5/6.
 fn coding(mcs: Mcs, txtime: HtTxTime) -> Coding {
     let (units, per_symbol) = match txtime {
         HtTxTime::Standard => (1, mcs.data_bits()),
@@ -130,7 +130,7 @@ fn coding(mcs: Mcs, txtime: HtTxTime) -> Coding {
     }
 }
 
-/// Six words: what is known, twice; the MCS; nothing; width and guard interval; streams.
+/// Six words: known fields, in two words; the MCS; an empty word; width and guard interval; streams.
 fn radiotap(mcs: Mcs) -> Vec<u8> {
     const SINGLE_USER_MCS_AND_WIDTH: u16 = 0x4020;
     const GUARD: u16 = 0x0002;

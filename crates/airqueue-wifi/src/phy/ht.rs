@@ -41,21 +41,21 @@ pub(super) static FORMAT: FormatFacts = FormatFacts {
 };
 
 const CARRIERS: [u32; 2] = [52, 108];
-/// Those of VHT, too.
+/// The guard intervals of HT, and of VHT.
 pub(super) const GUARDS: [GuardInterval; 2] = [GuardInterval::Ns800, GuardInterval::Ns400];
-/// That of VHT, too.
+/// The symbol duration of HT, and of VHT, without guard interval.
 pub(super) const SYMBOL: Span = Span::from_nanos(3_200);
-/// L-STF, L-LTF, L-SIG, HT-SIG and HT-STF (19.3.2); 4 µs follow for each HT-LTF.
+/// L-STF, L-LTF, L-SIG, HT-SIG and HT-STF (19.3.2); each HT-LTF adds 4 µs.
 const BEFORE_TRAINING: Span = Span::from_micros(8 + 8 + 4 + 8 + 4);
 const TRAINING: Span = Span::from_micros(4);
-/// N_DBPS of the fastest scheme that one encoder of the convolutional code can have (tables 19-27 to
-/// 19-38): 300 Mb/s at the long guard interval. LDPC, which has no tail, is not modelled.
+/// N_DBPS of the fastest scheme of one encoder of the convolutional code (tables 19-27 to 19-38): 300 Mb/s at the long
+/// guard interval. LDPC, which has no tail, is not modelled.
 const BITS_OF_ONE_ENCODER: u32 = 1_200;
 /// The longest PSDU, and A-MPDU (table 19-25).
 const MAX_AMPDU_BYTES: u32 = 65_535;
 
-/// 802.11n: the rates of 802.11a, or in 2.4 GHz those of 802.11g, and all HT schemes up to `most`.
-/// Slot, SIFS, windows and basic rates are those of 802.11a or g (table 19-25).
+/// 802.11n: the rates of 802.11a, or at 2.4 GHz those of 802.11g, and all HT schemes up to `most`. Slot, SIFS, windows
+/// and basic rates are those of 802.11a or g (table 19-25).
 ///
 /// Fails for no streams, more than 4, or more than 40 MHz.
 pub fn ht(band: Band, most: Capability, conventions: Conventions) -> Result<Phy, PhyError> {
@@ -72,13 +72,13 @@ fn frame(mcs: Mcs, setup: &Setup) -> Frame {
     }
 }
 
-/// All long training fields of HT and of VHT.
+/// Duration of all long training fields of HT and of VHT.
 pub(super) fn training(mcs: Mcs) -> Span {
     Span::from_nanos(mcs.training_fields() * TRAINING.as_nanos())
 }
 
-/// Data symbols of HT (equation 19-32) and of VHT (21-62) with the convolutional code. With short guard
-/// intervals a frame ends where a long symbol would (19.4.3, 21.4.3); in ns-3 with its own last symbol.
+/// Data symbols of HT (equation 19-32) and of VHT (21-62) with the convolutional code. With short guard intervals a
+/// frame ends at the end of a long symbol (19.4.3, 21.4.3); in ns-3 with its own last symbol.
 pub(super) fn coding(mcs: Mcs, encoders: u32, txtime: HtTxTime) -> Coding {
     let symbol = mcs.symbol();
     let boundary = match (mcs.guard, txtime) {
@@ -94,7 +94,7 @@ pub(super) fn coding(mcs: Mcs, encoders: u32, txtime: HtTxTime) -> Coding {
     }
 }
 
-/// What is known, flags, MCS.
+/// Known fields, flags, MCS.
 fn radiotap(mcs: Mcs) -> Vec<u8> {
     const WIDTH_MCS_GUARD_AND_FORMAT: u8 = 0x0f;
     let wide = u8::from(mcs.width == Width::MHZ_40);

@@ -1,4 +1,4 @@
-//! What a layer's file says of it, and what follows for each of its modes.
+//! The definition of a layer in its file, and the values derived for each of its modes.
 
 use super::RateIndex;
 use super::conventions::{Conventions, DurationField, EifsAck, ResponseTimeout};
@@ -7,12 +7,12 @@ use super::frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
 use super::mode::{Airtime, Mode};
 use airqueue_core::{DataRate, Span};
 
-/// Propagation delay that ns-2 allows for, twice in each time-out.
+/// Propagation delay in ns-2, counted twice in each time-out.
 const NS2_PROPAGATION: Span = Span::from_micros(2);
 /// The largest time that Duration/ID can announce: its bit 15 must be 0 (IEEE 802.11-2016, 9.2.4.2).
 pub const MAX_DURATION: Span = Span::from_micros(32_767);
 
-/// What a layer's file says of it.
+/// The definition of a layer in its file.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) name: &'static str,
@@ -22,26 +22,26 @@ pub(super) struct Layer {
     pub(super) w_max: u32,
     /// Those of control frames first.
     pub(super) modes: Vec<Mode>,
-    /// BSSBasicRateSet unless the network says otherwise.
+    /// The default BSSBasicRateSet.
     pub(super) basic_rates: Vec<DataRate>,
     pub(super) conventions: Conventions,
 }
 
-/// Which rates ACK, CTS and RTS have.
+/// The rates of ACK, CTS and RTS.
 #[derive(Clone, Debug)]
 pub(super) enum Control {
     /// By the standard's rule, from the basic rates.
     Basic(Vec<DataRate>),
-    /// All the same.
+    /// One rate for all.
     Fixed(DataRate),
 }
 
-/// What follows from a rate and the control rates.
+/// The values derived from a rate and the control rates.
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
     pub(super) airtime: Airtime,
     pub(super) rts: Span,
-    /// ACK and CTS are equally long.
+    /// Duration of an ACK or a CTS, which are equally long.
     pub(super) ack: Span,
     pub(super) response: RateIndex,
     pub(super) response_timeout: Span,
@@ -110,7 +110,7 @@ impl Layer {
             .expect("the lowest rate of each class is mandatory")
     }
 
-    /// The place of a rate among those of control frames, which differ from each other.
+    /// The index of a rate among the control rates, which are all different.
     pub(super) fn control_index(&self, rate: DataRate) -> Option<RateIndex> {
         let at = self.control_modes().position(|mode| mode.rate == rate);
         at.map(|at| RateIndex(at as u16))

@@ -24,46 +24,45 @@ pub enum GuardInterval {
     Ns3200,
 }
 
-/// A modulation and coding scheme with everything that decides how long a frame lasts.
+/// A modulation and coding scheme with all parameters that determine the duration of a frame.
 ///
-/// It is shown as in `HT-MCS15-40MHz-0.4us` and `HE-MCS11-2SS-80MHz-0.8us`: HT counts the streams with
-/// the scheme.
+/// Displayed as `HT-MCS15-40MHz-0.4us` or `HE-MCS11-2SS-80MHz-0.8us`: in HT the scheme number includes the streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mcs {
-    /// Of the PPDU.
+    /// The PPDU format.
     pub format: Format,
-    /// Modulation and coding of each stream, to [`Format::highest_index`]. The standard's number of an HT
-    /// scheme is 8 · (`streams` - 1) more.
+    /// Modulation and coding of each stream, up to [`Format::highest_index`]. The standard's number of an HT scheme is
+    /// larger by 8 · (`streams` - 1).
     pub index: u8,
-    /// Spatial streams, to [`Format::most_streams`].
+    /// Number of spatial streams, up to [`Format::most_streams`].
     pub streams: u8,
-    /// Of the channel.
+    /// Width of the channel.
     pub width: Width,
-    /// In front of each symbol.
+    /// Guard interval before each symbol.
     pub guard: GuardInterval,
 }
 
-/// The widest channel and the most streams of a station: of a layer's modes, what they have at most.
+/// The widest channel and the largest number of streams of a station, or of the modes of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capability {
     /// The widest channel.
     pub width: Width,
-    /// The most spatial streams.
+    /// Largest number of spatial streams.
     pub streams: u8,
 }
 
-/// The shape of a network's frames: what the names of schemes leave out.
+/// The parameters of a network's frames that scheme names may omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Of the channel.
+    /// Width of the channel.
     pub width: Width,
-    /// Spatial streams.
+    /// Number of spatial streams.
     pub streams: u8,
-    /// In front of each symbol.
+    /// Guard interval before each symbol.
     pub guard: GuardInterval,
 }
 
-/// Long training fields of 1 to 8 streams (19.3.9.4.6, table 21-13).
+/// Number of long training fields for 1 to 8 streams (19.3.9.4.6, table 21-13).
 const TRAINING_FIELDS: [i64; 8] = [1, 2, 4, 4, 6, 6, 8, 8];
 
 impl Width {
@@ -76,7 +75,7 @@ impl Width {
     /// 160 MHz.
     pub const MHZ_160: Width = Width(3);
 
-    /// All that a format has, rising.
+    /// All widths that any format has, in rising order.
     pub const ALL: &'static [Width] = {
         const TABLE: [Width; 8] = {
             let mut table = [Width(0); 8];
@@ -96,22 +95,22 @@ impl Width {
         TABLE.split_at(count).0
     };
 
-    /// The one that is 20 MHz doubled so many times.
+    /// 20 MHz doubled this many times.
     pub(super) const fn nth(doublings: usize) -> Width {
         Width(doublings as u8)
     }
 
-    /// The one of so many MHz, if a format has it.
+    /// The width with this many MHz, if any format has it.
     pub fn of_mhz(mhz: f64) -> Option<Width> {
         Width::ALL.iter().copied().find(|width| f64::from(width.mhz()) == mhz)
     }
 
-    /// How often 20 MHz are doubled.
+    /// How many times 20 MHz is doubled.
     pub const fn doublings(self) -> u16 {
         self.0 as u16
     }
 
-    /// In MHz.
+    /// The width in MHz.
     pub const fn mhz(self) -> u32 {
         20 << self.0
     }
@@ -122,11 +121,11 @@ impl Width {
 }
 
 impl GuardInterval {
-    /// All, rising.
+    /// All guard intervals, in rising order.
     pub const ALL: [GuardInterval; 4] =
         [GuardInterval::Ns400, GuardInterval::Ns800, GuardInterval::Ns1600, GuardInterval::Ns3200];
 
-    /// The one of a duration, if it is a format's.
+    /// The guard interval with this duration, if the format has it.
     pub fn of(format: Format, duration: Span) -> Option<GuardInterval> {
         format.guards().iter().copied().find(|guard| guard.duration() == duration)
     }
@@ -135,14 +134,15 @@ impl GuardInterval {
         self.duration().as_nanos() as f64 / 1e3
     }
 
-    /// Its duration.
+    /// The duration of the guard interval.
     pub const fn duration(self) -> Span {
         Span::from_nanos(400 << self as i64)
     }
 }
 
 impl Shape {
-    /// A scheme of a format: if it has not so wide channels of its widest, and without the guard interval of 0.8 µs.
+    /// A scheme of a format; if the format lacks the width its widest channel is used, and if it lacks the guard
+    /// interval 0.8 µs.
     pub fn mcs(&self, format: Format, index: u8) -> Mcs {
         let guard = match format.guards().contains(&self.guard) {
             true => self.guard,
@@ -152,7 +152,7 @@ impl Shape {
         Mcs { format, index, streams: self.streams, width, guard }
     }
 
-    /// The place in a layer of the highest scheme of a format; `None` if it has none of this shape.
+    /// The index in a layer of the highest scheme of a format; `None` if the layer has no scheme of this shape.
     pub fn highest(&self, phy: &Phy, format: Format) -> Option<RateIndex> {
         let mut falling = (0..=format.highest_index()).rev();
         falling.find_map(|index| phy.mcs_index(self.mcs(format, index)).ok())
@@ -160,8 +160,8 @@ impl Shape {
 }
 
 impl Mcs {
-    /// All of a format up to a width and a number of streams that the standard has, those that differ
-    /// in index alone together and rising.
+    /// All schemes of a format up to a width and a number of streams allowed by the standard; schemes that differ only
+    /// in index are adjacent and in rising order.
     pub(super) fn all(format: Format, most: Capability) -> impl Iterator<Item = Mcs> {
         let Capability { width, streams } = format.limited(most);
         let shapes = width.up_to().flat_map(move |width| {
@@ -175,7 +175,7 @@ impl Mcs {
         all.filter(|mcs| mcs.check().is_ok())
     }
 
-    /// What is wrong with it, if the standard has no such scheme.
+    /// Why the standard does not contain the scheme, if so.
     pub fn check(self) -> Result<(), PhyError> {
         let Mcs { format, index, streams, width, guard } = self;
         let fits = index <= format.highest_index()
@@ -201,15 +201,15 @@ impl Mcs {
         before + u32::from(self.index)
     }
 
-    /// How each stream puts bits on the air. Panics if there is no such index.
+    /// The modulation and coding of each stream. Panics if the index does not exist.
     pub fn modulation(self) -> Modulation {
         let Scheme { mapping, code, .. } = self.scheme();
         Modulation::Ofdm(mapping, code)
     }
 
-    /// The SNR of each stream where a receiver gets a power (of all streams together), noise over 20 MHz and
-    /// interference. The streams share the power evenly and do not disturb each other, all find the same
-    /// channel, and no antenna more than streams adds to it. A wider channel has as much more noise.
+    /// The SNR of each stream for a received power (of all streams together), noise over 20 MHz and interference. The
+    /// streams share the power evenly and do not disturb each other, all streams have equal channels, and additional
+    /// antennas give no gain. A wider channel has proportionally more noise.
     pub fn stream_snr(self, power_w: f64, noise_20mhz_w: f64, interference_w: f64) -> f64 {
         let noise_w = noise_20mhz_w * f64::from(self.width.mhz()) / 20.0;
         power_w / (f64::from(self.streams) * (noise_w + interference_w))
@@ -219,7 +219,7 @@ impl Mcs {
         self.format.facts().schemes[usize::from(self.index)]
     }
 
-    /// N_CBPS: coded bits in a symbol.
+    /// N_CBPS: coded bits per symbol.
     pub(super) fn coded_bits(self) -> u32 {
         let carriers = self.format.facts().carriers[usize::from(self.width.0)];
         carriers * self.scheme().mapping.bits() * u32::from(self.streams)
@@ -229,13 +229,13 @@ impl Mcs {
         self.scheme().code
     }
 
-    /// N_DBPS: data bits in a symbol, rounded down.
+    /// N_DBPS: data bits per symbol, rounded down.
     pub(super) fn data_bits(self) -> u32 {
         let (up, down) = self.code().ratio();
         self.coded_bits() * up / down
     }
 
-    /// Symbol with guard interval.
+    /// Duration of a symbol with its guard interval.
     pub(super) fn symbol(self) -> Span {
         self.format.facts().symbol + self.guard.duration()
     }
@@ -244,22 +244,22 @@ impl Mcs {
         TRAINING_FIELDS[usize::from(self.streams) - 1]
     }
 
-    /// The data rate, to the nearest bit per second: bits of a symbol, not rounded down, over its time.
-    /// Panics if there is no such index.
+    /// The data rate, to the nearest bit per second: bits per symbol, not rounded down, over its duration. Panics if
+    /// the index does not exist.
     pub fn rate(self) -> DataRate {
         let (bits, time) = self.rate_ratio();
         let bps = (bits + time / 2) / time;
         DataRate::from_bps(bps).expect("a scheme carries bits")
     }
 
-    /// The data rate as near as a float can be: both sides of the ratio have fewer than 53 bits, so that
-    /// only the quotient is rounded. Panics if there is no such index.
+    /// The data rate as the nearest float: both sides of the ratio have fewer than 53 bits, so that only the quotient
+    /// is rounded. Panics if the index does not exist.
     pub fn bits_per_second(self) -> f64 {
         let (bits, time) = self.rate_ratio();
         bits as f64 / time as f64
     }
 
-    /// The data rate as a ratio of whole numbers.
+    /// The data rate as a ratio of integers.
     fn rate_ratio(self) -> (u64, u64) {
         let (up, down) = self.code().ratio();
         let bits = u64::from(self.coded_bits() * up);

@@ -1,14 +1,13 @@
-//! Physical layers: how long everything takes that 802.11 sends, and waits.
+//! Physical layers: durations of all transmissions and waiting times of 802.11.
 //!
 //! A [`Phy`] is made once, by its [`Generation`] or by [`dsss()`], [`ofdm()`], [`erp()`], [`ht()`], [`vht()`] or
-//! [`he()`], with the network's control rates. Whatever does not depend on a frame's size is then a field; the duration of a
-//! frame is a closed formula in integers. Nothing is allocated after that, and nothing is rounded but
+//! [`he()`], with the network's control rates. Values that do not depend on the size of a frame are then fields; the
+//! duration of a frame is a closed formula in integers. After that nothing is allocated, and nothing is rounded except
 //! where [`Conventions`] says so.
 //!
-//! A layer is a list of modes with channel access timing. A generation of 802.11 is a file that says what is its own,
-//! and a line in [`GENERATIONS`]; whatever asks which generations there are, and what each has, asks here. Layers
-//! of 802.11n and later have the modes of those before them too, so that a cell of old and new stations
-//! is one layer; control frames have the oldest modes, which all stations know.
+//! A layer is a list of modes with channel access timing. A generation of 802.11 is one file and one line in
+//! [`GENERATIONS`], the only list of generations. Layers of 802.11n and later include the modes of earlier layers, so
+//! that a cell of old and new stations is one layer; control frames use the oldest modes, which all stations support.
 //!
 //! ```
 //! use airqueue_core::DataRate;
@@ -97,23 +96,23 @@ registry::generations! {
     he => He,
 }
 
-/// Place of a rate in its layer's table. It means nothing to another layer.
+/// Index of a rate in the table of its layer, not valid for another layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RateIndex(u16);
 
 impl RateIndex {
-    /// The place, for tables beside the layer's own.
+    /// The index, for tables parallel to the layer's own.
     pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Frames in front of a data frame that make others keep away from it.
+/// Frames before a data frame that make other stations defer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// No frame.
     None,
-    /// A CTS to oneself and SIFS (IEEE 802.11-2016, 10.26.2).
+    /// A CTS to self and SIFS (IEEE 802.11-2016, 10.26.2).
     CtsToSelf,
     /// RTS, SIFS, CTS, SIFS.
     RtsCts,
@@ -121,9 +120,8 @@ pub enum Protection {
 
 /// A physical layer with its channel access timing and the network's control rates.
 ///
-/// Methods that take a [`RateIndex`] want one of this layer, from [`Phy::rate_index`] or
-/// [`Phy::rates`], and panic if there is no such place. Sizes are those of the PSDU: the frame with MAC
-/// header and FCS.
+/// Methods that take a [`RateIndex`] require an index of this layer, from [`Phy::rate_index`] or [`Phy::rates`], and
+/// panic for an invalid index. Sizes are PSDU lengths: the frame with MAC header and FCS.
 #[derive(Clone, Debug)]
 pub struct Phy {
     layer: Layer,
@@ -145,10 +143,9 @@ impl Phy {
         Phy { layer, control, eifs, timings }
     }
 
-    /// The same layer in a network with these basic rates (BSSBasicRateSet). A frame is answered at
-    /// the highest of them that does not exceed its own rate and is of the same class, DSSS or OFDM;
-    /// if there is none, at the highest mandatory rate of which that holds (IEEE 802.11-2016,
-    /// 10.7.6.5.2).
+    /// This layer in a network with these basic rates (BSSBasicRateSet). A response has the highest basic rate that
+    /// does not exceed the rate of the frame and is of the same class, DSSS or OFDM; if there is none, the highest
+    /// such mandatory rate (IEEE 802.11-2016, 10.7.6.5.2).
     pub fn with_basic_rates(self, rates: &[DataRate]) -> Result<Phy, PhyError> {
         if rates.is_empty() {
             let rates = rates_text(self.layer.control_rates());
@@ -158,14 +155,14 @@ impl Phy {
         Ok(Phy::derived(self.layer, Control::Basic(rates.to_vec())))
     }
 
-    /// The same layer where every ACK, CTS and RTS has this rate, also in answer to slower frames:
-    /// `basicRate_` of ns-2.
+    /// This layer with the same rate for every ACK, CTS and RTS, also in response to slower frames: `basicRate_` of
+    /// ns-2.
     pub fn with_control_rate(self, rate: DataRate) -> Result<Phy, PhyError> {
         self.layer.check_control(rate)?;
         Ok(Phy::derived(self.layer, Control::Fixed(rate)))
     }
 
-    /// How its times are counted.
+    /// How durations are computed.
     pub fn conventions(&self) -> Conventions {
         self.layer.conventions
     }
@@ -190,48 +187,48 @@ impl Phy {
         self.layer.aifs(aifsn)
     }
 
-    /// EIFS, the wait instead of DIFS after a frame that was not understood: SIFS + ACK + DIFS
-    /// (10.3.2.3.7); at which rate, [`EifsAck`] says. An EDCA queue puts its AIFS in the place of DIFS.
+    /// EIFS, which replaces DIFS after a frame received in error: SIFS + ACK + DIFS (10.3.2.3.7); [`EifsAck`] says at
+    /// which rate. An EDCA queue replaces DIFS by its AIFS.
     pub fn eifs(&self) -> Span {
         self.eifs
     }
 
-    /// Values of the smallest contention window: backoff from 0 to one less.
+    /// Number of values in the smallest contention window: backoff is drawn from 0 to `w_min - 1`.
     pub fn w_min(&self) -> u32 {
         self.layer.w_min
     }
 
-    /// Values of the largest contention window.
+    /// Number of values in the largest contention window.
     pub fn w_max(&self) -> u32 {
         self.layer.w_max
     }
 
-    /// The largest PSDU at any rate. Durations of larger ones are computed all the same: check before.
+    /// The largest PSDU at any rate. The durations of larger PSDUs are computed without a check.
     pub fn max_psdu_bytes(&self) -> u32 {
         let schemes = self.layer.modes.iter().filter_map(|mode| mode.scheme);
         schemes.map(|scheme| scheme.max_ampdu_bytes).max().unwrap_or(0).max(MAX_NON_HT_PSDU_BYTES)
     }
 
-    /// The largest MPDU at a rate: 4095 bytes, as much as OFDM's LENGTH field and the delimiter of HT's
-    /// A-MPDUs can say; 11 454 of VHT and HE (IEEE 802.11-2016, table 9-19).
+    /// The largest MPDU at a rate: 4095 bytes, the maximum of OFDM's LENGTH field and of the delimiter in HT A-MPDUs;
+    /// 11 454 in VHT and HE (IEEE 802.11-2016, table 9-19).
     pub fn max_mpdu_bytes(&self, index: RateIndex) -> u32 {
         let Some(OfScheme { mcs, .. }) = self.mode(index).scheme else {
             return MAX_NON_HT_PSDU_BYTES;
         };
         let longest = mcs.format.facts().max_mpdu_bytes;
-        // No frame of these lasts longer than aPPDUMaxTime.
+        // A frame of these lengths never lasts longer than aPPDUMaxTime.
         let alone = self.single_psdu_bytes(index, 0);
         longest.min(self.most_bytes(index, MAX_PPDU).unwrap_or(0).saturating_sub(alone))
     }
 
-    /// All rates in the order of the table: DSSS, OFDM, and the formats as they came. They rise within DSSS, OFDM, and
-    /// schemes that differ in their index alone.
+    /// All rates in table order: DSSS, OFDM, then the formats by age. Rates rise within DSSS, within OFDM, and among
+    /// schemes that differ only in their index.
     pub fn rates(&self) -> impl ExactSizeIterator<Item = (RateIndex, DataRate)> {
         self.layer.modes.iter().enumerate().map(|(at, mode)| (RateIndex(at as u16), mode.rate))
     }
 
-    /// The place of a rate of DSSS or OFDM. Those of 802.11n and later are no names, as several schemes
-    /// have the same: see [`Phy::mcs_index`].
+    /// The index of a rate of DSSS or OFDM. Rates of 802.11n and later are ambiguous, because several schemes have
+    /// equal rates: see [`Phy::mcs_index`].
     pub fn rate_index(&self, rate: DataRate) -> Result<RateIndex, PhyError> {
         self.layer.control_index(rate).ok_or_else(|| {
             let rates = rates_text(self.layer.control_rates());
@@ -239,7 +236,7 @@ impl Phy {
         })
     }
 
-    /// The place of a scheme of 802.11n or later.
+    /// The index of a scheme of 802.11n or later.
     pub fn mcs_index(&self, mcs: Mcs) -> Result<RateIndex, PhyError> {
         mcs.check()?;
         let at = self.layer.modes.iter().position(|mode| mode.mcs() == Some(mcs));
@@ -255,22 +252,22 @@ impl Phy {
         self.layer.modes.last().and_then(Mode::mcs).map(|mcs| mcs.format)
     }
 
-    /// The scheme at a place; `None` before 802.11n.
+    /// The scheme at an index; `None` before 802.11n.
     pub fn mcs(&self, index: RateIndex) -> Option<Mcs> {
         self.mode(index).mcs()
     }
 
-    /// The rate at a place.
+    /// The rate at an index.
     pub fn rate(&self, index: RateIndex) -> DataRate {
         self.mode(index).rate
     }
 
-    /// Its class.
+    /// The modulation class at an index.
     pub fn class(&self, index: RateIndex) -> ModulationClass {
         self.mode(index).class
     }
 
-    /// How it puts bits on the air.
+    /// The modulation and coding at an index.
     pub fn modulation(&self, index: RateIndex) -> Modulation {
         match self.mcs(index) {
             Some(mcs) => mcs.modulation(),
@@ -278,13 +275,13 @@ impl Phy {
         }
     }
 
-    /// Preamble and PHY header, after which a receiver knows that there is a frame: aRxPHYStartDelay.
+    /// Preamble and PHY header, after which a receiver has detected the frame: aRxPHYStartDelay.
     pub fn preamble(&self, index: RateIndex) -> Span {
         self.mode(index).preamble
     }
 
-    /// Silence that belongs to the end of a frame: 6 µs for OFDM at 2.4 GHz, else none. A response's
-    /// SIFS begins after it.
+    /// Silence at the end of a frame, as part of the frame: 6 µs for OFDM at 2.4 GHz, otherwise none. The SIFS before
+    /// a response begins after it.
     pub fn signal_extension(&self, index: RateIndex) -> Span {
         self.mode(index).extension
     }
@@ -301,7 +298,7 @@ impl Phy {
         self.timing(index).rts
     }
 
-    /// Duration of a CTS at a rate, as an answer or to oneself.
+    /// Duration of a CTS at a rate, in response to an RTS or to self.
     #[inline]
     pub fn cts(&self, index: RateIndex) -> Span {
         self.timing(index).ack
@@ -319,8 +316,8 @@ impl Phy {
         self.airtime(self.response_rate(index), response.bytes())
     }
 
-    /// The Duration/ID of a frame at this rate behind which comes only its response: SIFS and that (IEEE
-    /// 802.11-2016, 9.2.5.2). That of the response is 0.
+    /// The Duration/ID of a frame at this rate that is followed only by its response: SIFS and the response (IEEE
+    /// 802.11-2016, 9.2.5.2). The Duration/ID of the response is 0.
     #[inline(always)]
     pub fn response_nav(&self, index: RateIndex, response: Response) -> Span {
         match response {
@@ -329,21 +326,21 @@ impl Phy {
         }
     }
 
-    /// The rate of the response to a frame, and of an RTS in front of it if nothing needs to be
-    /// protected from stations that know slower rates alone.
+    /// The rate of the response to a frame, and of an RTS before the frame unless stations that know only slower rates
+    /// need protection.
     #[inline]
     pub fn response_rate(&self, index: RateIndex) -> RateIndex {
         self.timing(index).response
     }
 
-    /// How long after the end of an RTS or a data frame at this rate its sender waits for the CTS or
-    /// the ACK, which are equally long; for what, [`ResponseTimeout`] says.
+    /// How long after the end of an RTS or a data frame at this rate the sender waits for the CTS or the ACK, which
+    /// have equal durations; [`ResponseTimeout`] says for which event.
     #[inline]
     pub fn response_timeout(&self, index: RateIndex) -> Span {
         self.timing(index).response_timeout
     }
 
-    /// What protection puts in front of a data frame, from its first frame to the SIFS behind its last.
+    /// Duration of the protection before a data frame, from its first frame to the SIFS after its last frame.
     pub fn protection(&self, protection: Protection, index: RateIndex) -> Span {
         match protection {
             Protection::None => Span::ZERO,
@@ -355,8 +352,8 @@ impl Phy {
         }
     }
 
-    /// The Duration/ID of an RTS at the rate `rts` in front of a data frame at the rate `data` that lasts
-    /// `frame`: three SIFS, CTS, frame, response.
+    /// The Duration/ID of an RTS at the rate `rts` before a data frame at the rate `data` with the duration `frame`:
+    /// three SIFS, CTS, frame, response.
     pub fn rts_nav(
         &self,
         rts: RateIndex,
@@ -368,32 +365,32 @@ impl Phy {
         self.nav(self.sifs() + cts + self.until_response(data, frame, response))
     }
 
-    /// The Duration/ID of a CTS at the rate `cts` that answers an RTS which said `rts_nav`: that less
-    /// SIFS and the CTS.
+    /// The Duration/ID of a CTS at the rate `cts` in response to an RTS with `rts_nav`: `rts_nav` less SIFS and the
+    /// CTS.
     pub fn cts_nav(&self, cts: RateIndex, rts_nav: Span) -> Span {
         self.nav(rts_nav - self.sifs() - self.cts(cts))
     }
 
-    /// The Duration/ID of a CTS to oneself in front of a data frame at the rate `data` that lasts
-    /// `frame`: two SIFS, frame, response.
+    /// The Duration/ID of a CTS to self before a data frame at the rate `data` with the duration `frame`: two SIFS,
+    /// frame, response.
     pub fn cts_to_self_nav(&self, data: RateIndex, frame: Span, response: Response) -> Span {
         self.nav(self.until_response(data, frame, response))
     }
 
-    /// What Duration/ID says if `left` is left of an exchange: whole microseconds ([`DurationField`]),
-    /// at most 32767.
+    /// The Duration/ID for a remaining time `left` of an exchange: whole microseconds ([`DurationField`]), at most
+    /// 32767.
     pub fn nav(&self, left: Span) -> Span {
         self.layer.nav(left)
     }
 
-    /// How long after an RTS at this rate the NAV that it set may be taken back if no frame has begun by
-    /// then: two SIFS, CTS, aRxPHYStartDelay, two slots (IEEE 802.11-2016, 10.3.2.4).
+    /// Time after an RTS at this rate after which the NAV of the RTS may be reset if no frame has begun: two SIFS,
+    /// CTS, aRxPHYStartDelay, two slots (IEEE 802.11-2016, 10.3.2.4).
     pub fn nav_timeout(&self, rts: RateIndex) -> Span {
         let response = self.response_rate(rts);
         self.layer.aifs(2) + self.sifs() + self.cts(response) + self.preamble(response)
     }
 
-    /// SIFS, the data frame, SIFS, its response.
+    /// Duration of SIFS, the data frame, SIFS, and its response.
     fn until_response(&self, data: RateIndex, frame: Span, response: Response) -> Span {
         self.sifs() + frame + self.sifs() + self.response(data, response)
     }
@@ -408,7 +405,7 @@ impl Phy {
     }
 }
 
-/// A rate of a layer's table.
+/// A rate in the table of a layer.
 fn rate(kbps: u32) -> DataRate {
     DataRate::from_bps(u64::from(kbps) * 1_000).expect("a layer's rates are positive")
 }

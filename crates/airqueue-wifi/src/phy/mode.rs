@@ -1,4 +1,4 @@
-//! One rate of a layer, and the closed formula for the duration of a frame at it.
+//! One rate of a layer, and the closed formula for the duration of a frame at this rate.
 
 use super::Format;
 use super::error::mbps;
@@ -13,13 +13,13 @@ pub enum ModulationClass {
     Dsss,
     /// OFDM and ERP-OFDM: 6 to 54 Mb/s.
     Ofdm,
-    /// That of a format of 802.11n or later.
+    /// A format of 802.11n or later.
     Format(Format),
 }
 
 impl ModulationClass {
-    /// That of the control frame which answers a frame (10.7.6.5.2): between DSSS and OFDM no response
-    /// crosses, and all stations of a later class know OFDM.
+    /// The class of the response to a frame (10.7.6.5.2): a response never switches between DSSS and OFDM, and all
+    /// stations of a later class support OFDM.
     pub fn of_response(self) -> ModulationClass {
         match self {
             ModulationClass::Dsss => ModulationClass::Dsss,
@@ -27,53 +27,53 @@ impl ModulationClass {
         }
     }
 
-    /// Whether 802.11n or a later amendment brought it: its frames may be A-MPDUs.
+    /// Whether the class belongs to 802.11n or later, so that its frames may be A-MPDUs.
     pub fn is_ht_or_later(self) -> bool {
         !matches!(self, ModulationClass::Dsss | ModulationClass::Ofdm)
     }
 }
 
-/// What a layer says of one of its rates.
+/// The definition of one rate of a layer.
 #[derive(Clone, Debug)]
 pub(super) struct Mode {
     pub(super) rate: DataRate,
     pub(super) class: ModulationClass,
-    /// Rate that the response's may not exceed: the rate itself, or from 802.11n on the non-HT
-    /// reference rate of the same modulation and coding (table 10-8).
+    /// Upper limit of the response's rate: the rate itself, or from 802.11n on the non-HT reference rate with equal
+    /// modulation and coding (table 10-8).
     pub(super) reference: DataRate,
-    /// Whether control frames may be sent at it: not in the formats of 802.11n and later.
+    /// Whether control frames may use the rate: not in the formats of 802.11n and later.
     pub(super) control: bool,
-    /// Whether every station of the layer knows it.
+    /// Whether every station of the layer supports the rate.
     pub(super) mandatory: bool,
-    /// Preamble and PHY header, after which a receiver knows of the frame.
+    /// Preamble and PHY header, after which a receiver has detected the frame.
     pub(super) preamble: Span,
-    /// Silence behind the last symbol that belongs to the frame.
+    /// Silence after the last symbol, as part of the frame.
     pub(super) extension: Span,
-    /// What it has from 802.11n on.
+    /// The parameters of a scheme of 802.11n or later.
     pub(super) scheme: Option<OfScheme>,
     pub(super) coding: Coding,
 }
 
-/// What the mode of a scheme has besides.
+/// The additional parameters of the mode of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfScheme {
     pub(super) mcs: Mcs,
-    /// The most MPDUs of an A-MPDU.
+    /// Largest number of MPDUs of an A-MPDU.
     pub(super) window: u32,
     /// The longest A-MPDU.
     pub(super) max_ampdu_bytes: u32,
-    /// In front of an MPDU that is alone.
+    /// Delimiter before a single MPDU.
     pub(super) single_delimiter_bytes: u32,
 }
 
-/// How bytes become time:
+/// How bytes become airtime:
 ///
 /// ```text
 /// symbols = ceil((fixed_units + units_per_byte · L) / units_per_symbol)
 /// on air  = ceil(symbols · symbol / boundary) · boundary
 /// ```
 ///
-/// A unit is a bit, or a fraction of one where the bits of a symbol are no whole number.
+/// A unit is a bit, or a fraction of a bit where a symbol does not have a whole number of bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coding {
     pub(super) fixed_units: u32,
@@ -81,16 +81,16 @@ pub(super) struct Coding {
     /// At least 2.
     pub(super) units_per_symbol: u32,
     pub(super) symbol: Span,
-    /// What the frame's end is rounded up to: 4 µs with short guard intervals; `symbol` for others.
+    /// The unit to which the end of a frame is rounded up: 4 µs with short guard intervals; `symbol` for others.
     pub(super) boundary: Span,
 }
 
-/// The formula of a [`Mode`], ready for the inner loop: two multiplications and no division, except
-/// where a boundary is longer than a symbol.
+/// The formula of a [`Mode`], prepared for the inner loop: two multiplications and no division, except where a
+/// boundary is longer than a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Airtime {
     around: i64,
-    /// units_per_symbol - 1 more than the fixed units, so that rounding down rounds up.
+    /// The fixed units plus units_per_symbol - 1, so that rounding down rounds up.
     fixed: u64,
     per_byte: u64,
     reciprocal: u64,
@@ -115,18 +115,18 @@ impl Mode {
         self.scheme.map(|scheme| scheme.mcs)
     }
 
-    /// For a message.
+    /// The name for a message.
     pub(super) fn name(&self) -> String {
         let rate = || format!("{} Mb/s", mbps(self.rate));
         self.mcs().map_or_else(rate, |mcs| mcs.to_string())
     }
 
-    /// The largest PSDU that lasts no longer than `limit`; `None` if none is so short.
+    /// The largest PSDU that lasts at most `limit`; `None` if even an empty PSDU lasts longer.
     pub(super) fn most_bytes(&self, limit: Span) -> Option<u32> {
         self.coding.most_bytes(limit - self.preamble - self.extension)
     }
 
-    /// The data rate, which from 802.11n on is no whole number of bits per second.
+    /// The data rate, which from 802.11n on is not a whole number of bits per second.
     pub(super) fn bits_per_second(&self) -> f64 {
         self.mcs().map_or(self.rate.as_bps() as f64, Mcs::bits_per_second)
     }
@@ -146,8 +146,8 @@ impl Mode {
 }
 
 impl Coding {
-    /// The most bytes of which [`Airtime`] says that they take no longer than `on_air` without what is
-    /// around them; `None` if not even none do.
+    /// The largest number of bytes whose [`Airtime`] is at most `on_air` without preamble and extension; `None` if
+    /// even zero bytes last longer.
     fn most_bytes(&self, on_air: Span) -> Option<u32> {
         let [on_air, boundary, symbol] =
             [on_air, self.boundary, self.symbol].map(|span| span.as_nanos());
@@ -160,14 +160,14 @@ impl Coding {
 }
 
 impl Airtime {
-    /// Duration of a frame whose PSDU has `bytes` bytes, exact for any number of them.
+    /// Duration of a frame with a PSDU of `bytes` bytes, exact for any number.
     #[inline]
     pub(super) fn of(&self, bytes: u32) -> Span {
         self.of_units(self.per_byte * u64::from(bytes))
     }
 
-    /// The same for a number of bytes that need not be whole, from 0 to 2^32: a unit that is begun
-    /// counts. With whole numbers nothing is rounded, as the product has at most 46 bits.
+    /// The duration for a fractional number of bytes, from 0 to 2^32: a part of a unit counts as a unit. Integers are
+    /// not rounded, because the product has at most 46 bits.
     pub(super) fn of_fraction(&self, bytes: f64) -> Span {
         let most = f64::from(u32::MAX);
         self.of_units((self.per_byte as f64 * bytes.min(most)).ceil() as u64)
@@ -190,10 +190,10 @@ const fn reciprocal(divisor: u32) -> u64 {
     u64::MAX / divisor as u64 + 1
 }
 
-/// `n / divisor`, rounded down. The reciprocal is less than 1 too large, the product hence less than
-/// n: too little to reach the next whole number as long as n · divisor < 2^64. It is: of DSSS n has at most
-/// 46 bits (2^32 bytes of 16 000 units) and a divisor 5. Of all others n has at most 37 bits (where ns-3
-/// counts thirds of bits, a byte has 24), which leaves 27 for a symbol; one of 802.11ax has 18.
+/// `n / divisor`, rounded down. The reciprocal is less than 1 too large, and the product hence less than n too large:
+/// not enough to reach the next integer as long as n · divisor < 2^64. This holds: in DSSS n has at most 46 bits (2^32
+/// bytes of 16 000 units) and a divisor 5. Otherwise n has at most 37 bits (where ns-3 counts thirds of bits, a byte
+/// has 24 units), which leaves 27 for a symbol; a symbol of 802.11ax has 18.
 #[inline]
 const fn quotient(n: u64, reciprocal: u64) -> u64 {
     ((n as u128 * reciprocal as u128) >> 64) as u64
@@ -210,7 +210,7 @@ mod tests {
             prop_assert_eq!(quotient(n, reciprocal(divisor)), n / u64::from(divisor));
         }
 
-        /// Where an error would show first: at multiples of the divisor and next to them.
+        /// Errors would show first at multiples of the divisor and next to them.
         #[test]
         fn also_at_the_edges(k in 1u64..1 << 28, divisor in 2u32..1 << 18) {
             let multiple = k * u64::from(divisor);

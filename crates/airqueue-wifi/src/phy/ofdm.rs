@@ -20,13 +20,13 @@ pub(super) static GENERATION: Generation = Generation {
 /// Preamble (16 µs) and SIGNAL field (4 µs) (17.3.2).
 const PREAMBLE: Span = Span::from_micros(20);
 const SYMBOL: Span = Span::from_micros(4);
-/// SERVICE field in front of the PSDU (17.3.5.2).
+/// SERVICE field before the PSDU (17.3.5.2).
 pub(super) const SERVICE_BITS: u32 = 16;
-/// Tail of the convolutional code behind it (17.3.5.3).
+/// Tail of the convolutional code after the PSDU (17.3.5.3).
 pub(super) const TAIL_BITS: u32 = 6;
-/// N_DBPS, data bits in a symbol, of 6 9 12 18 24 36 48 54 Mb/s (table 17-4).
+/// N_DBPS, data bits per symbol, at 6 9 12 18 24 36 48 54 Mb/s (table 17-4).
 const BITS_PER_SYMBOL: [u32; 8] = [24, 36, 48, 72, 96, 144, 192, 216];
-/// Rates that every station has: 6, 12, 24 Mb/s (17.1.1); here also the basic ones.
+/// Rates that every station supports: 6, 12, 24 Mb/s (17.1.1); here also the basic rates.
 const MANDATORY_KBPS: [u32; 3] = [6_000, 12_000, 24_000];
 
 /// 802.11a: slot 9 µs, SIFS 16 µs, window 16 (table 17-21); basic rates 6, 12 and 24 Mb/s.

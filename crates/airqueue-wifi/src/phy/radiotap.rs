@@ -1,32 +1,32 @@
-//! What a radiotap header says of a scheme of 802.11n and later (radiotap.org).
+//! The radiotap fields of schemes of 802.11n and later (radiotap.org).
 
 use super::{Format, Mcs};
 
-/// How a format's file says its schemes.
+/// The radiotap field of a format, as defined in its file.
 pub(super) struct Radiotap {
-    /// Of the field, among all fields.
+    /// The number of the field.
     pub(super) number: u32,
-    /// The field begins at a multiple of so many bytes.
+    /// Alignment of the field in bytes.
     pub(super) align: usize,
-    /// How long the field is.
+    /// Length of the field in bytes.
     pub(super) bytes: usize,
-    /// What the field says.
+    /// The contents of the field.
     pub(super) field: fn(Mcs) -> Vec<u8>,
 }
 
 /// A field of a radiotap header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RadiotapField {
-    /// Its number among all fields.
+    /// The number of the field.
     pub number: u32,
-    /// It begins at a multiple of so many bytes.
+    /// Alignment of the field in bytes.
     pub align: usize,
-    /// What it says.
+    /// The contents of the field.
     pub bytes: Vec<u8>,
 }
 
 impl RadiotapField {
-    /// Bytes of the longest that a format has.
+    /// Length in bytes of the longest field of any format.
     pub const LONGEST: u32 = {
         let (mut at, mut longest) = (0, 0);
         while at < Format::ALL.len() {
@@ -39,7 +39,7 @@ impl RadiotapField {
 }
 
 impl Mcs {
-    /// The field that says it.
+    /// The field for this scheme.
     pub fn radiotap(self) -> RadiotapField {
         let Radiotap { number, align, bytes, field } = self.format.facts().radiotap;
         let field = field(self);

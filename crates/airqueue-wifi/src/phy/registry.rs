@@ -1,6 +1,6 @@
-//! What the list of generations in `phy/mod.rs` becomes.
+//! The macro that expands the list of generations in `phy/mod.rs`.
 
-/// For each file its `GENERATION`, and of those that brought a format its `FORMAT`.
+/// Uses the `GENERATION` of each file, and the `FORMAT` of files that define a format.
 macro_rules! generations {
     ($($file:ident $(=> $format:ident)?),+ $(,)?) => {
         /// All generations, older ones first.
@@ -13,7 +13,7 @@ macro_rules! generations {
             );
         )?)+
 
-        /// Format of a PPDU: HT or a later one, each of which came with a [`Generation`].
+        /// PPDU format: HT or a later format, each introduced by a [`Generation`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Format {
             $($(
@@ -23,10 +23,10 @@ macro_rules! generations {
         }
 
         impl Format {
-            /// All, older ones first.
+            /// All formats, older ones first.
             pub const ALL: &[Format] = &[$($(Format::$format,)?)+];
 
-            /// The generation that brought it.
+            /// The generation that introduced the format.
             pub const fn generation(self) -> &'static Generation {
                 match self {
                     $($(Format::$format => &$file::GENERATION,)?)+

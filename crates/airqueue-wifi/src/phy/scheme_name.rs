@@ -1,33 +1,33 @@
-//! Names of schemes of 802.11n and later, as a network's files give rates.
+//! Names of schemes of 802.11n and later, as written in scenarios.
 
 use super::{Format, GuardInterval, Mcs, Shape, Width};
 use std::fmt::Display;
 use std::iter::Peekable;
 
-/// The name of a scheme: as an [`Mcs`] is shown, where everything behind the number may be missing. What is missing,
-/// a [`Shape`] says.
+/// The name of a scheme: the display form of an [`Mcs`], of which all parts after the number may be missing. A
+/// [`Shape`] supplies the missing parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeName {
-    /// Of the PPDU.
+    /// The PPDU format.
     pub format: Format,
-    /// The standard's number: of HT it tells the streams, too.
+    /// The standard's number: in HT the number includes the streams.
     pub number: u8,
-    /// Spatial streams.
+    /// Number of spatial streams.
     pub streams: Option<u8>,
-    /// Of the channel.
+    /// Width of the channel.
     pub width: Option<Width>,
-    /// In front of each symbol.
+    /// Guard interval before each symbol.
     pub guard: Option<GuardInterval>,
 }
 
 impl SchemeName {
-    /// Whether a text begins with a format's name, and so means to be one.
+    /// Whether a text begins with the name of a format, and is therefore meant as a scheme name.
     pub fn is_meant(text: &str) -> bool {
         let begin = text.split_once('-').map(|(begin, _)| begin);
         Format::ALL.iter().any(|format| begin == Some(format.facts().name))
     }
 
-    /// What a text says; `None` if it is no name of a scheme.
+    /// Parses a text; `None` if the text is not the name of a scheme.
     pub fn parse(text: &str) -> Option<SchemeName> {
         let mut parts = text.split('-').peekable();
         let format = next_shown(&mut parts, Format::ALL)?;
@@ -44,7 +44,7 @@ impl SchemeName {
         parts.next().is_none().then_some(name)
     }
 
-    /// A regular expression of all names.
+    /// A regular expression that matches all names.
     pub fn pattern() -> String {
         let (counting, plain): (Vec<&Format>, Vec<&Format>) =
             Format::ALL.iter().partition(|format| format.numbers_count_streams());
@@ -57,7 +57,7 @@ impl SchemeName {
 }
 
 impl Shape {
-    /// The scheme of a name, where what the name leaves out is as in the shape.
+    /// The scheme of a name; the shape supplies the missing parts.
     pub fn named(&self, name: &SchemeName) -> Mcs {
         let of_stream = name.format.highest_index() + 1;
         let (index, streams) = match name.format.numbers_count_streams() {
@@ -70,7 +70,7 @@ impl Shape {
     }
 }
 
-/// The one of `all` that is shown as the next part, which is taken if there is one.
+/// The value in `all` whose display form is the next part; the part is consumed if there is a match.
 fn next_shown<'a, T: Copy + Display>(
     parts: &mut Peekable<impl Iterator<Item = &'a str>>,
     all: &[T],

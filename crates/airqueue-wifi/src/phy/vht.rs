@@ -41,17 +41,17 @@ pub(super) static FORMAT: FormatFacts = FormatFacts {
 const CARRIERS: [u32; 4] = [52, 108, 234, 468];
 /// L-STF, L-LTF, L-SIG, VHT-SIG-A and VHT-STF (21.3.2); the VHT-LTFs follow.
 const BEFORE_TRAINING: Span = Span::from_micros(8 + 8 + 4 + 8 + 4);
-/// VHT-SIG-B, which ns-3 counts for several users alone.
+/// VHT-SIG-B, which ns-3 counts only for multiple users.
 const SIG_B: Span = Span::from_micros(4);
-/// N_DBPS of the fastest scheme that one encoder can have: 540 Mb/s at the long guard interval.
+/// N_DBPS of the fastest scheme of one encoder: 540 Mb/s at the long guard interval.
 const BITS_OF_ONE_ENCODER: u32 = 2_160;
 /// N_ES of the fastest schemes.
 const MOST_ENCODERS: u32 = 12;
 /// The longest A-MPDU: 2^20 - 1 (10.13.2).
 const MAX_AMPDU_BYTES: u32 = 1_048_575;
 
-/// 802.11ac: the rates of 802.11a, the HT schemes, and all VHT schemes up to `most`. It is at 5 GHz
-/// alone, with the access timing of 802.11a (table 21-29).
+/// 802.11ac: the rates of 802.11a, the HT schemes, and all VHT schemes up to `most`. Only at 5 GHz, with the access
+/// timing of 802.11a (table 21-29).
 ///
 /// Fails for no streams or more than 8.
 pub fn vht(most: Capability, conventions: Conventions) -> Result<Phy, PhyError> {
@@ -73,8 +73,7 @@ fn frame(mcs: Mcs, setup: &Setup) -> Frame {
     }
 }
 
-/// What tables 21-30 to 21-61 leave out: schemes whose bits the encoders and the puncturing cannot
-/// share out.
+/// Schemes missing in tables 21-30 to 21-61: their bits cannot be divided among the encoders and the puncturing.
 fn leaves_out(mcs: &Mcs) -> bool {
     match (mcs.width, mcs.index) {
         (Width::MHZ_20, 9) => !matches!(mcs.streams, 3 | 6),
@@ -85,8 +84,8 @@ fn leaves_out(mcs: &Mcs) -> bool {
     }
 }
 
-/// N_ES: one encoder for each 540 Mb/s, or as many more as it takes to give each a whole number of
-/// blocks of the punctured code in a symbol (21.5).
+/// N_ES: one encoder for each 540 Mb/s, or as many more as needed for a whole number of blocks of the punctured code
+/// per encoder and symbol (21.5).
 fn encoders(mcs: Mcs) -> u32 {
     let block = mcs.code().ratio().1;
     let fewest = mcs.data_bits().div_ceil(BITS_OF_ONE_ENCODER);
@@ -95,7 +94,7 @@ fn encoders(mcs: Mcs) -> u32 {
         .expect("some count divides")
 }
 
-/// What is known, flags, bandwidth, MCS and streams of four users, coding, group, partial AID.
+/// Known fields, flags, bandwidth, MCS and streams of four users, coding, group, partial AID.
 fn radiotap(mcs: Mcs) -> Vec<u8> {
     const GUARD_AND_WIDTH: u16 = 0x0044;
     let width = match mcs.width.mhz() {

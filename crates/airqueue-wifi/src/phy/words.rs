@@ -1,4 +1,4 @@
-//! What generations have, in words: for the schema of scenarios and for messages.
+//! Descriptions of the properties of generations, for the schema of scenarios and for messages.
 
 use super::{BandName, Format, GENERATIONS, GuardInterval, Width};
 use std::fmt::Display;
@@ -17,21 +17,21 @@ fn joined<T: Display>(items: impl IntoIterator<Item = T>, last: &str) -> String 
 }
 
 impl Width {
-    /// Those that some format has, as in `20, 40 or 80 MHz`.
+    /// The widths that any format has, as in `20, 40 or 80 MHz`.
     pub fn alternatives() -> String {
         format!("{} MHz", alternatives(Width::ALL.iter().map(|width| width.mhz())))
     }
 }
 
 impl Format {
-    /// Its guard intervals, as in `0.4 or 0.8`, in microseconds.
+    /// The guard intervals in microseconds, as in `0.4 or 0.8`.
     pub fn guards_us(self) -> String {
         let mut guards = self.guards().to_vec();
         guards.sort_unstable();
         alternatives(guards.into_iter().map(GuardInterval::us))
     }
 
-    /// Its schemes, as in `VHT MCS 0 to 9 of 1 to 8 streams up to 160 MHz, with guard intervals of 0.4 or 0.8 us`.
+    /// The schemes, as in `VHT MCS 0 to 9 of 1 to 8 streams up to 160 MHz, with guard intervals of 0.4 or 0.8 us`.
     pub(super) fn schemes_text(self) -> String {
         let (highest, streams) = (u32::from(self.highest_index()), u32::from(self.most_streams()));
         let numbers = match self.numbers_count_streams() {
@@ -46,7 +46,7 @@ impl Format {
     }
 }
 
-/// Formats as they came, those with the same value together.
+/// Formats grouped by a common value, in order of age.
 fn groups<T: PartialEq>(value: impl Fn(Format) -> T) -> Vec<(Vec<&'static str>, T)> {
     let mut groups: Vec<(Vec<_>, T)> = Vec::new();
     for &format in Format::ALL {
@@ -59,7 +59,7 @@ fn groups<T: PartialEq>(value: impl Fn(Format) -> T) -> Vec<(Vec<&'static str>, 
     groups
 }
 
-/// Of [`OptionName::Band`](super::OptionName::Band), for an editor of scenarios.
+/// Description of [`OptionName::Band`](super::OptionName::Band), for an editor of scenarios.
 pub fn band() -> String {
     let later = GENERATIONS.iter().filter(|generation| generation.format.is_some());
     let (one, more): (Vec<_>, Vec<_>) = later.partition(|later| later.bands.len() == 1);
@@ -71,7 +71,7 @@ pub fn band() -> String {
     format!("Where {}. The default is {usual}, where {}.", names(more), names(one))
 }
 
-/// Of [`OptionName::Width`](super::OptionName::Width), for an editor of scenarios.
+/// Description of [`OptionName::Width`](super::OptionName::Width), for an editor of scenarios.
 pub fn width() -> String {
     let mut text = "The widest channel of frames of 802.11n and later: ".to_owned();
     let mut known = 0;
@@ -89,7 +89,7 @@ pub fn width() -> String {
     text + &format!(". The default is {usual} MHz where that is possible, otherwise 20 MHz.")
 }
 
-/// Of [`OptionName::Streams`](super::OptionName::Streams), for an editor of scenarios.
+/// Description of [`OptionName::Streams`](super::OptionName::Streams), for an editor of scenarios.
 pub fn streams() -> String {
     let groups = groups(Format::most_streams);
     let last = groups.len() - 1;
@@ -102,12 +102,12 @@ pub fn streams() -> String {
     format!("The most spatial streams of frames of 802.11n and later: {most}. The default is 1.")
 }
 
-/// The most streams of any format.
+/// The largest number of streams of any format.
 pub fn most_streams() -> u8 {
     Format::ALL.iter().map(|format| format.most_streams()).max().unwrap_or(1)
 }
 
-/// Of [`OptionName::GuardInterval`](super::OptionName::GuardInterval), for an editor of scenarios.
+/// Description of [`OptionName::GuardInterval`](super::OptionName::GuardInterval), for an editor of scenarios.
 pub fn guard_interval() -> String {
     let guards = groups(Format::guards_us).into_iter().enumerate();
     let guards = guards.map(|(at, (names, guards))| match at {

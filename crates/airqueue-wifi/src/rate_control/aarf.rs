@@ -10,8 +10,8 @@ use airqueue_core::Time;
 pub struct Aarf(Arf);
 
 impl ArfRules {
-    /// AARF (Lacage, Manshaei and Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004):
-    /// a step up that fails at once doubles what the next one takes, up to 50 successes.
+    /// AARF (Lacage, Manshaei and Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004): a step
+    /// up that fails at once doubles the number of successes that the next step up needs, up to 50.
     pub const AARF: ArfRules = ArfRules { growth: 2, most_successes: 50, ..ArfRules::ARF };
 }
 

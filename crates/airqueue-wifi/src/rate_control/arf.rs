@@ -5,42 +5,42 @@ use super::{got_through, ladder};
 use crate::phy::RateIndex;
 use airqueue_core::Time;
 
-/// When [`Arf`] steps.
+/// When [`Arf`] changes the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArfRules {
-    /// So many successes in a row lead one step up.
+    /// Successes in a row for a step up.
     pub successes: u32,
-    /// So do so many transmissions since the last step, successful or not, unless the last one failed.
+    /// Transmissions since the last step for a step up, successful or not, unless the last transmission failed.
     pub timer: u32,
-    /// By how much both grow if the first frame after a step up fails; 1: they stay.
+    /// Factor by which both grow if the first frame after a step up fails; 1: they stay.
     pub growth: u32,
-    /// The most successes that are asked for.
+    /// Upper limit of `successes`.
     pub most_successes: u32,
 }
 
 impl ArfRules {
-    /// ARF (Kamerman and Monteban, "WaveLAN-II: a high-performance wireless LAN for the unlicensed band",
-    /// Bell Labs Technical Journal 2(3), 1997): 10 successes, or 15 transmissions, lead up.
+    /// ARF (Kamerman and Monteban, "WaveLAN-II: a high-performance wireless LAN for the unlicensed band", Bell Labs
+    /// Technical Journal 2(3), 1997): a step up after 10 successes, or after 15 transmissions.
     pub const ARF: ArfRules = ArfRules { successes: 10, timer: 15, growth: 1, most_successes: 10 };
 }
 
-/// ARF or AARF: two frames lost in a row lead a step down, as many successes in a row as
-/// [`ArfRules`] says a step up, and a step up is taken back if the first frame after it is lost.
+/// ARF or AARF: two frames lost in a row cause a step down, the number of successes in a row in [`ArfRules`] a step
+/// up, and a step up is reversed if the first frame after the step is lost.
 ///
-/// It steps on a ladder of rates, and takes all losses for those of the channel: collisions lead down too.
+/// The steps form a ladder of rates. All losses count as channel losses: collisions cause steps down too.
 #[derive(Clone, Debug)]
 pub struct Arf {
     rules: ArfRules,
     ladder: Vec<RateIndex>,
-    /// Where on the ladder.
+    /// Index of the current step.
     at: usize,
     successes: u32,
     failures: u32,
     /// Transmissions since the last step.
     sent: u32,
-    /// The last step led up, and no frame has got through since.
+    /// The last step was a step up, and no frame has been successful since.
     probing: bool,
-    /// What a step up takes now.
+    /// Successes that a step up needs now.
     threshold: u32,
     timer: u32,
 }
@@ -68,16 +68,16 @@ impl Kind for Arf {
 }
 
 impl Arf {
-    /// On the lowest of the steps that a sender's rates make.
+    /// Starts on the lowest step of the ladder of the sender's rates.
     pub(super) fn by(rules: ArfRules, with: Beginning<'_>) -> Arf {
         Arf::new(rules, ladder(with.phy, with.rates))
     }
 
-    /// On the lowest step of a ladder, which is given from slow to fast ([`super::ladder`]).
+    /// Starts on the lowest step of a ladder, ordered from slow to fast ([`super::ladder()`]).
     ///
     /// # Panics
     ///
-    /// If it has no steps.
+    /// If the ladder is empty.
     pub fn new(rules: ArfRules, ladder: Vec<RateIndex>) -> Arf {
         assert!(!ladder.is_empty(), "a station has a rate");
         Arf {
@@ -93,13 +93,13 @@ impl Arf {
         }
     }
 
-    /// The rate of the next transmission, of a new frame as of one that failed before.
+    /// The rate of the next transmission, whether new or retransmitted.
     #[inline]
     pub fn rate(&self) -> RateIndex {
         self.ladder[self.at]
     }
 
-    /// Successes in a row that lead a step up.
+    /// Successes in a row that a step up needs.
     pub fn threshold(&self) -> u32 {
         self.threshold
     }
@@ -135,7 +135,7 @@ impl Arf {
         self.step(self.at.saturating_sub(1));
     }
 
-    /// The timer grows as far as the successes do.
+    /// The timer grows by up to the factor by which the number of successes grows.
     fn longest_timer(&self) -> u32 {
         self.rules.timer * self.rules.most_successes / self.rules.successes
     }

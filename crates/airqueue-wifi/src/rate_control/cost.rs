@@ -1,4 +1,4 @@
-//! What a transmission costs at a rate, and what throughput follows.
+//! The airtime cost of a transmission at a rate, and the throughput that follows.
 
 use crate::phy::{Phy, RateIndex};
 
@@ -9,7 +9,7 @@ const SEGMENT_NS: f64 = 6e6;
 /// Below this probability a rate gets one try (`minstrel_calc_retransmit`).
 const HOPELESS: f64 = 0.1;
 
-/// Waiting for the medium, if nobody else sends.
+/// Time spent waiting for the medium without contention.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waits {
     /// Mean time before the first try of a frame, the second and so on, in ns.
@@ -21,12 +21,12 @@ pub(super) struct Waits {
 pub(super) struct Cost {
     /// With one MPDU.
     one: f64,
-    /// What each further MPDU adds.
+    /// The time that each further MPDU adds.
     more: f64,
 }
 
 impl Waits {
-    /// DIFS, and half of a window that doubles.
+    /// DIFS, plus half of a window that doubles at each try.
     pub(super) fn new(phy: &Phy) -> Waits {
         let (difs, slot) = (phy.difs().as_nanos() as f64, phy.slot().as_nanos() as f64);
         let before_try = std::array::from_fn(|attempt| {
@@ -36,10 +36,10 @@ impl Waits {
         Waits { before_try }
     }
 
-    /// MPDUs delivered per second where each arrives with probability `p` and PPDUs have `mpdus` of them on
-    /// average. As `minstrel_ht_get_tp_avg` of the kernel, but for the windows: they double after a PPDU of
-    /// which nothing arrived, which costs a rate that loses much more than its airtime. And `p` is taken as
-    /// it is: collisions lower it at all rates alike, and a cap would make rates equal that are not.
+    /// MPDUs delivered per second if each MPDU arrives with probability `p` and a PPDU has `mpdus` MPDUs on average.
+    /// As `minstrel_ht_get_tp_avg` of the kernel, except for two points. The window doubles after a PPDU of which no
+    /// MPDU arrived, which costs a rate with many losses more than its airtime. And `p` is not capped: collisions
+    /// lower `p` at all rates alike, and a cap would make unequal rates look equal.
     pub(super) fn throughput(&self, cost: &Cost, p: f64, mpdus: f64) -> f64 {
         let all_lost = libm::pow(1.0 - p, mpdus);
         let ppdu = cost.of(mpdus);
@@ -52,7 +52,7 @@ impl Waits {
         1e9 * mpdus * p * sent / time
     }
 
-    /// How often a frame is tried at a rate before the next one gets it: twice, and as often as fits into 6 ms.
+    /// Number of tries at a rate before the next rate: at least two, and as many as fit into 6 ms.
     pub(super) fn tries(&self, cost: &Cost, p: f64, mpdus: f64) -> u32 {
         if p < HOPELESS {
             return 1;

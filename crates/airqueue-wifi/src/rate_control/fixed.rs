@@ -1,4 +1,4 @@
-//! A rate that is given.
+//! A fixed rate.
 
 use super::registry::{Beginning, Kind};
 use crate::phy::RateIndex;

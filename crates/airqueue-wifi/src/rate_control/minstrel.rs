@@ -1,5 +1,5 @@
-//! Rates by what they deliver: Minstrel-HT as in Linux (`net/mac80211/rc80211_minstrel_ht.c`, Felix
-//! Fietkau), after Minstrel by Derek Smithies.
+//! Rate control by measured throughput: Minstrel-HT as in Linux (`net/mac80211/rc80211_minstrel_ht.c`, Felix Fietkau),
+//! after Minstrel by Derek Smithies.
 
 use super::cost::{Cost, Waits};
 use super::got_through;
@@ -7,95 +7,93 @@ use super::registry::{Beginning, Kind};
 use crate::phy::{GuardInterval, ModulationClass, Phy, RateIndex, Width};
 use airqueue_core::{RandomStream, Span, Time};
 
-/// Statistics are brought up to date so often (`update_interval` of the kernel).
+/// Interval between updates of the statistics (`update_interval` of the kernel).
 const INTERVAL: Span = Span::from_millis(50);
-/// Weight of what was known before against an interval of as many MPDUs (`EWMA_LEVEL`: 96 of 128).
+/// Weight of earlier results relative to an interval with as many MPDUs (`EWMA_LEVEL`: 96 of 128).
 const KEPT: f64 = 0.75;
-/// Knowledge counts for no less than so many MPDUs, however old it is, unless it proves wrong. Then it counts
-/// for so many.
+/// Earlier results weigh at least `LEAST_WEIGHT` MPDUs, however old they are, and `DISPROVED_WEIGHT` MPDUs once new
+/// results contradict them.
 const LEAST_WEIGHT: f64 = 128.0;
 const DISPROVED_WEIGHT: f64 = 4.0;
-/// It proves wrong if an interval departs from it by so many standard deviations, or if it gives so many samples
-/// that got through in a row a lower probability than this.
+/// An interval contradicts earlier results if it deviates by `DEVIATIONS` standard deviations, or if a row of
+/// successful samples has a probability below `SURPRISE`.
 const DEVIATIONS: f64 = 4.0;
 const SURPRISE: f64 = 0.02;
-/// One PPDU of so many may be a sample, and one of so many while rates are left that were never tried.
+/// At most one PPDU in `SAMPLE_SHARE` is a sample, or in `FIRST_SAMPLE_SHARE` while some rates were never tried.
 const SAMPLE_SHARE: u32 = 20;
 const FIRST_SAMPLE_SHARE: u32 = 4;
-/// The longest pause of a rate whose samples are lost, in updates.
+/// The longest pause, in updates, of a rate whose samples are lost.
 const LONGEST_PAUSE: u32 = 32;
-/// More MPDUs than this of an interval at the best rate, and no quarter arrived: its end is not waited for
-/// (`minstrel_ht_tx_status`).
+/// If an interval has more MPDUs than this at the best rate and less than a quarter arrived, the update happens before
+/// the interval ends (`minstrel_ht_tx_status`).
 const SUDDEN: u32 = 30;
 const POOR: f64 = 0.25;
-/// From this probability on a rate is good enough for a frame that others have failed
+/// From this probability on a rate is reliable enough for a frame that failed at other rates
 /// (`minstrel_ht_set_best_prob_rate`).
 const SURE: f64 = 0.75;
-/// A rate that has less than this share of the highest throughput gets no second try, and no preference when
-/// rates are sampled.
+/// A rate with less than this share of the highest throughput gets no second try, and no preference for samples.
 const WORTHWHILE: f64 = 0.75;
 
-/// Minstrel-HT. For each rate it keeps the share of MPDUs that arrive, as a moving average, and from that and
-/// the airtime the throughput that the rate would have. A frame is sent at the rate with the highest; when its
-/// tries are used up, at the next best ones; then at one that is sure to arrive. Some first tries are samples
-/// of other rates: of such alone as could be better than the best.
+/// Minstrel-HT. For each rate it keeps a moving average of the share of MPDUs that arrive, and computes from this
+/// share and the airtime the throughput of the rate. A frame is sent at the rate with the highest throughput; when the
+/// tries at this rate are used up, at the next best rates; last at a reliable rate. Some first tries are samples of
+/// other rates, but only of rates that could be better than the best.
 ///
-/// Where it departs from the kernel:
+/// Differences from the kernel:
 ///
-/// * An average weighs MPDUs and not intervals, so that one sample between thousands of frames does not count
-///   as much as they do. It remembers at least 128 of them, unless they are contradicted.
-/// * Rates are ranked with a standard deviation more than has arrived at them.
-/// * Rates whose samples are lost are sampled less and less often, and those that are hardly behind the best
-///   more often.
-/// * A rate's cost has the longer backoffs after lost frames in it, and shares are not capped at 90 %.
-/// * No rate far behind the best gets a frame's next tries, but as the last resort.
+/// * An average weighs MPDUs, not intervals, so that one sample between thousands of frames does not count as much as
+///   these frames. The average covers at least 128 MPDUs, unless new results contradict it.
+/// * Rates are ranked by the measured share plus one standard deviation.
+/// * Rates whose samples are lost are sampled less and less often, and rates just behind the best more often.
+/// * The cost of a rate includes the longer backoffs after lost frames, and shares are not capped at 90 %.
+/// * A rate far behind the best is used for a frame's next tries only as the last resort.
 #[derive(Clone, Debug)]
 pub struct Minstrel {
-    /// By group, and from slow to fast in each.
+    /// By group, and from slow to fast within a group.
     rates: Vec<Candidate>,
     waits: Waits,
     chain: Chain,
-    /// MPDUs of a PPDU at the rates that were used last, for those that were not yet.
+    /// MPDUs of a PPDU at the rates used last; the estimate for rates that were not used yet.
     mpdus: f64,
     next_update: Time,
     updates: u32,
-    /// PPDUs since the last sample, and in how many there may be one.
+    /// PPDUs since the last sample, and the number of PPDUs for one sample.
     since_sample: u32,
     sample_share: u32,
-    /// The sample that has been chosen and not been reported yet.
+    /// The sample that has been chosen and not reported yet.
     sample: Option<usize>,
-    /// Which kind comes next.
+    /// Whether the next sample is preferably a rate just behind the best.
     samples_rival: bool,
     rng: RandomStream,
 }
 
-/// A rate and what is known of it.
+/// A rate and its statistics.
 #[derive(Clone, Debug)]
 struct Candidate {
     rate: RateIndex,
     group: Group,
     cost: Cost,
-    /// PPDUs and MPDUs of this interval.
+    /// PPDUs and MPDUs of the current interval.
     ppdus: u32,
     sent: u32,
     acknowledged: u32,
-    /// Of those before, the older the less.
+    /// Statistics of earlier intervals, with less weight the older they are.
     past: Past,
-    /// The share that arrives, or what is assumed of a rate that was never tried.
+    /// The share of MPDUs that arrives, or an assumed share for a rate that was never tried.
     p: f64,
-    /// With the benefit of the doubt: a standard deviation more arrives. A rate that chance has put behind would
-    /// else stay there, as it is used no more; one that is put ahead is soon known better.
+    /// Throughput if one standard deviation more arrives. Otherwise a rate that random losses have put behind would
+    /// stay there, because it is no longer used; a rate that is overestimated is soon corrected.
     throughput: f64,
-    /// Its throughput would be the highest if nothing were lost at it. Only such rates are sampled.
+    /// Its throughput without losses would be the highest. Only such rates are sampled.
     may_be_best: bool,
-    /// The update from which on it may be sampled, and how long it rests after the next lost sample.
+    /// The update from which on the rate may be sampled, and the length of the pause after the next lost sample.
     rests_until: u32,
     pause: u32,
-    /// Samples that got through since one did not.
+    /// Successful samples since the last lost sample.
     row: u32,
 }
 
-/// What became of the transmissions at a rate.
+/// The results of transmissions at a rate.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     ppdus: f64,
@@ -103,20 +101,20 @@ struct Past {
     arrived: f64,
 }
 
-/// Rates that differ in their modulation and coding alone (`minstrel_mcs_groups`): if one gets through, slower
-/// ones of its group do.
+/// Rates that differ only in modulation and coding (`minstrel_mcs_groups`): if one rate is successful, so are slower
+/// rates of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
     class: ModulationClass,
     shape: Option<(u8, Width, GuardInterval)>,
 }
 
-/// The rates of one frame's tries (`minstrel_ht_update_rates`): the three with the highest throughput, then one
-/// that is sure to arrive.
+/// The rates of one frame's tries (`minstrel_ht_update_rates`): the three with the highest throughput, then a reliable
+/// rate.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
     best: [usize; 3],
-    /// The try from which on each of them hands over.
+    /// For each of these the number of the try at which the next rate takes over.
     until: [u32; 3],
     sure: usize,
 }
@@ -153,12 +151,12 @@ impl Candidate {
         self.past.mpdus > 0.0 || self.sent > 0
     }
 
-    /// MPDUs of its PPDUs; `otherwise`: if there was none.
+    /// Mean MPDUs of its PPDUs; `otherwise` if there was no PPDU.
     fn mpdus(&self, otherwise: f64) -> f64 {
         if self.past.ppdus > 0.0 { self.past.mpdus / self.past.ppdus } else { otherwise }
     }
 
-    /// An interval ends. `slower_than`: the share that arrives at the best faster rate of its group.
+    /// An interval ends. `slower_than`: the share that arrives at the best faster rate of the group.
     fn update(&mut self, slower_than: f64) {
         if self.is_known() {
             let disproved = self.past.contradicts(self.sent, self.acknowledged);
@@ -174,7 +172,7 @@ impl Candidate {
         }
     }
 
-    /// A sample of it has been reported.
+    /// A sample of this rate has been reported.
     fn on_sample(&mut self, success: bool, updates: u32) {
         if success {
             (self.rests_until, self.pause) = (updates, 1);
@@ -191,7 +189,7 @@ impl Candidate {
 }
 
 impl Past {
-    /// It counts for at most so many MPDUs from now on.
+    /// Limits the weight of earlier results to so many MPDUs.
     fn fade(&mut self, mpdus: f64) {
         if self.mpdus > mpdus {
             let left = mpdus / self.mpdus;
@@ -201,7 +199,7 @@ impl Past {
         }
     }
 
-    /// Standard deviation of the share that arrived: how far it may be from the truth.
+    /// Standard deviation of the share that arrived: the uncertainty of the estimate.
     fn deviation(&self) -> f64 {
         if self.mpdus == 0.0 {
             return 0.0;
@@ -210,8 +208,8 @@ impl Past {
         (p * (1.0 - p) / self.mpdus).sqrt()
     }
 
-    /// Whether what arrived of so many MPDUs departs from it by more than chance. Of MPDUs no less than a tenth is
-    /// taken to be lost, and to arrive.
+    /// Whether the share of `sent` MPDUs that arrived deviates from the estimate by more than random variation. For
+    /// this test both the loss and the success probability are at least a tenth.
     fn contradicts(&self, sent: u32, acknowledged: u32) -> bool {
         if self.mpdus == 0.0 {
             return false;
@@ -247,16 +245,16 @@ impl Kind for Box<Minstrel> {
 }
 
 impl Minstrel {
-    /// Knows nothing yet and begins with the slowest of these rates. Frames are expected to have
-    /// `mpdu_bytes` bytes with header and FCS; samples are drawn from `rng`.
+    /// Starts without statistics at the slowest of these rates. Frames are expected to have `mpdu_bytes` bytes with
+    /// header and FCS; samples are drawn from `rng`.
     ///
     /// # Panics
     ///
-    /// If there are no rates.
+    /// If `rates` is empty.
     pub fn new(phy: &Phy, rates: &[RateIndex], mpdu_bytes: u32, rng: RandomStream) -> Minstrel {
         assert!(!rates.is_empty(), "a station has a rate");
         let mut rates = rates.to_vec();
-        // A layer's table has group after group.
+        // A layer's table is ordered by group.
         rates.sort_unstable();
         rates.dedup();
         let rates: Vec<_> =
@@ -278,7 +276,7 @@ impl Minstrel {
         minstrel
     }
 
-    /// The rate that has the highest throughput as far as is known.
+    /// The rate with the highest estimated throughput.
     pub fn rate(&self) -> RateIndex {
         self.rates[self.chain.best[0]].rate
     }
@@ -296,7 +294,7 @@ impl Minstrel {
         self.rates[at].rate
     }
 
-    /// See [`super::RateControl::report`]. Rates that are none of its own are ignored.
+    /// See [`super::RateControl::report`]. Rates outside the set of this rate control are ignored.
     fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
         let Ok(at) = self.rates.binary_search_by_key(&rate, |candidate| candidate.rate) else {
             return;
@@ -342,7 +340,7 @@ impl Minstrel {
         self.rank();
     }
 
-    /// Orders the rates by what is known of them.
+    /// Orders the rates by their statistics.
     fn rank(&mut self) {
         let (waits, usual) = (self.waits, self.mpdus);
         for candidate in &mut self.rates {
@@ -361,8 +359,7 @@ impl Minstrel {
         self.sample_share = if untried { FIRST_SAMPLE_SHARE } else { SAMPLE_SHARE };
     }
 
-    /// The rates of a frame's tries, as things are now. None that is far behind is among
-    /// the first.
+    /// The rates of a frame's tries by the present statistics. Rates far behind the best are not among the first.
     fn chain(&self, usual: f64) -> Chain {
         let first = self.fastest(|_, _| true).unwrap_or_else(|| self.slowest());
         let least = WORTHWHILE * self.rates[first].throughput;
@@ -383,8 +380,7 @@ impl Minstrel {
         Chain { best, until, sure: sure.unwrap_or_else(|| self.likeliest()) }
     }
 
-    /// Of the rates at which anything arrives and for which a condition holds, the one with the highest
-    /// throughput.
+    /// The rate with the highest throughput among those that satisfy a condition and at which any MPDU arrives.
     fn fastest(&self, condition: impl Fn(usize, &Candidate) -> bool) -> Option<usize> {
         let all = self.rates.iter().enumerate().filter(|(_, rate)| rate.throughput > 0.0);
         all.filter(|&(at, candidate)| condition(at, candidate))
@@ -392,14 +388,14 @@ impl Minstrel {
             .map(|(at, _)| at)
     }
 
-    /// The rate whose frames last longest.
+    /// The rate with the longest frames.
     fn slowest(&self) -> usize {
         let all = self.rates.iter().enumerate();
         let time = |candidate: &Candidate| candidate.cost.of(1.0);
         all.max_by(|(_, a), (_, b)| time(a).total_cmp(&time(b))).map_or(0, |(at, _)| at)
     }
 
-    /// The rate at which most arrives; if nothing does at any, the slowest.
+    /// The rate with the largest share of arrivals; the slowest rate if nothing arrives at any rate.
     fn likeliest(&self) -> usize {
         let all = self.rates.iter().enumerate();
         let arriving = all.filter(|(_, candidate)| candidate.p > 0.0);
@@ -407,8 +403,8 @@ impl Minstrel {
         likeliest.map_or_else(|| self.slowest(), |(at, _)| at)
     }
 
-    /// A rate that is worth a sample. Every other time it is one that is hardly behind the best, if there is one:
-    /// chance may have put it behind.
+    /// A rate that is worth a sample. Every other sample is a rate just behind the best, if there is one: random
+    /// losses may have put it behind.
     fn pick_sample(&mut self) -> Option<usize> {
         let least = WORTHWHILE * self.rates[self.chain.best[0]].throughput;
         let rival = |rate: &Candidate, _| rate.throughput > least;
@@ -420,8 +416,7 @@ impl Minstrel {
         }
     }
 
-    /// One of the rates that may be better than the best and for which a condition holds, any with the same
-    /// probability.
+    /// A random rate, with equal probabilities, among those that may be better than the best and satisfy a condition.
     fn pick(&mut self, condition: impl Fn(&Candidate, u32) -> bool) -> Option<usize> {
         let mut picked = None;
         let mut count = 0;

@@ -1,15 +1,15 @@
-//! Rate control: at which rate a station sends its next frame to a receiver.
+//! Rate control: the rate at which a station sends its next frame to a receiver.
 //!
-//! A [`RateControl`] belongs to one sender and one receiver. It is asked before each transmission of a
-//! data frame ([`RateControl::choose`]) and told what became of it ([`RateControl::report`]). It reads no
-//! clock and learns the time from its caller; chance comes from a stream that it is given; and it allocates
-//! nothing after it was made. A kind of rate control is one file and one line of `registry`.
+//! A [`RateControl`] belongs to one sender and one receiver. The caller asks for a rate before each transmission of a
+//! data frame ([`RateControl::choose`]) and reports the outcome afterwards ([`RateControl::report`]). A rate control
+//! has no clock and takes the time from its caller; random numbers come from a random stream of its own; after
+//! construction it allocates nothing. A kind of rate control is one file and one line of `registry`.
 //!
 //! | | finds the rate by |
 //! |---|---|
-//! | [`RateControl::Fixed`] | nothing: it has one |
+//! | [`RateControl::Fixed`] | no search: the rate is fixed |
 //! | [`Arf`] | steps: up after frames that got through, down after frames that did not |
-//! | [`Aarf`] | the same, but the next step up takes the longer the more of them have failed at once |
+//! | [`Aarf`] | as [`Arf`], but a step up needs more successes each time that a step up fails at once |
 //! | [`Minstrel`] | counting, for each rate, how many frames get through, and trying other rates now and then |
 //!
 //! ```
@@ -46,9 +46,9 @@ pub use ladder::ladder;
 pub use minstrel::Minstrel;
 pub use registry::{Beginning, RateControl, RateControlName};
 
-/// Whether a PPDU counts as a success where there are only successes and failures: at least half of its MPDUs
-/// did. The literature has this for single frames; of an A-MPDU at a rate that is too fast some MPDUs nearly
-/// always arrive.
+/// Whether a PPDU counts as a success for algorithms that know only success and failure: at least half of its MPDUs
+/// were acknowledged. The literature defines success for single frames; of an A-MPDU at a rate that is too fast some
+/// MPDUs nearly always arrive.
 fn got_through(sent: u32, acknowledged: u32) -> bool {
     acknowledged > 0 && 2 * u64::from(acknowledged) >= u64::from(sent)
 }

@@ -1,4 +1,4 @@
-//! Which rate controls there are, one line each. What a rate control is stands in its own file.
+//! The list of rate controls, one line each. Each rate control is defined in its own file.
 
 use super::aarf::Aarf;
 use super::arf::Arf;
@@ -6,14 +6,14 @@ use super::minstrel::Minstrel;
 use crate::phy::{Phy, RateIndex};
 use airqueue_core::{RandomStream, Time};
 
-/// A kind of rate control, as its file describes it. What it does for each frame is marked `#[inline]`.
+/// A kind of rate control, implemented in its own file. The methods called for each frame are marked `#[inline]`.
 pub(super) trait Kind: Sized {
-    /// What it is, as the schema of scenarios says it.
+    /// The description for the schema of scenarios.
     const ABOUT: &'static str;
-    /// Whether it looks for the rate.
+    /// Whether the rate control searches for the rate.
     const LOOKS: bool = true;
 
-    /// The rate control of a sender that begins to send to a receiver.
+    /// The rate control of a sender that starts sending to a receiver.
     fn begin(with: Beginning<'_>) -> Self;
     /// [`RateControl::choose`].
     fn choose(&mut self, attempt: u32) -> RateIndex;
@@ -23,16 +23,16 @@ pub(super) trait Kind: Sized {
     fn rate(&self) -> RateIndex;
 }
 
-/// What a rate control begins with.
+/// The parameters of a new rate control.
 #[derive(Clone, Debug)]
 pub struct Beginning<'a> {
-    /// The layer of the rates.
+    /// The physical layer of the rates.
     pub phy: &'a Phy,
-    /// The rates that the sender has, at least one: all of the same format, or all without one.
+    /// The rates of the sender, at least one: all of one format, or all without a format.
     pub rates: &'a [RateIndex],
-    /// Bytes of the largest MPDUs.
+    /// Length of the largest MPDUs in bytes.
     pub mpdu_bytes: u32,
-    /// Where the rate control takes from what it decides at random.
+    /// The random stream of the rate control.
     pub rng: RandomStream,
 }
 
@@ -48,14 +48,14 @@ macro_rules! rate_controls {
         }
 
         impl RateControlName {
-            /// Whether it looks for the rate. Otherwise the rate is given.
+            /// Whether the rate control searches for the rate. Otherwise the rate is fixed.
             pub fn looks(self) -> bool {
                 match self {
                     $(RateControlName::$Kind => <$Type as Kind>::LOOKS,)+
                 }
             }
 
-            /// The rate control of a sender that begins to send to a receiver; one that does not look has the first of the rates.
+            /// The rate control of a sender that starts sending to a receiver; a fixed rate is the first of the rates.
             ///
             /// # Panics
             ///
@@ -77,8 +77,8 @@ macro_rules! rate_controls {
         }
 
         impl RateControl {
-            /// The rate of the next transmission of a frame that was sent `attempt` times in vain. The answer stays
-            /// the same until the next [`Self::report`]: it may be asked for as often as is convenient.
+            /// The rate of the next transmission of a frame after `attempt` failed transmissions. Repeated calls return
+            /// an unchanged rate until the next [`Self::report`].
             #[inline]
             pub fn choose(&mut self, attempt: u32) -> RateIndex {
                 match self {
@@ -86,8 +86,8 @@ macro_rules! rate_controls {
                 }
             }
 
-            /// What became of a PPDU: of its `sent` MPDUs so many were `acknowledged`, 0 if no response came. An RTS
-            /// without CTS says nothing about the data rate and is not reported.
+            /// Reports the outcome of a PPDU: `acknowledged` of its `sent` MPDUs were acknowledged, 0 if no response
+            /// arrived. An RTS without CTS carries no information about the data rate and is not reported.
             #[inline]
             pub fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time) {
                 match self {
@@ -97,7 +97,7 @@ macro_rules! rate_controls {
                 }
             }
 
-            /// The rate that it holds for the best at present.
+            /// The rate that is best by present knowledge.
             pub fn rate(&self) -> RateIndex {
                 match self {
                     $(RateControl::$Kind(control) => Kind::rate(control),)+

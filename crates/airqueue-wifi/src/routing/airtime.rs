@@ -8,14 +8,14 @@ use airqueue_core::Span;
 /// The metric's test frame, B_t: 8192 bits.
 pub const TEST_FRAME_BYTES: u32 = 1024;
 
-/// O + B_t / r, the time that a station takes for the test frame: AIFS or DIFS, what precedes the frame for its
-/// protection, the frame itself, and its acknowledgement. The overhead O is that of the layer and of the station's own
-/// settings, where the standard leaves it open; `ac` is one of its access categories, and `overhead_bytes` what
-/// an MPDU adds to the test frame. Backoff counts nothing, as in the standard, and nothing is aggregated.
+/// O + B_t / r, the duration of an exchange of the test frame: AIFS or DIFS, protection, the frame, and its
+/// acknowledgement. The standard leaves the overhead O open; here O follows from the physical layer and the station's
+/// settings. `ac` is one of the station's access categories, and `overhead_bytes` is what an MPDU adds to the test
+/// frame. As in the standard, backoff is not included and nothing is aggregated.
 ///
 /// # Panics
 ///
-/// If the station has no such access category.
+/// If the station does not have this access category.
 pub fn test_exchange(
     phy: &Phy,
     mac: &MacConfig,
@@ -27,10 +27,10 @@ pub fn test_exchange(
     mac.exchange(ac, rate, psdu_bytes, phy)
 }
 
-/// The airtime cost c_a = (O + B_t / r) / (1 - e_f) in ns, of a link whose frames take `exchange` and are lost with
-/// the probability `loss`. `None`: it would take more than 4.29 s, and is no link.
+/// The airtime cost c_a = (O + B_t / r) / (1 - e_f) in ns of a link whose exchanges take `exchange` and whose frames
+/// are lost with probability `loss`. `None`: the cost would exceed 4.29 s, which is no usable link.
 pub fn airtime_cost(exchange: Span, loss: f64) -> Option<Cost> {
     let cost = (exchange.as_nanos() as f64 / (1.0 - loss)).round();
-    // Not a number is in no range.
+    // The range does not contain NaN.
     (1.0..=f64::from(u32::MAX)).contains(&cost).then(|| Cost::new(cost as u32)).flatten()
 }

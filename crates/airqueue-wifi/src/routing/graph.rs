@@ -4,35 +4,35 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 
-/// What a link costs: any unit, and never nothing.
+/// The cost of a link, in any unit, never zero.
 pub type Cost = NonZeroU32;
 
-/// Links of one direction each between the stations 0 to n - 1, with their costs.
+/// Directed links between the stations 0 to n - 1, with their costs.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// Where the links into each station begin in `links`, and the end of the last.
     first: Vec<usize>,
-    /// From where, and what it costs.
+    /// The transmitter, and the cost.
     links: Vec<(u32, Cost)>,
 }
 
-/// The ways in a graph: the cheapest; of equally cheap ones those with the fewest hops; and of these the one whose
-/// stations have the lowest numbers, where the one nearest to the sender counts first.
+/// The routes in a graph: the cheapest; of equally cheap routes those with the fewest hops; of these the route whose
+/// stations have the lowest numbers, compared from the sender on.
 ///
-/// Since each part of such a way is itself such a way, all that goes to a station takes the same way from wherever it
-/// meets. Ways to the same destination, one after the other, share one search.
+/// Each part of such a route is itself such a route. All packets to a destination therefore follow the same route from
+/// the station where their routes meet. Successive queries for one destination share one search.
 #[derive(Clone, Debug)]
 pub struct ShortestPaths {
     graph: Graph,
     to: Option<u32>,
     labels: Vec<Label>,
-    /// Stations by what it costs from there to `to`, as far as that is known; outdated entries too.
+    /// Stations by the cost from there to `to`, as far as known; outdated entries too.
     open: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// Counts destinations: labels of others mean nothing.
+    /// Number of the current search, one for each destination: labels of other searches are invalid.
     search: u64,
 }
 
-/// What is known of the way from a station to the destination.
+/// The known route from a station to the destination.
 #[derive(Clone, Copy, Debug, Default)]
 struct Label {
     search: u64,
@@ -42,12 +42,12 @@ struct Label {
 }
 
 impl Graph {
-    /// A graph of `stations` stations; `into` has those that can send to a station and what it costs them, each
-    /// at most once.
+    /// A graph of `stations` stations; `into` lists for each station the stations that can send to it and the cost of
+    /// each link, each station at most once.
     ///
     /// # Panics
     ///
-    /// If a link begins at no station.
+    /// If a link begins at a station outside the graph.
     pub fn new<I: IntoIterator<Item = (usize, Cost)>>(
         stations: usize,
         mut into: impl FnMut(usize) -> I,
@@ -70,22 +70,22 @@ impl Graph {
         self.first.len() - 1
     }
 
-    /// Who can send to a station, and what it costs them.
+    /// The stations that can send to a station, with the cost of each link.
     ///
     /// # Panics
     ///
-    /// If there is no such station.
+    /// If the station is not in the graph.
     pub fn into(&self, to: usize) -> impl Iterator<Item = (usize, Cost)> {
         self.links[self.first[to]..self.first[to + 1]]
             .iter()
             .map(|&(from, cost)| (from as usize, cost))
     }
 
-    /// Whether there is a way from each station to this one.
+    /// For each station, whether there is a route to `to`.
     ///
     /// # Panics
     ///
-    /// If there is no such station.
+    /// If the station is not in the graph.
     pub fn reaching(&self, to: usize) -> Vec<bool> {
         let mut reaching = vec![false; self.stations()];
         reaching[to] = true;
@@ -103,22 +103,22 @@ impl Graph {
 }
 
 impl ShortestPaths {
-    /// Those of a graph.
+    /// The routes in a graph.
     pub fn new(graph: Graph) -> ShortestPaths {
         let labels = vec![Label::default(); graph.stations()];
         ShortestPaths { graph, to: None, labels, open: BinaryHeap::new(), search: 0 }
     }
 
-    /// Whose ways they are.
+    /// The graph of these routes.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The stations on the way, both ends included; `None`: there is no way.
+    /// The stations on the route, both ends included; `None`: there is no route.
     ///
     /// # Panics
     ///
-    /// If there is no such station.
+    /// If a station is not in the graph.
     pub fn between(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
         self.aim(to as u32);
         self.search_from(from);
@@ -131,11 +131,11 @@ impl ShortestPaths {
         Some(route)
     }
 
-    /// What the way costs that [`Self::between`] finds.
+    /// The cost of the route that [`Self::between`] returns.
     ///
     /// # Panics
     ///
-    /// If there is no such station.
+    /// If a station is not in the graph.
     pub fn cost(&mut self, from: usize, to: usize) -> Option<u64> {
         self.aim(to as u32);
         self.search_from(from);
@@ -159,7 +159,7 @@ impl ShortestPaths {
     /// Dijkstra's algorithm from the destination backwards, up to a station.
     fn search_from(&mut self, from: usize) {
         while let Some(&Reverse((cost, hops, at))) = self.open.peek() {
-            // What is nearer than `from`, and only that, can be on a way from there.
+            // Only stations nearer than `from` can be on a route from `from`.
             if self.label(from).is_some_and(|found| (found.cost, found.hops) <= (cost, hops)) {
                 return;
             }
@@ -171,7 +171,7 @@ impl ShortestPaths {
         }
     }
 
-    /// Tells those who can send to a station what their ways through it cost.
+    /// Updates the costs of the stations that can send to a station with their routes through it.
     fn widen(&mut self, through: u32, cost: u64, hops: u32) {
         let range = self.graph.first[through as usize]..self.graph.first[through as usize + 1];
         for &(from, own) in &self.graph.links[range] {

@@ -1,7 +1,7 @@
-//! Ways through a mesh: which links there are, what each one costs, and the cheapest route over them.
+//! Routes through a mesh: the links, the cost of each link, and the cheapest routes.
 //!
-//! [`Graph`] has the links and their costs, [`ShortestPaths`] finds ways in it, and [`airtime_cost`] is the cost that
-//! IEEE 802.11 gives the links of a mesh.
+//! [`Graph`] has the links and their costs, [`ShortestPaths`] finds routes, and [`airtime_cost`] is the cost that IEEE
+//! 802.11 defines for the links of a mesh.
 
 mod airtime;
 mod graph;

@@ -1,4 +1,4 @@
-//! RFC 5681: one segment more per round trip, half of it after a loss.
+//! RFC 5681: the window grows by one segment per round trip, and is halved after a loss.
 
 use super::registry::{Beginning, Kind};
 use super::{Acked, Controller, Growth, Window};
@@ -8,18 +8,18 @@ use crate::tcp::spec::Halving;
 #[derive(Clone, Copy, Debug)]
 pub struct NewReno {
     window: Window,
-    /// Bytes acknowledged that have not opened the window yet.
+    /// Bytes acknowledged that have not increased the window yet.
     counted: f64,
     halving: Halving,
 }
 
 impl NewReno {
-    /// Begins with a window of `initial_bytes` and segments of `mss_bytes`.
+    /// A controller with an initial window of `initial_bytes` and segments of `mss_bytes`.
     pub fn new(mss_bytes: u32, initial_bytes: u64, growth: Growth, halving: Halving) -> NewReno {
         NewReno { window: Window::new(mss_bytes, initial_bytes, growth), counted: 0.0, halving }
     }
 
-    /// Sets the threshold to half of what the path was thought to hold, and returns what the window becomes.
+    /// Sets the threshold to half of the estimated capacity of the path, and returns the new window.
     fn halve(&mut self, flight_bytes: u64) -> f64 {
         let Window { cwnd, mss, .. } = self.window;
         self.window.reduce_threshold(flight_bytes, 0.5);
@@ -50,7 +50,7 @@ impl Controller for NewReno {
         }
         match growth {
             Growth::PerAck => self.window.cwnd += mss * mss / cwnd, // equation 3
-            // A segment for each whole window, as section 3.1 recommends.
+            // One segment for each whole window, as section 3.1 recommends.
             Growth::Bytes { .. } => {
                 self.counted += bytes;
                 if self.counted >= cwnd {
@@ -67,7 +67,7 @@ impl Controller for NewReno {
     }
 
     fn on_timeout(&mut self, flight_bytes: u64, again: bool) {
-        // Section 3.1: the threshold stays when the same segment is lost again.
+        // Section 3.1: the threshold stays if the same segment is lost again.
         if !again || self.halving == Halving::Window {
             self.halve(flight_bytes);
         }
@@ -115,8 +115,8 @@ mod tests {
         }
     }
 
-    /// A whole window acknowledged adds one segment, however many acknowledgements say so; counted per
-    /// acknowledgement half as many add half (RFC 3465, section 1).
+    /// A whole window of acknowledgements adds one segment, whatever their number; counted per acknowledgement, half
+    /// as many acknowledgements add half a segment (RFC 3465, section 1).
     #[test]
     fn avoidance_adds_a_segment_per_window() {
         for (growth, per_ack, gain) in [
@@ -132,12 +132,12 @@ mod tests {
                 acked(&mut c, per_ack * MSS);
             });
             let got = (c.cwnd_bytes() - before) as f64 / MSS as f64;
-            // The window grows while it is counted: by less than 1 % of the gain.
+            // The window grows during the count: by less than 1 % of the gain.
             assert!(got <= gain && got > 0.99 * gain, "{growth:?} {per_ack}: {got}");
         }
     }
 
-    /// Slow start ends at the threshold, and what is left of the acknowledgement counts beyond.
+    /// Slow start ends at the threshold, and the rest of the acknowledgement counts for congestion avoidance.
     #[test]
     fn the_threshold_divides_an_acknowledgement() {
         let mut c = NewReno::new(MSS as u32, 20 * MSS, bytes(u32::MAX), RFC);

@@ -1,4 +1,4 @@
-//! What a controller that steers by delivery rates learns of its connection. Amounts are bytes of data, FIN counted.
+//! What is reported to a controller that uses delivery rates. Amounts are bytes of data; FIN counts as one.
 
 use airqueue_core::{Span, Time};
 
@@ -7,79 +7,81 @@ use airqueue_core::{Span, Time};
 pub struct SenderState {
     /// When it happens.
     pub now: Time,
-    /// The smoothed round-trip time, once there is one.
+    /// The smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Span>,
-    /// All that has been delivered: C.delivered of draft-cheng-iccrg-delivery-rate-estimation.
+    /// Bytes delivered so far: C.delivered of draft-cheng-iccrg-delivery-rate-estimation.
     pub delivered: u64,
-    /// When the last of it was acknowledged, or when data left with nothing outstanding: C.delivered_time.
+    /// When the last of these bytes was acknowledged, or when data was sent with nothing outstanding:
+    /// C.delivered_time.
     pub delivered_at: Time,
-    /// All that has been marked lost, as often as it was.
+    /// Bytes marked lost so far, counted each time.
     pub lost: u64,
-    /// Sent, and neither delivered nor lost.
+    /// Bytes sent, and neither delivered nor lost.
     pub in_flight: u64,
-    /// The application, or the controller itself, has not let the connection fill its path lately.
+    /// The application, or the controller itself, has recently kept the connection from filling its path.
     pub app_limited: bool,
-    /// When pacing lets the next segment leave; not before `now`.
+    /// When pacing allows the next segment; not before `now`.
     pub next_departure: Time,
-    /// How far the connection is with its losses.
+    /// The state of loss recovery.
     pub loss: LossState,
 }
 
-/// How far a connection is with its losses: Linux's `icsk_ca_state`.
+/// The state of loss recovery: Linux's `icsk_ca_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossState {
-    /// Nothing is being recovered.
+    /// No loss is being recovered.
     Open,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout, until all that was sent before it has been acknowledged.
+    /// After a retransmission timeout, until all bytes sent before the timeout have been acknowledged.
     Timeout,
 }
 
-/// What happens to a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// The connection is open. The round-trip time is that of this end's SYN, if it was sent once.
+    /// The connection is open. The round-trip time is that of this end's SYN, if the SYN was sent once.
     Opened {
-        /// How long the SYN and its acknowledgement took.
+        /// Time from the SYN to its acknowledgement.
         rtt: Option<Span>,
     },
-    /// Data are about to leave, and nothing is in flight.
+    /// Data is about to be sent, and nothing is in flight.
     Started,
-    /// An acknowledgement has come while something was outstanding.
+    /// An acknowledgement has arrived while bytes were outstanding.
     Acknowledged(AckReport),
-    /// The retransmission timer has run out, and what is overdue has been marked lost.
+    /// The retransmission timer has expired, and overdue bytes have been marked lost.
     TimedOut,
 }
 
-/// What an acknowledgement has changed.
+/// The changes that an acknowledgement has made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AckReport {
-    /// Delivered by it, in order or not.
+    /// Bytes delivered by this acknowledgement, in order or not.
     pub delivered: u64,
-    /// Marked lost by it.
+    /// Bytes marked lost by this acknowledgement.
     pub lost: u64,
-    /// What was in flight before.
+    /// Bytes in flight before this acknowledgement.
     pub in_flight_before: u64,
-    /// The round-trip time of the segment delivered last, if it was sent once; otherwise that of a timestamp, in ticks of the
-    /// timestamp clock.
+    /// The round-trip time of the segment delivered last, if the segment was sent once; otherwise the round-trip time
+    /// from a timestamp, in ticks of the timestamp clock.
     pub rtt: Option<Span>,
-    /// The receiver has probably delayed it: it answers one short segment that was alone (`FLAG_ACK_MAYBE_DELAYED`).
+    /// The receiver has probably delayed this acknowledgement: it answers a single short segment
+    /// (`FLAG_ACK_MAYBE_DELAYED`).
     pub perhaps_delayed: bool,
-    /// The rate at which the network delivers, if the acknowledgement shows one.
+    /// The delivery rate of the network, if the acknowledgement shows a rate.
     pub sample: Option<RateSample>,
 }
 
 /// A sample of the delivery rate: RS of draft-cheng-iccrg-delivery-rate-estimation, section 3.1.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
-    /// Delivered between the sending of a segment and its acknowledgement.
+    /// Bytes delivered between the sending of a segment and its acknowledgement.
     pub delivered: u64,
-    /// The time that took: the longer one of the sending and the acknowledging. Above zero.
+    /// Duration of these deliveries: the longer of the send interval and the acknowledgement interval. Above zero.
     pub interval: Span,
-    /// What had been delivered when the segment left.
+    /// Bytes delivered when the segment was sent.
     pub prior_delivered: u64,
-    /// The path may have carried more ([`SenderState::app_limited`] when the segment left).
+    /// The path may have more capacity than the sample shows ([`SenderState::app_limited`] when the segment was sent).
     pub app_limited: bool,
 }
 
@@ -93,7 +95,7 @@ impl RateSample {
     }
 }
 
-/// What `bytes_per_sec` deliver in `span`, rounded down; nothing in a negative one.
+/// Bytes that `bytes_per_sec` delivers in `span`, rounded down; zero for a negative span.
 pub(super) fn bytes_in(bytes_per_sec: u64, span: Span) -> u64 {
     let nanos = u128::try_from(span.as_nanos()).unwrap_or(0);
     (u128::from(bytes_per_sec) * nanos / NANOS_PER_SEC).try_into().unwrap_or(u64::MAX)

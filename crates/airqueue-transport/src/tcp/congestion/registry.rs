@@ -1,4 +1,4 @@
-//! Which controllers there are, one line each. What a controller is stands in its own file.
+//! The list of congestion controllers, one line each. Each controller is defined in its own file.
 
 use super::Controller;
 use crate::tcp::pacing::Pacing;
@@ -7,26 +7,26 @@ use crate::tcp::spec::{SenderSpec, TcpSpec};
 use airqueue_core::RandomStream;
 use std::fmt;
 
-/// A kind of controller, as its file describes it.
+/// A kind of controller, implemented in its own file.
 pub(super) trait Kind {
-    /// What it is, as the schema of scenarios says it.
+    /// The description for the schema of scenarios.
     const ABOUT: &'static str;
-    /// What connections it can govern; any, if it does not say.
+    /// The connections that it can control; any connection by default.
     const REQUIREMENTS: Requirements = Requirements::NONE;
 
-    /// The controller of a connection that begins.
+    /// The controller of a new connection.
     fn begin(with: Beginning<'_>) -> Box<dyn Controller>;
 }
 
-/// What a controller begins with.
+/// The parameters of a new controller.
 pub(in crate::tcp) struct Beginning<'a> {
     /// Bytes of data in a full segment.
     pub(in crate::tcp) mss_bytes: u32,
     /// The first congestion window.
     pub(in crate::tcp) initial_bytes: u64,
-    /// How the sending end behaves.
+    /// The behaviour of the sending end.
     pub(in crate::tcp) sender: &'a SenderSpec,
-    /// Where the controller takes from what it decides at random.
+    /// The random stream of the controller.
     pub(in crate::tcp) draws: &'a mut RandomStream,
 }
 
@@ -63,25 +63,25 @@ controllers! {
     bbr: Bbr;
 }
 
-/// What a controller needs of a connection that it is to govern. A reason is a sentence without its full stop.
+/// The requirements of a controller on its connection. A reason is a sentence without its full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirements {
-    /// Why there have to be selective acknowledgements.
+    /// Why selective acknowledgements are required.
     pub sack: Option<&'static str>,
-    /// Why losses have to be noticed by time ([`LossDetection::Timing`]).
+    /// Why loss detection by time is required ([`LossDetection::Timing`]).
     pub loss_by_time: Option<&'static str>,
-    /// Why nothing else can pace the segments by what it knows of the path ([`Pacing::TcpAp`]).
+    /// Why pacing by knowledge of the path is excluded ([`Pacing::TcpAp`]).
     pub own_pacing: Option<&'static str>,
 }
 
-/// What a connection lacks or has too much, with the controller's reason.
+/// A requirement that a connection violates, with the controller's reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmet {
-    /// There are no selective acknowledgements.
+    /// The connection has no selective acknowledgements.
     Sack(&'static str),
-    /// Losses are noticed by counting.
+    /// Losses are detected by counting.
     LossByTime(&'static str),
-    /// Something else paces.
+    /// Another mechanism paces the segments.
     OwnPacing(&'static str),
 }
 
@@ -96,11 +96,11 @@ impl fmt::Display for Unmet {
 }
 
 impl Requirements {
-    /// Any connection will do.
+    /// No requirements: any connection will do.
     pub const NONE: Requirements =
         Requirements { sack: None, loss_by_time: None, own_pacing: None };
 
-    /// What a connection does not meet, if there is something.
+    /// The first requirement that a connection violates, if any.
     pub fn unmet(&self, tcp: &TcpSpec) -> Option<Unmet> {
         let by_time = tcp.sender.loss_detection == LossDetection::Timing;
         let adaptive = matches!(tcp.sender.pacing, Pacing::TcpAp(_));
@@ -109,7 +109,7 @@ impl Requirements {
             .or_else(|| self.own_pacing.filter(|_| adaptive).map(Unmet::OwnPacing))
     }
 
-    /// Changes a connection as little as is needed to meet them.
+    /// Changes a connection as little as necessary to meet the requirements.
     pub fn meet(&self, tcp: &mut TcpSpec) {
         tcp.sack |= self.sack.is_some();
         if self.loss_by_time.is_some() {
@@ -134,8 +134,8 @@ mod tests {
         tcp
     }
 
-    /// Rates of delivery come from the times of segments and from selective acknowledgements, and nobody else can pace what has a
-    /// pace of its own.
+    /// Delivery rates need the times of segments and selective acknowledgements, and a controller with its own pacing
+    /// excludes other pacing.
     #[test]
     fn controllers_say_what_they_cannot_do_without() {
         for &name in CongestionName::ALL {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Whatever a connection lacks, [`Requirements::meet`] adds, and it changes nothing else.
+    /// [`Requirements::meet`] adds whatever a connection lacks, and changes nothing else.
     #[test]
     fn requirements_can_be_met() {
         let rate = airqueue_core::DataRate::from_bps(1_000_000).unwrap();

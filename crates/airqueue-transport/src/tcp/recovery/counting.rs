@@ -1,46 +1,46 @@
-//! Loss by counting what arrives beyond a hole: fast retransmit and fast recovery by RFC 6582, or with
-//! selective acknowledgements by RFC 6675, and what follows a timeout.
+//! Loss detection by counting the segments that arrive beyond a hole: fast retransmit and fast recovery by RFC 6582,
+//! or with selective acknowledgements by RFC 6675, and recovery after a timeout.
 //!
-//! Comparisons are with the octet after the last one meant, where the RFCs name the last one.
+//! Octet numbers here are of the octet after the last; the RFCs use the last octet.
 
 use super::{AckEffect, AckInfo, Advance, Budget, RecoveryPhase, SegmentKind, SegmentRange};
 use crate::tcp::ranges::{Range, Ranges};
 use crate::tcp::spec::FastRecovery;
 
-/// Duplicate acknowledgements that mean a loss: DupThresh of RFC 6675.
+/// Duplicate acknowledgements that indicate a loss: DupThresh of RFC 6675.
 const DUP_THRESH: u32 = 3;
 
-/// The sending end's view of the octets that it has sent.
+/// The sending end's record of the octets that it has sent.
 #[derive(Clone, Debug)]
 pub(super) struct Counting {
     mss: u64,
     sack: bool,
     limited_transmit: bool,
-    /// Those of RFC 6582 with selective acknowledgements, whose recovery is RFC 6675's.
+    /// The rules of RFC 6582; with selective acknowledgements recovery follows RFC 6675.
     rules: FastRecovery,
-    /// The first octet not acknowledged.
+    /// The first unacknowledged octet.
     una: u64,
     /// The octet to send next: below `high` after a timeout.
     nxt: u64,
-    /// The octet after the highest ever sent.
+    /// The octet after the highest octet ever sent.
     high: u64,
     phase: RecoveryPhase,
-    /// Duplicate acknowledgements since the last new one.
+    /// Duplicate acknowledgements since the last acknowledgement of new data.
     dup_acks: u32,
-    /// `high` at the first of them: RFC 3042 does not count what follows as outstanding.
+    /// `high` at the first of these duplicates: later octets are not outstanding by RFC 3042.
     high_before_dups: u64,
     /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
     recover: u64,
-    /// `high` when the timer last ran out, with [`FastRecovery::once_per_flight`] also when fast recovery last began:
-    /// duplicates of less are no sign of loss.
+    /// `high` when the timer last expired, with [`FastRecovery::once_per_flight`] also when fast recovery last began:
+    /// duplicates for lower octets do not indicate a loss.
     careful_until: u64,
-    /// The segment at `una` goes out before everything else.
+    /// The segment at `una` is sent before all others.
     at_once: bool,
-    /// What RFC 6582 adds to the window during recovery, and RFC 3042 before, in bytes.
+    /// Inflation of the window in bytes: by RFC 6582 during recovery, and by RFC 3042 before.
     inflation: i64,
-    /// A partial acknowledgement has come in this recovery.
+    /// A partial acknowledgement has arrived in this recovery.
     partial: bool,
-    /// What arrived beyond `una`.
+    /// The octets that have arrived beyond `una`.
     sacked: Ranges,
     /// HighRxt of RFC 6675.
     high_rxt: u64,
@@ -89,12 +89,12 @@ impl Counting {
         self.phase
     }
 
-    /// FlightSize: sent, and neither acknowledged nor given up by a timeout.
+    /// FlightSize: octets sent, and neither acknowledged nor given up by a timeout.
     pub(super) fn flight(&self) -> u64 {
         self.nxt - self.una
     }
 
-    /// An acknowledgement of something that was sent, and not of less than one before.
+    /// Processes an acknowledgement of octets that were sent, not lower than an earlier acknowledgement.
     pub(super) fn on_ack(&mut self, news: &AckInfo<'_>) -> AckEffect {
         let &AckInfo { ack, blocks, bare, .. } = news;
         let mut new = 0;
@@ -131,7 +131,7 @@ impl Counting {
         match self.phase {
             RecoveryPhase::Open => self.inflation = 0,
             RecoveryPhase::Timeout => {
-                // RFC 3465, section 2.3: what arrived before the timeout opens no window now.
+                // RFC 3465, section 2.3: octets that arrived before the timeout do not open the window now.
                 advance.countable = bytes.min(self.mss);
                 self.inflation = 0;
                 if ack >= self.recover {
@@ -158,8 +158,8 @@ impl Counting {
         advance
     }
 
-    /// RFC 6582, section 3.2, step 3: the next hole at once, the window less what has left it. Returns the
-    /// bytes that the window itself loses ([`FastRecovery::partial_ack_shrinks_window`]).
+    /// RFC 6582, section 3.2, step 3: sends the next hole at once, and deflates the window by the octets acknowledged.
+    /// Returns the bytes by which the window itself shrinks ([`FastRecovery::partial_ack_shrinks_window`]).
     fn partial_ack(&mut self, bytes: u64) -> u64 {
         self.partial = true;
         self.at_once = true;
@@ -181,7 +181,7 @@ impl Counting {
                 return AckEffect::default();
             }
             RecoveryPhase::Fast => {
-                // RFC 5681, section 3.2, step 4: a segment has left.
+                // RFC 5681, section 3.2, step 4: a segment has left the network.
                 self.inflation += if self.sack { 0 } else { self.mss as i64 };
                 return AckEffect::default();
             }
@@ -192,8 +192,8 @@ impl Counting {
             self.high_before_dups = self.high;
         }
         let lost = self.dup_acks >= DUP_THRESH || (self.sack && self.lost_edge() > self.una);
-        // After a timeout duplicates may be of what was sent twice (RFC 6582, section 4.1); those with
-        // news in their blocks are not.
+        // After a timeout, duplicates may be caused by retransmissions (RFC 6582, section 4.1), except duplicates with
+        // new SACK blocks.
         if lost && (self.sack || self.una > self.careful_until) {
             return self.begin_fast();
         }
@@ -211,7 +211,7 @@ impl Counting {
         }
         self.partial = false;
         self.at_once = true;
-        // RFC 6582, section 3.2, step 2: the segments that the duplicates say have left.
+        // RFC 6582, section 3.2, step 2: the segments that have left the network according to the duplicates.
         self.inflation = if self.sack { 0 } else { i64::from(DUP_THRESH) * self.mss as i64 };
         self.high_rxt = self.una;
         let flight = self.high_before_dups.max(self.una) - self.una;
@@ -219,8 +219,8 @@ impl Counting {
         AckEffect { loss: Some(flight), restarts_timer, ..AckEffect::default() }
     }
 
-    /// The retransmission timer has run out: RFC 6582, section 4, and RFC 6675, section 5.1. What has
-    /// been acknowledged selectively stays so; receivers here never take it back.
+    /// The retransmission timer has expired: RFC 6582, section 4, and RFC 6675, section 5.1. Octets acknowledged
+    /// selectively stay acknowledged; receivers here never renege.
     pub(super) fn on_timeout(&mut self) {
         self.phase = RecoveryPhase::Timeout;
         self.recover = self.high;
@@ -231,7 +231,7 @@ impl Counting {
         self.at_once = false;
     }
 
-    /// Below this, what has not been acknowledged is lost: IsLost of RFC 6675, section 4.
+    /// Unacknowledged octets below this edge are lost: IsLost of RFC 6675, section 4.
     fn lost_edge(&self) -> u64 {
         let (mut runs, mut bytes) = (0, 0);
         for range in self.sacked.descending() {
@@ -244,14 +244,14 @@ impl Counting {
         self.una
     }
 
-    /// "pipe", what is estimated to be in the network: SetPipe of RFC 6675, section 4.
+    /// "pipe", the estimate of the octets in the network: SetPipe of RFC 6675, section 4.
     fn pipe(&self, lost_edge: u64) -> u64 {
         let kept = self.sacked.missing(lost_edge, self.high);
         kept + self.sacked.missing(self.una, self.high_rxt.min(self.high))
     }
 
-    /// What counts against the congestion window outside of recovery by RFC 6675. With limited transmit
-    /// what was acknowledged selectively does not (RFC 6675, section 5, step 3).
+    /// Octets that count against the congestion window outside of RFC 6675 recovery. With limited transmit, octets
+    /// acknowledged selectively do not count (RFC 6675, section 5, step 3).
     fn in_flight(&self) -> u64 {
         if self.sack && (self.limited_transmit || self.phase == RecoveryPhase::Timeout) {
             self.sacked.missing(self.una, self.nxt)
@@ -260,7 +260,7 @@ impl Counting {
         }
     }
 
-    /// What goes out next.
+    /// The next octets to send.
     pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
         if self.at_once {
             return Some(self.again(SegmentKind::AtOnce, self.una, self.high, budget));
@@ -283,7 +283,7 @@ impl Counting {
         budget.fresh(self.una, self.high, self.mss, cwnd.saturating_sub(self.in_flight()))
     }
 
-    /// NextSeg of RFC 6675, section 4, while the window has room for a segment (section 5, step C).
+    /// NextSeg of RFC 6675, section 4, if the window has room for a segment (section 5, step C).
     fn next_segment(&self, budget: &Budget) -> Option<SegmentRange> {
         let lost_edge = self.lost_edge();
         if self.pipe(lost_edge) + self.mss > budget.cwnd {
@@ -299,7 +299,7 @@ impl Counting {
             .or_else(|| self.rescue_piece(budget))
     }
 
-    /// Rule 4: once, after a partial acknowledgement, the segment with the highest octet outstanding.
+    /// Rule 4: once, after a partial acknowledgement, the segment with the highest outstanding octet.
     fn rescue_piece(&self, budget: &Budget) -> Option<SegmentRange> {
         if self.una <= self.rescue {
             return None;
@@ -322,7 +322,7 @@ impl Counting {
         SegmentRange { range: Range { start, end: budget.cut(start, limit, self.mss) }, kind }
     }
 
-    /// That piece has gone out.
+    /// The piece has been sent.
     pub(super) fn on_sent(&mut self, piece: SegmentRange) {
         let end = piece.range.end;
         match piece.kind {

@@ -1,4 +1,4 @@
-//! What is outstanding, how its loss is noticed, and what goes out next.
+//! Outstanding octets, how their loss is detected, and which octets are sent next.
 
 mod counting;
 mod prr;
@@ -13,18 +13,17 @@ use airqueue_core::{Span, Time};
 use counting::Counting;
 use timing::Timing;
 
-/// How a sender notices that segments are lost.
+/// How a sender detects lost segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By three duplicate acknowledgements or what has arrived beyond a hole (RFC 6582, RFC 6675).
+    /// By three duplicate acknowledgements, or by octets that have arrived beyond a hole (RFC 6582, RFC 6675).
     Counting,
-    /// By when each segment was sent, with probes for lost tails (RACK-TLP, RFC 8985), and with
-    /// proportional rate reduction (RFC 9937), as Linux does. Without SACK the same as
-    /// [`LossDetection::Counting`].
+    /// By the time at which each segment was sent, with tail loss probes (RACK-TLP, RFC 8985) and proportional rate
+    /// reduction (RFC 9937), as in Linux. Without SACK equal to [`LossDetection::Counting`].
     Timing,
 }
 
-/// The sending end's view of the octets that it has sent.
+/// The sending end's record of the octets that it has sent.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery(Machine);
 
@@ -39,7 +38,7 @@ enum RecoveryPhase {
     Open,
     /// Fast recovery.
     Fast,
-    /// After a timeout, until all that was sent before it is acknowledged.
+    /// After a timeout, until all octets sent before the timeout are acknowledged.
     Timeout,
 }
 
@@ -48,48 +47,48 @@ enum RecoveryPhase {
 pub(super) struct AckInfo<'a> {
     /// The octet expected next.
     pub(super) ack: u64,
-    /// What has arrived beyond it.
+    /// The octets that have arrived beyond `ack`.
     pub(super) blocks: &'a [Range],
-    /// The segment has nothing else to say.
+    /// The segment carries only the acknowledgement.
     pub(super) bare: bool,
     pub(super) now: Time,
-    /// The smoothed round trip time before it.
+    /// The smoothed round-trip time before the acknowledgement.
     pub(super) srtt: Option<Span>,
 }
 
-/// What an acknowledgement or a timer means; by default nothing, or no more than that something arrived.
+/// The effect of an acknowledgement or a timer; by default none, or only that a segment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AckEffect {
     /// New data have arrived.
     pub(super) advance: Option<Advance>,
-    /// Segments are lost, and this much was outstanding: fast recovery begins.
+    /// Segments are lost, with this much outstanding: fast recovery begins.
     pub(super) loss: Option<u64>,
-    /// The retransmission timer starts anew with that.
+    /// The beginning of fast recovery restarts the retransmission timer.
     pub(super) restarts_timer: bool,
-    /// A lost segment has been replaced before it was known to be: there was congestion with this much
-    /// outstanding, and nothing remains to be done.
+    /// A lost segment was replaced before its loss was known: there was congestion with this much outstanding, and
+    /// nothing is left to retransmit.
     pub(super) repaired: Option<u64>,
-    /// A probe goes out next.
+    /// A probe is sent next.
     pub(super) probe: bool,
-    /// How long the latest segment that arrived was under way with its acknowledgement, if it was sent
-    /// once and its time is known.
+    /// Time from the sending of the latest segment that arrived to its acknowledgement, if the segment was sent once
+    /// and the time is known.
     pub(super) rtt: Option<Span>,
 }
 
 /// New data have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Advance {
-    /// How much.
+    /// Bytes acknowledged.
     pub(super) bytes: u64,
-    /// What was outstanding before.
+    /// Bytes outstanding before the acknowledgement.
     pub(super) flight: u64,
-    /// What the window may grow by; nothing in fast recovery.
+    /// Bytes that the window may grow by; zero in fast recovery.
     pub(super) countable: u64,
-    /// Fast recovery ends, and the window is to be no larger than this.
+    /// Fast recovery ends, and the window is limited to this.
     pub(super) cap: Option<u64>,
-    /// By so much the window shrinks, down to a segment.
+    /// Bytes by which the window shrinks, down to one segment.
     pub(super) deflates: u64,
-    /// The retransmission timer starts anew.
+    /// The retransmission timer is restarted.
     pub(super) restarts_timer: bool,
 }
 
@@ -97,19 +96,19 @@ pub(super) struct Advance {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) cwnd: u64,
-    /// Bytes that the receiver takes beyond the last acknowledgement.
+    /// Bytes of the receive window beyond the last acknowledgement.
     pub(super) window: u64,
-    /// The octet after the last byte that there is to send.
+    /// The octet after the last byte to send.
     pub(super) data_end: u64,
-    /// FIN follows them.
+    /// FIN follows the data.
     pub(super) closed: bool,
-    /// A small segment waits while something is outstanding.
+    /// Nagle's algorithm: a small segment waits while octets are outstanding.
     pub(super) nagle: bool,
-    /// The window is the controller's in fast recovery too: no proportional rate reduction.
+    /// The controller sets the window in fast recovery too: no proportional rate reduction.
     pub(super) steered: bool,
 }
 
-/// Octets that go out together.
+/// Octets of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentRange {
     pub(super) range: Range,
@@ -119,26 +118,26 @@ pub(super) struct SegmentRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentKind {
     New,
-    /// In its turn after a timeout.
+    /// Retransmitted in order after a timeout.
     Again,
-    /// A hole, in fast recovery.
+    /// Retransmitted into a hole, in fast recovery.
     Hole,
-    /// The segment that an acknowledgement asks for.
+    /// Retransmitted at once because an acknowledgement asks for the segment.
     AtOnce,
-    /// The last one, when nothing else can go (RFC 6675, NextSeg, rule 4).
+    /// The last segment, when no other can be sent (RFC 6675, NextSeg, rule 4).
     Rescue,
-    /// The last one, to get an acknowledgement (RFC 8985, section 7.3).
+    /// The last segment, as a probe for an acknowledgement (RFC 8985, section 7.3).
     Probe,
 }
 
 impl Budget {
-    /// Where a segment that begins at `start` ends, of octets below `limit`; FIN goes with the last.
+    /// The end of a segment that begins at `start`, with octets below `limit`; FIN is sent with the last segment.
     fn cut(&self, start: u64, limit: u64, mss: u64) -> u64 {
         let end = (start + mss).min(self.data_end).min(limit);
         end + u64::from(self.closed && end == self.data_end && limit > self.data_end)
     }
 
-    /// The octet after everything there is to send.
+    /// The octet after the last octet to send.
     fn end(&self) -> u64 {
         self.data_end + u64::from(self.closed)
     }
@@ -148,7 +147,7 @@ impl Budget {
         end.min(self.data_end) - start.min(self.data_end)
     }
 
-    /// Data never sent before, if `room` has place for them and so has the receiver.
+    /// New data, if `room` and the receive window allow.
     fn fresh(&self, una: u64, high: u64, mss: u64, room: u64) -> Option<SegmentRange> {
         if high >= self.end() {
             return None;
@@ -164,7 +163,7 @@ impl Budget {
     }
 }
 
-/// Passes a call on to whichever it is.
+/// Dispatches a call to the variant in use.
 macro_rules! either {
     ($recovery:expr, $one:ident => $call:expr) => {
         match $recovery {
@@ -206,12 +205,12 @@ impl Recovery {
         either!(&self.0, one => one.phase() != RecoveryPhase::Open)
     }
 
-    /// FlightSize: sent, and neither acknowledged nor given up by a timeout.
+    /// FlightSize: octets sent, and neither acknowledged nor given up by a timeout.
     pub(super) fn flight(&self) -> u64 {
         either!(&self.0, one => one.flight())
     }
 
-    /// Sent, and neither arrived nor lost, as far as is known.
+    /// Octets sent, and neither arrived nor lost, as far as is known.
     pub(super) fn in_flight(&self) -> u64 {
         match &self.0 {
             Machine::Counting(one) => one.flight(),
@@ -219,7 +218,7 @@ impl Recovery {
         }
     }
 
-    /// Octets marked lost so far, by time.
+    /// Octets marked lost so far, in detection by time.
     pub(super) fn lost(&self) -> u64 {
         match &self.0 {
             Machine::Counting(_) => 0,
@@ -227,7 +226,7 @@ impl Recovery {
         }
     }
 
-    /// Something lost has not been sent again yet.
+    /// Whether lost octets have not been retransmitted yet.
     pub(super) fn owes(&self) -> bool {
         match &self.0 {
             Machine::Counting(one) => one.phase() != RecoveryPhase::Open,
@@ -243,7 +242,7 @@ impl Recovery {
         }
     }
 
-    /// `rates` gets the segments that have arrived, if loss is noticed by time.
+    /// Under detection by time `rates` receives the segments that have arrived.
     pub(super) fn on_ack(
         &mut self,
         news: &AckInfo<'_>,
@@ -258,7 +257,7 @@ impl Recovery {
         }
     }
 
-    /// When [`Recovery::on_timer`] wants to be called.
+    /// When [`Recovery::on_timer`] is to be called.
     pub(super) fn next_timer(&self) -> Time {
         match &self.0 {
             Machine::Counting(_) => Time::MAX,
@@ -266,7 +265,7 @@ impl Recovery {
         }
     }
 
-    /// Does what is due, but for the retransmission timeout; nothing if called early.
+    /// Processes expired timers except the retransmission timer; does nothing if called early.
     pub(super) fn on_timer(&mut self, now: Time, srtt: Option<Span>) -> AckEffect {
         match &mut self.0 {
             Machine::Counting(_) => AckEffect::default(),
@@ -274,8 +273,8 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer has run out. What has been acknowledged selectively stays so; receivers
-    /// here never take it back.
+    /// The retransmission timer has expired. Octets acknowledged selectively stay acknowledged; receivers here never
+    /// renege.
     pub(super) fn on_timeout(&mut self, now: Time) {
         match &mut self.0 {
             Machine::Counting(one) => one.on_timeout(),
@@ -283,12 +282,12 @@ impl Recovery {
         }
     }
 
-    /// What goes out next.
+    /// The next octets to send.
     pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
         either!(&mut self.0, one => one.next_range(budget))
     }
 
-    /// That piece has gone out; the retransmission timer runs until `timeout`.
+    /// The piece has been sent; the retransmission timer runs until `timeout`.
     pub(super) fn on_sent(
         &mut self,
         piece: SegmentRange,
@@ -302,8 +301,7 @@ impl Recovery {
         }
     }
 
-    /// The probe of a lost tail is due a while from now, if one is to be sent; the retransmission timer
-    /// runs until `timeout`.
+    /// Schedules the tail loss probe, if one is to be sent; the retransmission timer runs until `timeout`.
     pub(super) fn arm_probe(&mut self, now: Time, srtt: Option<Span>, timeout: Time) {
         match &mut self.0 {
             Machine::Counting(_) => {}

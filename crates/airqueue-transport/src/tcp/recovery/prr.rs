@@ -1,16 +1,16 @@
-//! Proportional rate reduction, RFC 9937: in fast recovery segments leave in proportion to those that
-//! arrive, so that the window has shrunk to the threshold when a window's worth has.
+//! Proportional rate reduction, RFC 9937: in fast recovery segments are sent in proportion to the segments that
+//! arrive, so that the window has fallen to the threshold after one window of arrivals.
 
-/// Section 6.2, by acknowledgement.
+/// Section 6.2, applied at each acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// RecoverFS: what was outstanding at the beginning.
+    /// RecoverFS: bytes outstanding at the beginning of recovery.
     flight: u64,
-    /// prr_delivered: what has arrived since.
+    /// prr_delivered: bytes that have arrived since.
     delivered: u64,
-    /// prr_out: what was sent since.
+    /// prr_out: bytes sent since.
     out: u64,
-    /// Of an acknowledgement that has not set the window yet.
+    /// The delivery report of an acknowledgement that has not set the window yet.
     news: Option<Delivered>,
     cwnd: u64,
 }
@@ -18,18 +18,17 @@ pub(super) struct Prr {
 #[derive(Clone, Copy, Debug)]
 struct Delivered {
     bytes: u64,
-    /// SafeACK: data in order, and no sign of further loss.
+    /// SafeACK: data in order, and no indication of further loss.
     safe: bool,
 }
 
 impl Prr {
-    /// Fast recovery begins with `flight` bytes outstanding, what was known to have arrived before not
-    /// among them.
+    /// Fast recovery begins with `flight` bytes outstanding, without the bytes that were known to have arrived.
     pub(super) fn begin(flight: u64) -> Prr {
         Prr { flight: flight.max(1), ..Prr::default() }
     }
 
-    /// An acknowledgement says that `bytes` have arrived.
+    /// An acknowledgement reports the arrival of `bytes`.
     pub(super) fn on_delivered(&mut self, bytes: u64, safe: bool) {
         if bytes > 0 {
             self.delivered += bytes;
@@ -41,8 +40,8 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// The window, with `inflight` bytes in the network and a threshold of `ssthresh`. It changes once
-    /// for an acknowledgement.
+    /// The window, with `inflight` bytes in the network and a threshold of `ssthresh`. It changes once per
+    /// acknowledgement.
     pub(super) fn cwnd(&mut self, inflight: u64, ssthresh: u64, mss: u64) -> u64 {
         let Some(news) = self.news.take() else { return self.cwnd };
         let mut send = if inflight > ssthresh {
@@ -67,7 +66,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// Segments that may leave on an acknowledgement of one, and do.
+    /// Segments that may be sent, and are sent, after an acknowledgement of one segment.
     fn step(prr: &mut Prr, inflight: &mut u64, ssthresh: u64, safe: bool) -> u64 {
         *inflight -= MSS;
         prr.on_delivered(MSS, safe);
@@ -77,22 +76,22 @@ mod tests {
         room
     }
 
-    /// One loss of twenty, half the window. The first acknowledgement sends the
-    /// fast retransmit, then every other one a segment, and what is outstanding ends at the threshold.
+    /// One loss in twenty segments, half the window. The first acknowledgement sends the fast retransmit, then every
+    /// second acknowledgement sends a segment; the flight ends at the threshold.
     #[test]
     fn every_second_acknowledgement_sends_a_segment() {
         let mut prr = Prr::begin(20 * MSS);
         let mut inflight = 19 * MSS; // one is lost
         let mut sent = || step(&mut prr, &mut inflight, 10 * MSS, false);
         let first: Vec<u64> = (0..15).map(|_| sent()).collect();
-        // One at first whatever its share; from then on when half a segment twice makes a whole one.
+        // The first segment is sent whatever the share; then one each time that two half segments add up.
         assert_eq!(first, [1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
         assert_eq!((sent(), sent()), (0, 1));
         assert_eq!(inflight, 10 * MSS);
     }
 
-    /// Where losses have taken more than the reduction: as much as arrives (PRR-CRB), one more when all is
-    /// well (PRR-SSRB), and never beyond the threshold.
+    /// When losses exceed the reduction: as much is sent as arrives (PRR-CRB), one segment more while SafeACK holds
+    /// (PRR-SSRB), and never beyond the threshold.
     #[test]
     fn below_the_threshold_it_catches_up_slowly() {
         let mut prr = Prr::begin(20 * MSS);
@@ -104,7 +103,7 @@ mod tests {
         assert_eq!((inflight, all), (10 * MSS, 14));
     }
 
-    /// The window stays while nothing new is told.
+    /// The window stays while no new delivery is reported.
     #[test]
     fn it_changes_once_for_an_acknowledgement() {
         let mut prr = Prr::begin(4 * MSS);

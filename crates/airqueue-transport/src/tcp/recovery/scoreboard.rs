@@ -1,16 +1,16 @@
-//! The segments that are outstanding, each with the time at which it was last sent.
+//! The outstanding segments, each with the time at which it was last sent.
 
 use crate::tcp::ranges::{Range, Ranges};
 use airqueue_core::Time;
 use std::collections::VecDeque;
 
-/// A segment as it was first cut: up to `end`, from where the one before it ends.
+/// A segment as it was first sent: up to `end`, from the end of the previous segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) end: u64,
-    /// When it was last sent.
+    /// When the segment was last sent.
     pub(super) at: Time,
-    /// It was sent more than once.
+    /// The segment was sent more than once.
     pub(super) again: bool,
     state: State,
 }
@@ -22,26 +22,26 @@ enum State {
     Arrived,
 }
 
-/// Segments are numbered in the order of their octets; room once made is kept.
+/// Segments are numbered in the order of their octets; the memory of the list is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     list: VecDeque<Sent>,
-    /// The number of the first in the list.
+    /// The number of the first segment in the list.
     base: u64,
-    /// The octet at which that one begins.
+    /// The octet at which the first segment begins.
     floor: u64,
     sacked: Ranges,
     in_flight: u64,
     /// Segments that have arrived beyond a hole.
     arrived: u32,
-    /// No segment before this one is lost.
+    /// All segments before this number are not lost.
     hint: u64,
     lost: u32,
     /// Octets that have been lost so far.
     lost_bytes: u64,
-    /// All before this one that were sent once have been found lost or not.
+    /// All segments below this number that were sent once have been judged as lost or not.
     judged: u64,
-    /// Those that were sent again, in the order in which they were.
+    /// Retransmitted segments, in the order of their retransmission.
     again: VecDeque<(u64, Time)>,
 }
 
@@ -67,12 +67,12 @@ impl Scoreboard {
         self.in_flight
     }
 
-    /// Octets that have been lost so far, those lost twice counted twice.
+    /// Octets lost so far; octets lost twice count twice.
     pub(super) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// Something lost has not been sent again yet.
+    /// Whether lost octets have not been retransmitted yet.
     pub(super) fn owes(&self) -> bool {
         self.lost > 0
     }
@@ -82,12 +82,12 @@ impl Scoreboard {
         self.arrived
     }
 
-    /// Bytes of them.
+    /// Bytes of these segments.
     pub(super) fn arrived_bytes(&self, high: u64) -> u64 {
         high - self.floor - self.sacked.missing(self.floor, high)
     }
 
-    /// The octet after the highest that has arrived.
+    /// The octet after the highest octet that has arrived.
     pub(super) fn highest_arrived(&self) -> u64 {
         self.sacked.highest().unwrap_or(self.floor)
     }
@@ -111,13 +111,13 @@ impl Scoreboard {
         self.base + self.list.partition_point(|sent| sent.end < edge) as u64
     }
 
-    /// A segment goes out for the first time.
+    /// A new segment is sent.
     pub(super) fn push(&mut self, range: Range, at: Time) {
         self.in_flight += range.bytes();
         self.list.push_back(Sent { end: range.end, at, again: false, state: State::InFlight });
     }
 
-    /// One that is there goes out again.
+    /// An existing segment is retransmitted.
     pub(super) fn send_again(&mut self, range: Range, at: Time) {
         let number = self.number_of(range.end);
         let sent = &mut self.list[(number - self.base) as usize];
@@ -129,7 +129,7 @@ impl Scoreboard {
         self.again.push_back((number, at));
     }
 
-    /// Notes what an acknowledgement says has arrived; `each` gets every segment that is new.
+    /// Records the arrivals that an acknowledgement reports; `each` receives every segment that has newly arrived.
     pub(super) fn on_ack(&mut self, ack: u64, blocks: &[Range], mut each: impl FnMut(Range, Sent)) {
         while let Some(&first) = self.list.front().filter(|first| first.end <= ack) {
             if first.state != State::Arrived {
@@ -153,7 +153,7 @@ impl Scoreboard {
         }
     }
 
-    /// The whole segments among these octets have arrived.
+    /// All whole segments within these octets have arrived.
     fn fill(&mut self, gap: Range, each: &mut impl FnMut(Range, Sent)) {
         let mut number = self.number_of(gap.start + 1);
         while number < self.end() && self.at(number).end <= gap.end {
@@ -190,8 +190,8 @@ impl Scoreboard {
         }
     }
 
-    /// Those in flight for which `verdict` says so are lost. It is asked in the order in which they were
-    /// sent, until it says no: of those sent first for the first time, and of those sent again.
+    /// Marks as lost the segments in flight for which `verdict` is true. `verdict` is called in the order of sending
+    /// until it returns false: once for segments sent for the first time, and once for retransmissions.
     pub(super) fn judge(&mut self, mut verdict: impl FnMut(&Sent) -> bool) {
         while self.judged < self.end() {
             let sent = self.at(self.judged);
@@ -217,14 +217,14 @@ impl Scoreboard {
         }
     }
 
-    /// The first one is lost, whatever speaks against it.
+    /// Marks the first segment as lost, whatever its state.
     pub(super) fn lose_first(&mut self) {
         if !self.list.is_empty() {
             self.lose(self.base);
         }
     }
 
-    /// The first one that is lost.
+    /// The first lost segment.
     pub(super) fn first_lost(&mut self) -> Option<Range> {
         if self.lost == 0 {
             self.hint = self.end();
@@ -237,7 +237,7 @@ impl Scoreboard {
         Some(self.range(self.hint))
     }
 
-    /// The last one, unless it has arrived.
+    /// The last segment, unless it has arrived.
     pub(super) fn last(&self) -> Option<Range> {
         let last = self.end().checked_sub(1).filter(|&last| last >= self.base)?;
         (self.at(last).state != State::Arrived).then(|| self.range(last))

@@ -1,4 +1,4 @@
-//! Loss by time: RACK and tail loss probes, RFC 8985, with proportional rate reduction, RFC 9937.
+//! Loss detection by time: RACK and tail loss probes, RFC 8985, with proportional rate reduction, RFC 9937.
 
 use super::prr::Prr;
 use super::scoreboard::{Scoreboard, Sent};
@@ -7,11 +7,11 @@ use crate::tcp::delivery::DeliveryRates;
 use crate::tcp::ranges::Range;
 use airqueue_core::{Span, Time};
 
-/// Segments beyond a hole that leave no doubt (RFC 8985, section 6.2, step 4).
+/// Segments beyond a hole that indicate a loss without waiting for reordering (RFC 8985, section 6.2, step 4).
 const DUP_THRESH: u32 = 3;
 /// TLP.max_ack_delay (section 7.2).
 const LONGEST_ACK_DELAY: Span = Span::from_millis(200);
-/// The probe timeout before the first round trip (section 7.2).
+/// The probe timeout before the first round-trip sample (section 7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
 /// RACK's state for one connection.
@@ -24,7 +24,7 @@ pub(super) struct Timing {
     phase: RecoveryPhase,
     /// `high` when recovery began.
     recover: u64,
-    /// The first lost segment goes out whatever the window says.
+    /// The first lost segment is sent whatever the window allows.
     at_once: bool,
     prr: Prr,
     latest: Latest,
@@ -32,12 +32,12 @@ pub(super) struct Timing {
     least_rtt: Option<Span>,
     /// RACK.reordering_seen
     reordering: bool,
-    /// When segments that seem late are lost.
+    /// When segments that seem late count as lost.
     deadline: Time,
     probe: Probe,
 }
 
-/// The segment sent last among those that have arrived: RACK.xmit_ts, RACK.end_seq, RACK.rtt.
+/// The most recently sent segment among those that have arrived: RACK.xmit_ts, RACK.end_seq, RACK.rtt.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     at: Time,
@@ -48,28 +48,28 @@ struct Latest {
 /// Tail loss probes: section 7.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// When one is sent.
+    /// When the probe is to be sent.
     deadline: Time,
-    /// One goes out next.
+    /// A probe is sent next.
     due: bool,
-    /// TLP.end_seq: one is outstanding, and this is the octet after everything then.
+    /// TLP.end_seq: set while a probe is outstanding, to the octet after the highest octet sent at that time.
     end: Option<u64>,
     /// TLP.is_retrans
     again: bool,
 }
 
-/// What an acknowledgement has brought.
+/// The arrivals that an acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Brought {
     bytes: u64,
     rtt: Option<Span>,
 }
 
-/// What was found lost at once.
+/// The losses found at one time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
     any: bool,
-    /// Something that had been sent again.
+    /// A retransmission was lost.
     again: bool,
 }
 
@@ -150,7 +150,7 @@ impl Timing {
         AckEffect { advance, loss, repaired, rtt: brought.rtt, ..AckEffect::default() }
     }
 
-    /// Sections 6.2, steps 1 to 3.
+    /// Section 6.2, steps 1 to 3.
     fn note_arrivals(
         &mut self,
         news: &AckInfo<'_>,
@@ -166,7 +166,7 @@ impl Timing {
             }
             let rtt = news.now - sent.at;
             if sent.again {
-                // It may be the earlier one that has arrived.
+                // The arrival may be of the earlier transmission.
                 if least_rtt.is_some_and(|least| rtt < least) {
                     return;
                 }
@@ -184,7 +184,7 @@ impl Timing {
         brought
     }
 
-    /// How much later than one sent after it a segment may be: section 6.2, step 4. Without D-SACK its
+    /// How much later than a segment sent after it a segment may arrive: section 6.2, step 4. Without D-SACK the
     /// multiplier stays at one.
     fn reordering_window(&self, srtt: Option<Span>) -> Span {
         let sure = self.phase != RecoveryPhase::Open || self.board.arrived() >= DUP_THRESH;
@@ -197,7 +197,7 @@ impl Timing {
         }
     }
 
-    /// Section 6.2, step 5: what is lost that was not before.
+    /// Section 6.2, step 5: the segments that are newly lost.
     fn detect(&mut self, now: Time, srtt: Option<Span>) -> Lost {
         let Latest { at, end, rtt } = self.latest;
         let allowed = rtt + self.reordering_window(srtt);
@@ -217,13 +217,13 @@ impl Timing {
         found
     }
 
-    /// Fast recovery begins if something is lost that is not being recovered; with `flight` outstanding
-    /// of which nothing was known to have arrived.
+    /// Begins fast recovery if a segment is lost that is not being recovered; `flight` bytes are outstanding of which
+    /// none was known to have arrived.
     fn begin_fast_if(&mut self, lost: Lost, flight: u64) -> bool {
         let begins = match self.phase {
             RecoveryPhase::Open => lost.any,
             RecoveryPhase::Fast => false,
-            // What was sent before the timeout is no new congestion.
+            // Losses of segments sent before the timeout are not new congestion.
             RecoveryPhase::Timeout => lost.again,
         };
         if begins {
@@ -236,7 +236,7 @@ impl Timing {
         begins
     }
 
-    /// Section 7.4.2: the probe's acknowledgement; says whether the probe has repaired a loss.
+    /// Section 7.4.2: the acknowledgement of the probe; true if the probe has repaired a loss.
     fn end_probe(&mut self, news: &AckInfo<'_>, acked: u64, brought: u64) -> bool {
         let Some(end) = self.probe.end.filter(|&end| news.ack >= end) else { return false };
         let duplicate = news.bare && acked == 0 && brought == 0;
@@ -268,7 +268,7 @@ impl Timing {
         AckEffect { loss, ..AckEffect::default() }
     }
 
-    /// Section 6.3: the first segment is lost, and those that should have arrived by now.
+    /// Section 6.3: the first segment is lost, and so are all segments that should have arrived by now.
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.phase = RecoveryPhase::Timeout;
         self.recover = self.high;
@@ -325,7 +325,7 @@ impl Timing {
         }
     }
 
-    /// Section 7.2: when something is outstanding, nothing seems to be missing, and there was no probe yet.
+    /// Section 7.2: schedules a probe if octets are outstanding, none seems lost, and no probe was sent yet.
     pub(super) fn arm_probe(&mut self, now: Time, srtt: Option<Span>, timeout: Time) {
         let calm = self.phase == RecoveryPhase::Open && self.board.arrived() == 0;
         if !calm || self.una == self.high || self.probe.end.is_some() {

@@ -1,4 +1,4 @@
-//! What a sender does for a controller that steers by delivery rates.
+//! What a sender does for a congestion controller that uses delivery rates.
 
 use super::Sender;
 use crate::tcp::congestion::{AckReport, Event, SenderState};
@@ -7,7 +7,7 @@ use crate::tcp::segment::Segment;
 use crate::tcp::spec::clock_value;
 use airqueue_core::{Span, Time};
 
-/// The connection before an acknowledgement.
+/// The state of the connection before an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     in_flight: u64,
@@ -15,8 +15,8 @@ pub(super) struct Before {
 }
 
 impl Sender {
-    /// What an acknowledgement of everything before `ack` finds, if its effect is to be reported: not if it is an old one, or
-    /// nothing is outstanding (`tcp_ack`).
+    /// The state before an acknowledgement of everything below `ack`, if the effect of the acknowledgement is to be
+    /// reported: not if the acknowledgement is old, or nothing is outstanding (`tcp_ack`).
     pub(super) fn before_ack(&self, ack: u64) -> Option<Before> {
         self.rates.as_ref()?;
         let valid = ack >= self.recovery.una() && ack <= self.recovery.high();
@@ -28,15 +28,16 @@ impl Sender {
         Before { in_flight: self.recovery.in_flight(), lost: self.recovery.lost() }
     }
 
-    /// The round trip that the timestamp of an acknowledgement of new data tells. Linux goes by that when nothing else has been
-    /// acknowledged than what was sent more than once (`tcp_ack_update_rtt`), however coarse the clock is.
+    /// The round-trip time from the timestamp of an acknowledgement of new data. Linux uses this time if only
+    /// retransmitted segments have been acknowledged (`tcp_ack_update_rtt`), however coarse the clock is.
     fn echoed(&self, segment: &Segment, now: Time) -> Option<Span> {
         let clock = self.spec.timestamps?;
         let echo = segment.timestamps?.echo?;
         Some((clock_value(now, clock) - echo).max(clock))
     }
 
-    /// Tells the controller what an acknowledgement has changed, after recovery has dealt with it (`tcp_cong_control`).
+    /// Reports to the controller what an acknowledgement has changed, after recovery has processed it
+    /// (`tcp_cong_control`).
     pub(super) fn report(&mut self, before: Before, effect: &AckEffect, ack: &Segment, now: Time) {
         let rtt = effect.rtt.or_else(|| effect.advance.and_then(|_| self.echoed(ack, now)));
         let Some(rates) = &mut self.rates else { return };
@@ -59,7 +60,7 @@ impl Sender {
         );
     }
 
-    /// Something has happened that such a controller wants to know of.
+    /// Reports an event to such a controller.
     pub(super) fn steer(&mut self, event: Event, now: Time) {
         let Some(rates) = &mut self.rates else { return };
         let in_flight = self.recovery.in_flight();
@@ -80,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// Octets are about to leave.
+    /// Octets are about to be sent.
     pub(super) fn note_departure(&mut self, piece: &SegmentRange, now: Time) {
         if self.rates.is_none() {
             return;
@@ -93,7 +94,7 @@ impl Sender {
         }
     }
 
-    /// The application writes after the connection had less to send than it might have sent
+    /// The application writes after the connection had less data than it could have sent
     /// (`tcp_rate_check_app_limited`).
     pub(super) fn note_application_limit(&mut self) {
         let Some(rates) = &mut self.rates else { return };

@@ -1,23 +1,24 @@
-//! How much more than the bandwidth brings is acknowledged at once: `bbr_update_ack_aggregation` of Linux. Wi-Fi gathers
-//! frames and acknowledgements, and a window of twice the bandwidth-delay product would run dry between two of them.
+//! By how much acknowledged data exceeds the bandwidth in bursts: `bbr_update_ack_aggregation` of Linux. Wi-Fi
+//! aggregates frames and acknowledgements, and a window of twice the bandwidth-delay product would be used up between
+//! two bursts.
 
 use super::super::rates::bytes_in;
 use airqueue_core::Time;
 
-/// Rounds after which the older of two maxima is dropped.
+/// Rounds after which the older of the two maxima is dropped.
 const WINDOW_ROUNDS: u32 = 5;
-/// Segments after which an epoch begins anew.
+/// Segments after which a new epoch begins.
 const MOST_SEGMENTS: u64 = 1 << 20;
 
-/// The largest excess of the last five to ten rounds, in segments.
+/// The largest excess in the last five to ten rounds, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aggregation {
     mss: u64,
-    /// Since when acknowledgements have been ahead of the bandwidth.
+    /// Beginning of the epoch: since then acknowledgements have been ahead of the bandwidth.
     began: Time,
-    /// Bytes delivered since.
+    /// Bytes delivered in the epoch.
     delivered: u64,
-    /// The largest excess of these rounds, and that of the rounds before.
+    /// The largest excess in the current rounds, and in the rounds before.
     largest: [u64; 2],
     rounds: u32,
 }
@@ -31,7 +32,7 @@ impl Aggregation {
         self.largest[0].max(self.largest[1])
     }
 
-    /// A new epoch.
+    /// Begins a new epoch.
     pub(super) fn begin(&mut self, now: Time) {
         self.began = now;
         self.delivered = 0;
@@ -45,8 +46,8 @@ impl Aggregation {
         }
     }
 
-    /// `bytes` were delivered at `now`, over a path of `bandwidth` bytes per second; a window of `cwnd` segments allows for no
-    /// larger excess.
+    /// `bytes` were delivered at `now`, over a path of `bandwidth` bytes per second; the excess is limited to the
+    /// window of `cwnd` segments.
     pub(super) fn on_delivered(&mut self, bytes: u64, now: Time, bandwidth: u64, cwnd: u64) {
         let mut expected = bytes_in(bandwidth, now - self.began) / self.mss;
         let many = (self.delivered + bytes) / self.mss >= MOST_SEGMENTS;
@@ -69,7 +70,8 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// 100 segments a second, ten at once each 100 ms: the excess is ten. Singly and regularly it is one.
+    /// 100 segments per second in bursts of ten each 100 ms: the excess is ten. In regular single deliveries the
+    /// excess is one.
     #[test]
     fn the_excess_is_a_batch() {
         for (batch, every) in [(1, 10), (10, 100)] {
@@ -81,8 +83,8 @@ mod tests {
         }
     }
 
-    /// A stretch of five segments at 0 and five at 10 ms, where one is expected: nine more. Between five and ten rounds later
-    /// that is forgotten.
+    /// Five segments at 0 and five at 10 ms, where one is expected: an excess of nine. The excess is forgotten between
+    /// five and ten rounds later.
     #[test]
     fn it_is_kept_for_some_rounds() {
         let mut of = Aggregation::new(1000);
@@ -96,7 +98,7 @@ mod tests {
         }
     }
 
-    /// A window of three segments is the most.
+    /// The excess is limited to the window of three segments.
     #[test]
     fn it_is_no_larger_than_the_window() {
         let mut of = Aggregation::new(1000);

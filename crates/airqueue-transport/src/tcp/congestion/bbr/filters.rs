@@ -1,12 +1,12 @@
-//! The largest of what was seen lately.
+//! Windowed maximum filter.
 
-/// The largest value of a window of rounds, by three candidates: the best of the whole window, of what came after that one,
-/// and of what came after the second (K. Nichols' filter, Linux's `win_minmax.c`). It is right as long as values come
-/// at least each quarter of the window, and otherwise forgets the best when the window has passed.
+/// The largest value in a window of rounds, by three candidates: the best of the whole window, the best after the
+/// first candidate, and the best after the second (K. Nichols' filter, Linux's `win_minmax.c`). The result is exact if
+/// values arrive at least each quarter of the window; otherwise the best is forgotten when the window has passed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowedMax {
     window: u64,
-    /// The candidates from the best to the most recent: round and value.
+    /// The candidates (round, value), from the best to the most recent.
     best: [(u64, u64); 3],
 }
 
@@ -19,7 +19,7 @@ impl WindowedMax {
         self.best[0].1
     }
 
-    /// `value` in `round`, which is no earlier than the one before.
+    /// Adds `value` in `round`, which is not before the previous round.
     pub(super) fn update(&mut self, round: u64, value: u64) {
         let new = (round, value);
         if value >= self.best[0].1 || round - self.best[2].0 > self.window {
@@ -34,8 +34,8 @@ impl WindowedMax {
         self.age(new);
     }
 
-    /// Candidates move up when the best one is too old. Those that stand for the same moment as a better one give way to
-    /// more recent ones, the second after a quarter and the third after a half of the window.
+    /// Candidates move up when the best candidate is too old. A candidate of the same round as the better one is
+    /// replaced by the latest value, the second candidate after a quarter and the third after half of the window.
     fn age(&mut self, new: (u64, u64)) {
         let [first, second, third] = self.best;
         let old = new.0 - first.0;
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// 100 in round 0 and then less: it holds for the window of ten rounds, and the best of what followed, 90 in round 3,
-    /// takes its place in round 11.
+    /// 100 in round 0 and smaller values after: 100 holds for the window of ten rounds, and the best later value, 90
+    /// in round 3, takes its place in round 11.
     #[test]
     fn the_best_of_the_rest_follows() {
         let mut max = WindowedMax::new(10);
@@ -69,7 +69,7 @@ mod tests {
         }
         max.update(11, 30);
         assert_eq!(max.largest(), 90);
-        // 13 rounds after it the second best, 80 of round 7; then nothing is left but the latest.
+        // 13 rounds later the second best, 80 in round 7; then only the latest is left.
         max.update(14, 20);
         assert_eq!(max.largest(), 80);
         max.update(40, 10);
@@ -77,8 +77,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the list of all: never more than the largest of the window, never less than that of its last quarter, and
-        /// never less than the latest.
+        /// Compared with a list of all values: never more than the largest value of the window, never less than the
+        /// largest of its last quarter, and never less than the latest.
         #[test]
         fn it_is_the_largest_of_about_a_window(
             window in 4u64..20,

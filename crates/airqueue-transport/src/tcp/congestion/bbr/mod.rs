@@ -1,10 +1,10 @@
-//! BBR version 1, as Linux has it in `tcp_bbr.c` (draft-cardwell-iccrg-bbr-congestion-control-00, and what Linux has added
-//! since: the long-term bandwidth of policers and the compensation of aggregated acknowledgements).
+//! BBR version 1, as in Linux's `tcp_bbr.c` (draft-cardwell-iccrg-bbr-congestion-control-00, and later additions of
+//! Linux: the long-term bandwidth of policers and the compensation of aggregated acknowledgements).
 //!
-//! Not modelled: what Linux undoes when a retransmission was in vain (`bbr_undo_cwnd`); ticks, in which Linux counts the ten
-//! seconds of the shortest round trip and the time in ProbeRTT; and the wait of pacing that Linux adds to its timers. Linux
-//! counts packets where this counts bytes, which makes no difference for full segments. Marks of ECN change nothing, there
-//! as here.
+//! Not modelled: the undo of a reduction after a spurious retransmission (`bbr_undo_cwnd`); ticks, in which Linux
+//! counts the ten seconds of the shortest round trip and the time in ProbeRTT; and the pacing delay that Linux adds to
+//! its timers. Linux counts packets where this module counts bytes, which makes no difference for full segments. ECN
+//! marks have no effect, in Linux and here.
 
 mod aggregation;
 mod filters;
@@ -21,31 +21,31 @@ use airqueue_core::{DataRate, RandomStream, Seed, Span, Time};
 use filters::WindowedMax;
 use policer::{Finding, Policer, PolicerSample};
 
-/// Gains are in 256ths, as in Linux.
+/// Gains are in units of 1/256, as in Linux.
 const UNIT: u64 = 256;
-/// 2 / ln 2: the least with which the rate doubles each round trip.
+/// 2 / ln 2: the smallest gain that doubles the rate each round trip.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// Its inverse, which drains in a round trip what Startup has queued.
+/// The inverse gain, which drains in one round trip the queue that Startup has built.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 const CWND_GAIN: u64 = 2 * UNIT;
-/// Pacing gains of ProbeBW, a round trip each.
+/// Pacing gains of ProbeBW, one per round trip.
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
-/// So many of the phases a cycle may begin with; the one left out is that of 3/4.
+/// Number of phases with which a cycle may begin; the phase of 3/4 is left out.
 const FIRST_PHASES: u64 = 7;
-/// Rounds over which the largest delivery rate counts.
+/// Rounds in the window of the bandwidth maximum.
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// How long the shortest round trip counts.
+/// How long a minimum of the round-trip time is valid.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// The least time in ProbeRTT.
+/// The shortest time in ProbeRTT.
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
-/// The least window in segments, and the largest in ProbeRTT.
+/// The smallest window in segments, and the largest in ProbeRTT.
 const LEAST_CWND: u64 = 4;
-/// A round in which the bandwidth grew by less than a quarter, three times, shows a full pipe.
+/// Three rounds in which the bandwidth grows by less than a quarter indicate a full pipe.
 const GROWTH: u64 = UNIT * 5 / 4;
 const ROUNDS_WITHOUT_GROWTH: u32 = 3;
-/// Pacing stays so many percent below the bandwidth.
+/// Pacing stays this many percent below the bandwidth.
 const MARGIN_PERCENT: u64 = 1;
-/// The round trip assumed for the first pacing rate.
+/// The round-trip time assumed for the first pacing rate.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Bbr {
     pacing_gain: u64,
     cwnd_gain: u64,
     pacing_rate: u64,
-    /// The first pacing rate is that of a round trip that was measured.
+    /// The first pacing rate comes from a measured round-trip time.
     seen_rtt: bool,
     bandwidth: WindowedMax,
     round: Round,
@@ -77,20 +77,20 @@ pub struct Bbr {
     recovery: Recovery,
     policer: Policer,
     aggregation: Aggregation,
-    /// It is known when the connection began.
+    /// [`Event::Opened`] was reported, or the first data was sent.
     opened: bool,
     /// The connection was idle, and nothing has been delivered since.
     restarting: bool,
     draws: RandomStream,
 }
 
-/// Rounds are counted in packets: one ends when what was sent after its beginning is delivered.
+/// Rounds are counted in packets: a round ends when data sent after its beginning is delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     count: u64,
-    /// Delivered when it began.
+    /// Bytes delivered at the beginning of the round.
     delivered: u64,
-    /// It has begun with the present acknowledgement.
+    /// The round begins with the present acknowledgement.
     begins: bool,
 }
 
@@ -117,11 +117,11 @@ struct MinRtt {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ProbeRtt {
-    /// Once no more than the least window is in flight.
+    /// Set once no more than the smallest window is in flight.
     ends: Option<Time>,
-    /// A round with that little in flight is over.
+    /// A round with no more than the smallest window in flight is over.
     round_done: bool,
-    /// The present acknowledgement has found it in progress.
+    /// ProbeRTT was in progress at the present acknowledgement.
     on: bool,
 }
 
@@ -129,9 +129,9 @@ struct ProbeRtt {
 struct Recovery {
     /// The state at the last acknowledgement.
     state: LossState,
-    /// In its first round as much leaves as arrives.
+    /// The first round of recovery: as much is sent as is acknowledged.
     conserves: bool,
-    /// The window to return to, from recovery or from ProbeRTT.
+    /// The window to restore after recovery or ProbeRTT.
     prior_cwnd: u64,
 }
 
@@ -142,7 +142,8 @@ fn pacing_bytes_per_sec(bandwidth: u64, gain: u64) -> u64 {
 }
 
 impl Bbr {
-    /// Begins with a window of `initial_bytes` and segments of `mss_bytes`. Where its cycles begin comes from `draws`.
+    /// A controller with an initial window of `initial_bytes` and segments of `mss_bytes`. `draws` decides the first
+    /// phase of its cycles.
     pub fn new(mss_bytes: u32, initial_bytes: u64, draws: RandomStream) -> Bbr {
         let mss = u64::from(mss_bytes);
         let mut bbr = Bbr {
@@ -171,7 +172,7 @@ impl Bbr {
         bbr
     }
 
-    /// `bbr_bw`: the bandwidth to go by.
+    /// `bbr_bw`: the bandwidth estimate in use.
     fn bandwidth(&self) -> u64 {
         self.policer.bandwidth().unwrap_or(self.bandwidth.largest())
     }
@@ -200,8 +201,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_packets_in_net_at_edt`: of `in_flight` bytes what is left when the next segment leaves, that one included while
-    /// more is being sent than arrives.
+    /// `bbr_packets_in_net_at_edt`: the part of `in_flight` bytes that is left when the next segment is sent,
+    /// including this segment while more is sent than delivered.
     fn segments_at_departure(&self, in_flight: u64, state: &SenderState) -> u64 {
         let wait = state.next_departure - state.now;
         let arriving = bytes_in(self.bandwidth(), wait) / self.mss;
@@ -256,8 +257,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_is_next_cycle_phase`: after a round trip; but probing goes on until it has put more in flight, or something is lost,
-    /// and draining ends when the queue is empty.
+    /// `bbr_is_next_cycle_phase`: after a round trip; but probing continues until enough data is in flight or a loss
+    /// occurs, and draining ends when the queue is empty.
     fn phase_is_over(&self, ack: &AckReport, state: &SenderState) -> bool {
         let elapsed = state.delivered_at - self.cycle.began;
         let whole = self.min_rtt.rtt.is_some_and(|rtt| elapsed > rtt);
@@ -276,7 +277,8 @@ impl Bbr {
             Cycle { phase: (self.cycle.phase + 1) % CYCLE.len(), began: state.delivered_at };
     }
 
-    /// `bbr_reset_probe_bw_mode`: a cycle begins with any phase but that of 3/4, so that flows do not probe together.
+    /// `bbr_reset_probe_bw_mode`: a cycle begins with any phase except that of 3/4, so that flows do not probe at the
+    /// same time.
     fn probe_bandwidth(&mut self, state: &SenderState) {
         self.mode = Mode::ProbeBw;
         self.cycle.phase = CYCLE.len() - 1 - self.draws.below(FIRST_PHASES) as usize;
@@ -312,8 +314,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_update_min_rtt`. A round trip as short as the shortest one does not prolong its time, unlike in the draft and in
-    /// Linux before 5.10: a queue that runs empty again and again would put ProbeRTT off for ever.
+    /// `bbr_update_min_rtt`. A sample equal to the minimum does not extend the validity of the minimum, unlike in the
+    /// draft and in Linux before 5.10: a queue that runs empty repeatedly would postpone ProbeRTT for ever.
     fn update_min_rtt(&mut self, ack: &AckReport, state: &SenderState) {
         let expired = state.now > self.min_rtt.at + MIN_RTT_WINDOW;
         let better = |rtt: Span| self.min_rtt.rtt.is_none_or(|least| rtt < least);
@@ -335,7 +337,7 @@ impl Bbr {
         }
     }
 
-    /// 200 ms and a round with no more than the least window in flight.
+    /// 200 ms and one round with no more than the smallest window in flight.
     fn stay_in_probe_rtt(&mut self, state: &SenderState) {
         if self.probe_rtt.ends.is_some() {
             self.probe_rtt.round_done |= self.round.begins;
@@ -399,7 +401,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_cwnd_event`: after a pause no faster than the path is known to be.
+    /// `bbr_cwnd_event`: after a pause BBR sends no faster than the estimated bandwidth.
     fn on_started(&mut self, state: &SenderState) {
         if !state.app_limited {
             return;
@@ -439,16 +441,16 @@ impl Kind for Bbr {
 }
 
 impl Controller for Bbr {
-    /// BBR goes by [`Event::Acknowledged`].
+    /// BBR acts on [`Event::Acknowledged`].
     fn on_ack(&mut self, _: &Acked) {}
 
-    /// `bbr_ssthresh`: no reduction, for losses and marks do not say what the path holds.
+    /// `bbr_ssthresh`: no reduction, because losses and marks do not show the capacity of the path.
     fn on_congestion(&mut self, _: u64) {
         self.save_cwnd();
     }
 
     fn on_timeout(&mut self, _: u64, again: bool) {
-        // From fast recovery the window to return to is known already (`tcp_enter_loss`).
+        // In fast recovery the window to restore is already known (`tcp_enter_loss`).
         let known = self.recovery.state == LossState::Recovery;
         if !known && !again {
             self.save_cwnd();
@@ -473,7 +475,7 @@ impl Controller for Bbr {
 
     fn on_event(&mut self, event: &Event, sender: &SenderState) {
         self.probe_rtt.on = false;
-        // A connection without a handshake begins with the first data.
+        // A connection without a handshake begins with its first data.
         if !self.opened && !matches!(event, Event::Opened { .. }) {
             self.on_opened(None, sender);
         }
@@ -485,12 +487,12 @@ impl Controller for Bbr {
         }
     }
 
-    /// What ProbeRTT lets through is no bandwidth.
+    /// The delivery rate in ProbeRTT is not the bandwidth.
     fn limits_itself(&self) -> bool {
         self.probe_rtt.on
     }
 
-    /// A bandwidth below one byte per second paces nothing, as in `tcp_update_skb_after_send`.
+    /// A bandwidth below one byte per second turns pacing off, as in `tcp_update_skb_after_send`.
     fn own_pacing_rate(&self) -> Option<DataRate> {
         DataRate::from_bps(self.pacing_rate.saturating_mul(8))
     }

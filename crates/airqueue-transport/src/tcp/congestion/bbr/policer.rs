@@ -1,31 +1,31 @@
-//! The long-term bandwidth of a path with a token-bucket policer: `bbr_lt_bw_sampling` of Linux. Losses of a fifth and more in
-//! two consecutive intervals of the same throughput mean one.
+//! The long-term bandwidth of a path with a token-bucket policer: `bbr_lt_bw_sampling` of Linux. Losses of a fifth or
+//! more in two consecutive intervals with equal throughput indicate a policer.
 
 use super::super::rates::SenderState;
 use super::{UNIT, pacing_bytes_per_sec};
 use airqueue_core::{Span, Time};
 
-/// An interval has at least so many rounds, and at most four times as many.
+/// Rounds of an interval: at least this many, and at most four times as many.
 const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
-/// Lost of delivered, in 256ths: about a fifth.
+/// Lost bytes relative to delivered bytes, in units of 1/256: about a fifth.
 const LOSSY: u64 = 50;
-/// Two intervals agree if their bandwidths are an eighth, or 4 kb/s, apart.
+/// Two intervals agree if their bandwidths differ by no more than an eighth, or 4 kb/s.
 const RATIO: u64 = UNIT / 8;
 const DIFFERENCE_BYTES_PER_SEC: u64 = 500;
-/// The estimate is used for so many rounds.
+/// Rounds for which the estimate is used.
 const ROUNDS_OF_USE: u32 = 48;
-/// No interval is shorter.
+/// The shortest interval.
 const SHORTEST: Span = Span::from_millis(1);
 
-/// What may be known of a policer.
+/// The state of policer detection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
-    /// Bytes per second in the last interval, or in use.
+    /// Bandwidth in the last interval, or the estimate in use, in bytes per second.
     bandwidth: Option<u64>,
     in_use: bool,
     sampling: bool,
-    /// Rounds of the interval, or of the use.
+    /// Rounds of the interval, or rounds of use of the estimate.
     rounds: u32,
     began: Began,
 }
@@ -38,30 +38,30 @@ struct Began {
     lost: u64,
 }
 
-/// An acknowledgement, or a timeout.
+/// The report of an acknowledgement or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PolicerSample {
-    /// A round begins with it.
+    /// A round begins with this acknowledgement.
     pub(super) round_begins: bool,
     /// BBR is in ProbeBW.
     pub(super) probes_bandwidth: bool,
-    /// Something was lost.
+    /// Bytes were lost.
     pub(super) loses: bool,
     pub(super) app_limited: bool,
 }
 
-/// What follows.
+/// The result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     Nothing,
-    /// There is a policer.
+    /// A policer was detected.
     Policed,
     /// The estimate has been used for long enough.
     Expired,
 }
 
 impl Policer {
-    /// The bandwidth that it lets through, if one has been found.
+    /// The bandwidth of the policer, if one was detected.
     pub(super) fn bandwidth(&self) -> Option<u64> {
         self.bandwidth.filter(|_| self.in_use)
     }
@@ -81,7 +81,7 @@ impl Policer {
         if self.in_use {
             return self.use_up(sighting, state);
         }
-        // A bucket has its tokens until the first loss.
+        // The bucket has tokens until the first loss.
         if !self.sampling {
             if !sighting.loses {
                 return Finding::Nothing;
@@ -97,7 +97,7 @@ impl Policer {
         if self.rounds > MOST_ROUNDS {
             self.forget(state);
         } else if self.rounds >= LEAST_ROUNDS && sighting.loses {
-            // It ends with a loss too, so that the tokens of the interval are used up.
+            // The interval also ends with a loss, so that the tokens of the interval are used up.
             return self.end(state);
         }
         Finding::Nothing
@@ -114,7 +114,7 @@ impl Policer {
         Finding::Nothing
     }
 
-    /// An interval is over, if losses were frequent in it.
+    /// Ends the interval if losses were frequent in it.
     fn end(&mut self, state: &SenderState) -> Finding {
         let lost = state.lost - self.began.lost;
         let delivered = state.delivered - self.began.delivered;

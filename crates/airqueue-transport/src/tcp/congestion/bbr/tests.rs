@@ -11,7 +11,7 @@ fn at(ms: i64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// A BBR, and the counters of the sender that it steers.
+/// A BBR, and the counters of its sender.
 struct Driven {
     bbr: Bbr,
     state: SenderState,
@@ -37,8 +37,9 @@ impl Driven {
         Driven { bbr, state }
     }
 
-    /// At `ms` an acknowledgement of `segments`, `lost` of others, and a sample of `rate` segments a second, of a segment that
-    /// left when as much had been delivered as before this acknowledgement: each begins a round.
+    /// At `ms` an acknowledgement of `segments`, a loss of `lost` other segments, and a sample of `rate` segments per
+    /// second, of a segment sent when as much had been delivered as before this acknowledgement: each acknowledgement
+    /// begins a round.
     fn ack(&mut self, ms: i64, segments: u64, lost: u64, rate: u64) {
         self.ack_with(ms, segments, lost, rate, Some(Span::from_millis(100)));
     }
@@ -72,7 +73,7 @@ impl Driven {
         self.bbr.cwnd_bytes() / MSS
     }
 
-    /// Startup at 1000 segments a second until the pipe is full, and drained at 500 ms: ProbeBW.
+    /// Startup at 1000 segments per second until the pipe is full, drained at 500 ms: ProbeBW.
     fn filled() -> Driven {
         let mut driven = Driven::new();
         driven.state.in_flight = 200 * MSS;
@@ -95,8 +96,9 @@ fn the_first_rate_is_that_of_the_handshake() {
     assert_eq!(driven.bbr.own_pacing_rate().unwrap().as_bps(), rate * 8);
 }
 
-/// 100, 200 and 400 segments a second: growth. 450 is less than a quarter more, and so are the two rounds after. Then Startup
-/// is over; the rate drains at 88/256 until no more than 40 segments of the path, and the budget, are in flight.
+/// 100, 200 and 400 segments per second: growth. 450 is an increase of less than a quarter, and so are the next two
+/// rounds. Startup then ends; the rate drains at 88/256 until no more than the 40 segments of the path, and the
+/// budget, are in flight.
 #[test]
 fn startup_ends_after_three_rounds_without_growth() {
     let mut driven = Driven::new();
@@ -117,7 +119,7 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_eq!(driven.bbr.mode, Mode::ProbeBw);
 }
 
-/// Samples that the application limits end nothing.
+/// Application-limited samples do not end Startup.
 #[test]
 fn an_idle_application_does_not_end_startup() {
     let mut driven = Driven::new();
@@ -126,9 +128,9 @@ fn an_idle_application_does_not_end_startup() {
     assert_eq!(driven.bbr.mode, Mode::Startup);
 }
 
-/// In Startup the window grows by what is acknowledged, and does not shrink to a target below it. In ProbeBW the target
-/// is twice the path, 200, three quanta of 2 segments, and the ten that came at once at 500 ms: what follows at the very
-/// bandwidth does not fall behind them. That makes 216, and 2 more while it probes.
+/// In Startup the window grows by the acknowledged segments, and does not shrink to a smaller target. In ProbeBW the
+/// target is twice the path, 200, three quanta of 2 segments, and the excess of ten segments delivered at once at 500
+/// ms, which later deliveries at exactly the bandwidth keep. The sum is 216, plus 2 while probing.
 #[test]
 fn the_window_is_twice_the_path() {
     let mut driven = Driven::new();
@@ -141,8 +143,8 @@ fn the_window_is_twice_the_path() {
     assert_eq!(driven.cwnd(), 216 + probing);
 }
 
-/// 5/4 for a round trip and until a quarter more than the path is in flight; 3/4 for a round trip, or less when the queue is
-/// gone; six round trips of 1.
+/// 5/4 for a round trip and until a quarter more than the path is in flight; 3/4 for a round trip, or less if the
+/// queue drains earlier; six round trips of 1.
 #[test]
 fn the_cycle_probes_drains_and_cruises() {
     let mut driven = Driven::filled();
@@ -196,8 +198,8 @@ fn ms_of(driven: &Driven) -> i64 {
     driven.state.now.as_nanos() / 1_000_000
 }
 
-/// A cycle begins with each phase but that of 3/4: over 700 draws each of the seven is found 100 ± 50 times, more than five
-/// standard deviations of 9.3.
+/// A cycle begins with each phase except that of 3/4: in 700 draws each of the seven phases occurs 100 ± 50 times,
+/// more than five standard deviations of 9.3.
 #[test]
 fn a_cycle_begins_anywhere_but_at_three_quarters() {
     let mut driven = Driven::new();
@@ -211,13 +213,13 @@ fn a_cycle_begins_anywhere_but_at_three_quarters() {
     others.for_each(|(phase, &n)| assert!((50..=150).contains(&n), "phase {phase}: {n}"));
 }
 
-/// After ten seconds without a shorter round trip the window is four segments, and 200 ms after no more than four are in
-/// flight, and a round, it is what it was.
+/// After ten seconds without a shorter round trip the window is four segments; it is restored 200 ms and one round
+/// after no more than four segments are in flight.
 #[test]
 fn probe_rtt_comes_after_ten_seconds() {
     let mut driven = Driven::filled();
     driven.state.in_flight = 100 * MSS;
-    // Rounds enough to forget what Startup has aggregated.
+    // Enough rounds to forget the aggregation of Startup.
     (0..20).for_each(|step| driven.ack(9900 + step, 1, 0, 1000));
     driven.ack(10_000, 1, 0, 1000);
     assert_eq!(driven.bbr.mode, Mode::ProbeBw);
@@ -234,18 +236,19 @@ fn probe_rtt_comes_after_ten_seconds() {
     assert_eq!((driven.bbr.mode, driven.cwnd()), (Mode::ProbeRtt, 4));
     driven.ack(10_401, 1, 0, 1000);
     assert_eq!(driven.bbr.mode, Mode::ProbeBw);
-    // Two less if the phase before probed and this one does not.
+    // Two less if the previous phase was probing and the present phase is not.
     assert!(driven.cwnd() + 2 >= cwnd, "{} after {cwnd}", driven.cwnd());
     assert_eq!(driven.bbr.min_rtt.rtt, Some(Span::from_millis(100)));
-    // The next one is ten seconds away, though round trips of the same length come all the time.
+    // The next ProbeRTT is ten seconds later, although equal round-trip times are sampled all the time.
     (1..=20).for_each(|step| driven.ack(10_401 + 500 * step, 1, 0, 1000));
     assert_eq!(driven.bbr.mode, Mode::ProbeBw);
     driven.ack(20_402, 1, 0, 1000);
     assert_eq!(driven.bbr.mode, Mode::ProbeRtt);
 }
 
-/// In the first round of recovery as much is sent as arrives: with 100 in flight and 2 delivered the window is 102, less what
-/// is lost. Afterwards it grows by what arrives, and at the end of recovery it is what it was.
+/// In the first round of recovery as much is sent as is acknowledged: with 100 in flight and 2 delivered the window is
+/// 102, less the lost segments. Afterwards the window grows by the acknowledged segments, and at the end of recovery
+/// it is restored.
 #[test]
 fn recovery_conserves_packets_for_a_round() {
     let mut driven = Driven::filled();
@@ -256,7 +259,7 @@ fn recovery_conserves_packets_for_a_round() {
     driven.ack(510, 2, 3, 1000);
     assert_eq!(driven.cwnd(), 102);
     assert!(driven.bbr.recovery.conserves);
-    // A sample from after the beginning of recovery ends the round.
+    // A sample of a segment sent after the beginning of recovery ends the round.
     driven.ack(610, 2, 0, 1000);
     assert!(!driven.bbr.recovery.conserves);
     assert_eq!(driven.cwnd(), 104);
@@ -265,8 +268,8 @@ fn recovery_conserves_packets_for_a_round() {
     assert!(driven.cwnd() >= before, "{} after {before}", driven.cwnd());
 }
 
-/// A timeout leaves room for one segment more than is in flight; the next acknowledgement makes it four at least, and what
-/// was before it comes back when all is acknowledged.
+/// A timeout leaves a window of one segment more than is in flight; the next acknowledgement raises the window to four
+/// at least, and the earlier window is restored when everything is acknowledged.
 #[test]
 fn a_timeout_starts_from_what_is_in_flight() {
     let mut driven = Driven::filled();
@@ -284,8 +287,8 @@ fn a_timeout_starts_from_what_is_in_flight() {
     assert!(driven.cwnd() >= before, "{} after {before}", driven.cwnd());
 }
 
-/// After a pause, with the application in the way, the rate is that of the bandwidth whatever the phase, and no ProbeRTT
-/// follows from the pause itself.
+/// After an application-limited pause the rate equals the bandwidth whatever the phase, and the pause itself causes no
+/// ProbeRTT.
 #[test]
 fn after_a_pause_it_sends_at_the_bandwidth() {
     let mut driven = Driven::filled();
@@ -299,8 +302,8 @@ fn after_a_pause_it_sends_at_the_bandwidth() {
     assert_eq!(driven.bbr.bandwidth(), 1_000_000, "a sample of an idle application");
 }
 
-/// A policer of 500 segments a second: two intervals of four rounds, in which a third of all is lost, agree. Its rate is used
-/// for 48 rounds of ProbeBW, at a gain of 1.
+/// A policer of 500 segments per second: two intervals of four rounds, with a loss of a third of the segments, agree.
+/// The estimated rate is used for 48 rounds of ProbeBW, at a gain of 1.
 #[test]
 fn a_policer_is_found_and_forgotten() {
     let mut driven = Driven::filled();
@@ -327,7 +330,7 @@ fn a_policer_is_found_and_forgotten() {
     assert_eq!(driven.bbr.policer.bandwidth(), None);
 }
 
-/// A tenth of losses is no policer.
+/// A loss rate of a tenth does not indicate a policer.
 #[test]
 fn rare_losses_are_no_policer() {
     let mut driven = Driven::filled();

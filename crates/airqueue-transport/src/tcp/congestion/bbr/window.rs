@@ -1,17 +1,17 @@
-//! BBR's window: what the path holds, what the ends need on top of that, and what losses change.
+//! The window of BBR: the capacity of the path, the additional needs of the ends, and the effect of losses.
 
 use super::super::rates::{AckReport, LossState, SenderState, bytes_in};
 use super::{Bbr, LEAST_CWND, Mode, UNIT};
 use airqueue_core::Span;
 
-/// The window as long as no round trip is known, and the segments after which Startup heeds its target.
+/// The window while the round-trip time is unknown, and the segments after which Startup obeys its target.
 const FIRST_CWND: u64 = 10;
-/// Aggregation is allowed for up to so much time.
+/// Upper limit, in time, of the allowance for aggregation.
 const MOST_AGGREGATION: Span = Span::from_millis(100);
 
 impl Bbr {
-    /// `bbr_tso_segs_goal`: segments that Linux hands down at once, about a millisecond's worth. Here each leaves by itself,
-    /// but the window has room for them.
+    /// `bbr_tso_segs_goal`: segments that Linux passes down at once, about a millisecond's worth. Here each segment is
+    /// sent separately, but the window has room for these segments.
     pub(super) fn quantum(&self) -> u64 {
         const SLOW: u64 = 1_200_000 / 8;
         const MOST_BYTES: u64 = 65_536 - 1 - 320;
@@ -21,7 +21,7 @@ impl Bbr {
         (bytes / self.mss).max(least).min(MOST_SEGMENTS)
     }
 
-    /// `bbr_bdp`: segments that the path holds, times a gain.
+    /// `bbr_bdp`: the capacity of the path in segments, times a gain.
     pub(super) fn path_segments(&self, bandwidth: u64, gain: u64) -> u64 {
         let Some(rtt) = self.min_rtt.rtt else { return FIRST_CWND };
         let nanos = u128::try_from(rtt.as_nanos()).unwrap_or(0);
@@ -30,8 +30,8 @@ impl Bbr {
         segments.min(u128::from(u32::MAX)) as u64
     }
 
-    /// `bbr_quantization_budget`: room for what both ends gather, an even number because of delayed acknowledgements, and
-    /// enough for the phase that probes to be noticed on short paths.
+    /// `bbr_quantization_budget`: room for the aggregation at both ends, an even number because of delayed
+    /// acknowledgements, and enough for the probing phase to be noticeable on short paths.
     pub(super) fn with_budget(&self, segments: u64) -> u64 {
         let even = (segments + 3 * self.quantum()).next_multiple_of(2);
         let probes = self.mode == Mode::ProbeBw && self.cycle.phase == 0;
@@ -43,7 +43,7 @@ impl Bbr {
         self.with_budget(self.path_segments(self.bandwidth.largest(), gain))
     }
 
-    /// `bbr_save_cwnd`: the window to return to.
+    /// `bbr_save_cwnd`: saves the window to restore.
     pub(super) fn save_cwnd(&mut self) {
         let undisturbed = self.recovery.state == LossState::Open && self.mode != Mode::ProbeRtt;
         let least = if undisturbed { 0 } else { self.recovery.prior_cwnd };
@@ -79,8 +79,8 @@ impl Bbr {
         self.aggregation.segments().min(most)
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: losses leave the window; in the first round of recovery as much is sent as arrives,
-    /// and after recovery the window is what it was. True while the window is settled by that.
+    /// `bbr_set_cwnd_to_recover_or_restore`: losses reduce the window; in the first round of recovery as much is sent
+    /// as is acknowledged, and after recovery the window is restored. True if this has decided the window.
     fn recover_or_return(&mut self, ack: &AckReport, state: &SenderState) -> bool {
         let sent = self.segments(state.in_flight) + self.segments(ack.delivered);
         self.cwnd = self.cwnd.saturating_sub(self.segments(ack.lost)).max(1);

@@ -1,41 +1,41 @@
-//! HyStart: slow start ends when the path seems full, before anything is lost. S. Ha and I. Rhee, "Hybrid
-//! slow start for high-bandwidth and long-distance networks", PFLDnet 2008, as Linux has it in
-//! `tcp_cubic.c`.
+//! HyStart: slow start ends when the path seems full, before a loss. S. Ha and I. Rhee, "Hybrid slow start for
+//! high-bandwidth and long-distance networks", PFLDnet 2008, as in Linux's `tcp_cubic.c`.
 
 use crate::tcp::congestion::Acked;
 use airqueue_core::{Span, Time};
 
-/// From this window on, in segments (`hystart_low_window`).
+/// The smallest window, in segments, at which HyStart acts (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
-/// Acknowledgements no farther apart than this are a train (`hystart_ack_delta_us`).
+/// The largest gap between acknowledgements of a train (`hystart_ack_delta_us`).
 const TRAIN_GAP: Span = Span::from_millis(2);
-/// Added to the shortest round trip for what the host does with acknowledgements
-/// (`hystart_ack_delay`, where nothing is faster than 2 Gb/s).
+/// Added to the shortest round-trip time for the processing of acknowledgements in the host (`hystart_ack_delay`, for
+/// links up to 2 Gb/s).
 const HOST_DELAY: Span = Span::from_millis(1);
-/// Round trips that are looked at in a round (`HYSTART_MIN_SAMPLES`).
+/// Round-trip samples used in a round (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
-/// An eighth of the shortest round trip, within these bounds (`HYSTART_DELAY_THRESH`), is a queue.
+/// An increase by an eighth of the shortest round-trip time, within these bounds (`HYSTART_DELAY_THRESH`), indicates a
+/// queue.
 const LEAST_QUEUE: Span = Span::from_millis(4);
 const MOST_QUEUE: Span = Span::from_millis(16);
 
-/// Watches a slow start.
+/// The state of HyStart during slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HyStart {
-    /// The threshold is found.
+    /// The end of slow start has been found.
     found: bool,
-    /// Whether segments are spread over time, which makes trains twice as long.
+    /// Whether segments are paced, which makes trains twice as long.
     paced: bool,
     shortest: Option<Span>,
     round: Option<Round>,
 }
 
-/// A window's worth of acknowledgements.
+/// A round: one window of acknowledgements.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     began: Time,
-    /// It ends with the acknowledgement of more than this.
+    /// The round ends with an acknowledgement beyond this octet.
     end: u64,
-    /// The last acknowledgement of the train.
+    /// When the last acknowledgement of the train arrived.
     last: Time,
     shortest: Span,
     samples: u32,
@@ -46,17 +46,17 @@ impl HyStart {
         HyStart { found: false, paced, shortest: None, round: None }
     }
 
-    /// After a timeout it begins anew.
+    /// Starts again after a timeout.
     pub(super) fn restart(&mut self) {
         *self = HyStart::new(self.paced);
     }
 
-    /// Takes a round trip that no recent loss has made longer.
+    /// Takes a round-trip sample that is not lengthened by a recent loss.
     pub(super) fn on_sample(&mut self, rtt: Span) {
         self.shortest = Some(self.shortest.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Whether slow start is to end, with a window of so many segments.
+    /// Whether slow start is to end, with a window of `cwnd` segments.
     pub(super) fn ends(&mut self, ack: &Acked, rtt: Span, cwnd: f64) -> bool {
         let Some(shortest) = self.shortest.filter(|_| !self.found && cwnd >= LOW_WINDOW) else {
             return false;
@@ -76,8 +76,7 @@ impl HyStart {
 }
 
 impl Round {
-    /// Acknowledgements close to each other for half a round trip: as many are under way as there is
-    /// room for.
+    /// A train of acknowledgements that lasts half a round trip: the segments in transit fill the path.
     fn train_is_long(&mut self, now: Time, shortest: Span, paced: bool) -> bool {
         if now - self.last > TRAIN_GAP {
             return false;
@@ -88,7 +87,7 @@ impl Round {
         now - self.began > enough
     }
 
-    /// The shortest round trip of the round says that there is a queue.
+    /// The shortest round-trip time of the round indicates a queue.
     fn has_queue(&mut self, rtt: Span, shortest: Span) -> bool {
         self.shortest = self.shortest.min(rtt);
         if self.samples < SAMPLES {
@@ -109,14 +108,14 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Knows a path of 100 ms.
+    /// A HyStart that has seen a path of 100 ms.
     fn known(paced: bool) -> HyStart {
         let mut hystart = HyStart::new(paced);
         hystart.on_sample(Span::from_millis(100));
         hystart
     }
 
-    /// Acknowledgements `gap_ms` apart, in one round: after how many it ends.
+    /// With acknowledgements `gap_ms` apart in one round: the number after which slow start ends.
     fn ends_after(mut hystart: HyStart, gap_ms: i64, rtt_ms: i64, cwnd: f64) -> Option<i64> {
         (0..200).find(|n| {
             let ack = Acked { high: 1_000_000, ..acked(1000, at(n * gap_ms)) };
@@ -124,7 +123,7 @@ mod tests {
         })
     }
 
-    /// An eighth of 100 ms more, in nine acknowledgements.
+    /// An increase by an eighth of 100 ms, in nine acknowledgements.
     #[test]
     fn a_queue_ends_slow_start() {
         assert_eq!(ends_after(known(false), 3, 113, 16.0), Some(8));
@@ -136,8 +135,7 @@ mod tests {
         assert_eq!(ends_after(short, 3, 15, 16.0), Some(8));
     }
 
-    /// Half of 100 ms and 1 ms, or all of it where the sender spreads segments; with larger gaps it is no
-    /// train.
+    /// Half of 100 ms plus 1 ms, or twice as long where the sender paces segments; with larger gaps there is no train.
     #[test]
     fn a_long_train_ends_slow_start() {
         assert_eq!(ends_after(known(false), 1, 100, 16.0), Some(51));
@@ -145,7 +143,7 @@ mod tests {
         assert_eq!(ends_after(known(false), 3, 100, 16.0), None);
     }
 
-    /// A round ends with the window that was outstanding when it began: short ones are no train.
+    /// A round ends with the window that was outstanding at its beginning: short rounds contain no train.
     #[test]
     fn rounds_are_windows() {
         let mut hystart = known(false);

@@ -1,4 +1,4 @@
-//! CUBIC as Linux has it in `tcp_cubic.c`: whole segments, HyStart, and where it differs from RFC 9438.
+//! CUBIC as in Linux's `tcp_cubic.c`: in whole segments, with HyStart, and with the differences from RFC 9438.
 
 use super::hystart::HyStart;
 use crate::tcp::congestion::{Acked, Controller};
@@ -9,51 +9,50 @@ const C: f64 = 0.4;
 /// β in 1024ths.
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1024;
-/// Acknowledged segments, in eighths of a window, for one segment more where Reno is the faster:
-/// 8 (1 + β) / 3 (1 - β).
+/// Acknowledged segments, in eighths of a window, for one more segment where Reno is faster: 8 (1 + β) / 3 (1 - β).
 const RENO_EIGHTHS: u64 = 15;
-/// Segments for one more, at most, as long as the path has not shown its limit.
+/// Acknowledged segments for one more segment, at most, while no window at a loss is known.
 const FIRST_GROWTH: u64 = 20;
-/// The fastest growth: half a window each round trip.
+/// The fastest growth: half a window per round trip.
 const FASTEST: u64 = 2;
-/// The slowest: a segment in so many windows.
+/// The slowest growth: one segment per this many windows.
 const SLOWEST: u64 = 100;
-/// Round trips this soon after a loss are not looked at.
+/// Round-trip samples this soon after a loss are ignored.
 const SETTLING: Span = Span::from_secs(1);
 
-/// Linux's CUBIC. It differs from RFC 9438 where that grows a window as fast as Reno does once the old
-/// one is reached again, looks ahead by the smoothed round trip, and keeps the old window after a timeout.
+/// Linux's CUBIC. RFC 9438, unlike Linux, grows the window as fast as Reno once the old window is reached again, looks
+/// ahead by the smoothed round-trip time, and keeps the old window after a timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxCubic {
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes acknowledged that do not make a segment yet.
+    /// Bytes acknowledged that do not make up a whole segment yet.
     bytes: u64,
     /// Segments acknowledged since the window last grew.
     counted: u64,
-    /// The window at the last loss, less if flows are to converge; 0: none yet.
+    /// The window at the last loss, reduced for fast convergence; 0: not known.
     last_max: u64,
     shortest: Option<Span>,
     hystart: HyStart,
     epoch: Option<Epoch>,
 }
 
-/// The time since the last loss.
+/// The growth since the last loss.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Time,
     /// K, in seconds.
     k: f64,
     origin: u64,
-    /// What Reno would have, and the segments that it has counted.
+    /// The window of Reno, and the segments counted for it.
     reno: u64,
     reno_counted: u64,
 }
 
 impl LinuxCubic {
-    /// Begins with a window of `initial_bytes` and segments of `mss_bytes`. `paced`: they are spread over
-    /// time.
+    /// A controller with an initial window of `initial_bytes` and segments of `mss_bytes`. `paced`: the segments are
+    /// paced.
     pub fn new(mss_bytes: u32, initial_bytes: u64, paced: bool) -> LinuxCubic {
         let mss = u64::from(mss_bytes);
         LinuxCubic {
@@ -69,7 +68,7 @@ impl LinuxCubic {
         }
     }
 
-    /// `bictcp_acked`: round trips, and whether slow start ends.
+    /// `bictcp_acked`: takes round-trip samples and decides whether slow start ends.
     fn look(&mut self, ack: &Acked) {
         let settling = self.epoch.is_some_and(|epoch| ack.now - epoch.began < SETTLING);
         let Some(rtt) = ack.rtt.filter(|_| !settling) else { return };
@@ -80,7 +79,7 @@ impl LinuxCubic {
         }
     }
 
-    /// `bictcp_update`: how many segments acknowledged make one more.
+    /// `bictcp_update`: the number of acknowledged segments for one more segment.
     fn segments_for_one(&mut self, acked: u64, now: Time) -> u64 {
         let cwnd = self.cwnd;
         let mut epoch = self.epoch.unwrap_or_else(|| {
@@ -160,7 +159,7 @@ impl Controller for LinuxCubic {
         if !again {
             self.remember_loss();
         }
-        // `bictcp_reset`: what was known of the path is forgotten.
+        // `bictcp_reset`: forgets all knowledge of the path.
         self.last_max = 0;
         self.shortest = None;
         self.hystart.restart();
@@ -218,8 +217,8 @@ mod tests {
         });
     }
 
-    /// On a short path 8/15 of a segment for each round trip, also beyond the last window. Within 3 % or
-    /// the segment that is being counted.
+    /// On a short path 8/15 of a segment per round trip, also beyond the last window. Within 3 % or the segment that
+    /// is being counted.
     #[test]
     fn it_is_as_fast_as_reno() {
         let mut cubic = new(100);
@@ -240,8 +239,8 @@ mod tests {
         assert_eq!((cubic.last_max, cubic.cwnd), (70 * 1741 / 2048, 49));
     }
 
-    /// A timeout forgets the old window: beyond the threshold it grows by a twentieth each round trip,
-    /// which twenty acknowledged segments for one are.
+    /// A timeout forgets the old window: beyond the threshold the window grows by a twentieth per round trip, which is
+    /// one segment per twenty acknowledged segments.
     #[test]
     fn after_a_timeout_it_does_not_know_the_path() {
         let mut cubic = new(100);
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(cubic.cwnd, before + 10);
     }
 
-    /// A round trip that grows with the window ends slow start before anything is lost.
+    /// A round-trip time that grows with the window ends slow start before a loss.
     #[test]
     fn slow_start_ends_at_a_queue() {
         let mut cubic = new(10);

@@ -1,4 +1,4 @@
-//! CUBIC: the window is a cubic function of the time since the last loss. As RFC 9438 has it, and as Linux does.
+//! CUBIC: the window is a cubic function of the time since the last loss. Both as in RFC 9438 and as in Linux.
 
 mod hystart;
 mod linux;
@@ -11,12 +11,12 @@ use crate::tcp::pacing::Pacing;
 pub use linux::LinuxCubic;
 pub use rfc9438::Cubic;
 
-/// Whose CUBIC it is.
+/// The variant of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CubicBehaviour {
-    /// That of RFC 9438, without HyStart.
+    /// RFC 9438, without HyStart.
     Rfc9438,
-    /// Linux's, with HyStart if the sender keeps times of segments ([`LossDetection::Timing`]).
+    /// Linux, with HyStart if the sender records the times of segments ([`LossDetection::Timing`]).
     ///
     /// [`LossDetection::Timing`]: crate::tcp::LossDetection::Timing
     Linux,

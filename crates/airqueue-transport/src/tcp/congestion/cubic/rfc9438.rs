@@ -5,20 +5,20 @@ use airqueue_core::Time;
 
 /// C, in segments per cubic second (section 5.1).
 const C: f64 = 0.4;
-/// β, what remains after a loss (section 4.6).
+/// β, the share of the window that is kept after a loss (section 4.6).
 const BETA: f64 = 0.7;
-/// α that makes Reno with β as fast as Reno with a half (section 4.3).
+/// α that makes Reno with β as fast as Reno that halves its window (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// CUBIC, without HyStart.
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
     window: Window,
-    /// W_max: the window at the last loss, in segments, less if flows are to converge.
+    /// W_max: the window at the last loss, in segments, reduced for fast convergence.
     w_max: f64,
     /// cwnd_prior: the window before the last reduction, in segments.
     prior: f64,
-    /// The first stage after a timeout grows from where it stands (section 4.8).
+    /// The first stage after a timeout begins at its plateau (section 4.8).
     after_timeout: bool,
     stage: Option<Stage>,
 }
@@ -31,12 +31,12 @@ struct Stage {
     k: f64,
     /// The plateau, in segments.
     w_max: f64,
-    /// W_est, what Reno would have, in segments.
+    /// W_est, the window of Reno, in segments.
     reno: f64,
 }
 
 impl Stage {
-    /// W_cubic, `seconds` after the beginning (equation 1), in segments.
+    /// W_cubic, `seconds` after the beginning of the stage (equation 1), in segments.
     fn cubic(&self, seconds: f64) -> f64 {
         let t = seconds - self.k;
         C * t * t * t + self.w_max
@@ -44,7 +44,7 @@ impl Stage {
 }
 
 impl Cubic {
-    /// Begins with a window of `initial_bytes` and segments of `mss_bytes`.
+    /// A controller with an initial window of `initial_bytes` and segments of `mss_bytes`.
     pub fn new(mss_bytes: u32, initial_bytes: u64, growth: Growth) -> Cubic {
         let window = Window::new(mss_bytes, initial_bytes, growth);
         Cubic { window, w_max: 0.0, prior: 0.0, after_timeout: false, stage: None }
@@ -54,8 +54,8 @@ impl Cubic {
         self.window.cwnd / self.window.mss
     }
 
-    /// Section 4.2: K from where the stage begins (equation 2); where the window is not below W_max, or
-    /// after a timeout, it begins at its plateau (sections 4.8 and 4.10).
+    /// Section 4.2: K from the window at the beginning of the stage (equation 2); if this window is not below W_max,
+    /// or after a timeout, the stage begins at its plateau (sections 4.8 and 4.10).
     fn new_stage(&self, now: Time) -> Stage {
         let cwnd = self.segments();
         let below = cwnd < self.w_max && !self.after_timeout;
@@ -116,7 +116,7 @@ impl Controller for Cubic {
 
     fn cap(&mut self, bytes: u64) {
         self.window.cwnd = self.window.cwnd.min(bytes as f64);
-        // Time that passed without data does not count (section 5.8).
+        // Time without data does not count (section 5.8).
         self.stage = None;
     }
 
@@ -138,7 +138,7 @@ mod tests {
     const MSS: u64 = 1000;
     const BYTES: Growth = Growth::Bytes { segments_per_ack: 1 };
 
-    /// A window's worth of acknowledgements each `rtt_ms`, evenly spread, for `seconds`.
+    /// One window of acknowledgements each `rtt_ms`, evenly spread, for `seconds`.
     fn run(cubic: &mut Cubic, rtt_ms: i64, seconds: f64, mut each: impl FnMut(f64, f64)) {
         let rtt = Span::from_millis(rtt_ms);
         let mut t = 0.0;
@@ -150,8 +150,8 @@ mod tests {
         }
     }
 
-    /// Equation 1 and equation 2: from 0.7 · 1000 segments back to 1000 in K = cbrt(300 / 0.4) = 9.086 s,
-    /// and beyond. The window follows the curve with the lag of an acknowledgement: within 1 %.
+    /// Equations 1 and 2: from 0.7 · 1000 segments back to 1000 in K = cbrt(300 / 0.4) = 9.086 s, and beyond. The
+    /// window follows the curve with a lag of one acknowledgement: within 1 %.
     #[test]
     fn it_follows_the_cubic() {
         let mut cubic = Cubic::new(MSS as u32, 1000 * MSS, BYTES);
@@ -164,9 +164,8 @@ mod tests {
         });
     }
 
-    /// Section 4.3: on a short path it is as fast as Reno with the same mean window, α segments for each
-    /// round trip up to the last window, one beyond it. The growth of the window within a round trip
-    /// costs less than 3 %.
+    /// Section 4.3: on a short path CUBIC is as fast as Reno with the same mean window: α segments per round trip up
+    /// to the last window, one segment beyond. The growth of the window within a round trip costs less than 3 %.
     #[test]
     fn it_is_never_slower_than_reno() {
         let mut cubic = Cubic::new(MSS as u32, 100 * MSS, BYTES);
