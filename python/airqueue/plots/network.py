@@ -1,5 +1,5 @@
-"""A network as a picture: who stands where, who understands whom, which ways flows take, where
-packets wait and where they are dropped.
+"""A network as a picture: positions of stations, links, routes of flows, and the queues where
+packets wait and are dropped.
 
 Drawn like `airqueue.plots.sweep`: without pyplot, the same bytes for the same data.
 """
@@ -38,9 +38,9 @@ _USED: Final = "0.45"
 _SHADE: Final = "#fdf0d5"
 _LOST: Final = "#b00020"
 _DASHED: Final = (0, (4, 2))
-"""Of ways that are taken later."""
+"""Dashes of routes that flows take later."""
 _HALO: Final = (withStroke(linewidth=1.6, foreground="white"),)
-"""Around words, which may stand on lines."""
+"""Outline of text, which may cover lines."""
 
 Place = tuple[float, float]
 
@@ -52,16 +52,16 @@ class Node:
     name: str
     place_m: Place
     waiting: float | None = None
-    """Packets in its queue; None where it has none to send."""
+    """Packets in the queue; None for a station without packets to send."""
     limit: float | None = None
-    """Packets that its queue can hold; None where that is not known."""
+    """Limit of the queue; None if unknown."""
     lost: float = 0.0
-    """Its share of all packets that queues dropped."""
+    """The station's share of all packets dropped by queues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two stations, by their places in the list, that understand each other."""
+    """Two stations, by their index in the list, that decode each other's frames."""
 
     ends: tuple[int, int]
     label: str = ""
@@ -76,7 +76,7 @@ class Route:
     nodes: tuple[int, ...]
     """Stations from the first to the last."""
     later: tuple[tuple[int, ...], ...] = ()
-    """The same of other ways that it takes later: they are dashed."""
+    """Routes that the flow takes later: these are dashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class NetworkDrawing:
     links: tuple[Link, ...]
     routes: tuple[Route, ...]
     domain: frozenset[tuple[int, int]] = frozenset()
-    """Links that share the air around the one that limits a flow: their ground is shaded."""
+    """Links of the collision domain that limits a flow: their background is shaded."""
     domain_label: str = ""
 
 
@@ -113,7 +113,7 @@ def draw(
 
 
 def _neighbour_m(network: NetworkDrawing, places: np.ndarray) -> float:
-    """Return the distance between neighbours that are close: the measure of everything."""
+    """Return the distance between close neighbours: the scale of the picture."""
     used = [np.hypot(*(places[a] - places[b])) for link in network.links for a, b in [link.ends]]
     apart = [float(length) for length in used if length > 0]
     return float(np.quantile(apart, 0.1)) if apart else 1.0
@@ -302,7 +302,7 @@ def _legend(figure: Figure, network: NetworkDrawing, description: str) -> None:
 
 
 def circle(count: int) -> Sequence[Place]:
-    """Return places for stations of which it does not matter where they stand: on a circle.
+    """Return positions on a circle for stations without positions of their own.
 
     >>> [tuple(round(x, 3) + 0.0 for x in place) for place in circle(2)]
     [(0.0, 1.0), (0.0, -1.0)]

@@ -1,4 +1,4 @@
-"""A simulated network as a picture. It loads matplotlib: imported where one was asked for."""
+"""A simulated network as a picture. Loads matplotlib, so imported only when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airqueue.simulate.controlled import ObservedNetwork as Layout
 from airqueue.simulate.tables import LIMITS
 
 _MOST_UNUSED: Final = 5_000
-"""Links without flows that are drawn: of more one would see nothing."""
+"""Most links without flows that are drawn: more would hide the network."""
 
 
 class NetworkPlot:
@@ -94,7 +94,7 @@ def _nodes(layout: monitored.Map, results: Results) -> tuple[Node, ...]:
 
 
 def _set_last(results: Results) -> dict[str, float]:
-    """Return the limits that the first replication ended with, where they were set while it ran."""
+    """Return the last limits of the first replication, if limits were set while it ran."""
     run = next(iter(results.runs.values()), None)
     last: dict[str, float] = {}
     for row in [] if run is None else run.get(LIMITS, []):
@@ -120,13 +120,13 @@ def _flow_label(name: str, results: Results) -> str:
 
 
 def _domain(layout: monitored.Map, look: monitored.Snapshot) -> tuple[str, tuple[MeshLink, ...]]:
-    """Return the flow of several hops that gets least, and the links of what limits it."""
+    """Return the slowest flow of several hops, and the links of the domain that limits the flow."""
     try:
         topology, _ = Layout(layout).mesh(look)
         domains = CollisionDomains(topology)
         found = domains.bottlenecks()
     except ModelError:
-        # Of one station, or too large for the model: no reason not to draw the rest.
+        # One station, or a mesh too large for the model: draw the rest without the domain.
         return "", ()
     far = [of for flow, of in zip(topology.flows, found, strict=True) if len(flow.hops) > 1]
     if not far:

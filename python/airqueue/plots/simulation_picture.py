@@ -1,4 +1,4 @@
-"""Results of a simulation as a picture. It loads matplotlib: imported where one was asked for."""
+"""Results of a simulation as a picture. Loads matplotlib, so imported only when needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PANELS: Final[tuple[tuple[FigureOf, str, str], ...]] = (
 
 
 def file_format(path: str, what: str) -> str:
-    """Return the format that a file's suffix says; raises ScenarioError where that is none."""
+    """Return the format of a file's suffix; raises ScenarioError for an unknown suffix."""
     found = Path(path).suffix.removeprefix(".").lower()
     if found not in FORMATS:
         kinds = text.listed([kind.upper() for kind in FORMATS], "or")
@@ -44,7 +44,7 @@ class SimulationPlot:
         self._format = file_format(path, "plot")
 
     def draw(self, name: str, results: Results) -> bytes:
-        """Return the file: a panel for each figure that anything has."""
+        """Return the file: a panel for each figure with a value."""
         panels = [
             panel
             for of, title, label in _PANELS
@@ -55,7 +55,7 @@ class SimulationPlot:
 
 
 def _panel(summary: Summaries, of: FigureOf, title: str, label: str) -> Panel | None:
-    """Return the panel of a figure, None where nothing has it."""
+    """Return the panel of a figure; None if the figure has no value."""
     kind, figure = of
     points = tuple(
         Point(name, each["mean"], None if (ci := each["ci95"]) is None else (ci[0], ci[1]))

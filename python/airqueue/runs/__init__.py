@@ -1,4 +1,4 @@
-"""Pieces of work named by what they are computed from, carried out once and kept.
+"""Pieces of work, identified by their inputs, executed once and kept.
 
 >>> from airqueue.runs import Work, execute
 >>> work = Work("model", {"model": "tay-chua", "parameters": {"n": 10}})

@@ -1,4 +1,4 @@
-"""What everyone who carries out work can do: local processes, or a cluster."""
+"""The interface of all backends that execute work: local processes, or a cluster."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ class WorkerPool(Protocol):
     """A backend at work."""
 
     def submit(self, work: Work) -> None:
-        """Take a piece of work; it begins when somebody is free."""
+        """Accept a piece of work; the work begins when a worker is free."""
 
     def collect(self, timeout_s: float) -> Sequence[tuple[Work, Any]]:
-        """Return what finished since the last call, after waiting so long for the first of it.
+        """Return the work finished since the last call; wait ``timeout_s`` at most for a piece.
 
-        Raises WorkError for work that failed, and CrewError if nobody can work any more.
+        Raises WorkError for work that failed, and CrewError if all workers are lost.
         """
 
     def under_way(self) -> float:
-        """Return how much is done of the work that has not been collected, by its weight.
+        """Return the finished part of the work that has not been collected, by its weight.
 
-        0 where nobody looks into a piece of work while it is carried out.
+        0 for backends that cannot observe a piece of work in progress.
         """
 
 
 class Backend(Protocol):
-    """Who carries out work; the results are the same whoever it is."""
+    """Executes work; the results do not depend on the backend."""
 
     def opened(self) -> AbstractContextManager[WorkerPool]:
-        """Call them together; the end of the context stops all work in a moment."""
+        """Start the workers; the end of the context stops all work within a moment."""

@@ -1,4 +1,4 @@
-"""Work on a Dask cluster. A worker that dies loses nothing: others get its work."""
+"""Work on a Dask cluster. If a worker dies, other workers get its work."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from airqueue.runs.work import Work
 
 _CONNECT_S: Final = 10.0
 _PATIENCE_S: Final = 60.0
-"""How long there may be no worker at all."""
+"""How long the cluster may be without workers."""
 _CHECK_S: Final = 5.0
-"""How often it is asked whether there is any."""
+"""Interval between checks for workers."""
 _ADDRESS: Final = re.compile(r"[a-z]+://[^\s/]+:[0-9]{1,5}")
 _INSTALL: Final = "pip install 'airqueue[cluster]'"
 
@@ -29,18 +29,18 @@ _INSTALL: Final = "pip install 'airqueue[cluster]'"
 class Cluster:
     """The workers of a Dask scheduler, as ``tcp://HOST:8786``.
 
-    Each must have the same airqueue as this process. They are found when work begins: CrewError then
-    says what is wrong with the address, the scheduler or a worker.
+    Each worker must have the same airqueue as this process. Workers are looked up when work begins:
+    CrewError then states what is wrong with the address, the scheduler or a worker.
     """
 
     def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
-        """Name a scheduler; patience_s: how long it may be without any worker."""
+        """Name a scheduler; patience_s: how long the scheduler may be without workers."""
         self._address = address
         self._patience_s = patience_s
 
     @contextmanager
     def opened(self) -> Iterator[ClusterPool]:
-        """Connect to the scheduler; the end of the context takes back what has not begun."""
+        """Connect to the scheduler; the end of the context cancels work that has not begun."""
         client = _connected(self._address)
         pool = ClusterPool(client, self._address, self._patience_s)
         try:
@@ -58,11 +58,11 @@ class ClusterPool:
         self._address = address
         self._patience_s = patience_s
         self._works: dict[Any, Work] = {}
-        """By future, of what has not been collected."""
+        """By future, for work that has not been collected."""
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._error: RunError | None = None
         self._seen = time.monotonic()
-        """When there was a worker last."""
+        """Time when a worker was last seen."""
         self._next_check = self._seen + min(_CHECK_S, patience_s)
 
     def submit(self, work: Work) -> None:
@@ -73,7 +73,7 @@ class ClusterPool:
         future.add_done_callback(self._done.put)
 
     def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
-        """Return what finished; raises WorkError or CrewError."""
+        """Return the finished work; raises WorkError or CrewError."""
         finished: list[tuple[Work, Any]] = []
         for future in self._finished_futures(timeout_s):
             work = self._works.pop(future)
@@ -98,11 +98,11 @@ class ClusterPool:
         return futures
 
     def under_way(self) -> float:
-        """Return 0: a process tells nothing before it has finished."""
+        """Return 0: a process does not report progress before its end."""
         return 0.0
 
     def stop(self) -> None:
-        """Take back what has not begun, and leave."""
+        """Cancel work that has not begun, and disconnect."""
         if self._client.status == "running":
             self._client.cancel(list(self._works), force=True)
         self._client.close()
@@ -115,7 +115,7 @@ class ClusterPool:
         return protocol.answer(work, line, f"the worker {who}")
 
     def _failure(self, work: Work, error: Exception) -> RunError:
-        """Return what an error of the cluster, not of the work, means."""
+        """Translate an error of the cluster, not of the work."""
         name = type(error).__name__
         if name == "KilledWorker":
             return WorkError(work, "several workers that were at it died; is there enough memory?")
@@ -153,7 +153,7 @@ class ClusterPool:
 
 
 def run_on_worker(line: str) -> tuple[str, str]:
-    """Carry out a request on a worker; return the answer and the worker's address."""
+    """Execute a request on a worker; return the answer and the worker's address."""
     from distributed import get_worker  # noqa: PLC0415 - an optional dependency
 
     return protocol.run_request(line), get_worker().address
@@ -166,7 +166,7 @@ def _connected(address: str) -> Any:
         raise BackendError(f"a cluster needs dask.distributed: {_INSTALL}") from error
     if _ADDRESS.fullmatch(address) is None:
         raise _nowhere(address, "no such address")
-    # What becomes of workers is told here in sentences.
+    # This module reports lost workers in sentences.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -184,7 +184,7 @@ def _nowhere(address: str, why: str) -> BackendError:
 
 def _check_versions(client: Any) -> None:
     """Raise CrewError if a worker has another airqueue, or none."""
-    # By name, so that workers without airqueue can be asked too.
+    # Imported by name, so that the check also runs on workers without airqueue.
     found = client.run(importlib.metadata.version, "airqueue", on_error="return")
     for worker, version in sorted(found.items()):
         if version != airqueue.__version__:

@@ -1,4 +1,4 @@
-"""What carrying out work raises; each message is a sentence that says what and where."""
+"""Errors of executing work; each message is a sentence that states what and where."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class RunError(Exception):
-    """Work that cannot be carried out."""
+    """Work that cannot be executed."""
 
 
 class WorkError(RunError):
-    """A piece of work that failed: the message names it and says why."""
+    """A piece of work failed: the message names the work and the reason."""
 
     def __init__(self, work: Work, why: str) -> None:
         super().__init__(f"{work}: {why}")
@@ -22,4 +22,4 @@ class WorkError(RunError):
 
 
 class BackendError(RunError):
-    """Nobody there to do the work, or somebody with another airqueue."""
+    """Workers are missing, or a worker has another airqueue."""

@@ -1,4 +1,4 @@
-"""Carrying out work: what is kept already is not done again, and what finishes is kept at once."""
+"""Executing work: kept results are not computed again, and new results are kept at once."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from airqueue.runs.store import Store
 from airqueue.runs.work import Work
 
 _REFRESH_S: Final = 0.25
-"""How often progress is told."""
+"""Interval between progress reports."""
 
 Further: TypeAlias = Callable[[Work, Any], Iterable[Work]]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkProgress:
-    """How far all work together is."""
+    """Progress of all work together."""
 
     finished: int
     """Pieces, kept ones included."""
     pieces: int
     kept: int
-    """Of those that finished, how many were there before."""
+    """Finished pieces whose results were kept before."""
     fraction: float
-    """Of all work by its weight, 0 to 1."""
+    """Finished part of all work by its weight, 0 to 1."""
     time_left_s: float | None
-    """On the wall clock; None until something has been done."""
+    """Remaining wall-clock time; None until a part of the work is done."""
 
 
 def execute(
@@ -44,15 +44,15 @@ def execute(
     *,
     again: Container[str] = (),
 ) -> Mapping[str, Any]:
-    """Carry out work and return its results by key, the same whoever the backend is.
+    """Execute work and return its results by key; results do not depend on the backend.
 
-    ``store``: where results are kept; what it has is not done again (None: nothing is kept).
-    ``backend``: who does it (None: as many local processes as there are cores). ``further`` is called
-    once with each piece of work and its result, kept ones too, and returns more work that follows
-    from it. ``again`` has keys of work that is done although its result is kept, as for something
-    else that comes of it. Heavy pieces begin first. Raises WorkError that names a piece that failed,
-    CrewError, OSError where a result cannot be written, and lets KeyboardInterrupt through: each time
-    all work under way is stopped, and what had finished is kept.
+    ``store`` keeps results, and work with a kept result is not executed again (None: results are
+    not kept). ``backend`` executes the work (None: a local process for each core). ``further`` is
+    called once with each piece of work and its result, also a kept result, and returns the work
+    that follows. ``again`` has keys of work to execute although its result is kept, for a side
+    effect of the work. Heavy pieces begin first. Raises WorkError that names a failed piece,
+    CrewError, OSError where a result cannot be written, and lets KeyboardInterrupt pass: in each
+    case all work in progress is stopped, and finished results are kept.
     """
     with (backend or Local()).opened() as pool:
         effort = _Effort(pool, store, on_progress, further, again)
@@ -66,7 +66,7 @@ def execute(
 
 
 class _Effort:
-    """What is to be done, and how much of it is."""
+    """The requested work, and its progress."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class _Effort:
         return _Kept(self._store, self._works)
 
     def take(self, works: Iterable[Work]) -> None:
-        """Submit work that is not known yet, and what follows from that which is kept."""
+        """Submit new work, and the work that follows from kept results."""
         new: list[Work] = []
         todo = deque(works)
         while todo:
@@ -123,7 +123,7 @@ class _Effort:
         self.tell()
 
     def finish(self, work: Work, result: Any) -> None:
-        """Keep a result, and submit what follows from it."""
+        """Keep a result, and submit the work that follows from it."""
         if self._store is None:
             self._results[work.key] = result
         else:
@@ -133,7 +133,7 @@ class _Effort:
         self.take(self._followers(work, result))
 
     def tell(self) -> None:
-        """Say how far it is."""
+        """Report progress."""
         now = time.monotonic()
         if self._tell is None or not self._works:
             return
@@ -163,7 +163,7 @@ class _Effort:
 
 
 class _Kept(Mapping[str, Any]):
-    """Results that stay on disk until they are asked for: together they may be large."""
+    """Results that stay on disk until they are used: together they may be large."""
 
     def __init__(self, store: Store, works: Mapping[str, Work]) -> None:
         self._store = store

@@ -1,6 +1,6 @@
-"""Digests of the code that a result comes from, so that a result of other code is not taken for it.
+"""Digests of the code behind a result, so that results of different code are not mixed up.
 
-The files are read once in a process: what is edited afterwards is not what this process runs.
+The files are read once in a process: later edits are not part of the code that this process runs.
 """
 
 from __future__ import annotations

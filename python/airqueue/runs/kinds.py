@@ -1,11 +1,11 @@
-"""The kinds of work: what carries each out, and which code its result depends on.
+"""The kinds of work: the function that executes each, and the code on which its result depends.
 
-A kind is a function of the inputs, which are plain JSON, that returns plain JSON. The same inputs
-must give the same result, in any process and on any machine. A result is kept under a fingerprint of
-the packages that the kind stands on, so all that the function computes with belongs to them.
+A kind is a function of the inputs, which are plain JSON, that returns plain JSON. Equal inputs must
+give equal results, in any process and on any machine. A result is kept under a fingerprint of the
+packages on which the kind depends, so these packages must include all code that the function uses.
 
-Whoever has a kind registers it, in the module of its function: what lies above this package is not
-named here. A process that carries work out needs no registration: each request names the function.
+The module of a kind's function registers the kind, so that this module does not name higher layers.
+A process that executes work needs no registration: each request names the function.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Kind:
     """One kind of work."""
 
     function: str
-    """``module:name``; its module belongs to the fingerprint."""
+    """``module:name``; the fingerprint includes this module."""
     packages: tuple[str, ...]
-    """Packages and modules that it stands on, as ``airqueue.models``."""
+    """Packages and modules on which the kind depends, as ``airqueue.models``."""
     further: Callable[[Inputs], tuple[str, ...]] = _nothing
-    """Those that it stands on for some inputs alone."""
+    """Packages and modules on which the kind depends for some inputs only."""
 
     def parts(self, inputs: Inputs) -> frozenset[str]:
         """Return the full names of all modules and packages that the result depends on."""
@@ -44,7 +44,7 @@ class Kind:
 _MODELS: Final = ("airqueue.models", "airqueue.qoe", "airqueue.units", "airqueue.stats")
 _MEASURE: Final = ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units")
 
-# This package's own kinds. Their functions are named, not imported: each loads what it computes with.
+# This package's own kinds. Functions are named, not imported: each function imports its packages.
 _KINDS: Final[dict[str, Kind]] = {
     "model": Kind("airqueue.runs.model:model", _MODELS),
     "measurement": Kind("airqueue.runs.measurement:measurement", _MEASURE),
@@ -57,12 +57,12 @@ def register(
     packages: tuple[str, ...],
     further: Callable[[Inputs], tuple[str, ...]] = _nothing,
 ) -> None:
-    """Make a function of the inputs a kind of work; its module does so, when it is imported.
+    """Make a function of the inputs a kind of work; the function's module calls this when imported.
 
-    ``packages``: the full names of those that the result depends on, besides that module;
-    ``further`` returns those that it depends on for some inputs alone. Raises RunError for a name
-    that another function has, and for a function that other processes could not import: one of a
-    script, or inside another function.
+    ``packages``: the full names of the packages on which the result depends, besides that module;
+    ``further`` returns the packages on which the result depends for some inputs only. Raises
+    RunError for a name that another function has, and for a function that other processes could
+    not import: a function of a script, or inside another function.
     """
     kind = Kind(f"{function.__module__}:{function.__qualname__}", packages, further)
     if function.__module__ == "__main__" or not function.__qualname__.isidentifier():
@@ -77,7 +77,7 @@ def register(
 
 
 def find(name: str) -> Kind:
-    """Return a kind; raises RunError that lists the names if there is none."""
+    """Return a kind; for an unknown name raises RunError that lists the names."""
     if name not in _KINDS:
         raise RunError(
             f"there is no kind of work {name!r}; there are {', '.join(_KINDS)}, and those of modules "

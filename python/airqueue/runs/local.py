@@ -1,8 +1,8 @@
-"""Work in processes of this machine. One that dies loses nothing: its work is done again.
+"""Work in processes of this machine. If a process dies, its work is executed again.
 
-The processes are started by hand rather than by `concurrent.futures`, so that it is known which
-piece of work a process died of, that the others go on, and that a caller's script needs no
-``if __name__ == "__main__"``.
+This module starts the processes itself instead of using `concurrent.futures`, so that the module
+knows which piece of work a process died of, other processes go on, and a caller's script does not
+need ``if __name__ == "__main__"``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from airqueue.runs.work import Work
 from airqueue.runs.worker import READY
 
 _MOST_DEATHS: Final = 3
-"""Of processes, until the piece of work that each had is held to be the reason."""
+"""Deaths of processes until their piece of work is considered the reason."""
 _MAIN: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from airqueue.runs.worker import serve; serve()"
 )
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Libraries that would each use all cores in each process."""
+"""Limits for libraries that would otherwise use all cores in each process."""
 
 
 class Local:
-    """So many processes of this machine; None: as many as it has cores for this process."""
+    """A number of processes of this machine; None: the number of cores for this process."""
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:
@@ -45,7 +45,7 @@ class Local:
 
     @contextmanager
     def opened(self) -> Iterator[LocalPool]:
-        """Start processes as work comes, and end them all with the context."""
+        """Start processes as work arrives, and end all of them with the context."""
         pool = LocalPool(self._workers)
         try:
             yield pool
@@ -54,7 +54,7 @@ class Local:
 
 
 class LocalPool:
-    """Processes at work, each with a thread that waits for it."""
+    """Running processes, each with a thread that waits for the process."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -63,14 +63,14 @@ class LocalPool:
         self._done: queue.SimpleQueue[tuple[Work, Any] | RunError] = queue.SimpleQueue()
         self._error: RunError | None = None
         self._deaths: Counter[str] = Counter()
-        """By key of the work; each piece is with one thread at a time."""
+        """By key of the work; one thread at a time has a piece."""
         self._lock = threading.Lock()
-        """Holds for the two that follow."""
+        """Guards the next two fields."""
         self._processes: set[_Process] = set()
         self._stopped = False
 
     def submit(self, work: Work) -> None:
-        """Take a piece of work; another process is started for it unless there are enough."""
+        """Accept a piece of work; start another process unless there are enough."""
         self._todo.put(work)
         if len(self._threads) < self._workers:
             name = f"worker {len(self._threads) + 1}"
@@ -78,7 +78,7 @@ class LocalPool:
             self._threads[-1].start()
 
     def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
-        """Return what finished; raises WorkError or CrewError."""
+        """Return the finished work; raises WorkError or CrewError."""
         finished: list[tuple[Work, Any]] = []
         while self._error is None:
             try:
@@ -94,11 +94,11 @@ class LocalPool:
         raise self._error
 
     def under_way(self) -> float:
-        """Return 0: a process tells nothing before it has finished."""
+        """Return 0: a process does not report progress before its end."""
         return 0.0
 
     def stop(self) -> None:
-        """End all processes at once; they hold nothing that would be lost."""
+        """End all processes at once; finished results are not lost."""
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -109,7 +109,7 @@ class LocalPool:
             thread.join()
 
     def _work(self) -> None:
-        """Hand work to a process and take its answers: what a thread does."""
+        """Pass work to a process and receive its answers: the body of a thread."""
         process = None
         while (work := self._todo.get()) is not None and not self._stopped:
             try:
@@ -157,14 +157,14 @@ class LocalPool:
 
 
 class _DiedError(Exception):
-    """A process that ended; the message says how, as the end of a sentence."""
+    """A process ended; the message states how, as the end of a sentence."""
 
 
 class _Process:
     """One process; see `worker`."""
 
     def __init__(self) -> None:
-        # What it prints to stderr, for the message if it dies; open as long as the process is.
+        # The process's stderr, for the message if the process dies; open as long as the process runs.
         self._said: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
@@ -175,14 +175,14 @@ class _Process:
                 env={**dict.fromkeys(_THREADS, "1"), **os.environ},
                 text=True,
                 encoding="utf-8",
-                start_new_session=True,  # Ctrl-C in the terminal does not reach it
+                start_new_session=True,  # Ctrl-C in the terminal does not reach the process
             )
         except BaseException:
             self._said.close()
             raise
 
     def await_ready(self) -> None:
-        """Wait until it has loaded everything."""
+        """Wait until the process has loaded all modules."""
         if self._read() != f"{READY}\n":
             raise self._died()
 
@@ -201,14 +201,14 @@ class _Process:
         return line
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the process at once."""
         self._process.kill()
 
     def close(self) -> None:
-        """End it, and wait for that."""
+        """End the process, and wait for its end."""
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout, self._said):
-            with suppress(OSError):  # what was still to be written has no reader
+            with suppress(OSError):  # unwritten data have no reader any more
                 if stream is not None:
                     stream.close()
         self._process.wait()

@@ -12,7 +12,7 @@ from airqueue.measure.simulated import SimulatedProber
 def measurement(inputs: Mapping[str, Any]) -> dict[str, object]:
     """Return a measurement as ``docs/output.md`` has it, without the date.
 
-    ``path``: what is measured, as for `SimulatedProber`. Besides, if they are not to be the defaults:
+    ``path``: the measured path, as for `SimulatedProber`. Optional inputs with their defaults:
     ``seed`` (0), ``direction`` ("down"), ``profile`` ("quick"), ``sizes`` in bytes, and
     ``max_time_s`` of the path's time.
     """
@@ -28,5 +28,5 @@ def measurement(inputs: Mapping[str, Any]) -> dict[str, object]:
             header={"target": "a simulated path"},
         ).to_json()
     }
-    del found["created"]  # the one thing that the inputs do not determine
+    del found["created"]  # the only field that the inputs do not determine
     return found

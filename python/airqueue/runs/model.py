@@ -13,8 +13,8 @@ from airqueue.models.catalogue import Kind, find
 def model(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the outputs of a model.
 
-    ``model``: its name; ``parameters``: by name, numbers in the base unit, text as `airqueue model`
-    reads it, lists of them, or None for one that is not given.
+    ``model``: the model's name; ``parameters``: by name, numbers in the base unit, text as in
+    `airqueue model`, lists of either, or None for a parameter that is not given.
     """
     found = find(inputs["model"])
     kinds = {parameter.name: parameter.kind for parameter in found.parameters}

@@ -1,7 +1,6 @@
-"""Carrying out one piece of work in the process that was chosen for it: text in, text out.
+"""Executing one piece of work in the chosen process: text in, text out.
 
-Both are JSON, so that a result is the same to the last bit whichever process, here or on another
-machine, has computed it.
+Both are JSON, so that a result is equal to the last bit on any process of any machine.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from airqueue.runs.work import Work
 
 
 def request(work: Work) -> str:
-    """Return what `run_request` needs to know, as one line."""
+    """Return the request for `run_request`, as one line."""
     asked = {
         "airqueue": airqueue.__version__,
         "function": kinds.find(work.kind).function,
@@ -30,7 +29,7 @@ def request(work: Work) -> str:
 
 
 def run_request(line: str) -> str:
-    """Carry out a request and return the answer as one line, also where the work fails."""
+    """Execute a request and return the answer as one line, also if the work fails."""
     asked = json.loads(line)
     try:
         stranger = _stranger(asked)
@@ -43,7 +42,7 @@ def run_request(line: str) -> str:
 
 
 def answer(work: Work, line: str, who: str) -> Any:
-    """Return the result that an answer has.
+    """Return the result in an answer.
 
     Raises WorkError if the work failed, and CrewError if ``who`` has another airqueue.
     """
@@ -58,7 +57,7 @@ def answer(work: Work, line: str, who: str) -> Any:
 
 
 def _stranger(asked: dict[str, Any]) -> str:
-    """Return how the airqueue of this process differs from that of the asking one; "" if not."""
+    """Return how this process's airqueue differs from the requester's; "" if it does not."""
     if airqueue.__version__ != asked["airqueue"]:
         here, there = airqueue.__version__, asked["airqueue"]
         return f"has airqueue {here} and this is {there}; install the same version on both"
@@ -71,6 +70,6 @@ def _stranger(asked: dict[str, Any]) -> str:
 
 
 def _words(error: Exception) -> str:
-    """Return the message of our own errors, which are sentences; others with their class."""
+    """Return the message of an error of ours, a sentence; other errors with their class."""
     ours = type(error).__module__.startswith("airqueue.")
     return str(error) if ours else f"{type(error).__name__}: {error}"

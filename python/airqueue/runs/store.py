@@ -18,15 +18,15 @@ VERSION: Final = 1
 class Store:
     """A directory of results. Several processes may use it at the same time.
 
-    A file appears whole or not at all, so that a process that is killed loses nothing but the work
-    under way. A file that is not ours, or damaged, counts as missing and is written anew.
+    Files are written atomically, so that a killed process loses only its work in progress. A foreign
+    or damaged file counts as missing and is written anew.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def read(self, work: Work) -> Any:
-        """Return the result of a piece of work; raises KeyError where there is none."""
+        """Return the result of a piece of work; raises KeyError if the result is missing."""
         try:
             there = json.loads(self._file(work.key).read_bytes())
         except (OSError, ValueError) as error:
@@ -47,7 +47,7 @@ class Store:
         return True
 
     def write(self, work: Work, result: Any) -> None:
-        """Keep a result, with all that it is computed from beside it. Raises OSError."""
+        """Keep a result together with its inputs. Raises OSError."""
         file = self._file(work.key)
         file.parent.mkdir(parents=True, exist_ok=True)
         content = {
@@ -62,5 +62,5 @@ class Store:
         write_atomically(file, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
 
     def _file(self, key: str) -> Path:
-        # Not all in one directory: there may be a hundred thousand.
+        # Spread over directories: there may be a hundred thousand files.
         return self.path / key[:2] / f"{key}.json"

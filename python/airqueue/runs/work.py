@@ -1,4 +1,4 @@
-"""A piece of work: what is computed, from what, and the name that its result is kept under."""
+"""A piece of work: its kind, its inputs, and the key of its result."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from airqueue.runs.fingerprint import fingerprint
 class Work:
     """A piece of work; two with the same `key` have the same result.
 
-    Raises RunError for a kind that there is not and for inputs that are not plain JSON.
+    Raises RunError for an unknown kind and for inputs that are not plain JSON.
     """
 
     kind: str
-    """The name of a kind that is registered; see `kinds`."""
+    """The name of a registered kind; see `kinds`."""
     inputs: Mapping[str, Any]
-    """All that the result depends on besides the code, as plain JSON; not to be changed later."""
+    """All inputs of the result besides the code, as plain JSON; must not be changed later."""
     weight: float = 1.0
-    """How long it takes beside others: for the order and for the time left."""
+    """Relative duration: determines the order and the estimate of the remaining time."""
     name: str = ""
-    """What messages call it; not part of the key."""
+    """Name in messages; not part of the key."""
 
     def __post_init__(self) -> None:
         kinds.find(self.kind)
@@ -42,7 +42,7 @@ class Work:
     # Not kept: many replications of one large scenario would each have a copy.
     @property
     def text(self) -> str:
-        """The inputs as JSON, written in one way whatever the order of keys."""
+        """The inputs as JSON, independent of the order of keys."""
         try:
             return json.dumps(self.inputs, sort_keys=True, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -50,15 +50,15 @@ class Work:
 
     @functools.cached_property
     def parts(self) -> frozenset[str]:
-        """The full names of the modules and packages that it stands on."""
+        """The full names of the modules and packages on which the work depends."""
         return kinds.find(self.kind).parts(self.inputs)
 
     @functools.cached_property
     def code(self) -> str:
-        """The fingerprint of the code that it stands on."""
+        """The fingerprint of the code on which the work depends."""
         return fingerprint(self.parts)
 
     @functools.cached_property
     def key(self) -> str:
-        """64 hexadecimal digits: SHA-256 of kind, inputs and the code that it stands on."""
+        """64 hexadecimal digits: SHA-256 of kind, inputs and the code on which the work depends."""
         return hashlib.sha256(f"{self.kind}\n{self.code}\n{self.text}".encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""What a local process does: requests as lines on stdin, answers as lines on stdout.
+"""The main program of a local process: requests are lines on stdin, answers lines on stdout.
 
-It ends with its stdin, that is when the process that started it is gone, however that went.
+The process ends when its stdin ends, that is when the parent process is gone for any reason.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import threading
 from typing import Final, TextIO
 
 READY: Final = "ready"
-"""The first line, once everything is loaded."""
+"""The first line, once all modules are loaded."""
 
 
 def serve() -> None:
     """Answer until stdin ends."""
-    # Ctrl-C is for the process that started this one, which then ends it.
+    # The parent process handles Ctrl-C, and then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = _own_stdout()
-    from airqueue.runs.protocol import run_request  # noqa: PLC0415 - what this loads may print
+    from airqueue.runs.protocol import run_request  # noqa: PLC0415 - the loaded modules may print
 
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
@@ -31,14 +31,14 @@ def serve() -> None:
 
 
 def _own_stdout() -> TextIO:
-    """Return the stream of answers; whatever else is printed goes to stderr."""
+    """Return the stream of answers; all other output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers
 
 
 def _read(requests: queue.SimpleQueue[str]) -> None:
-    """Pass on requests; at the end of stdin nobody waits for an answer any more."""
+    """Pass on requests; after the end of stdin no answer is needed."""
     for line in sys.stdin:
         requests.put(line)
     os._exit(0)

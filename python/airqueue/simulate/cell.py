@@ -1,4 +1,4 @@
-"""The network that most questions begin with: stations around one access point."""
+"""The most common network: stations around one access point."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def cell(
     behaviour: BehaviourName = "standard",
     overrides: Mapping[str, object] | None = None,
 ) -> Scenario:
-    """Return a cell in which all hear each other: an access point ``ap``, stations ``sta1``, ...
+    """Return a cell in which all stations hear each other: an access point ``ap``, ``sta1``, ...
 
-    Every station has a flow to the access point, from it, or both. What else a scenario file can say
-    goes into ``overrides``, as in ``{"mac.rts_threshold": "0 B", "phy.rate": "5.5 Mb/s"}``; the flows
-    are ``flows.up`` and ``flows.down``. Raises ScenarioError.
+    Every station has a flow to the access point, from the access point, or both: ``flows.up`` and
+    ``flows.down``. Other keys of a scenario file go into ``overrides``, as in
+    ``{"mac.rts_threshold": "0 B", "phy.rate": "5.5 Mb/s"}``. Raises ScenarioError.
     """
     if direction not in ("up", "down", "both"):
         raise ScenarioError(f"direction: {direction!r}; expected up, down or both")

@@ -1,8 +1,8 @@
-"""A replication whose queues' limits are set while it runs, as the table ``buffers`` says.
+"""A replication that sets the limits of queues while it runs, by the table ``buffers``.
 
-What the engine shows of the network every ``look_s`` of simulated time becomes an `Observation`,
-and what `airqueue.sizing.mesh_control` decides becomes limits. Looks are at exact multiples of
-``look_s``, however long the pieces are in which the run advances: scenario and seed decide all.
+Every ``look_s`` of simulated time the engine's view of the network becomes an `Observation`, and the
+decision of `airqueue.sizing.mesh_control` becomes limits. Looks are at exact multiples of ``look_s``,
+however long the pieces of the run are: scenario and seed determine all results.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 _NS: Final = 1_000_000_000
 _UNUSED_BPS: Final = 1e6
-"""Rate of links that no flow uses: they say who hears whom, and take no air."""
+"""Rate of links without flows: these links define neighbours, and do not use airtime."""
 
 
 class ControlledReplication:
-    """A `Run` of a scenario with the table ``buffers``; what it has of a run is that run's."""
+    """A `Run` of a scenario with the table ``buffers``; its methods of a run delegate to this run."""
 
     def __init__(
         self, scenario: _native.Scenario, run: _native.Run, *, counts_sent: bool = False
     ) -> None:
         """Steer a run at time zero.
 
-        counts_sent: whether a limit is to count the frame that the MAC holds, which the engine's do
-        not.
+        counts_sent: whether limits include the frame that the MAC holds, which the engine's limits
+        do not.
         """
         assert scenario.buffers is not None
         settings = buffers_of(scenario.buffers)
@@ -56,7 +56,7 @@ class ControlledReplication:
         self._rows: list[SetLimit] = []
 
     def advance(self, seconds: float) -> None:
-        """Let so much simulated time pass, at most to the end, and look and set meanwhile."""
+        """Advance by this simulated time, at most to the end; look and set limits meanwhile."""
         end_ns = min(self._now_ns() + round(seconds * _NS), round(self._run.end_s * _NS))
         while self._now_ns() < end_ns:
             to_ns = min(end_ns, self._next_ns)
@@ -81,7 +81,7 @@ class ControlledReplication:
             self._rows += _rows(decision, seen.topology)
 
     def _waiting(self, packets: int | None) -> int | None:
-        """Return how many packets may wait besides the one that is sent."""
+        """Return how many packets may wait besides the packet in service."""
         return max(1, packets - 1) if packets is not None and self._counts_sent else packets
 
     @property
@@ -96,11 +96,11 @@ class ControlledReplication:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended."""
+        """Whether the run has ended."""
         return self._run.done
 
     def results(self) -> str:
-        """Return the run's figures, and under ``limits`` what was set when, as JSON."""
+        """Return the run's figures, with the limits that were set under ``limits``, as JSON."""
         text = self._run.results()
         return json.dumps({**run_of(text), LIMITS: self._rows}) if self._rows else text
 
@@ -114,7 +114,7 @@ class ControlledReplication:
 
 
 class ObservedNetwork:
-    """A network from the engine's map of it and its looks at it, which have the routes of flows."""
+    """A network, from the engine's map and the engine's looks, which have the routes of flows."""
 
     def __init__(self, layout: Map) -> None:
         self.stations = layout["stations"]
@@ -124,10 +124,10 @@ class ObservedNetwork:
         self.segment_bytes = max(1, largest - TCP_IP_BYTES)
         """Payload of the largest packets, which λ counts."""
         self._known: tuple[_Seen, Topology] | None = None
-        """What was made of ways and links when last seen: mostly they are what they were."""
+        """Result for the last routes and links, which rarely change."""
 
     def observation(self, before: Snapshot, now: Snapshot) -> Observation:
-        """Return what is seen between two looks of the engine."""
+        """Return the observation of the time between two looks of the engine."""
         elapsed_s = now["now_s"] - before["now_s"]
         active, rates_bps = set(), {}
         for flow, then, of in zip(self._flows, before["flows"], now["flows"], strict=True):
@@ -154,7 +154,7 @@ class ObservedNetwork:
         )
 
     def mesh(self, now: Snapshot) -> tuple[Topology, Mapping[Link, MeshExchange]]:
-        """Return the mesh as a look of the engine shows it, and the timing of used links."""
+        """Return the mesh in a look of the engine, and the timing of used links."""
         seen = self._seen(now)
         return self._topology(seen), seen.exchanges
 
@@ -162,14 +162,14 @@ class ObservedNetwork:
         return _Seen(self._routes(now), self._hops(now))
 
     def _routes(self, now: Snapshot) -> tuple[Flow, ...]:
-        """Return the flows with the stations that they pass."""
+        """Return the flows with the stations of their routes."""
         return tuple(
             Flow(flow["name"], tuple(seen["route"]), other_delay_s=seen["elsewhere_s"])
             for flow, seen in zip(self._flows, now["flows"], strict=True)
         )
 
     def _hops(self, now: Snapshot) -> dict[tuple[str, str], _Hop]:
-        """Return the links that flows use; of several flows on one the slowest counts."""
+        """Return the links that flows use; if flows share a link, the slowest flow counts."""
         hops: dict[tuple[str, str], _Hop] = {}
         for seen in now["flows"]:
             for (sender, receiver), of in zip(pairwise(seen["route"]), seen["hops"], strict=True):
@@ -200,7 +200,7 @@ def is_answered(flow: FlowSnapshot) -> bool:
 
 
 def _policy(settings: Buffers, segment_bytes: int) -> Policy:
-    """Return what of the table ``buffers`` is the controller's."""
+    """Return the controller's part of the table ``buffers``."""
     return Policy(
         segment_bytes=segment_bytes,
         domains=settings["domains"],
@@ -217,7 +217,7 @@ def _policy(settings: Buffers, segment_bytes: int) -> Policy:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Of a look at a network: flows with their ways, and the links that they use by their ends."""
+    """From a look at a network: flows with their routes, and the links they use, by their ends."""
 
     flows: tuple[Flow, ...]
     hops: Mapping[tuple[str, str], _Hop]
@@ -238,7 +238,7 @@ class _Hop:
     ack_s: float
 
     def slower(self, other: _Hop) -> _Hop:
-        """Return the same link for the slower of two flows."""
+        """Return this link for the slower of two flows."""
         return _Hop(
             self.sender,
             self.receiver,
@@ -276,7 +276,7 @@ def _rows(decision: Decision, topology: Topology) -> list[SetLimit]:
 def _reason(
     decision: Decision, routes: Mapping[str, tuple[str, ...]], station: str, flow: str | None
 ) -> str | None:
-    """Return why a queue has its limit, of all flows that pass it; None if it is released."""
+    """Return the reasons for a queue's limit, from all its flows; None for a released limit."""
     if decision.changes[station, flow] is None:
         return None
     told = (

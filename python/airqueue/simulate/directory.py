@@ -1,9 +1,9 @@
 """A directory with the results of one scenario and seed, which replications can be added to.
 
-``runs`` keeps each replication as it finishes, under a name made of all that it depends on: with it
-`airqueue.runs` goes on where a process ended, however it ended. The tables are made of ``runs`` anew
-each time. Every file is written beside its place and then renamed, and the summary is the last of
-them: where it is, the tables are all of one piece.
+``runs`` keeps each finished replication under a key made of all its inputs, so that `airqueue.runs`
+continues after any end of a process. The tables are built from ``runs`` each time. Every file is
+written under a temporary name and then renamed, the summary last: if the summary exists, all tables
+exist and agree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SCENARIO: Final = "scenario.toml"
 _PROVENANCE: Final = "provenance.json"
 _SUMMARY: Final = "summary.json"
 _RUNS: Final = "runs"
-"""The directory of everything that has been simulated."""
+"""The directory of all finished work."""
 _RUNS_BEFORE: Final = "replications"
 _TABLES: Final = tuple(f"{name}.parquet" for name in (*tables.TABLES, *tables.SERIES))
 _FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
@@ -63,10 +63,10 @@ class ResultsDirectory:
         *,
         force: bool = False,
     ) -> Iterator[ResultsDirectory]:
-        """Make the directory, or go on in one with results of this scenario, seed and version.
+        """Make the directory, or continue a directory of this scenario, seed and version.
 
-        ``force`` discards what results there are. Raises OSError, or ResultsError if it has others,
-        or if another process writes there.
+        ``force`` discards other results. Raises OSError, or ResultsError if the directory has other
+        results, or if another process writes to the directory.
         """
         directory = cls(Path(path), scenario, seed)
         with alone(directory._path, ResultsError):
@@ -77,7 +77,7 @@ class ResultsDirectory:
             yield directory
 
     def runs(self) -> dict[int, Run]:
-        """Return the replications that have finished, of all that were ever asked for."""
+        """Return the finished replications, of all that were ever requested."""
         found: dict[int, Run] = {}
         for replication in range(self._most()):
             with suppress(KeyError):
@@ -89,7 +89,7 @@ class ResultsDirectory:
         return one_replication(self._scenario, self._seed, replication)
 
     def check_enough(self, replications: int) -> None:
-        """Raise ResultsError if it has more: finished work is not left out of the tables unasked."""
+        """Raise ResultsError if the directory has more: tables do not silently omit finished work."""
         more = range(replications, self._most())
         last = next((each for each in reversed(more) if self.work(each) in self.store), None)
         if last is not None:
@@ -99,7 +99,7 @@ class ResultsDirectory:
             )
 
     def _most(self) -> int:
-        """Return the most replications that were asked for."""
+        """Return the largest number of replications that was requested."""
         return max((each["replications"] for each in self._noted()["sessions"]), default=0)
 
     def begin_session(self, replications: int) -> None:
@@ -109,7 +109,7 @@ class ResultsDirectory:
         self._write(_PROVENANCE, _text(noted))
 
     def keep(self, runs: Mapping[int, Run], series: SeriesDict | None) -> None:
-        """Keep replications, and the series of the first, as if they had just finished."""
+        """Keep replications, and the series of the first, like newly finished work."""
         for replication, figures in runs.items():
             self.store.write(self.work(replication), figures)
         if series is not None and len(series["time_s"]):
@@ -130,7 +130,7 @@ class ResultsDirectory:
         self._write(_SUMMARY, summary)
 
     def _claim(self) -> None:
-        """Make it the directory of these results; raise ResultsError if it is another's."""
+        """Make this the directory of these results; raise ResultsError if it has other results."""
         text = toml_text.render(self._scenario)
         there = {name for name in _FILES if (self._path / name).exists()}
         if _PROVENANCE in there:
@@ -155,7 +155,7 @@ class ResultsDirectory:
         self._write(_PROVENANCE, _text(noted))
 
     def _check(self) -> None:
-        """Raise ResultsError unless the results there have the same origin as those to come."""
+        """Raise ResultsError unless the existing results have the origin of the new results."""
         noted = self._noted()
         self._same("version of airqueue", noted.get("airqueue"), airqueue.__version__)
         revisions = noted.get("git_revision"), provenance.git_revision()
@@ -200,19 +200,19 @@ class ResultsDirectory:
         return self._path / f"{table}.parquet"
 
     def _sweep(self) -> None:
-        """Remove what a process that was killed had not yet renamed."""
+        """Remove files that a killed process had not renamed yet."""
         for name in _FILES:
             _remove(self._path.glob(f".{name}.*.tmp"))
         _remove((self._path / _RUNS).glob("*/.*.tmp"))
 
     def _discard(self) -> None:
-        """Remove all results, and nothing else that may be in the directory."""
+        """Remove all results, and leave other files in the directory."""
         _remove(self._path / name for name in _FILES)
         runs = self._path / _RUNS
         for kept, pattern in ((runs, "*/*.json"), (self._path / _RUNS_BEFORE, "*.json")):
             _remove(kept.glob(pattern))
         for emptied in (*runs.glob("*"), runs, self._path / _RUNS_BEFORE):
-            with suppress(OSError):  # it was not there, or has what is not ours
+            with suppress(OSError):  # the directory did not exist, or has foreign files
                 emptied.rmdir()
 
 
@@ -221,7 +221,7 @@ def read(
 ) -> tuple[dict[str, Any], dict[int, Run], SeriesDict | None]:
     """Return summary, replications and time series of a directory.
 
-    Raises OSError, or ResultsError if the results there are not whole.
+    Raises OSError, or ResultsError if the results are incomplete.
     """
     root = Path(path)
     if not root.is_dir() or not (root / _SUMMARY).exists():
@@ -272,7 +272,7 @@ def _remove(files: Iterable[Path]) -> None:
 
 
 def _difference(there: Any, here: Any, place: str = "") -> tuple[str, Any, Any] | None:
-    """Return the first place where two descriptions differ, and the values; None stands for none."""
+    """Return the first place where two descriptions differ, and the values; None: missing."""
     if isinstance(there, Mapping) and isinstance(here, Mapping):
         dot = f"{place}." if place else ""
         pairs = [(f"{dot}{key}", there.get(key), here.get(key)) for key in {**there, **here}]

@@ -1,12 +1,12 @@
-"""Meshes in a line each: chains, parking lots, crosses, grids and random ones, around a gateway.
+"""Meshes around a gateway, each in one line: chains, parking lots, crosses, grids, random meshes.
 
 >>> from airqueue.simulate import mesh
 >>> lot = mesh.parking_lot((4, 5, 6), server="10 ms", limit="10 packets", duration="1 s")
 >>> lot.routes["up4"]
 ['node4', 'node3', 'node2', 'node1', 'gateway', 'server']
 
-The flows find their ways by themselves. What else a scenario file can say goes into ``overrides``,
-as in ``{"stations.node.queue.discipline": "fq_codel"}``; every function gives a
+The simulator finds the routes of flows. Other keys of a scenario file go into ``overrides``, as in
+``{"stations.node.queue.discipline": "fq_codel"}``. Every function returns an
 `airqueue.simulate.Scenario` and raises ScenarioError.
 """
 
@@ -40,23 +40,23 @@ _MOST: Final = 10_000
 """The most nodes of a mesh."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _MOST_SEEDS: Final = 1_000
-"""Random meshes that may fall apart before one that does not."""
+"""Disconnected random meshes before the search for a connected mesh ends."""
 
 
 class Options(TypedDict, total=False):
-    """What all meshes have in common."""
+    """Options of all meshes."""
 
     standard: words.Standard
     """``"802.11b"`` if not given."""
     rate: str | None
-    """Of data frames; the standard's highest if not given."""
+    """Rate of data frames; the standard's highest if not given."""
     links: Mapping[tuple[str, str], str]
     """Rates of single links: ``{("node1", "node2"): "2 Mb/s"}``."""
     medium: MediumTable
-    """Who hears whom; ns-2's two-ray ground if not given: frames are decoded up to 250 m and sensed
-    up to 550 m."""
+    """The table ``medium``; ns-2's two-ray ground if not given: frames are decoded up to 250 m and
+    sensed up to 550 m."""
     metric: Literal["hops", "airtime"]
-    """What routes have least of: hops if not given."""
+    """Metric of routes; hops if not given."""
     direction: Literal["up", "down", "both"]
     """To the gateway, ``up``, if not given. Flows are called ``up`` and ``down``, and where there are
     several what tells their nodes apart comes behind it."""
@@ -69,13 +69,13 @@ class Options(TypedDict, total=False):
     """The flows end at a server behind the gateway, over a wired link with this delay; otherwise at
     the gateway."""
     limit: str
-    """Of all stations' queues: ``"50 packets"`` if not given."""
+    """Limit of all stations' queues; ``"50 packets"`` if not given."""
     duration: str
     """``"30 s"`` if not given."""
     behaviour: words.BehaviourName
     """``"standard"`` if not given."""
     overrides: Mapping[str, object]
-    """What else a scenario file can say."""
+    """Other keys of a scenario file."""
 
 
 def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]) -> Scenario:
@@ -92,7 +92,7 @@ def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]
 def parking_lot(
     flow_hops: Iterable[int] = (4, 5, 6), *, spacing_m: float = 200.0, **options: Unpack[Options]
 ) -> Scenario:
-    """Return a chain with flows from the nodes so many hops away (MESH Fig. 9a).
+    """Return a chain with flows from the nodes at these distances in hops (MESH Fig. 9a).
 
     >>> parking_lot((1, 3)).flows
     ['up1', 'up3']
@@ -120,7 +120,7 @@ def cross(
     stations = [_station(GATEWAY)]
     for at, letter in enumerate(_LETTERS[:arms]):
         angle = math.tau * at / arms
-        # What is on an axis stands exactly there.
+        # Positions on an axis are exact.
         step = [round(spacing_m * along, 9) + 0.0 for along in (math.cos(angle), math.sin(angle))]
         stations.append(_line(letter, hops, (step[0], step[1])))
     senders = {f"_{letter}": f"{letter}{hops}" for letter in _LETTERS[:arms]}
@@ -138,8 +138,8 @@ def grid(
 ) -> Scenario:
     """Return rows and columns of nodes, ``node1``, ``node2``, ... row by row, and flows from so many.
 
-    The gateway is the node of that number. Flows come from nodes that are evenly spread over the
-    numbers of the others, the last one among them.
+    ``gateway`` is the gateway's number. Senders are evenly spread over the numbers of the other
+    nodes; the last node is a sender.
 
     >>> grid(3, 3, flows=2).routes
     {'up5': ['node5', 'node2', 'node1'], 'up9': ['node9', 'node6', 'node3', 'node2', 'node1']}
@@ -166,7 +166,7 @@ def random(
 ) -> Scenario:
     """Return nodes anywhere in a rectangle around the gateway, and flows from so many, as in `grid`.
 
-    Places are those of the first seed from ``seed`` on with which the network does not fall apart.
+    Positions are those of the first seed, from ``seed`` on, that gives a connected network.
 
     >>> random(12, area_m=(500, 500), flows=2).flows
     ['up6', 'up12']

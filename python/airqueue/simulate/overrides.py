@@ -1,9 +1,8 @@
 """Changing single values of a scenario: ``mac.rts_threshold``, ``flows.upload.rate``, ``flows.0.to``.
 
-A path is keys joined by dots. In a list an element is named by its ``name``, or by its place from 0,
-as in ``flows.0.rate`` or, as messages have it, ``flows[0].rate``.
-A table that is not there yet is made, so that the check of the whole scenario, which knows every
-key, says whether there is such a table.
+A path is keys joined by dots. An element of a list is addressed by its ``name``, or by its index from
+0, as in ``flows.0.rate`` or, as in messages, ``flows[0].rate``. A missing table is created; the check
+of the whole scenario, which knows every key, then accepts or refuses the table.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MOST_NAMES: Final = 8
 
 
 def read(assignment: str) -> tuple[str, Any]:
-    """Return path and value of ``PATH=VALUE``; a value that is no TOML is taken as text.
+    """Return path and value of ``PATH=VALUE``; a value that is not TOML is read as text.
 
     >>> read("mac.rts_threshold=500 B"), read("stations.0.count=20"), read('mac={access="edca"}')
     (('mac.rts_threshold', '500 B'), ('stations.0.count', 20), ('mac', {'access': 'edca'}))
@@ -61,7 +60,7 @@ def _check_one(assignment: str, written: str) -> None:
 def apply(description: Mapping[str, object], overrides: Mapping[str, object]) -> Description:
     """Return the description with values changed, the given one left as it is.
 
-    Raises ScenarioError, which names the path, where there is no place for a value.
+    Raises ScenarioError, which names the path, if the description has no place for a value.
     """
     changed = copy.deepcopy(dict(description))
     for path, value in overrides.items():

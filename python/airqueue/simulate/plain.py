@@ -1,4 +1,4 @@
-"""Descriptions as plain data: what JSON knows, and nothing that a check would stumble over."""
+"""Descriptions as plain data: the types of JSON, and values that every check accepts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from airqueue.simulate.errors import ScenarioError
 from airqueue.toml_text import found
 
 _DEEPEST: Final = 16
-"""Levels of tables and lists; no scenario has half of them."""
+"""Levels of tables and lists; scenarios have less than half as many."""
 
 
 def plain(value: Any, place: str = "", depth: int = 0) -> Any:
     """Return a copy of tables, lists, texts, truth values and finite numbers.
 
-    numpy's numbers and arrays become Python's. Raises ScenarioError that names the place of anything
-    else: a date, a number that is not finite, None, a key that is no text.
+    numpy's numbers and arrays become Python's. Raises ScenarioError that names the place of other
+    values: a date, a number that is not finite, None, a key that is not text.
     """
     if depth > _DEEPEST:
         raise ScenarioError(f"{place}: nested too deeply; expected at most {_DEEPEST} levels")

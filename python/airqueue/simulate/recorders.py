@@ -1,4 +1,4 @@
-"""What can be written down of a replication besides its figures."""
+"""Records of a replication besides its figures: captures and time series."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHOLE_BYTES: Final = _native.CAPTURE_WHOLE_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Recorders:
-    """A capture of frames and time series of the first replication; they change nothing in it."""
+    """A capture of frames and time series of the first replication, without effect on its figures."""
 
     pcap: str | os.PathLike[str] | None = None
     """Where the capture goes, a file that Wireshark reads."""

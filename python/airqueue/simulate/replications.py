@@ -1,8 +1,8 @@
 """Replications of a scenario over the processor's cores, interruptible at any time.
 
-Each replication is a run of its own in a thread; the engine does not hold Python's lock while it
-advances. A run advances piece by piece of simulated time, so that Ctrl-C is heard and progress is
-known; pieces change nothing in what is simulated.
+Each replication is a separate run in a thread; the engine releases Python's lock while the run
+advances. A run advances in pieces of simulated time, so that the process handles Ctrl-C and reports
+progress; the pieces do not affect the results.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 MOST_SEED: Final = 2**32 - 1
 MOST_REPLICATIONS: Final = 100_000
 _PIECE_S: Final = 0.1
-"""Of the wall clock: how long a piece of a run takes about, and how long Ctrl-C waits at most."""
+"""Wall-clock time: approximate duration of a piece of a run, and longest wait of Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationProgress:
-    """How far all replications together are."""
+    """Progress of all replications together."""
 
     finished: int
     """Replications."""
@@ -42,16 +42,16 @@ class ReplicationProgress:
     fraction: float
     """Of all simulated time."""
     time_left_s: float | None
-    """On the wall clock; None until something has been simulated."""
+    """Remaining wall-clock time; None until a part has been simulated."""
     kept: int = 0
-    """Of those that finished, how many were there before."""
+    """Finished replications that were kept before."""
 
 
 def engine_seed(seed: int, replication: int) -> int:
     """Return the engine's seed of a replication: ``seed`` × 2³² + ``replication``.
 
-    The engine makes its streams from a hash of it, so that they are independent of each other, and no
-    replication of one seed is one of another seed.
+    The engine seeds its random streams by a hash of this number, so streams are independent of each
+    other. Two seeds never share a replication.
     """
     return (seed << 32) | replication
 
@@ -76,7 +76,7 @@ def start(
 
 
 def pieces(run: _native.Run | ControlledReplication) -> Iterator[float]:
-    """Carry out a run; yield after each piece of it how much has been simulated, in seconds."""
+    """Execute a run; yield after each piece how much has been simulated, in seconds."""
     piece_s = run.end_s / 1000
     while not run.done:
         began = time.monotonic()
@@ -88,11 +88,10 @@ def pieces(run: _native.Run | ControlledReplication) -> Iterator[float]:
 
 
 class Replications:
-    """Who carries out replications of one scenario: threads of this process.
+    """Executes replications of one scenario in threads of this process.
 
-    A backend of `airqueue.runs` for the two kinds of `airqueue.simulate.work`, of this scenario
-    alone.
-    What is asked of one replication comes of one run of it, and its capture too.
+    A backend of `airqueue.runs` for the two kinds of `airqueue.simulate.work`, for this scenario
+    alone. One run gives all requested results of a replication, and its capture.
     """
 
     def __init__(
@@ -105,9 +104,9 @@ class Replications:
         self._workers = workers
         self._recorders = recorders
         self.on_begin: Callable[[], None] | None = None
-        """What is called before the first piece of work is taken."""
+        """Called before the first piece of work is accepted."""
         self._wanted: dict[int, list[Work]] = {}
-        """What is asked of each replication; complete when the first results are collected."""
+        """The requested work of each replication; complete when the first results are collected."""
         self.asked = 0
         """How many replications are asked for their figures."""
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -133,14 +132,14 @@ class Replications:
                     thread.join()
 
     def submit(self, work: Work) -> None:
-        """Take a piece of work; all of it must be here before results are collected."""
+        """Accept a piece of work; all work must be submitted before results are collected."""
         if not self._wanted and self.on_begin is not None:
             self.on_begin()
         self.asked += work.kind == "simulation"
         self._wanted.setdefault(work.inputs.get("replication", 0), []).append(work)
 
     def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
-        """Return what came of the next replication; raises what went wrong in a thread."""
+        """Return the results of the next replication; raises the error of a thread."""
         if not self._threads:
             self._begin()
         try:
@@ -169,7 +168,7 @@ class Replications:
             thread.start()
 
     def _work(self) -> None:
-        """Carry out replications until there are none left: what a thread does."""
+        """Execute replications until all are done: the body of a thread."""
         try:
             while not self._stop.is_set():
                 try:
@@ -182,7 +181,7 @@ class Replications:
             self._stop.set()
 
     def _replicate(self, replication: int) -> None:
-        """Carry out one replication, or a part of it if all are to stop."""
+        """Execute one replication, or a part of the replication if all threads are to stop."""
         works = self._wanted[replication]
         run = start(self._scenario, works[0].inputs["seed"], replication, self._recorders)
         try:

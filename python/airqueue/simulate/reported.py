@@ -1,8 +1,8 @@
-"""What is reported of a replication: the one place where text of the engine gets a type.
+"""Reports of a replication: only this module gives the engine's text a type.
 
-The types of figures are made from the engine's own definitions (`airqueue.figures`), as are those of
-what a manager of the network sees (`airqueue.monitored`). Beside them stand here the limits of queues
-that `airqueue.simulate.controlled` has set.
+The types of figures are made from the engine's definitions (`airqueue.figures`), as are the types of
+the engine's view of the network (`airqueue.monitored`). This module adds the limits of queues that
+`airqueue.simulate.controlled` has set.
 """
 
 from __future__ import annotations
@@ -43,51 +43,51 @@ class SetLimit(TypedDict):
     """A limit of a queue that was set while a replication ran."""
 
     time_s: float
-    """When, warm-up included."""
+    """Time of the change, warm-up included."""
     station: str
     flow: str | None
-    """Whose packets in the station's queue; None: all of them."""
+    """The flow whose packets the limit counts; None: all packets of the station's queue."""
     limit_packets: int | None
-    """None: again what the scenario says."""
+    """None: the scenario's limit again."""
     trigger: str
-    """What led to it."""
+    """The change that led to the limit."""
     reason: str | None
-    """Why it is this limit; None where it is released."""
+    """The reason for the size; None for a released limit."""
 
 
 class Run(Figures):
-    """The figures of a replication, and which limits were set in it."""
+    """The figures of a replication, and the limits set in the replication."""
 
     limits: NotRequired[list[SetLimit]]
 
 
 def run_of(text: str) -> Run:
-    """Return what the engine, or `steered`, says of a replication."""
+    """Return the report of a replication from the engine or from `steered`."""
     return as_run(json.loads(text))
 
 
 def as_run(figures: object) -> Run:
-    """Return what was kept of a replication as what it is."""
+    """Return the kept report of a replication with its type."""
     return cast("Run", figures)
 
 
 def described(tables: object) -> Description:
-    """Return the description of a scenario as what it is; the engine checks it."""
+    """Return the description of a scenario with its type; the engine checks the description."""
     return cast("Description", tables)
 
 
 def map_of(text: str) -> Map:
-    """Return what the engine says of a network before it runs."""
+    """Return the engine's map of a network before the run."""
     return cast("Map", json.loads(text))
 
 
 def snapshot_of(text: str) -> Snapshot:
-    """Return what the engine shows of a network at a moment."""
+    """Return the engine's view of a network at a moment."""
     return cast("Snapshot", json.loads(text))
 
 
 def buffers_of(text: str) -> Buffers:
-    """Return how the limits of queues are to be set."""
+    """Return the settings for adapting the limits of queues."""
     return cast("Buffers", json.loads(text))
 
 

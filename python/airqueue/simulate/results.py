@@ -1,4 +1,4 @@
-"""What replications of a scenario found: a row for each, and their means with intervals."""
+"""Results of replications of a scenario: a row for each, and their means with intervals."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ VERSION: Final = 2
 
 @dataclass(frozen=True)
 class Results:
-    """Figures of every replication that finished, and their summary. Units are in their names.
+    """Figures of every finished replication, and their summary. Names include the units.
 
     In the data frames (`flows`, `stations`, `queues`, `medium`) each row is a replication and a name.
     """
 
     scenario: Description
-    """The description that was simulated."""
+    """The simulated description."""
     seed: int
     replications: int
-    """That were asked for."""
+    """Number of requested replications."""
     runs: Mapping[int, Run]
     """Number of a replication -> its figures by kind and name."""
     series: SeriesDict | None = None
-    """Of the first replication, if they were recorded."""
+    """Time series of the first replication, if recorded."""
 
     @property
     def complete(self) -> bool:
@@ -51,7 +51,7 @@ class Results:
 
     @property
     def duration_s(self) -> float | None:
-        """Simulated time that the figures stand for, without the warm-up; None without a run."""
+        """Simulated time that the figures cover, without the warm-up; None without a run."""
         return next((run["duration_s"] for run in self.runs.values()), None)
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class Results:
 
     @functools.cached_property
     def limits(self) -> pd.DataFrame:
-        """Which limits of queues were set while the network ran, when and why."""
+        """The limits of queues that were set while the network ran, with time and reason."""
         return self.frame(LIMITS)
 
     def frame(self, kind: tables.Table) -> pd.DataFrame:
@@ -112,8 +112,8 @@ class Results:
         """Mean and 95 % confidence interval of every figure, by kind and name.
 
         As in ``summary["flows"]["upload"]["throughput_bps"]["mean"]``; the interval ``ci95`` is
-        ``[low, high]``, or None with a single replication. A figure that some replications do not
-        have, as a delay where nothing was delivered, has ``n``, the number of those that do.
+        ``[low, high]``, or None with a single replication. A figure that is missing in some
+        replications, such as a delay without deliveries, has ``n``, the number of its values.
         """
         runs = [run for _, run in sorted(self.runs.items())]
         named = {
@@ -124,9 +124,9 @@ class Results:
         return cast("Summaries", {**{kind: {} for kind in KINDS}, **named, "medium": whole})
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data: the summary, and what it takes to compute it again.
+        """Return plain data: the summary, and the inputs to compute the summary again.
 
-        It depends on scenario, seed and version alone.
+        The data depend on scenario, seed and version alone.
         """
         return {
             "format": FORMAT,
@@ -147,10 +147,10 @@ class Results:
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write all of it into a directory: tables, summary, scenario and where it comes from.
+        """Write all results into a directory: tables, summary, scenario and provenance.
 
-        Other replications of the same scenario and seed that are there already stay there. Raises
-        OSError, or ResultsError if the directory has other results, unless ``force`` discards them.
+        Existing replications of this scenario and seed stay in the directory. Raises OSError, or
+        ResultsError if the directory has other results, unless ``force`` discards those.
         """
         with ResultsDirectory.opened(path, self.scenario, self.seed, force=force) as directory:
             kept = directory.runs()
@@ -163,9 +163,9 @@ class Results:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Results:
-        """Read what `save` or ``airqueue simulate --out`` has written, to the last digit.
+        """Read the results of `save` or ``airqueue simulate --out``, to the last digit.
 
-        Raises OSError, or ResultsError if there are no results, or not all of them.
+        Raises OSError, or ResultsError if results are missing or incomplete.
         """
         summary, runs, series = read(path)
         if (summary.get("format"), summary.get("version")) != (FORMAT, VERSION):
@@ -180,7 +180,7 @@ def _summaries(runs: Sequence[Named | MediumFigures]) -> dict[str, Summary]:
 
 
 def summarised(values: Sequence[float | None]) -> Summary:
-    """Return mean and 95 % interval of a figure over replications; ``n`` where some have none."""
+    """Return mean and 95 % interval of a figure over replications; ``n`` if values are missing."""
     from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
 
     present = [value for value in values if value is not None]

@@ -1,4 +1,4 @@
-"""One queue on its own: packets in, what became of each of them out."""
+"""A single queue: packets in, the fate of each packet out."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST_DSCP = 63
 
 @dataclass(frozen=True, slots=True)
 class PacketOutcomes:
-    """What became of packets, in the order in which they were offered."""
+    """The fates of packets, in the order in which they were offered."""
 
     left_ns: npt.NDArray[np.int64]
-    """When each left; not to be read where it was dropped."""
+    """Departure of each packet; meaningless for dropped packets."""
     dropped: npt.NDArray[np.bool_]
     marked: npt.NDArray[np.bool_]
 
@@ -44,12 +44,11 @@ def shaped(
 ) -> PacketOutcomes:
     """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
 
-    ``queue``: the keys of a scenario's ``queue`` table. ``at_ns`` is when packets come, never before
-    the one before; ``size_bytes`` are those of IP packets, ``ect`` says which may be marked, and
-    ``dscp`` is their codepoint; of ``flow``, ``size_bytes``, ``ect`` and ``dscp`` one value stands
-    for all packets. ``hosts`` gives flows a source and a destination, for disciplines that are fair
-    among hosts. The rate and the bucket's depth include the table's ``link_layer``. Raises
-    ScenarioError.
+    ``queue``: the keys of a scenario's ``queue`` table. ``at_ns``: arrival times, not decreasing;
+    ``size_bytes``: sizes of IP packets; ``ect``: which packets may be marked; ``dscp``: codepoints.
+    A single value of ``flow``, ``size_bytes``, ``ect`` or ``dscp`` stands for all packets. ``hosts``
+    gives flows a source and a destination, for disciplines that are fair among hosts. The rate and
+    the bucket's depth include the table's ``link_layer``. Raises ScenarioError.
 
     >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
     >>> fates.dropped.tolist(), fates.left_ns[:3].tolist()

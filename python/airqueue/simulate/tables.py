@@ -26,15 +26,15 @@ Table = Kind | Literal["limits", "medium"]
 OverTime = Literal["flows", "queues"]
 """What has time series."""
 LIMITS: Final[Literal["limits"]] = "limits"
-"""Which limits of queues were set while a replication ran, when and why: one row for each."""
+"""The limits of queues that were set while a replication ran, with time and reason: a row each."""
 TABLES: Final[tuple[Table, ...]] = (*KINDS, LIMITS, "medium")
 SERIES: Final[Mapping[str, OverTime]] = {"flow_series": "flows", "queue_series": "queues"}
 """Name of a table of time series -> what they are of."""
 
 _WORDS: Final = ("trigger", "reason")
-"""Columns of words, besides those of names."""
+"""Columns of text, besides the columns of names."""
 _COUNTS: Final = ("replication", "limit_packets")
-"""Columns of whole numbers, whatever some rows do not have."""
+"""Columns of whole numbers, even if values are missing in some rows."""
 
 Row = dict[str, Any]
 """Values by the names of columns."""
@@ -57,14 +57,14 @@ def rows(kind: Table, runs: Mapping[int, Run]) -> Iterator[Row]:
 
 
 def noun_of(kind: Table) -> str | None:
-    """Return what a table's column of names is called; None where it has none."""
+    """Return the name of a table's column of names; None for a table without names."""
     return None if kind in {LIMITS, "medium"} else KINDS[cast("Kind", kind)]
 
 
 def columns(kind: Table, runs: Mapping[int, Run]) -> dict[str, Any]:
     """Return the rows of a kind as columns, NaN where a figure is missing.
 
-    Without a row there are those of replication and name.
+    Without rows, the columns are those of replication and name.
     """
     every = list(rows(kind, runs))
     if not every:
@@ -154,20 +154,20 @@ def parquet(table: Any) -> bytes:
 
 
 def _type(pa: Any, head: str, values: Sequence[Any]) -> Any:
-    """Return the type of a column, the same whatever figures some rows do not have."""
+    """Return the type of a column, which does not depend on missing figures."""
     if head in KINDS.values() or head in _WORDS:
         return pa.string()
     if head in _COUNTS:
         return pa.int64()
     if isinstance(values, np.ndarray):
         return pa.from_numpy_dtype(values.dtype)
-    # The engine writes what may be missing, or is no count, as a float: never 0 but 0.0.
+    # The engine writes figures that may be missing, or are not counts, as floats: 0.0, never 0.
     counts = all(type(value) is int for value in values)
     return pa.int64() if values and counts else pa.float64()
 
 
 def from_parquet(path: Path) -> list[Row]:
-    """Return the rows of a Parquet file. Raises OSError, or ResultsError for another's file."""
+    """Return the rows of a Parquet file. Raises OSError, or ResultsError for a foreign file."""
     import pyarrow as pa  # noqa: PLC0415 - slow to load
     import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
 

@@ -1,7 +1,7 @@
 """Replications as pieces of work: of the kind ``simulation`` the figures of one, of the kind
 ``series`` what the first does over time.
 
-Both are kept, by `airqueue.runs`, under a name made of all that they depend on.
+`airqueue.runs` keeps both under a key made of all their inputs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from airqueue.simulate.scenario import Scenario
 
 _SERIES_WEIGHT: Final = 1e-6
-"""Beside the replication that has them: recording costs next to nothing."""
+"""Relative to the replication that records the series: recording costs almost nothing."""
 
 
 class PlainSeries(TypedDict):
-    """`airqueue.records.SeriesDict` as JSON: None where there is no number."""
+    """`airqueue.records.SeriesDict` as JSON: None for a missing number."""
 
     time_s: list[float | None]
     flows: dict[str, dict[str, list[float | None]]]
@@ -45,7 +45,7 @@ def simulation(inputs: Mapping[str, Any]) -> Run:
 
 
 def series(inputs: Mapping[str, Any]) -> PlainSeries:
-    """Return `Results.series` of the first replication, as lists; null where there is no number.
+    """Return `Results.series` of the first replication, as lists; null for a missing number.
 
     ``scenario``: the description; ``seed``; ``interval_s``: between two values.
     """
@@ -115,7 +115,7 @@ def _checked(description: str) -> Scenario:
 
 
 def _steering(inputs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what decides on limits of queues while a scenario with the table ``buffers`` runs."""
+    """Return the code that adapts limits of queues in scenarios with the table ``buffers``."""
     scenario = inputs.get("scenario")
     if not isinstance(scenario, Mapping) or "buffers" not in scenario:
         return ()

@@ -1,4 +1,4 @@
-"""Sweeps over the parameters of a scenario: many points, each with replications until it is enough.
+"""Sweeps over a scenario's parameters: many points, each with as many replications as needed.
 
 >>> from airqueue.simulate import cell
 >>> from airqueue.sweep import Sweep

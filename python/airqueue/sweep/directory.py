@@ -1,8 +1,8 @@
-"""The directory of a sweep: what has been simulated, and the tables made of it.
+"""The directory of a sweep: finished replications, and the tables built from them.
 
-``runs`` keeps each replication as it finishes, under a name made of all that it depends on. The
-tables are made of them anew each time, so that they are the same however often the sweep was broken
-off. ``summary.json`` goes first and comes last: where it is, the tables are all of one piece.
+``runs`` keeps each finished replication under a key made of all its inputs. The tables are built
+from ``runs`` each time, so that interruptions of the sweep do not affect them. ``summary.json`` is
+removed first and written last: if the file exists, all tables exist and agree.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class SweepDirectory:
     @classmethod
     @contextmanager
     def opened(cls, path: str | os.PathLike[str]) -> Iterator[SweepDirectory]:
-        """Make the directory, or go on in one of a sweep: this one, or one that it came from.
+        """Make the directory, or continue the directory of this sweep or of an earlier version of it.
 
-        Raises OSError, or SweepError if it has other results, or if another process writes there.
+        Raises OSError, or SweepError if the directory has other results, or if another process
+        writes to the directory.
         """
         directory = cls(Path(path))
         with alone(directory.path, SweepError):
@@ -49,7 +50,7 @@ class SweepDirectory:
             yield directory
 
     def begin_session(self, spec: Spec) -> None:
-        """Note what is to be simulated, by which version, and that this process does it."""
+        """Record the sweep, the version, and this process."""
         sessions = self._noted().get("sessions", [])
         session = {**provenance.session(), **_program()}
         noted = {**_origin(spec), "sessions": [*sessions, session]}
@@ -74,7 +75,7 @@ class SweepDirectory:
         write_atomically(self.path / _SUMMARY, of.whole_text(results, points))
 
     def _check(self) -> None:
-        """Raise SweepError if there are results of something else."""
+        """Raise SweepError if the directory has other results."""
         if (self.path / _PROVENANCE).exists():
             self._noted()
             return
@@ -100,7 +101,7 @@ class SweepDirectory:
 
 
 def _origin(spec: Spec) -> dict[str, Any]:
-    """Return all that determines the results, and nothing of when and where they were made."""
+    """Return all inputs of the results, without time and place of their computation."""
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -1,7 +1,7 @@
-"""What sweeps raise; each message is a sentence that says where and what to change."""
+"""Errors of sweeps; each message is a sentence that states where and what to change."""
 
 from __future__ import annotations
 
 
 class SweepError(ValueError):
-    """A sweep that cannot be carried out: the message names key, what was found and expected."""
+    """An invalid sweep: the message names the key, the value found and the value expected."""

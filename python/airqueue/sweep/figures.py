@@ -19,12 +19,12 @@ KindOrMedium = Kind | Literal["medium"]
 Figure = tuple[KindOrMedium, str, str]
 """Kind, name ("" for the medium) and figure."""
 _ALL: Final[Mapping[str, KindOrMedium]] = {**{kind: kind for kind in KINDS}, _MEDIUM: _MEDIUM}
-"""The kinds by what a user calls them."""
+"""The kinds by their names for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The figures that a text names; ``*`` and ``?`` in a name stand for any letters and for one."""
+    """The figures that a text names; in a name ``*`` stands for any letters, ``?`` for one letter."""
 
     text: str
     kind: KindOrMedium
@@ -33,7 +33,7 @@ class Pattern:
 
     @classmethod
     def read(cls, given: str) -> Pattern:
-        """Return what a text says; raises SweepError if it has no kind or no figure."""
+        """Read a pattern; raises SweepError if the text lacks a kind or a figure."""
         word, _, rest = given.partition(".")
         kind = _ALL.get(word)
         name, _, figure = ("", "", rest) if kind == _MEDIUM else rest.rpartition(".")
@@ -44,16 +44,16 @@ class Pattern:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may name figures of several names."""
+        """Whether the pattern may match several names."""
         return "*" in self.name or "?" in self.name
 
     @property
     def of_what(self) -> str:
-        """What the figure is of, as `flows.*` or `medium`."""
+        """The owner of the figure, as `flows.*` or `medium`."""
         return f"{self.kind}.{self.name}" if self.name else self.kind
 
     def of(self, run: Run) -> list[Figure]:
-        """Return the figures of a run, or of one that has not begun, that it names."""
+        """Return the figures of a run, finished or not begun, that the pattern matches."""
         if self.kind == _MEDIUM:
             return [(_MEDIUM, "", self.figure)] if self.figure in run[_MEDIUM] else []
         return [
@@ -63,17 +63,17 @@ class Pattern:
         ]
 
     def names(self, figure: Figure) -> bool:
-        """Whether it names this figure."""
+        """Whether the pattern matches this figure."""
         kind, name, key = figure
         return (self.kind, self.figure) == (kind, key) and (kind == _MEDIUM or self.matches(name))
 
     def matches(self, name: str) -> bool:
-        """Whether something of its kind with that name is meant."""
-        # Brackets have no meaning here: they may be in names.
+        """Whether the pattern matches this name of its kind."""
+        # Brackets are literal: names may have brackets.
         return fnmatch.fnmatchcase(name, self.name.replace("[", "[[]"))
 
     def missing(self, runs: Sequence[Run]) -> str:
-        """Return what is wrong with it where none of these runs has such a figure."""
+        """Return the error of a pattern that does not match a figure of these runs."""
         if self.kind == _MEDIUM:
             known = list(runs[0][_MEDIUM])
             return f"{self.text}: the medium has no such figure; it has {', '.join(known)}"
@@ -88,7 +88,7 @@ class Pattern:
 
 
 def value(run: Run, figure: Figure) -> float | None:
-    """Return a figure of a run; None if there is none, as a delay where nothing was delivered."""
+    """Return a figure of a run; None if it is missing, such as a delay without deliveries."""
     kind, name, key = figure
     if kind == _MEDIUM:
         return values(run["medium"])[key]
@@ -96,14 +96,14 @@ def value(run: Run, figure: Figure) -> float | None:
 
 
 def check(patterns: Sequence[Pattern], runs: Sequence[Run], key: str) -> None:
-    """Raise SweepError for a pattern that names no figure of any of the runs."""
+    """Raise SweepError for a pattern that does not match a figure of any run."""
     for pattern in patterns:
         if not any(pattern.of(run) for run in runs):
             raise SweepError(f"{key}{pattern.missing(runs)}")
 
 
 def each(patterns: Sequence[Pattern], run: Run) -> Iterator[tuple[Pattern, Figure]]:
-    """Yield all figures of a run that the patterns name, each with its pattern."""
+    """Yield all figures of a run that the patterns match, each with its pattern."""
     for pattern in patterns:
         for figure in pattern.of(run):
             yield pattern, figure

@@ -1,4 +1,4 @@
-"""The points of a sweep: every combination of values, some going together, some drawn."""
+"""The points of a sweep: every combination of values; zipped values together, others drawn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Point:
     number: int
     """From 0, in the order of the sweep."""
     values: Mapping[str, Any]
-    """By parameter, as a scenario has them."""
+    """By parameter, in the form of a scenario's values."""
 
     def __str__(self) -> str:
         given = ", ".join(f"{path}={_shown(value)}" for path, value in self.values.items())
@@ -33,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """Parameters that change together: one, those of a zip, or all that are drawn."""
+    """Parameters that change together: a single one, those of a zip, or all drawn ones."""
 
     paths: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -97,10 +97,10 @@ def _check_number(steps: Sequence[int]) -> None:
 
 
 def _latin(spans: Sequence[Span], samples: int, seed: int) -> tuple[tuple[Any, ...], ...]:
-    """Draw by Latin hypercube (McKay, Beckman and Conover, 1979): of each parameter one value from
-    each of so many equal parts of its range, in an order of its own.
+    """Draw by Latin hypercube (McKay, Beckman and Conover, 1979): each parameter's range is divided
+    into equal parts, one for each sample; a value is drawn from each part, in random order.
 
-    Each parameter has a stream of its own, which other parameters do not move.
+    Each parameter has a random stream of its own, which does not depend on other parameters.
     """
     columns = []
     for span in spans:

@@ -1,4 +1,4 @@
-"""What a sweep found: figures with intervals at each point, and the tables on disk."""
+"""Results of a sweep: figures with intervals at each point, and the tables on disk."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a point."""
+    """The outcome of a point."""
 
     point: Point
     description: Description
     """Its scenario."""
     replications: tuple[int, ...]
-    """Those that finished."""
+    """The finished replications."""
     complete: bool
-    """Whether they are all that there were to be."""
+    """Whether the point has all its replications."""
     wide: tuple[Figure, ...]
-    """Figures whose intervals are wider than the sweep wants; with all replications, for good."""
+    """Figures whose intervals exceed the sweep's target, finally so if ``complete``."""
 
 
 @dataclass(frozen=True)
 class SweepResults:
-    """The results of a sweep; the tables are on disk and read when they are asked for."""
+    """The results of a sweep; the tables stay on disk until they are used."""
 
     path: Path
     spec: Spec
@@ -79,7 +79,7 @@ class SweepResults:
     def over(self, pattern: Pattern) -> list[Summary]:
         """Return mean and interval of a figure at each point; of several names their mean.
 
-        The values behind the interval are those of replications, each the mean over the names that
+        The interval is over replications; the value of a replication is the mean over the names that
         have the figure.
         """
         noun = tables.noun_of(pattern.kind)
@@ -95,7 +95,7 @@ class SweepResults:
         return [summarised(found.get(each.point.number, [])) for each in self.outcomes]
 
     def to_text(self) -> str:
-        """Return as text what ``--json`` prints: what ``summary.json`` has."""
+        """Return the output of ``--json`` as text, the content of ``summary.json``."""
         return (self.path / "summary.json").read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What a sweep file says, checked key by key."""
+"""The content of a sweep file, checked key by key."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _REPLICATIONS: Final = 5
 
 @dataclass(frozen=True)
 class Spec:
-    """A sweep as it was written, with everything checked but the scenarios."""
+    """A sweep as written; all keys are checked, the scenarios are not."""
 
     description: Mapping[str, Any]
     """The keys of the file without the scenario."""
     scenario: Mapping[str, Any]
     """The description that the parameters change."""
     source: str
-    """Where that came from: the file, or ""."""
+    """The scenario's file, or ""."""
     parameters: tuple[Listed | Span, ...]
     zipped: tuple[tuple[str, ...], ...]
     samples: int | None
@@ -43,9 +43,9 @@ class Spec:
 
 
 def read(description: Mapping[str, Any], folder: Path) -> Spec:
-    """Return what the table of a sweep file says; its paths begin at ``folder``.
+    """Read the table of a sweep file; paths in the table are relative to ``folder``.
 
-    Raises SweepError that names the key, OSError for a scenario that cannot be read.
+    Raises SweepError that names the key, OSError for an unreadable scenario.
     """
     for key in description:
         if key not in _KEYS:
@@ -116,7 +116,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _is_range(table: Mapping[str, Any]) -> bool:
-    """Whether a table is a range, and not one that dots in a key have made."""
+    """Whether a table is a range, and not a table made by dots in a key."""
     if "points" in table or "scale" in table:
         return True
     # `flows.up.from` and `.to` are keys of scenarios, too, with lists in a sweep.

@@ -34,21 +34,21 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class SweepProgress:
-    """How far a sweep is."""
+    """Progress of a sweep."""
 
     finished: int
-    """Points that need no more replications."""
+    """Points that do not need more replications."""
     points: int
     runs: runs.WorkProgress
     """The replications that are known to be needed so far."""
 
 
 class Sweep:
-    """A sweep that has been checked, each scenario of it, and can be carried out.
+    """A sweep whose scenarios have all been checked.
 
     ``description``: the keys of a sweep file (``docs/sweep.md``); its ``scenario`` may also be a
-    dictionary or a `Scenario`. ``folder``: where paths in it begin. Raises SweepError that names the
-    key, what was found and what was expected, and OSError for a scenario that cannot be read.
+    dictionary or a `Scenario`. ``folder``: base of relative paths. Raises SweepError that names the
+    key, the value found and the value expected, and OSError for an unreadable scenario.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Sweep:
     ) -> None:
         self.spec = spec.read(description, Path(folder))
         self.parameters = tuple(each.path for each in self.spec.parameters)
-        """The paths of what changes, in the order of the file."""
+        """The paths of the parameters, in the order of the file."""
         given = self.spec
         self.dimensions: tuple[Dimension, ...] = points.dimensions(
             given.parameters, given.zipped, given.samples, given.sample_seed
@@ -64,7 +64,7 @@ class Sweep:
         self.points: tuple[Point, ...] = tuple(points.points(self.dimensions, self.parameters))
         self._weights: list[float] = []
         self._figures: list[Run] = []
-        """Of points that have other figures than the ones before."""
+        """Runs of points whose figures differ from those of earlier points."""
         for point in self.points:
             self._check(point)
         self.check_figures(self.spec.rule.patterns, "until.")
@@ -93,10 +93,10 @@ class Sweep:
     ) -> SweepResults:
         """Simulate what the directory ``out`` does not have, and write the tables into it.
 
-        ``backend``: who does it (None: as many processes as there are cores); the tables are the same
-        whoever it is. Every replication is kept as it finishes. Raises Interrupted on Ctrl-C;
-        RunError for work that fails, SweepError for a directory with something else, OSError where a
-        file cannot be written.
+        ``backend`` executes the replications (None: a process for each core); the tables do not
+        depend on the backend. Every finished replication is kept at once. Raises Interrupted on
+        Ctrl-C; RunError for work that fails, SweepError for a directory with other results, OSError
+        where a file cannot be written.
         """
         with SweepDirectory.opened(out) as directory:
             directory.begin_session(self.spec)
@@ -119,7 +119,7 @@ class Sweep:
         return Work("simulation", inputs, self._weights[point.number], name)
 
     def check_figures(self, patterns: Iterable[figures.Pattern], key: str) -> None:
-        """Raise SweepError, ``key`` before its message, for a pattern that nothing matches."""
+        """Raise SweepError, ``key`` before its message, for a pattern without a match."""
         figures.check(list(patterns), self._figures, key)
 
     def _check(self, point: Point) -> None:
@@ -130,7 +130,7 @@ class Sweep:
         except ScenarioError as error:
             where = f"{self.spec.source}: " if self.spec.source else ""
             raise SweepError(f"{point}: {where}{error}") from error
-        # What a run costs grows with the time simulated and with who is active in it.
+        # The cost of a run grows with the simulated time and the number of active stations and flows.
         seconds = scenario.warm_up_s + scenario.duration_s
         self._weights.append(seconds * (len(scenario.stations) + len(scenario.flows)))
         found = scenario.figures()
@@ -144,25 +144,25 @@ def _same_names(one: Run, other: Run) -> bool:
 
 @dataclass
 class _Course:
-    """The replications of one scenario, which several points may have in common."""
+    """The replications of one scenario, which several points may share."""
 
     point: Point
     description: Description
     count: int
-    """How many replications there are to be, as far as is known."""
+    """Number of replications known to be needed so far."""
     keys: dict[int, str] = field(default_factory=dict)
-    """Of those that finished, by replication."""
+    """Figures of the finished replications, by replication."""
     selected: dict[int, dict[Figure, float | None]] = field(default_factory=dict)
-    """The figures that decide on more of them."""
+    """The figures that decide on more replications."""
 
     @property
     def finished(self) -> bool:
-        """Whether it needs no more."""
+        """Whether all needed replications have finished."""
         return len(self.keys) == self.count
 
 
 class _Effort:
-    """Carrying out a sweep: more replications follow from the results of those before."""
+    """The execution of a sweep: further replications follow from earlier results."""
 
     def __init__(self, sweep: Sweep, store: Store) -> None:
         self._sweep = sweep
@@ -170,7 +170,7 @@ class _Effort:
         self._store = store
         self._of_point: list[_Course] = []
         self._where: dict[str, tuple[_Course, int]] = {}
-        """Key of a piece of work -> whose replication it is."""
+        """Key of a piece of work -> the owner of the replication."""
         self._works: dict[str, Work] = {}
         courses: dict[str, _Course] = {}
         for point in sweep.points:
@@ -194,7 +194,7 @@ class _Effort:
         runs.execute(works, self._store, backend, tell, self._further)
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield what became of each point: its replications that finished."""
+        """Yield the outcome of each point: its finished replications."""
         for point, course in zip(self._sweep.points, self._of_point, strict=True):
             wide = self._rule.wide([course.selected[i] for i in sorted(course.selected)])
             yield Outcome(

@@ -33,7 +33,7 @@ class Tables:
     def add(self, outcome: Outcome, runs: Mapping[int, Run], summary: Summaries) -> None:
         """Add a point."""
         number = outcome.point.number
-        # Nothing can be said of intervals that were not asked for.
+        # Without ``until`` there is no target for intervals.
         narrow = not outcome.wide if self._has_rule and outcome.complete else None
         about = {"replications": [len(outcome.replications)], "narrow": [narrow]}
         self._add("points", number, about, 1)
@@ -49,7 +49,7 @@ class Tables:
         import pyarrow as pa  # noqa: PLC0415 - slow to load
 
         for name, parts in self._parts.items():
-            # A point without a call has no columns of calls, another one has.
+            # Only points with a call have the columns of calls.
             whole = pa.concat_tables(parts, promote_options="permissive")
             whole = whole.replace_schema_metadata({_METADATA: origin.encode()})
             yield name, tables.parquet(whole)
@@ -105,9 +105,9 @@ def _summary_rows(found: Summaries, replications: int) -> Iterator[dict[str, Any
 def columns(paths: Sequence[str], points: Sequence[Point]) -> dict[str, list[Any]]:
     """Return the columns of parameters: by name a value for each point.
 
-    Where all values are quantities of one kind, they are numbers in its base unit, and the unit is in
-    the column's name, as in ``flows.up.rate_bps``; numbers and truth values are what they are; all
-    else is text, tables and lists as JSON.
+    If all values are quantities of one kind, the column has numbers in the base unit, and the unit is
+    in the column's name, as in ``flows.up.rate_bps``. Numbers and truth values stay unchanged;
+    other values become text, tables and lists JSON.
     """
     found: dict[str, list[Any]] = {}
     for path in paths:

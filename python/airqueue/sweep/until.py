@@ -1,4 +1,4 @@
-"""How many replications a point gets: until the intervals of some figures are narrow enough."""
+"""The number of replications of a point: until the intervals of given figures are narrow enough."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from airqueue.sweep.figures import Figure, Pattern
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """Half of a 95 % confidence interval that is narrow enough; one of the two suffices."""
+    """Target for half of a 95 % confidence interval; either bound suffices."""
 
     relative: float | None
-    """Of the mean."""
+    """Relative to the mean."""
     absolute: float | None
     """In the figure's unit."""
 
     def excess(self, values: Sequence[float | None]) -> float:
-        """Return how many times too wide the interval of these values is; at most 1 if it is not.
+        """Return the interval's width over the target; at most 1 if the interval is narrow enough.
 
-        A figure that no replication has is not waited for. One value has no interval.
+        A figure that is missing in all replications does not count. One value has no interval.
         """
         from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
 
@@ -42,7 +42,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How many replications there are to be."""
+    """The rule for the number of replications."""
 
     least: int
     most: int
@@ -75,10 +75,10 @@ class Rule:
         return found
 
     def next(self, runs: Sequence[Mapping[Figure, float | None]]) -> int:
-        """Return how many replications there are to be, given all so far: no more if it is enough.
+        """Return the number of replications needed, given all so far; equal if these suffice.
 
-        A half-width falls with the root of the number. What that asks for is approached by doubling
-        at most: an interval of few values is a poor guess.
+        A half-width falls with the root of the number. The number at most doubles at a time, since
+        an interval of few values is a poor guess.
         """
         now = len(runs)
         wide = self.wide(runs)

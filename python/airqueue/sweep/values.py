@@ -1,4 +1,4 @@
-"""The values that a parameter goes through: a list of them, points of a range, or drawn from one."""
+"""The values of a parameter: a list, points of a range, or values drawn from a range."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SCALES: Final = ("linear", "log")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A parameter that goes through values one by one."""
+    """A parameter with a list of values."""
 
     path: str
     values: tuple[Any, ...]
     logarithmic: bool = False
-    """Whether each is the one before times a factor, so that a logarithmic axis suits."""
+    """Whether values grow by a constant factor, so that a logarithmic axis fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class Span:
     range: _native.Range
 
     def drawn(self, share: Fraction) -> Any:
-        """Return the value at a share that was drawn, 0 to 1; whole numbers are equally likely."""
+        """Return the value at a share of the range, 0 to 1; whole numbers are equally likely."""
         return self.range.drawn(float(share))
 
 
 def read(path: str, given: Any) -> Listed | Span:
-    """Return what the value of a parameter in a sweep file says; a Span is to be drawn from.
+    """Read the value of a parameter in a sweep file; values are drawn from a Span.
 
     Raises SweepError that names the parameter.
     """
@@ -75,7 +75,7 @@ _EXPECTED: Final = "expected from, to, and points or scale"
 
 
 def _text(path: str, given: str) -> Listed:
-    """Return what a list or a range in the grammar of `airqueue_core::ranges` says."""
+    """Read a list or a range in the grammar of `airqueue_core::ranges`."""
     try:
         values, swept, geometric = _native.parse_values(given, "any", most=MOST_VALUES)
     except ValueError as error:
@@ -98,7 +98,7 @@ def _list(path: str, given: list[Any]) -> tuple[Any, ...]:
             f"parameters.{path}: a list of {len(values):,}; expected 1 to {MOST_VALUES:,} values"
         )
     for index, value in enumerate(values):
-        # 1 and true are equal in Python alone.
+        # Python alone treats 1 and true as equal.
         if any(value == each and type(value) is type(each) for each in values[:index]):
             raise SweepError(f"parameters.{path}: {found(value)} is in the list twice")
     return tuple(values)
@@ -121,7 +121,7 @@ def _span(path: str, given: Mapping[str, Any]) -> Span:
 
 
 def _check_number(where: str, given: Any) -> None:
-    """Refuse what is no number and no quantity."""
+    """Refuse values that are neither numbers nor quantities."""
     if isinstance(given, int | float) and not isinstance(given, bool):
         if not math.isfinite(given) or abs(given) > 1e15:
             raise SweepError(f"{where}: {found(given)}; expected a number up to 1e15")
@@ -132,7 +132,7 @@ def _check_number(where: str, given: Any) -> None:
 
 
 def quantity(value: Any) -> tuple[float, str] | None:
-    """Return a number in its base unit and that unit's name in figures; None if it is none.
+    """Return a number in its base unit and the unit's suffix in figures; None for other values.
 
     >>> quantity("5.5 Mb/s"), quantity("20 packets"), quantity(3), quantity("red")
     ((5500000, 'bps'), (20, 'packets'), (3, ''), None)
