@@ -67,7 +67,7 @@ def add_users(network: dict[str, Any], scenario: Sessions) -> None:
     network["stations"].append({"name": "user", "count": scenario.stations, **place})
     web = {
         "file_size": f"{scenario.mean_bytes:g} B",
-        "law": scenario.law,
+        "distribution": scenario.law,
         "think_time": f"{scenario.think_s:g} s",
         "whole_segments": True,
     }

@@ -59,7 +59,7 @@ def test_a_replication_has_the_figures_of_the_types_in_their_order():
 
 
 def test_what_a_manager_sees_is_of_the_types():
-    network = mesh.chain(2, overrides={"buffers.look": "1 s"})
+    network = mesh.chain(2, overrides={"buffers.sample_interval": "1 s"})
     layout, snapshot = network.layout()
     assert sorted(layout) == sorted(keys(monitored.Map))
     assert sorted(snapshot) == sorted(keys(monitored.Snapshot))

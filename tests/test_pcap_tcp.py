@@ -144,7 +144,7 @@ def test_a_lossless_transfer_is_a_conversation_without_surprises(tmp_path: Path)
     path = tmp_path / "air.pcap"
     one_at_a_time = {"window": "2 packets", "ack_every": 2}
     flow = {"name": "up", "from": "sta", "to": "server", "source": "tcp", "tcp": one_at_a_time}
-    figures = captured(path, [{**flow, "volume": "300 kB"}])
+    figures = captured(path, [{**flow, "transfer_size": "300 kB"}])
     check_no_fault(path)
     frames = segments(path)
     assert not any(frame.bad or frame.retry for frame in frames)
@@ -172,7 +172,7 @@ def test_first_frames_alone_tell_what_tcp_did(standard: str, tmp_path: Path) -> 
     path, first = tmp_path / "air.pcap", tmp_path / "first.pcap"
     flow = {"name": "down", "from": "server", "to": "sta", "source": "tcp"}
     window = {"window": "40 packets"}
-    flows = [{**flow, "volume": "1 MB", "tcp": window}]
+    flows = [{**flow, "transfer_size": "1 MB", "tcp": window}]
     noise = {"errors": {"frame": 0.1}}
     figures = captured(path, flows, phy={"standard": standard}, medium=noise)
     check_no_fault(path)
@@ -198,7 +198,7 @@ def test_first_frames_alone_tell_what_tcp_did(standard: str, tmp_path: Path) -> 
 def test_what_tcp_sends_again_is_counted(tmp_path: Path) -> None:
     """A link that soon gives up leaves it to TCP; those are packets with numbers of their own."""
     path = tmp_path / "air.pcap"
-    flow = {"name": "up", "from": "sta", "to": "ap", "source": "tcp", "volume": "1 MB"}
+    flow = {"name": "up", "from": "sta", "to": "ap", "source": "tcp", "transfer_size": "1 MB"}
     few = {"short_retry_limit": 2, "long_retry_limit": 2}
     figures = captured(path, [flow], mac=few, medium={"errors": {"frame": 0.2}})["connections"][
         "up"
@@ -242,7 +242,7 @@ def test_a_conversation_stays_one_over_several_hops(tmp_path: Path) -> None:
     """A packet is on the air once for each hop, with the same number and addresses."""
     path = tmp_path / "air.pcap"
     flow = {"name": "up", "from": "sta", "to": "server", "via": ["relay"], "source": "tcp"}
-    figures = captured(path, [{**flow, "volume": "500 kB"}])
+    figures = captured(path, [{**flow, "transfer_size": "500 kB"}])
     check_no_fault(path)
     frames = segments(path)
     assert {frame.stream for frame in frames} == {0}
@@ -286,9 +286,9 @@ def test_marks_are_those_of_the_queue(tmp_path: Path) -> None:
 def test_ns2_has_headers_of_its_own(tmp_path: Path) -> None:
     """Headers of 40 bytes have no options; without LLC/SNAP no packet can be told."""
     path = tmp_path / "air.pcap"
-    like = {"like": "ns2", "handshake": True, "timestamps": True, "sack": True}
+    like = {"stack": "ns2", "handshake": True, "timestamps": True, "sack": True}
     flow = {"name": "up", "from": "sta", "to": "ap", "source": "tcp", "tcp": like}
-    figures = captured(path, [{**flow, "volume": "500 kB"}])
+    figures = captured(path, [{**flow, "transfer_size": "500 kB"}])
     check_no_fault(path)
     frames = segments(path)
     assert {frame.header_bytes for frame in frames} == {20}

@@ -38,7 +38,11 @@ FULL: dict[str, Any] = {
         {"name": "ap", "position": ["0 m", "0 m"], "power": "20 dBm"},
         {"name": "sta", "count": 3, "grid": {"columns": 2, "spacing": "5 m"}},
         {"name": "old", "position": ["-5 m", "0 m"], "mac": {"access": "dcf"}, "rate": "6 Mb/s"},
-        {"name": "any", "count": 2, "random": {"area": ["5 m", "5 m"], "apart": "1 m", "seed": 2}},
+        {
+            "name": "any",
+            "count": 2,
+            "random": {"area": ["5 m", "5 m"], "min_distance": "1 m", "seed": 2},
+        },
     ],
     "routing": {"metric": "airtime", "connected": False},
     "links": [{"between": ["ap", "sta"], "rate": "24 Mb/s"}],

@@ -76,7 +76,7 @@ def _access_point(budget: Budget) -> Mapping[str, Run]:
         "duration": f"{budget.pick(20, 120)} s",
         "warm_up": "5 s",
         "phy": {"standard": "802.11ax", "width": "20 MHz", "streams": 2},
-        "tcp": {"like": "linux"},
+        "tcp": {"stack": "linux"},
         "hosts": [{"name": "server", "link": "ap", "rate": "1 Gb/s", "delay": "20 ms"}],
         "flows": [
             {"name": "fast", "to": "fast", **flow},
@@ -86,7 +86,7 @@ def _access_point(budget: Budget) -> Mapping[str, Run]:
                 "from": "server",
                 "to": "reader",
                 "source": "web",
-                "web": {"file_size": "200 kB", "law": "exponential", "think_time": "1 s"},
+                "web": {"file_size": "200 kB", "distribution": "exponential", "think_time": "1 s"},
             },
             {"name": "call", "from": "server", "to": "phone", "source": "voice"},
             {
@@ -247,7 +247,7 @@ def _twelve(
         "warm_up": "10 s",
         **access,
         "queue": queue,
-        "tcp": {"like": "linux"},
+        "tcp": {"stack": "linux"},
         "stations": [
             {"name": "ap", **access_point},
             {"name": "up", "count": 6},

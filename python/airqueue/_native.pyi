@@ -286,6 +286,9 @@ class Scenario:
 
     def __init__(self, json: str) -> None: ...
     @property
+    def warnings(self) -> list[str]:
+        """What a user should know of it although it can be simulated, a sentence each."""
+    @property
     def limits_count_frame_in_hand(self) -> bool: ...
     @property
     def duration_s(self) -> float:
@@ -414,6 +417,12 @@ class Range:
 
 def scenario_schema() -> str:
     """The JSON Schema of scenario files."""
+
+def renamed_keys(json: str) -> list[tuple[list[str], str, str]]:
+    """The old keys of a scenario: keys and places that lead to each, its new name, and a sentence.
+
+    `ValueError` where both names of a key are given.
+    """
 
 def result_schemas() -> tuple[str, str]:
     """JSON Schemas of the dictionaries here, and of what is returned as JSON, in ``$defs``."""

@@ -19,13 +19,13 @@ class BuffersTable(TypedDict, total=False):
 
     allocation: words.AllocationName
     carrying: words.CarryingName
-    change: words.Packets
     domains: words.DomainsName
-    every: words.Duration
-    hold: words.Duration
-    look: words.Duration
-    queues: words.LimitedName
+    hold_time: words.Duration
+    limit_per: words.LimitedName
+    min_change: words.Packets
+    refresh_interval: words.Duration
     rounding: words.RoundingName
+    sample_interval: words.Duration
     source: words.SourceQueueName
 
 
@@ -52,13 +52,13 @@ class TcpTable(TypedDict, total=False):
     congestion: words.CongestionName
     handshake: bool
     initial_window: words.Packets
-    like: words.TcpName
     limited_transmit: bool
     min_rto: words.Duration
     mss: words.Size
     nagle: bool
     pacing: words.PacingValue
     sack: bool
+    stack: words.TcpName
     timestamps: bool
     window: words.Packets
 
@@ -76,8 +76,8 @@ class VoiceTable(TypedDict, total=False):
 class WebTable(TypedDict, total=False):
     """A user of the web: files, each over a connection of its own, with pauses between them."""
 
+    distribution: words.SizeDistributionName
     file_size: words.Bytes
-    law: words.SizeDistributionName
     shape: float
     think_time: words.Duration
     whole_segments: bool
@@ -106,9 +106,9 @@ FlowTable = TypedDict(
         "stop": words.Duration,
         "tcp": TcpTable,
         "to": str,
+        "transfer_size": words.Bytes,
         "via": list[str],
         "voice": VoiceTable,
-        "volume": words.Bytes,
         "web": WebTable,
     },
     total=False,
@@ -152,8 +152,8 @@ class CodelTable(TypedDict, total=False):
 class DrrTable(TypedDict, total=False):
     """Deficit round robin."""
 
-    by: words.QueuePer
     quantum: words.Size
+    queue_per: words.QueuePer
 
 
 class FqCodelTable(TypedDict, total=False):
@@ -175,6 +175,7 @@ class Mac80211Table(TypedDict, total=False):
     """The queues of mac80211."""
 
     airtime_fairness: bool
+    airtime_quantum: words.Duration
     aql: bool
     aql_high: words.Duration
     aql_low: words.Duration
@@ -185,7 +186,6 @@ class Mac80211Table(TypedDict, total=False):
     memory_limit: words.Size
     quantum: words.Size
     target: words.Duration
-    turn: words.Duration
 
 
 class PieTable(TypedDict, total=False):
@@ -500,8 +500,8 @@ class RandomTable(TypedDict, total=False):
     """Places that a seed decides, evenly spread over a disc or a rectangle. Replications do not
     differ in them."""
 
-    apart: words.Length
     area: list[words.Length]
+    min_distance: words.Length
     radius: words.Length
     seed: int
 

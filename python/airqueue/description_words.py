@@ -13,10 +13,10 @@ AllocationName = Literal[
     "ratio", "optimum", "printed", "equal", "first-hop", "airtime", "airtime-path"
 ]
 CarryingName = Literal["link-rates", "flow-rates"]
-Packets = str
 DomainsName = Literal["two-hop", "busy"]
 Duration = str
 LimitedName = Literal["node", "flow"]
+Packets = str
 RoundingName = Literal["nearest", "largest-remainder", "best"]
 SourceQueueName = Literal["first", "separate"]
 QueueLimit = str
@@ -33,11 +33,11 @@ AckScheme = Literal["dynamic"]
 AckEveryValue = int | AckScheme
 AckTimerName = Literal["segment", "ticks"]
 CongestionName = Literal["newreno", "cubic", "bbr"]
-TcpName = Literal["standard", "linux", "ns2"]
 PacingName = Literal["tcp-ap", "tcp-ap-code"]
 PacingValue = bool | PacingName
-CodecName = Literal["g711-plc", "g729", "g729a-vad"]
+TcpName = Literal["standard", "linux", "ns2"]
 Bytes = str
+CodecName = Literal["g711-plc", "g729", "g729a-vad"]
 SizeDistributionName = Literal["constant", "exponential", "pareto"]
 Delays = Duration | list[Duration]
 Isolation = Literal[

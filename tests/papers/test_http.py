@@ -90,9 +90,9 @@ def sessions(scenario, web):
         mean_s = of_d[d] if window > 1 else float(affine_delay_s(BITS))
     elif "limit" in queue:
         mean_s *= min(window, 30) / 5
-    elif web["law"] == "pareto" and window > 1 and queue["discipline"] == "droptail":
+    elif web["distribution"] == "pareto" and window > 1 and queue["discipline"] == "droptail":
         mean_s *= 2 / {1: 1, "dynamic": 4}.get(d, d)
-    segments = float(mean_segments(BITS, 8000, web["law"]))
+    segments = float(mean_segments(BITS, 8000, web["distribution"]))
     return {
         "duration_s": SECONDS,
         "medium": {
@@ -130,7 +130,7 @@ def with_figures(change):
 
 
 def by_law(law, factor):
-    return scaled(web=lambda s: factor if s["flows"][0]["web"]["law"] == law else 1.0)
+    return scaled(web=lambda s: factor if s["flows"][0]["web"]["distribution"] == law else 1.0)
 
 
 def by_window(chosen, factor):

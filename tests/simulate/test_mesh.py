@@ -65,7 +65,9 @@ def test_a_random_mesh_is_the_first_that_does_not_fall_apart():
     assert mesh.random(25, area_m=(900.0, 700.0), seed=places["seed"]).routes == village.routes
     with pytest.raises(ScenarioError, match=r"seeds in a row the network falls apart.*gateway"):
         mesh.random(3, area_m=(50_000.0, 50_000.0), flows=2)
-    with pytest.raises(ScenarioError, match=r"random\.apart: only \d+ of 90 stations.*at most"):
+    with pytest.raises(
+        ScenarioError, match=r"random\.min_distance: only \d+ of 90 stations.*at most"
+    ):
         mesh.random(90, area_m=(200.0, 200.0), apart_m=60.0)
 
 

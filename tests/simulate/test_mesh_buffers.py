@@ -98,8 +98,8 @@ def of_connections(results: Results, figure: str) -> float:
     return float(np.mean([of[figure]["mean"] for of in results.summary["connections"].values()]))
 
 
-APART = {"queue.discipline": "drr", "buffers.queues": "flow"}
-TOGETHER = {"buffers.queues": "node"}
+APART = {"queue.discipline": "drr", "buffers.limit_per": "flow"}
+TOGETHER = {"buffers.limit_per": "node"}
 
 
 def usual_and_sized(

@@ -26,7 +26,7 @@ path_loss = {{two_ray = {{}}}}
 limit = "50 packets"
 discipline = "{discipline}"
 [buffers]
-look = "250 ms"
+sample_interval = "250 ms"
 {buffers}
 [[stations]]
 name = "n0"
@@ -153,7 +153,7 @@ def test_another_way_is_seen_at_the_next_look() -> None:
 
 
 def test_flows_come_and_go() -> None:
-    scenario = chain("15 s", "drr", buffers='queues = "flow"', more=SHORT)
+    scenario = chain("15 s", "drr", buffers='limit_per = "flow"', more=SHORT)
     times = limits(scenario.simulate(replications=1))
     first, second, third = times.items()
     assert {flow for _, flow in first[1]} == {"long"}
@@ -179,7 +179,7 @@ def test_ns2_counts_the_frame_that_is_sent() -> None:
 
 
 def test_pieces_workers_and_directories_change_nothing(tmp_path) -> None:
-    scenario = chain(buffers='carrying = "flow-rates"\nevery = "500 ms"', more=SLOWER)
+    scenario = chain(buffers='carrying = "flow-rates"\nrefresh_interval = "500 ms"', more=SLOWER)
     alone = scenario.simulate(seed=3, replications=2, workers=1)
     assert limits(alone, 0) != {}
     other = scenario.simulate(seed=3, replications=2, workers=2, out=tmp_path / "out")

@@ -7,7 +7,7 @@ use airqueue_host::pcap_file::{self, PcapFile};
 use airqueue_network::FlowId;
 use airqueue_network::network::series::{FlowSeries, QueueSeries};
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
-use airqueue_scenario::{Monitor, Run, Scenario, ScenarioError};
+use airqueue_scenario::{Monitor, RenamedKey, Run, Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -37,6 +37,18 @@ pub(crate) fn scenario_schema() -> String {
     airqueue_scenario::schema()
 }
 
+/// The old keys of a scenario: keys and indices that lead to each, its new name, and a sentence.
+#[pyfunction]
+pub(crate) fn renamed_keys(json: &str) -> PyResult<Vec<(Vec<String>, &'static str, String)>> {
+    let found = airqueue_scenario::renamed_keys(json).map_err(wrong)?;
+    let of_each = |key: RenamedKey| {
+        let sentence = key.to_string();
+        let path = key.table.into_iter().chain([key.old.to_owned()]).collect();
+        (path, key.new, sentence)
+    };
+    Ok(found.into_iter().map(of_each).collect())
+}
+
 /// A checked scenario.
 #[pyclass(name = "Scenario", module = "airqueue._native", frozen)]
 pub(crate) struct PyScenario(Scenario);
@@ -46,6 +58,12 @@ impl PyScenario {
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
         py.detach(|| Scenario::from_json(json)).map(PyScenario).map_err(wrong)
+    }
+
+    /// What a user should know of the scenario although it can be simulated, a sentence each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
     }
 
     /// How long is counted, after the warm-up.

@@ -96,7 +96,7 @@ pub struct Mac80211Table {
     /// Stations take turns by airtime, and not frame by frame. The default is true.
     pub airtime_fairness: Option<bool>,
     /// The airtime of a turn. The default is `256 us`.
-    pub turn: Option<Quantity<Duration>>,
+    pub airtime_quantum: Option<Quantity<Duration>>,
     /// What the packets handed to ring and MAC may take on the air is limited (airtime queue limits). The
     /// default is true.
     pub aql: Option<bool>,
@@ -132,7 +132,9 @@ impl Parameters for Mac80211Params {
         let mut params = Mac80211Params::default();
         let (mut fair, mut limited) = (true, true);
         take!(fair, tables.airtime_fairness, any);
-        take!(params.airtime, tables.turn, |turn| least(LEAST_TURN, "50 us")(turn).map(Some));
+        take!(params.airtime, tables.airtime_quantum, |turn| {
+            least(LEAST_TURN, "50 us")(turn).map(Some)
+        });
         params.airtime = params.airtime.filter(|_| fair);
         let mut aql = AqlParams::default();
         take!(limited, tables.aql, any);

@@ -57,7 +57,7 @@ impl Default for DrrParams {
 pub struct DrrTable {
     /// Whose queues they are: of flows, each with a queue of its own, or of links, one for each station that is sent
     /// to. The default is flow.
-    pub by: Option<QueuePer>,
+    pub queue_per: Option<QueuePer>,
     /// IP bytes of a turn. The default is `1500 B`.
     pub quantum: Option<Quantity<Size>>,
 }
@@ -70,7 +70,7 @@ impl Parameters for DrrParams {
 
     fn check(tables: &Layers<'_, DrrTable>, around: &Around) -> Result<DrrParams> {
         let mut params = DrrParams { drop_from: around.drop_from, ..DrrParams::default() };
-        take!(params.by, tables.by, |by| match by {
+        take!(params.by, tables.queue_per, |by| match by {
             QueuePer::Link if around.link == Link::Cable => {
                 Err("a wired link is one link; keep flows apart, or take another discipline")
             }

@@ -44,7 +44,8 @@ impl Buffers {
     /// The buffer settings of the file, if the file has any.
     pub(super) fn new(file: &File, stations: &Stations) -> Result<Option<Buffers>> {
         let Some(table) = &file.buffers else { return Ok(None) };
-        let BuffersTable { domains, carrying, allocation, rounding, queues, source, .. } = **table;
+        let BuffersTable { domains, carrying, allocation, rounding, limit_per, source, .. } =
+            **table;
         let costed = matches!(
             allocation,
             AllocationName::Optimum | AllocationName::Airtime | AllocationName::AirtimePath
@@ -54,22 +55,23 @@ impl Buffers {
                            give \"nearest\" or \"largest-remainder\"";
             return wrong("buffers.rounding", problem);
         }
-        if table.look.value < LEAST_LOOK {
-            let problem = format_args!("found {}, expected at least 10 ms", table.look.text);
-            return wrong("buffers.look", problem);
+        if table.sample_interval.value < LEAST_LOOK {
+            let problem =
+                format_args!("found {}, expected at least 10 ms", table.sample_interval.text);
+            return wrong("buffers.sample_interval", problem);
         }
-        if table.change.value == 0 {
-            return wrong("buffers.change", "found 0 packets, expected at least 1 packet");
+        if table.min_change.value == 0 {
+            return wrong("buffers.min_change", "found 0 packets, expected at least 1 packet");
         }
         let mut queues_of_all = stations.specs.iter().flat_map(|station| &station.queues);
         let apart = queues_of_all.all(|queue| queue.discipline.facts().apart.is_some());
-        if queues == LimitedName::Flow && !apart {
+        if limit_per == LimitedName::Flow && !apart {
             let problem = format_args!(
                 "flows have limits of their own where queues are apart; give discipline = {} to the queues of all \
-                 stations, or buffers.queues = \"node\"",
+                 stations, or buffers.limit_per = \"node\"",
                 offered(|facts| facts.apart.is_some())
             );
-            return wrong("buffers.queues", problem);
+            return wrong("buffers.limit_per", problem);
         }
         let seconds = |time: &Quantity<Duration>| time.value.as_secs_f64();
         Ok(Some(Buffers {
@@ -77,12 +79,12 @@ impl Buffers {
             carrying,
             allocation,
             rounding,
-            queues,
+            queues: limit_per,
             source,
-            look_s: seconds(&table.look),
-            every_s: seconds(&table.every).max(seconds(&table.look)),
-            hold_s: seconds(&table.hold),
-            change_packets: u64::from(table.change.value),
+            look_s: seconds(&table.sample_interval),
+            every_s: seconds(&table.refresh_interval).max(seconds(&table.sample_interval)),
+            hold_s: seconds(&table.hold_time),
+            change_packets: u64::from(table.min_change.value),
         }))
     }
 }

@@ -26,6 +26,7 @@ mod quantity;
 mod radio_hops;
 mod rates;
 mod recorders;
+mod renamed;
 mod reported;
 mod reroutes;
 mod route_checks;
@@ -41,6 +42,7 @@ pub use error::ScenarioError;
 pub use figures::Run;
 pub use monitor::Monitor;
 pub use recorders::NamedSeries;
+pub use renamed::{RenamedKey, renamed_keys};
 pub use schema::{reported_schema, schema};
 pub use shaped::shaped_queue;
 
@@ -79,6 +81,8 @@ pub struct Scenario {
     limits_count_frame_in_hand: bool,
     /// Positions of the stations, where they matter.
     places: Vec<Place>,
+    /// The keys that the file calls by their old names.
+    renamed: Vec<RenamedKey>,
 }
 
 /// Longest duration that can be simulated: thirty years, far from the end of the clock.
@@ -88,10 +92,11 @@ impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         // Parsing into a value first keeps errors free of lines and columns, which the user has never seen.
-        let value: serde_json::Value =
+        let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        let renamed = renamed::rename(&mut value)?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
-        Scenario::new(&file)
+        Ok(Scenario { renamed, ..Scenario::new(&file)? })
     }
 
     fn new(file: &File) -> Result<Scenario, ScenarioError> {
@@ -150,7 +155,13 @@ impl Scenario {
             buffers,
             limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
             places,
+            renamed: Vec::new(),
         })
+    }
+
+    /// What a user should know of the file although it can be simulated, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.renamed.iter().map(RenamedKey::to_string).collect()
     }
 
     /// The network that the engine runs.

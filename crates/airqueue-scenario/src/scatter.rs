@@ -93,9 +93,9 @@ pub(super) fn scattered(
 ) -> Result<Vec<[f64; 2]>> {
     let area = Area::of(key, table)?;
     let mut rng = Seed(table.seed.into()).stream(&format!("scenario/places/{name}"));
-    let apart = table.apart.as_ref().map_or(0.0, |apart| apart.value);
+    let apart = table.min_distance.as_ref().map_or(0.0, |apart| apart.value);
     if apart < 0.0 {
-        return wrong(format_args!("{key}.apart"), "a distance cannot be below 0 m");
+        return wrong(format_args!("{key}.min_distance"), "a distance cannot be below 0 m");
     }
     if apart == 0.0 {
         return Ok((0..count).map(|_| area.draw(&mut rng)).collect());
@@ -130,5 +130,5 @@ fn too_dense(key: &str, area: Area, apart: f64, count: u32, found: u32) -> Scena
         "only {found} of {count} stations found a place at least {apart} m from all others; give them more \
          room, or a distance of {distance}"
     );
-    error(format_args!("{key}.apart"), problem)
+    error(format_args!("{key}.min_distance"), problem)
 }

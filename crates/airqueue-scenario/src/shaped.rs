@@ -1,6 +1,7 @@
 //! A stand-alone queue of a scenario, with a token bucket in place of the MAC.
 
 use super::error::{Result, error, unreadable};
+use super::renamed::rename;
 use airqueue_core::keys::Layers;
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
@@ -9,7 +10,8 @@ use airqueue_qdisc::{DisciplineName, DropFrom, Link, QueueGiven, QueueSpec};
 
 /// The device for the JSON of a scenario's `queue`, a table or a text. The head of the queue waits for tokens as under
 /// Linux's tbf. The rate and the bucket's depth include the bytes that the table's `link_layer` adds to each packet.
-/// The seed determines every random draw in the queue.
+/// The seed determines every random draw in the queue. Old names of keys are read too;
+/// [`renamed_keys`](super::renamed_keys) reports them.
 ///
 /// # Errors
 ///
@@ -22,7 +24,10 @@ pub fn shaped_queue(
 ) -> Result<Bottleneck> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|problem| error("", problem))?;
-    let table: QueueGiven = serde_path_to_error::deserialize(value).map_err(unreadable)?;
+    let mut tree = serde_json::json!({ "queue": value });
+    rename(&mut tree)?;
+    let table: QueueGiven =
+        serde_path_to_error::deserialize(tree["queue"].take()).map_err(unreadable)?;
     let layers = Layers::new(vec![("queue".to_owned(), &*table)]);
     let queue = QueueSpec::check(&layers, Link::TokenBucket)?;
     check_used("queue", &table, &[DisciplineName::of(&layers)])?;

@@ -26,7 +26,7 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
         rate: table.rate.as_ref(),
         packet_rate: table.packet_rate.as_ref(),
         size: table.size.as_ref(),
-        volume: table.volume.as_ref(),
+        transfer_size: table.transfer_size.as_ref(),
         web: table.web.as_deref(),
         voice: table.voice.as_deref(),
         start,
@@ -85,7 +85,7 @@ pub(super) fn offset(source: &SourceSpec, at: usize, count: usize) -> Span {
 fn check_tcp_keys(key: &str, table: &FlowTable) -> Result<()> {
     let given = [
         ("tcp", table.tcp.is_some()),
-        ("volume", table.volume.is_some()),
+        ("transfer_size", table.transfer_size.is_some()),
         ("ack_category", table.ack_category.is_some()),
         ("rdqm", table.rdqm.is_some()),
     ];

@@ -78,19 +78,19 @@ pub(super) fn tcp_flow(
     file: &File,
 ) -> Result<TcpFlowSpec> {
     let layers = layers(key, table, file);
-    let like = layers.find("like", |table| table.like.as_ref()).map(|given| *given.value);
-    let like = like.unwrap_or(file.behaviour.profile().tcp).profile();
-    let tcp = spec(key, table, &layers, like)?;
+    let stack = layers.find("stack", |table| table.stack.as_ref()).map(|given| *given.value);
+    let stack = stack.unwrap_or(file.behaviour.profile().tcp).profile();
+    let tcp = spec(key, table, &layers, stack)?;
     let (start, stop) = times(key, table)?;
     let work = match load {
         Load::Transfer(bytes) => Work::Transfer(bytes),
         Load::Files { files, whole_segments } => {
-            let whole = whole_segments.unwrap_or(like.whole_segments);
+            let whole = whole_segments.unwrap_or(stack.whole_segments);
             Work::Files(FilesSpec { unit_bytes: if whole { tcp.mss_bytes } else { 1 }, ..files })
         }
     };
     let flow = TcpFlowSpec {
-        closes: tcp.opening != Opening::Open && like.closes,
+        closes: tcp.opening != Opening::Open && stack.closes,
         reports: reports(key, table, &tcp)?,
         tcp,
         back: Vec::new(),
@@ -107,9 +107,9 @@ fn spec(
     key: &str,
     table: &FlowTable,
     layers: &Layers<'_, TcpTable>,
-    like: &TcpProfile,
+    stack: &TcpProfile,
 ) -> Result<TcpSpec> {
-    let mut tcp = (like.spec)(1);
+    let mut tcp = (stack.spec)(1);
     tcp.ecn = table.ecn;
     take!(tcp.sender.congestion, layers.congestion, |&name: &CongestionName| name);
     take_checked!(tcp.sender.window_segments, layers.window, some);
@@ -157,7 +157,7 @@ fn spec(
         PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
     meet_requirements(&mut tcp, key, layers)?;
-    tcp.mss_bytes = mss_bytes(key, table, layers, like, &tcp)?;
+    tcp.mss_bytes = mss_bytes(key, table, layers, stack, &tcp)?;
     Ok(tcp)
 }
 
@@ -184,7 +184,7 @@ fn mss_bytes(
     key: &str,
     table: &FlowTable,
     layers: &Layers<'_, TcpTable>,
-    like: &TcpProfile,
+    stack: &TcpProfile,
     tcp: &TcpSpec,
 ) -> Result<u32> {
     let headers = tcp.data_header_bytes();
@@ -202,7 +202,7 @@ fn mss_bytes(
             });
         }
         (Some(size), None) => size.value,
-        (None, None) => like.mss_bytes.map_or(PACKET_BYTES, |mss| mss + headers),
+        (None, None) => stack.mss_bytes.map_or(PACKET_BYTES, |mss| mss + headers),
     };
     match size.checked_sub(headers) {
         Some(bytes) if bytes > 0 && size <= MOST_BYTES => Ok(bytes),

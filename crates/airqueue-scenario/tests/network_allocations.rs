@@ -62,7 +62,7 @@ fn segments_of_long_transfers() {
     for queue in queues {
         for (behaviour, tcp) in [
             ("standard", json!({"window": "60 packets"})),
-            ("standard", json!({"like": "linux", "window": "60 packets", "pacing": true})),
+            ("standard", json!({"stack": "linux", "window": "60 packets", "pacing": true})),
             ("standard", json!({"window": "60 packets", "sack": false, "ack_every": "dynamic"})),
             ("ns2", json!({"congestion": "cubic"})),
             ("standard", json!({"congestion": "bbr", "window": "60 packets"})),
@@ -79,7 +79,7 @@ fn segments_of_long_transfers() {
 #[test]
 fn files_of_any_size() {
     for size in ["5 kB", "500 kB"] {
-        let web = json!({"file_size": size, "law": "constant", "think_time": "100 ms"});
+        let web = json!({"file_size": size, "distribution": "constant", "think_time": "100 ms"});
         let flows = json!([{"from": "server", "to": "down", "source": "web", "web": web}]);
         let queue = json!({"limit": "200 packets"});
         let mut network = network("standard", queue, json!({"window": "30 packets"}), flows);

@@ -46,7 +46,7 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 
 /// ns-2's TCP: 1000 bytes of data in packets of 1040, each acknowledged by 40 bytes.
 fn ns2(window: u32) -> Value {
-    json!({"like": "ns2", "window": format!("{window} packets")})
+    json!({"stack": "ns2", "window": format!("{window} packets")})
 }
 
 /// Goodput is window / round-trip time, or what the link carries of data.
@@ -158,7 +158,7 @@ fn a_small_transfer_takes_two_round_trips_or_one_without_a_handshake() {
     ]);
     for (handshake, round_trips) in [(true, 2.0), (false, 1.0)] {
         let tcp = json!({"handshake": handshake, "ack_every": 1, "window": "100 packets"});
-        let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "tcp", "volume": "1000 B",
+        let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "tcp", "transfer_size": "1000 B",
                             "start": "50 ms"}]);
         let figures = figures("10 s", "0 s", hosts.clone(), tcp, flows);
         let figure = |name: &str| number(&figures, &format!("/connections/f/{name}"));
@@ -181,7 +181,7 @@ fn a_file_takes_the_rounds_of_slow_start() {
         let rounds = (1..).find(|&rounds| first * ((1 << rounds) - 1) >= segments).unwrap();
         let tcp = json!({"mss": "1000 B", "ack_every": 1, "window": "1000 packets",
                          "initial_window": format!("{first} packets")});
-        let web = json!({"file_size": format!("{} B", 1000 * segments), "law": "constant",
+        let web = json!({"file_size": format!("{} B", 1000 * segments), "distribution": "constant",
                          "think_time": "500 ms"});
         let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "web", "web": web}]);
         let figures = figures("1000 s", "1 s", hosts.clone(), tcp, flows);
@@ -213,7 +213,7 @@ fn a_file_takes_the_rounds_of_slow_start() {
 fn a_finished_transfer_is_counted_once() {
     let hosts = wires(1e7, Value::Null, [5.0, 5.0]);
     for stop in [json!("900 ms"), json!("20 s"), Value::Null] {
-        let mut flow = json!({"name": "f", "from": "a", "to": "b", "source": "tcp", "volume": "100 kB",
+        let mut flow = json!({"name": "f", "from": "a", "to": "b", "source": "tcp", "transfer_size": "100 kB",
                               "start": "10 ms"});
         if !stop.is_null() {
             flow["stop"] = stop;
@@ -269,7 +269,7 @@ fn flows_begin_at_times_of_their_own_within_the_spread() {
         "duration": "3 s", "warm_up": "0 s", "phy": {"standard": "802.11b"},
         "stations": [{"name": "ap"}, {"name": "sta"}],
         "hosts": [{"name": "a", "link": "ap", "count": 20}, {"name": "b", "link": "ap"}],
-        "tcp": {"like": "ns2", "window": "1 packets"},
+        "tcp": {"stack": "ns2", "window": "1 packets"},
         "flows": [
             {"name": "wire", "from": "a", "to": "b", "source": "cbr", "packet_rate": "1000 packets/s",
              "size": "100 B", "start": "1 s", "start_spread": "1 s"},

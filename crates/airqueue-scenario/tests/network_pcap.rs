@@ -320,7 +320,7 @@ fn packets_go_from_end_to_end() {
 /// ns-2's headers have 40 bytes, whatever segments say: there are no options. Others of a fixed size are filled up.
 #[test]
 fn headers_of_a_fixed_size_have_no_options() {
-    let tcp = json!({"like": "ns2", "sack": true, "timestamps": true, "window": "100 packets"});
+    let tcp = json!({"stack": "ns2", "sack": true, "timestamps": true, "window": "100 packets"});
     let mut spec = spec(&set(chain(), "tcp", tcp));
     for (bytes, header) in [(40, 20), (51, 28), (100, 60)] {
         for flow in &mut spec.flows {

@@ -182,7 +182,7 @@ fn impossible_calls_are_refused() {
     refused(|flow| flow["size"] = json!("200 B"), "flows[0].size: ");
     refused(|flow| flow["rate"] = json!("64 kb/s"), "flows[0].rate: ");
     refused(|flow| flow["packet_rate"] = json!("50 packets/s"), "flows[0].packet_rate: ");
-    refused(|flow| flow["volume"] = json!("1 MB"), "flows[0].volume: ");
+    refused(|flow| flow["transfer_size"] = json!("1 MB"), "flows[0].transfer_size: ");
     for time in ["0 ms", "15 ms", "210 ms"] {
         let scenario = alone(json!({"packet_time": time}));
         let refusal = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();

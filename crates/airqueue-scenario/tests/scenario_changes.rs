@@ -121,7 +121,7 @@ fn a_lower_limit_costs_arrivals_only() {
 fn a_flow_gets_a_limit_of_its_own() {
     for (by, most) in [("flow", 50.0 + 10.0), ("link", 10.0)] {
         let mut scenario = row("11 Mb/s", overload());
-        scenario["queue"] = json!({"discipline": "drr", "drr": {"by": by}});
+        scenario["queue"] = json!({"discipline": "drr", "drr": {"queue_per": by}});
         scenario["changes"] =
             json!([{"at": "0 s", "station": "a", "flow": "one", "queue_limit": "10 packets"}]);
         let results = results(&scenario, 1);

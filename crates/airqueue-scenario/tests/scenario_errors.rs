@@ -351,8 +351,8 @@ fn disciplines_have_parameters_that_make_sense() {
     with(drr, "stations[0].queue.drr.quantum: ", "at least \"64 B\"");
     let rdqm = json!({"discipline": "rdqm", "rdqm": {"expiry_rtts": 1001}});
     with(rdqm, "stations[0].queue.rdqm.expiry_rtts: ", "at most 1000");
-    let turns = json!({"discipline": "mac80211", "mac80211": {"turn": "10 ns"}});
-    with(turns, "stations[0].queue.mac80211.turn: ", "at least \"50 us\"");
+    let turns = json!({"discipline": "mac80211", "mac80211": {"airtime_quantum": "10 ns"}});
+    with(turns, "stations[0].queue.mac80211.airtime_quantum: ", "at least \"50 us\"");
     let kind = "flows[0].rdqm_rtt_kind";
     refused(kind, json!("base"), kind, "nothing without rdqm_rtt");
     let adaptive =

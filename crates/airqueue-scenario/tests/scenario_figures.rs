@@ -298,7 +298,7 @@ fn deficit_round_robin_is_by_flow_or_by_link() {
     scenario["flows"] = json!([flow("a", "sta1"), flow("b", "sta1"), flow("c", "sta2")]);
     for (by, queues) in [("flow", 3.0), ("link", 2.0)] {
         let limit = "20 packets";
-        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"by": by}});
+        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"queue_per": by}});
         let results = results(&scenario, 1);
         let most = figure(&results, "queues", "ap", "length_max_packets");
         assert_eq!(most, 20.0 * queues, "{by}");
@@ -306,7 +306,7 @@ fn deficit_round_robin_is_by_flow_or_by_link() {
         close(bps("c"), (bps("a") + bps("b") + bps("c")) / queues, 0.01);
     }
     let saturated = |by: &str| {
-        let queue = json!({"discipline": "drr", "limit": "1 packet", "drr": {"by": by}});
+        let queue = json!({"discipline": "drr", "limit": "1 packet", "drr": {"queue_per": by}});
         let flow = |to: &str, name: &str| json!({"name": name, "from": "ap", "to": to});
         let mut scenario = scenario.clone();
         scenario["queue"] = queue;
@@ -328,7 +328,7 @@ fn deficit_round_robin_fills_frames_and_shares_evenly() {
     scenario["flows"] = json!([flow("a", "sta1"), flow("b", "sta1"), flow("c", "sta2")]);
     for (by, shares) in [("flow", 3.0), ("link", 2.0)] {
         let limit = "40 packets";
-        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"by": by}});
+        scenario["queue"] = json!({"discipline": "drr", "limit": limit, "drr": {"queue_per": by}});
         let results = results(&scenario, 1);
         assert!(figure(&results, "stations", "ap", "mpdus_per_frame") > 15.0);
         let bps = |flow| figure(&results, "flows", flow, "throughput_bps");

@@ -148,9 +148,13 @@ fn settings_of_shared_buffers_are_checked() {
             json!("best"),
             "buffers.rounding: it is for the allocations that minimise a cost",
         ),
-        ("look", json!("1 ms"), "buffers.look: found 1 ms, expected at least 10 ms"),
-        ("change", json!("0 packets"), "buffers.change: found 0 packets"),
-        ("queues", json!("flow"), "buffers.queues: flows have limits of their own where"),
+        (
+            "sample_interval",
+            json!("1 ms"),
+            "buffers.sample_interval: found 1 ms, expected at least 10 ms",
+        ),
+        ("min_change", json!("0 packets"), "buffers.min_change: found 0 packets"),
+        ("limit_per", json!("flow"), "buffers.limit_per: flows have limits of their own where"),
         ("allocation", json!("fair"), "buffers.allocation: unknown word `fair`"),
     ] {
         let error = buffers(json!({key: value})).unwrap_err().to_string();

@@ -39,13 +39,13 @@ fn bbr_needs_what_it_needs() {
     for key in ["tcp.sack", "flows[2].tcp.sack"] {
         refused_with(&with(key, json!(false)), "flows[2].tcp.congestion", "give sack = true");
     }
-    refused_with(&with("flows[2].tcp.like", json!("ns2")), "flows[2].tcp.congestion", "has none");
+    refused_with(&with("flows[2].tcp.stack", json!("ns2")), "flows[2].tcp.congestion", "has none");
     for pacing in [json!(false), json!("tcp-ap")] {
         let key = "flows[2].tcp.pacing";
         refused_with(&with(key, pacing), key, "BBR paces by itself");
     }
     let paced = ("flows[2].tcp.pacing", json!(true));
-    let like = |name: &str| ("flows[2].tcp.like", json!(name));
+    let like = |name: &str| ("flows[2].tcp.stack", json!(name));
     passes(&[bbr.clone(), paced.clone()]);
     passes(&[bbr.clone(), paced.clone(), like("standard")]);
     passes(&[bbr, paced, like("ns2"), ("flows[2].tcp.sack", json!(true))]);
@@ -113,8 +113,8 @@ fn queues_of_wires_are_queues_for_a_rate() {
     // A packet that can never wait can never be sent: of 1500 B of the first flow, and 1400 of another.
     refused(limit, json!("1499 B"), "flows[0]", "needs room for 1500");
     passes(&[(limit, json!("1500 B"))]);
-    let by = |what: &str| json!({"discipline": "drr", "drr": {"by": what}});
-    refused(queue, by("link"), "hosts[0].queue.drr.by", "one link");
+    let by = |what: &str| json!({"discipline": "drr", "drr": {"queue_per": what}});
+    refused(queue, by("link"), "hosts[0].queue.drr.queue_per", "one link");
     passes(&[(queue, by("flow"))]);
     let framed = json!({"limit": "1500 B", "link_layer": "14 B"});
     refused(queue, framed, "flows[0]", "needs room for 1514");
@@ -170,7 +170,7 @@ fn keys_of_tcp_are_for_tcp() {
     for (key, value) in [
         ("tcp", json!({})),
         ("web", json!({})),
-        ("volume", json!("1 MB")),
+        ("transfer_size", json!("1 MB")),
         ("ack_category", json!("vi")),
         ("rdqm", json!(true)),
     ] {
@@ -180,7 +180,7 @@ fn keys_of_tcp_are_for_tcp() {
     refused("flows[0].rate", json!("1 Mb/s"), "flows[0].rate", "TCP finds its rate");
     let packets = json!("10 packets/s");
     refused("flows[1].packet_rate", packets, "flows[1].packet_rate", "TCP finds its rate");
-    refused("flows[1].volume", json!("1 MB"), "flows[1].volume", "flows.web");
+    refused("flows[1].transfer_size", json!("1 MB"), "flows[1].transfer_size", "flows.web");
     refused("flows[0].web", json!({}), "flows[0].web", "source = \"web\"");
     refused("flows[2].stop", json!("0 s"), "flows[2].stop", "after its start");
     let late = [("flows[2].stop", json!("5 s")), ("flows[2].start_spread", json!("5 s"))];
@@ -208,7 +208,7 @@ fn tcp_is_what_tcp_can_be() {
         wrong("mss", json!("65496 B"), "expected 1 B to");
         wrong("congestion", json!("vegas"), "`cubic`");
         wrong("congestion", json!("bbr2"), "`bbr`");
-        wrong("like", json!("ns3"), "`linux`");
+        wrong("stack", json!("ns3"), "`linux`");
         wrong("cwnd", json!("1 packet"), "unknown key");
     }
     bbr_needs_what_it_needs();
@@ -231,17 +231,22 @@ fn files_have_sizes_and_pauses_that_can_be() {
     wrong("file_size", json!("0 B"), "1 to 1e15");
     wrong("file_size", json!("2e15 B"), "1 to 1e15");
     wrong("think_time", json!("-1 s"), "not a length of time");
-    wrong("law", json!("uniform"), "`pareto`");
-    refused(&key("law"), json!("constant"), &key("shape"), "only law = \"pareto\"");
-    refused("flows[2].volume", json!("0 B"), "flows[2].volume", "1 to 1e15");
-    refused("flows[2].volume", json!("1.5 B"), "flows[2].volume", "1 to 1e15");
+    wrong("distribution", json!("uniform"), "`pareto`");
+    refused(
+        &key("distribution"),
+        json!("constant"),
+        &key("shape"),
+        "only distribution = \"pareto\"",
+    );
+    refused("flows[2].transfer_size", json!("0 B"), "flows[2].transfer_size", "1 to 1e15");
+    refused("flows[2].transfer_size", json!("1.5 B"), "flows[2].transfer_size", "1 to 1e15");
 }
 
 #[test]
 fn receivers_report_what_they_see_and_to_whom_they_can() {
     let blind = json!({"timestamps": false});
     refused("flows[0].tcp", blind, "flows[0].rdqm", "timestamps");
-    refused("flows[0].tcp", json!({"like": "ns2"}), "flows[0].rdqm", "timestamps");
+    refused("flows[0].tcp", json!({"stack": "ns2"}), "flows[0].rdqm", "timestamps");
     refused("flows[2].rdqm", json!(true), "flows[2].rdqm", "\"far2\" has no radio");
     refused("flows[2].rdqm_rtt", json!("20 ms"), "flows[2].rdqm_rtt", "\"far2\" has no radio");
     refused("flows[7].rdqm_rtt", json!("20 ms"), "flows[7].rdqm_rtt", "\"near\" has no radio");

@@ -60,7 +60,7 @@ proptest! {
 
     #[test]
     fn members_stand_in_their_rectangle(count in 1u32..60, seed in any::<u32>()) {
-        let random = json!({"area": ["300 m", "400 m"], "seed": seed, "apart": "1 m"});
+        let random = json!({"area": ["300 m", "400 m"], "seed": seed, "min_distance": "1 m"});
         let all = distances(&group(count, random));
         for metres in &all[0] {
             prop_assert!(*metres <= 500.001, "{metres}");
@@ -77,11 +77,11 @@ proptest! {
             else { json!({"area": [format!("{width} m"), format!("{height} m")]}) };
         let apart = |metres: &str| {
             let mut random = room.clone();
-            random["apart"] = json!(metres);
+            random["min_distance"] = json!(metres);
             group(count, random)
         };
         let refusal = refusal_of(apart("3 km"));
-        prop_assert!(refusal.starts_with("stations[1].random.apart: only 1 of "), "{refusal}");
+        prop_assert!(refusal.starts_with("stations[1].random.min_distance: only 1 of "), "{refusal}");
         let advice = refusal.split("at most ").nth(1).expect("an advice");
         let metres: f64 = advice.trim_end_matches(" m").parse().unwrap();
         prop_assert!(least(&distances(&apart(advice))) >= metres * 0.999);
@@ -127,8 +127,8 @@ fn rooms_that_cannot_be_are_refused() {
     refused(json!({"radius": "1 m", "area": ["1 m", "1 m"]}), "random", "one of");
     refused(json!({"radius": "-1 m"}), "random.radius", "below 0 m");
     refused(json!({"area": ["1 m", "-1 m"]}), "random.area", "below 0 m");
-    refused(json!({"radius": "1 m", "apart": "-1 m"}), "random.apart", "below 0 m");
-    refused(json!({"radius": "0 m", "apart": "1 m"}), "random.apart", "only 1 of 3");
+    refused(json!({"radius": "1 m", "min_distance": "-1 m"}), "random.min_distance", "below 0 m");
+    refused(json!({"radius": "0 m", "min_distance": "1 m"}), "random.min_distance", "only 1 of 3");
     refused(json!({"radius": "1 m", "seed": -1}), "random.seed", "whole number");
     let alone = set(group(3, json!({"radius": "1 m"})), "stations[1].count", Value::Null);
     assert!(refusal_of(alone).contains("give count"));
@@ -142,7 +142,7 @@ fn rooms_that_cannot_be_are_refused() {
 /// Distances that hardly differ from none take no longer than others.
 #[test]
 fn many_members_at_tiny_distances_find_places() {
-    let scenario = group(20_000, json!({"area": ["10 km", "10 km"], "apart": "1e-300 m"}));
+    let scenario = group(20_000, json!({"area": ["10 km", "10 km"], "min_distance": "1e-300 m"}));
     let near = json!({"ranges": {"decode": "50 m"}});
     let scenario = set(scenario, "medium", near);
     let scenario = set(scenario, "stations[0].power", Value::Null);

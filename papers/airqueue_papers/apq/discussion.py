@@ -185,12 +185,14 @@ def _capacities(budget: Budget) -> Mapping[str, Run]:
 def _crowd(load: str, packets: int, duration_s: int) -> Description:
     """Return a cell whose access point carries a load, a call, and a game, through one queue."""
     users = {"one": 1, "ten": 10, "web": 20}[load]
-    web: FlowTable = {"web": {"file_size": "100 kB", "law": "exponential", "think_time": "1 s"}}
+    web: FlowTable = {
+        "web": {"file_size": "100 kB", "distribution": "exponential", "think_time": "1 s"}
+    }
     described: Description = {
         "duration": f"{duration_s} s",
         "warm_up": "10 s",
         "phy": {"standard": "802.11g", "rate": "54 Mb/s"},
-        "tcp": {"like": "linux"},
+        "tcp": {"stack": "linux"},
         "stations": [
             {"name": "ap", "queue": {"limit": f"{packets} packets"}},
             {"name": "user", "count": users},

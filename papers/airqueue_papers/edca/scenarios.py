@@ -101,7 +101,7 @@ def tcp(
     return {
         "queue": {"limit": f"{limit} packets", "ring": f"{ring} packets"},
         "tcp": {
-            "like": "linux",
+            "stack": "linux",
             "congestion": "newreno",
             "mss": f"{MSS} B",
             "window": f"{buffer // MSS} packets",

@@ -86,7 +86,7 @@ class Downloads:
         if self.layer == "802.11a":
             network["behaviour"] = "standard"
             network["phy"] = {"standard": "802.11a", "rate": "54 Mb/s", "control_rate": "6 Mb/s"}
-            network["tcp"] |= {"like": "ns2"}
+            network["tcp"] |= {"stack": "ns2"}
         if self.limit is not None:
             network["stations"] = [{"name": AP, "queue": {"limit": f"{self.limit - 1} packets"}}]
         network["stations"].append({"name": "sta", "count": self.connections})
@@ -172,7 +172,7 @@ class Sessions:
         ]
         web: WebTable = {
             "file_size": f"{MEAN_BYTES} B",
-            "law": self.law,
+            "distribution": self.law,
             "think_time": f"{self.think_s:g} s",
             "whole_segments": True,
         }
@@ -240,7 +240,11 @@ class LargeAndSmall:
         network["stations"] = [{"name": AP, "queue": {"discipline": self.discipline}}]
         for name, (count, size) in groups.items():
             network["stations"].append({"name": name, "count": count})
-            web: WebTable = {"file_size": size, "law": "constant", "think_time": f"{THINK_S:g} s"}
+            web: WebTable = {
+                "file_size": size,
+                "distribution": "constant",
+                "think_time": f"{THINK_S:g} s",
+            }
             flow: FlowTable = {
                 "name": f"to-{name}",
                 "from": AP,

@@ -36,7 +36,7 @@ _NS2: Final = {
     "tcp.window": "10000 packets",
     "tcp.mss": "1460 B",
 }
-_LINUX: Final = {"warm_up": "20 s", "tcp.like": "linux", "tcp.mss": "1448 B"}
+_LINUX: Final = {"warm_up": "20 s", "tcp.stack": "linux", "tcp.mss": "1448 B"}
 _RADIO: Final = {"medium.capture": {"margin": "10 dB"}}
 """Of the test bed: receivers keep a frame while a weaker one begins."""
 
@@ -69,7 +69,7 @@ FIFO50: Final = Scheme("fifo50", "50 packets", {})
 TCPAP: Final = Scheme("tcpap", "TCP-AP", {"tcp.pacing": "tcp-ap"})
 SIZED: Final = Scheme("sized", "sized buffers", {})
 SCHEMES: Final = (FIFO50, TCPAP, SIZED)
-FLOWS_APART: Final = {"queue.discipline": "drr", "buffers.queues": "flow"}
+FLOWS_APART: Final = {"queue.discipline": "drr", "buffers.limit_per": "flow"}
 """Sized buffers of several flows: a fair queue for each flow at each node (Sec. 6.2)."""
 
 

@@ -11,7 +11,7 @@ import click
 
 import airqueue
 from airqueue.cli import elsewhere
-from airqueue.cli.errors import one_sentence
+from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
 # Loaded when used: the test bed and the native module are slow to import, or absent on a machine
 # that only analyses. Name -> (module, attribute, line in the list of commands).
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what the user can mend becomes one sentence and exit code 1."""
-        with one_sentence():
+        with warnings_as_sentences(), one_sentence():
             return super().invoke(ctx)
 
 

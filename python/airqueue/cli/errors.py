@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -35,6 +37,10 @@ _MENDABLE = (
 )
 
 
+# Warnings whose message is for the user too.
+_TOLD = (("airqueue.simulate.errors", "RenamedKeyWarning"),)
+
+
 @contextmanager
 def one_sentence() -> Iterator[None]:
     """Turn errors that the user can mend into a message and exit code 1, Ctrl-C into 130."""
@@ -48,7 +54,7 @@ def one_sentence() -> Iterator[None]:
         click.echo("Interrupted.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     except Exception as error:
-        if isinstance(error, _mendable()):
+        if isinstance(error, _loaded(_MENDABLE)):
             raise click.ClickException(sentence(error)) from error
         raise
 
@@ -68,7 +74,25 @@ def describe(error: OSError) -> str:
     return f"{about}{error.strerror}{advice}."
 
 
-def _mendable() -> tuple[type[Exception], ...]:
-    """Return the error classes of modules that are loaded; none is loaded for this."""
-    kinds = (getattr(sys.modules.get(module), name, None) for module, name in _MENDABLE)
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Print warnings that are for the user on stderr, each once; others stay Python's."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, _loaded(_TOLD)):
+                usual(message, category, *place, **more)
+            elif str(message) not in told:
+                told.add(str(message))
+                click.echo(f"Warning: {message}.", err=True)
+
+        warnings.showwarning = show
+        yield
+
+
+def _loaded(names: tuple[tuple[str, str], ...]) -> tuple[type[Exception], ...]:
+    """Return the classes of modules that are loaded; none is loaded for this."""
+    kinds = (getattr(sys.modules.get(module), name, None) for module, name in names)
     return tuple(kind for kind in kinds if kind is not None)

@@ -8,7 +8,7 @@
 
 from airqueue.simulate import mesh
 from airqueue.simulate.cell import cell
-from airqueue.simulate.errors import ResultsError, ScenarioError
+from airqueue.simulate.errors import RenamedKeyWarning, ResultsError, ScenarioError
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Interrupted, Scenario
@@ -18,6 +18,7 @@ __all__ = [
     "Interrupted",
     "PacketOutcomes",
     "Recorders",
+    "RenamedKeyWarning",
     "Results",
     "ResultsError",
     "Scenario",

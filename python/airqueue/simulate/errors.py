@@ -7,6 +7,10 @@ class ScenarioError(ValueError):
     """A scenario that cannot be simulated: the message names place, what was found and expected."""
 
 
+class RenamedKeyWarning(FutureWarning):
+    """A key by an old name: the message has the new one, and says how long the old one is read."""
+
+
 class ResultsError(ValueError):
     """A directory of results that is another's, or not whole: the message says what to do."""
 

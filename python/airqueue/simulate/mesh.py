@@ -180,7 +180,7 @@ def random(
     for places in range(seed, seed + _MOST_SEEDS):
         scattered: RandomTable = {
             "area": _metres(width, height),
-            "apart": f"{apart_m!r} m",
+            "min_distance": f"{apart_m!r} m",
             "seed": places,
         }
         try:

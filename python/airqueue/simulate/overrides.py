@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from airqueue import _native, text, toml_text
 from airqueue.description import Description
+from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import described
 from airqueue.toml_text import TomlError, found
@@ -60,35 +61,37 @@ def _check_one(assignment: str, written: str) -> None:
 def apply(description: Mapping[str, object], overrides: Mapping[str, object]) -> Description:
     """Return the description with values changed, the given one left as it is.
 
-    Raises ScenarioError, which names the path, if the description has no place for a value.
+    A value for the old name of a key applies to the key. Raises ScenarioError, which names the path,
+    if the description has no place for a value.
     """
-    changed = copy.deepcopy(dict(description))
+    changed = copy.deepcopy(renamed.current(description))
     for path, value in overrides.items():
-        *parents, last = keys = _INDEX.sub(r".\1", path).split(".")
-        if not all(keys):
-            raise ScenarioError(f"{path}: an empty key; expected keys joined by dots")
-        holder: Any = changed
-        for depth, key in enumerate(parents):
-            holder = _child(holder, key, path, ".".join(parents[:depth]))
-        if isinstance(holder, list):
-            holder[_place(holder, last, path)] = value
-        elif isinstance(holder, dict):
-            holder[last] = value
-        else:
-            raise _no_table(path, ".".join(parents), holder)
+        _put(changed, path, value)
     return described(changed)
 
 
-def _child(holder: Any, key: str, path: str, above: str) -> Any:
+def _put(description: dict[str, Any], path: str, value: object) -> None:
+    *parents, last = keys = _INDEX.sub(r".\1", path).split(".")
+    if not all(keys):
+        raise ScenarioError(f"{path}: an empty key; expected keys joined by dots")
+    holder: Any = description
+    steps: list[str | int] = []
+    for depth, key in enumerate(parents):
+        step = _step(holder, key, path, ".".join(parents[:depth]))
+        holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
+        steps.append(step)
+    # By the key's new name, which the description has: an old one beside that would contradict it.
+    step, named = renamed.change([*steps, _step(holder, last, path, ".".join(parents))], value)
+    holder[step] = named
+
+
+def _step(holder: Any, key: str, path: str, above: str) -> str | int:
+    """Return the key of a table, or the place in a list."""
     if isinstance(holder, list):
-        return holder[_place(holder, key, path)]
+        return _place(holder, key, path)
     if isinstance(holder, dict):
-        return holder.setdefault(key, {})
-    raise _no_table(path, above, holder)
-
-
-def _no_table(path: str, place: str, value: Any) -> ScenarioError:
-    return ScenarioError(f"{path}: {place} is {found(value)}; expected a table or a list there")
+        return key
+    raise ScenarioError(f"{path}: {above} is {found(holder)}; expected a table or a list there")
 
 
 def _place(elements: list[Any], key: str, path: str) -> int:

@@ -16,6 +16,7 @@ from airqueue.description import Description
 from airqueue.monitored import Map, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
+from airqueue.simulate import renamed
 from airqueue.simulate.directory import ResultsDirectory
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
@@ -49,11 +50,12 @@ class Scenario:
     """A network that has been checked and can be simulated.
 
     ``description``: the keys of a scenario file as a dictionary (``docs/simulate.md``). Raises
-    ScenarioError that names the key, what was found and what was expected.
+    ScenarioError that names the key, what was found and what was expected. Warns with
+    RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones.
     """
 
     def __init__(self, description: Mapping[str, object]) -> None:
-        self._description = described(plain(description))
+        self._description = described(renamed.current(plain(description)))
         try:
             self._native = _native.Scenario(json.dumps(self._description))
         except ValueError as error:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airqueue import _native
+from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.replications import MOST_SEED
@@ -63,7 +64,7 @@ def shaped(
     try:
         size = _column("size_bytes", size_bytes, at.size, np.uint32)
         fates = _native.serve(
-            json.dumps(plain(queue)),
+            json.dumps(renamed.current({"queue": plain(queue)})["queue"]),
             rate_bps,
             burst_bytes,
             seed,

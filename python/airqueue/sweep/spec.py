@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED
@@ -77,7 +78,7 @@ def _scenario(given: Any, folder: Path) -> tuple[Mapping[str, object], str]:
         return given.description, ""
     if isinstance(given, Mapping):
         try:
-            return plain(given), ""
+            return renamed.current(plain(given)), ""
         except ScenarioError as error:
             raise SweepError(f"scenario: {error}") from error
     if not isinstance(given, str):
@@ -86,7 +87,7 @@ def _scenario(given: Any, folder: Path) -> tuple[Mapping[str, object], str]:
             "a table with its keys"
         )
     try:
-        return read_file(folder / given), given
+        return renamed.current(read_file(folder / given)), given
     except ScenarioError as error:
         raise SweepError(f"scenario: {folder / given}: {error}") from error
 

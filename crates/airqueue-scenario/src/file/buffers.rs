@@ -18,17 +18,17 @@ pub(crate) struct BuffersTable {
     /// How buffers become whole packets. The default is nearest.
     pub(crate) rounding: RoundingName,
     /// Whose limits are set. The default is node.
-    pub(crate) queues: LimitedName,
+    pub(crate) limit_per: LimitedName,
     /// What the source of a flow has. The default is first.
     pub(crate) source: SourceQueueName,
     /// How often nodes look whether rates, flows or the use of the medium have changed. The default is `100 ms`.
-    pub(crate) look: Quantity<Duration>,
+    pub(crate) sample_interval: Quantity<Duration>,
     /// After what time limits are computed anew although nothing has changed. The default is `10 s`.
-    pub(crate) every: Quantity<Duration>,
+    pub(crate) refresh_interval: Quantity<Duration>,
     /// New limits are set if one of them differs by so much. The default is `1 packets`.
-    pub(crate) change: Quantity<Packets>,
+    pub(crate) min_change: Quantity<Packets>,
     /// For how long a limit that was raised is not set back. The default is `30 s`.
-    pub(crate) hold: Quantity<Duration>,
+    pub(crate) hold_time: Quantity<Duration>,
 }
 
 impl Default for BuffersTable {
@@ -38,12 +38,12 @@ impl Default for BuffersTable {
             carrying: CarryingName::default(),
             allocation: AllocationName::default(),
             rounding: RoundingName::default(),
-            queues: LimitedName::default(),
+            limit_per: LimitedName::default(),
             source: SourceQueueName::default(),
-            look: Quantity::of("100 ms"),
-            every: Quantity::of("10 s"),
-            change: Quantity::of("1 packets"),
-            hold: Quantity::of("30 s"),
+            sample_interval: Quantity::of("100 ms"),
+            refresh_interval: Quantity::of("10 s"),
+            min_change: Quantity::of("1 packets"),
+            hold_time: Quantity::of("30 s"),
         }
     }
 }

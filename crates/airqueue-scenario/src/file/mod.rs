@@ -160,7 +160,7 @@ pub(super) struct RandomTable {
     /// Width and height of the rectangle, whose corner with the lowest coordinates is the position.
     pub(super) area: Option<[Quantity<Length>; 2]>,
     /// The least distance between two members. The default is `0 m`.
-    pub(super) apart: Option<Quantity<Length>>,
+    pub(super) min_distance: Option<Quantity<Length>>,
     /// Another one gives other places.
     #[serde(default)]
     pub(super) seed: u32,
@@ -197,7 +197,7 @@ pub(super) struct FlowTable {
     /// Size of its IP packets; of those from outside and of TCP's the largest. The default is `1500 B`.
     pub(super) size: Option<Quantity<Size>>,
     /// How much tcp transfers. The default is data without end.
-    pub(super) volume: Option<Quantity<Bytes>>,
+    pub(super) transfer_size: Option<Quantity<Bytes>>,
     /// TCP, where it differs from the scenario's `tcp`.
     pub(super) tcp: Option<Table<TcpTable>>,
     /// What a user of the web asks for.

@@ -67,8 +67,8 @@ impl<'de> Deserialize<'de> for Delays {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TcpTable {
-    /// Whose TCP it is like where no other key says something. The default is standard; ns2 with `behaviour = "ns2"`.
-    pub(crate) like: Option<TcpName>,
+    /// Whose TCP stack both ends have where no other key says something. The default is standard; ns2 with `behaviour = "ns2"`.
+    pub(crate) stack: Option<TcpName>,
     /// Bytes of data in a full segment. The default is what fits into packets of `size`, or 1000 B for TCP like ns2's.
     pub(crate) mss: Option<Quantity<Size>>,
     /// What governs the congestion window. The default is newreno; for TCP like Linux's, cubic.

@@ -102,7 +102,7 @@ pub fn networked() -> Value {
             {"name": "sta", "count": 2, "circle": "10 m", "queue": {"discipline": "rdqm"}},
             {"name": "lost", "position": ["400 m", "0 m"]},
             {"name": "old", "position": ["20 m", "0 m"], "mac": {"access": "dcf"},
-             "queue": {"discipline": "drr", "drr": {"by": "link"}}}
+             "queue": {"discipline": "drr", "drr": {"queue_per": "link"}}}
         ],
         "hosts": [
             {"name": "server", "link": "ap", "rate": "100 Mb/s", "delay": "5 ms",
@@ -115,13 +115,13 @@ pub fn networked() -> Value {
             {"name": "down", "from": "server", "to": "sta", "source": "tcp", "ack_category": "vi",
              "rdqm": true, "rdqm_rtt_kind": "smoothed", "tcp": {"congestion": "cubic", "pacing": true}},
             {"name": "page", "from": "far1", "to": "sta1", "source": "web", "start": "1 ms",
-             "stop": "900 ms", "tcp": {"like": "ns2", "initial_window": "4 packets", "mss": "500 B"},
-             "web": {"file_size": "20 kB", "law": "pareto", "shape": 1.5, "think_time": "10 ms"}},
-            {"name": "up", "from": "sta2", "to": "far2", "source": "tcp", "volume": "100 kB",
-             "size": "1000 B", "ecn": true, "tcp": {"like": "linux", "ack_every": "dynamic", "pacing": "tcp-ap-code"}},
+             "stop": "900 ms", "tcp": {"stack": "ns2", "initial_window": "4 packets", "mss": "500 B"},
+             "web": {"file_size": "20 kB", "distribution": "pareto", "shape": 1.5, "think_time": "10 ms"}},
+            {"name": "up", "from": "sta2", "to": "far2", "source": "tcp", "transfer_size": "100 kB",
+             "size": "1000 B", "ecn": true, "tcp": {"stack": "linux", "ack_every": "dynamic", "pacing": "tcp-ap-code"}},
             {"name": "relayed", "from": "sta1", "to": "sta2", "via": ["ap"], "source": "poisson",
              "rate": "200 kb/s", "size": "200 B", "category": "vo"},
-            {"name": "wired", "from": "far1", "to": "near", "source": "tcp", "volume": "1 MB"},
+            {"name": "wired", "from": "far1", "to": "near", "source": "tcp", "transfer_size": "1 MB"},
             {"name": "stream", "from": "near", "to": "server", "source": "cbr", "rate": "1 Mb/s"},
             {"name": "probe", "from": "server", "to": "old", "source": "external"},
             {"name": "legacy", "from": "old", "to": "near", "size": "500 B"}
@@ -146,7 +146,7 @@ pub fn mesh() -> Value {
             {"name": "gw", "position": ["-150 m", "0 m"]},
             {"name": "node", "count": 4, "step": ["200 m", "0 m"]},
             {"name": "leaf", "count": 3, "position": ["0 m", "100 m"],
-             "random": {"area": ["100 m", "50 m"], "apart": "5 m", "seed": 3}},
+             "random": {"area": ["100 m", "50 m"], "min_distance": "5 m", "seed": 3}},
             {"name": "ring", "count": 3, "position": ["600 m", "0 m"], "random": {"radius": "100 m"}}
         ],
         "links": [

@@ -124,7 +124,7 @@ pub struct Asked<'a> {
     /// Length of the IP packets.
     pub size: Option<&'a Quantity<Size>>,
     /// Amount of data to transfer.
-    pub volume: Option<&'a Quantity<Bytes>>,
+    pub transfer_size: Option<&'a Quantity<Bytes>>,
     /// The web traffic of a user.
     pub web: Option<&'a WebTable>,
     /// The parameters of a voice call.
@@ -143,7 +143,7 @@ impl Asked<'_> {
             ("rate", self.rate.is_some()),
             ("packet_rate", self.packet_rate.is_some()),
             ("size", self.size.is_some()),
-            ("volume", self.volume.is_some()),
+            ("transfer_size", self.transfer_size.is_some()),
             ("web", self.web.is_some()),
             ("voice", self.voice.is_some()),
             ("start", self.start > Time::ZERO),
@@ -221,7 +221,7 @@ mod tests {
             rate: None,
             packet_rate: None,
             size: None,
-            volume: None,
+            transfer_size: None,
             web: None,
             voice: None,
             start: Time::ZERO,

@@ -9,11 +9,11 @@ pub(super) struct Tcp;
 pub(super) const NO_RATE: &str = "TCP finds its rate; leave the key out";
 
 impl Kind for Tcp {
-    const ABOUT: &'static str = "A TCP connection, with data without end or `volume`.";
+    const ABOUT: &'static str = "A TCP connection, with data without end or `transfer_size`.";
     const OVER_TCP: bool = true;
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         asked.refuse(&["rate", "packet_rate"], NO_RATE)?;
-        Ok(Carried::Tcp(Load::Transfer(asked.volume.map(|volume| volume.value))))
+        Ok(Carried::Tcp(Load::Transfer(asked.transfer_size.map(|size| size.value))))
     }
 }

@@ -26,7 +26,7 @@ pub struct WebTable {
     /// Mean size of a file. The default is `30 kB`.
     pub file_size: Option<Quantity<Bytes>>,
     /// How sizes are spread. The default is exponential.
-    pub law: Option<SizeDistributionName>,
+    pub distribution: Option<SizeDistributionName>,
     /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
     #[schemars(range(min = 1.001, max = 50))]
     pub shape: Option<f64>,
@@ -58,7 +58,7 @@ impl Kind for Web {
     fn carried(asked: &Asked<'_>) -> keys::Result<Carried> {
         asked.refuse(&["rate", "packet_rate"], NO_RATE)?;
         let why = "the sizes of files are those of flows.web; leave the key out";
-        asked.refuse(&["volume"], why)?;
+        asked.refuse(&["transfer_size"], why)?;
         let none = WebTable::default();
         let web = asked.web.unwrap_or(&none);
         let files = FilesSpec {
@@ -73,7 +73,7 @@ impl Kind for Web {
 
 impl WebTable {
     fn law(&self, key: &str) -> keys::Result<SizeDistribution> {
-        let law = match self.law.unwrap_or(SizeDistributionName::Exponential) {
+        let law = match self.distribution.unwrap_or(SizeDistributionName::Exponential) {
             SizeDistributionName::Constant => SizeDistribution::Constant,
             SizeDistributionName::Exponential => SizeDistribution::Exponential,
             SizeDistributionName::Pareto => {
@@ -82,7 +82,7 @@ impl WebTable {
         };
         let problem = match (self.shape, law) {
             (Some(_), SizeDistribution::Constant | SizeDistribution::Exponential) => {
-                "only law = \"pareto\" has a shape; leave it out".to_owned()
+                "only distribution = \"pareto\" has a shape; leave it out".to_owned()
             }
             (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
                 format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}")
