@@ -179,7 +179,7 @@ impl PyRadio {
         self.phy.eifs().as_secs_f64()
     }
 
-    /// The rate of the fastest mode.
+    /// The response timeout after a frame of the fastest mode, in seconds.
     #[getter]
     fn response_timeout_s(&self) -> f64 {
         self.phy.response_timeout(self.fastest()).as_secs_f64()
@@ -206,7 +206,7 @@ impl PyRadio {
         self.phy.ampdu_limits(self.fastest()).map_or(1, |limits| limits.mpdus)
     }
 
-    /// The rates of data frames.
+    /// The maximum PSDU of a data frame in bytes.
     #[getter]
     fn max_psdu_bytes(&self) -> u32 {
         let limits = self.phy.ampdu_limits(self.fastest());

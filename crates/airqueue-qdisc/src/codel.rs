@@ -352,9 +352,9 @@ mod tests {
         (dropped, marked)
     }
 
-    /// Above the target from 5 ms on, for an interval at 105 ms. Then the control law, by hand: 105 ms, + 100/√1 = 205,
-    /// + 100/√2 = 275.71, + 100/√3 = 333.45, + 100/√4 = 383.45, + 100/√5 = 428.17, + 100/√6 = 468.99 and so on; each
-    /// drop comes at the next millisecond.
+    /// Above the target from 5 ms on, for an interval at 105 ms. Then the control law, by hand, in ms: 105,
+    /// then 105 + 100/√1 = 205, + 100/√2 = 275.71, + 100/√3 = 333.45, + 100/√4 = 383.45, + 100/√5 = 428.17,
+    /// then + 100/√6 = 468.99 and so on; each drop comes at the next millisecond.
     const SCHEDULE: [i64; 9] = [105, 205, 276, 334, 384, 429, 469, 507, 543];
 
     #[test]

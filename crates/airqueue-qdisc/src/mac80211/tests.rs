@@ -27,8 +27,8 @@ fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
     q.on_sent(&Sent { packet, acknowledged: true, airtime, feedback: None }, now);
 }
 
-/// A device that sends one packet at a time, each for the airtime of its station, for `duration`, with all stations
-/// backlogged; returns the airtime of each station.
+/// A device that sends one packet at a time, each for the airtime of its station, until `until`, with all stations
+/// backlogged; returns the airtime of each station in seconds.
 fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {
     let mut had = vec![0.0; times_us.len()];
     let (mut now, mut drops) = (Time::ZERO, Drops::new());
