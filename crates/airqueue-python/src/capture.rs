@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// A capture file that grows by whole runs.
+/// A capture file to which whole runs are appended.
 #[pyclass(name = "CaptureWriter", frozen, module = "airqueue._native")]
 pub(crate) struct PyCaptureWriter(Mutex<Option<CaptureWriter>>);
 
@@ -21,7 +21,7 @@ impl PyCaptureWriter {
 
 #[pymethods]
 impl PyCaptureWriter {
-    /// A new file with this header; with `append`, an existing file keeps the header it has.
+    /// A new file with this header; with `append`, an existing file keeps its header.
     #[new]
     #[pyo3(signature = (path, header_json, append=false))]
     fn new(py: Python<'_>, path: PathBuf, header_json: &str, append: bool) -> PyResult<Self> {
@@ -33,7 +33,7 @@ impl PyCaptureWriter {
         Ok(PyCaptureWriter(Mutex::new(Some(writer))))
     }
 
-    /// Adds a run and sees it to the disk.
+    /// Appends a run and syncs the file to disk.
     fn append(&self, py: Python<'_>, meta_json: &str, run: &Bound<'_, PyDict>) -> PyResult<()> {
         let run = convert::run_from_dict(run)?;
         py.detach(|| {
@@ -51,7 +51,7 @@ impl PyCaptureWriter {
     }
 }
 
-/// What `read_capture` returns: header, runs with their metas, whether a torn tail was dropped.
+/// What `read_capture` returns: the header, the runs with their metas, and whether a torn tail was dropped.
 type Read<'py> = (String, Vec<(String, RunDict<'py>)>, bool);
 
 /// Reads a capture file.

@@ -8,7 +8,7 @@ use airqueue_host::{ClientHandle, ClientOptions};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// A session with a server; connects when made.
+/// A session with a server; the constructor connects.
 #[pyclass(name = "Client", frozen, module = "airqueue._native")]
 pub(crate) struct PyClient(ClientHandle);
 
@@ -45,7 +45,7 @@ impl PyClient {
         py.detach(|| self.0.start(&plan, direction)).map_err(error)
     }
 
-    /// Where the run stands and how it is doing.
+    /// The state and the progress of the run.
     fn poll(&self, py: Python<'_>) -> PollDict {
         let (state, progress) = py.detach(|| self.0.poll());
         let (state, reason) = match state {

@@ -6,13 +6,13 @@ use airqueue_core::Seed;
 use airqueue_wifi::contention::{Contender, ContenderCounters, Contention, CountdownRule};
 use pyo3::prelude::*;
 
-/// Steps of a contender between two looks for Ctrl-C: some tens of milliseconds.
+/// Steps of a contender between two checks for Ctrl-C: some tens of milliseconds.
 const STEPS_BETWEEN_SIGNALS: u64 = 5_000_000;
 
 /// (aifs_slots, w_min, w_max, retries, packets, node)
 type NativeContender = (u32, u32, u32, Option<u32>, u32, u32);
 
-/// Queues that always have a packet to send, from a start with fresh packets.
+/// Queues that always have a packet to send; all start with new packets.
 #[pyclass(name = "Contention", module = "airqueue._native")]
 pub(crate) struct PyContention {
     process: Contention,
@@ -43,7 +43,7 @@ impl PyContention {
         Ok(PyContention { process, contenders: contenders.len() as u64 })
     }
 
-    /// Goes on until that many more busy periods have passed, and returns what happened in them.
+    /// Continues for this many more busy periods, and returns what happened in them.
     fn run<'py>(&mut self, py: Python<'py>, transmissions: u64) -> PyResult<ContentionDict<'py>> {
         let chunk = (STEPS_BETWEEN_SIGNALS / self.contenders).max(1);
         let mut left = transmissions;

@@ -1,4 +1,4 @@
-//! Between Rust's and Python's shapes of plans, runs and limits.
+//! Conversions between Rust's and Python's forms of plans, runs and limits.
 
 use crate::dicts::{Column, End, HostDict, LimitsDict, RunDict};
 use crate::error;
@@ -44,7 +44,7 @@ pub(crate) fn span(name: &str, value: f64) -> PyResult<Span> {
     Ok(Span::from_secs_f64(seconds(name, value)?.as_secs_f64()))
 }
 
-/// A run as a dict of arrays; the columns move, nothing is copied.
+/// A run as a dict of arrays; the columns are moved, not copied.
 pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> RunDict<'_> {
     let (records, host) = (run.records, run.host);
     RunDict {

@@ -1,4 +1,4 @@
-//! Text of people: quantities, lists and ranges, queues. What is wrong with one is a `ValueError`.
+//! Text that users write: quantities, lists and ranges, queues. An error in a text is a `ValueError`.
 
 use airqueue_core::quantity::{Decimal, Kind, Measure};
 use airqueue_core::ranges::{self, Element, Range, Term, Value};
@@ -11,7 +11,7 @@ fn wrong(problem: String) -> PyErr {
     PyValueError::new_err(problem)
 }
 
-/// A text as Rust has it: half a character in it stands for nothing that any grammar knows.
+/// A text in Rust's form; a lone surrogate becomes a replacement character, which no grammar accepts.
 fn text(given: &Bound<'_, PyString>) -> String {
     given.to_string_lossy().into_owned()
 }
@@ -32,7 +32,7 @@ fn element(name: &str) -> PyResult<Element> {
     })
 }
 
-/// A number as Python has it: whole where there are whole numbers only.
+/// A number in Python's form: an int if the kind has whole numbers only.
 fn number(py: Python<'_>, value: f64, whole: bool) -> PyResult<Bound<'_, PyAny>> {
     if whole && value.abs() < 2f64.powi(63) {
         Ok((value as i64).into_pyobject(py)?.into_any())
@@ -55,7 +55,7 @@ fn values(py: Python<'_>, found: Vec<Value>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, found?)
 }
 
-/// What a text says, in the base unit of its kind.
+/// The value of a text, in the base unit of its kind.
 #[pyfunction]
 pub(crate) fn parse_quantity<'py>(
     py: Python<'py>,
@@ -66,13 +66,13 @@ pub(crate) fn parse_quantity<'py>(
     number(py, kind.parse(&self::text(text)).map_err(wrong)?, kind.whole())
 }
 
-/// A number of the base unit as it could be typed.
+/// A number in the base unit, as a user would type the number.
 #[pyfunction]
 pub(crate) fn write_quantity(value: f64, kind: &str) -> PyResult<String> {
     Ok(self::kind(kind)?.written(value))
 }
 
-/// A text that is a quantity of one kind only: the number in its base unit, and that unit.
+/// A text that is a quantity of only one kind: the number in the kind's base unit, and this unit.
 #[pyfunction]
 pub(crate) fn measure<'py>(
     py: Python<'py>,
@@ -83,7 +83,7 @@ pub(crate) fn measure<'py>(
     Ok(Some((number(py, value, value.fract() == 0.0)?, unit)))
 }
 
-/// What a list or a range says: the values, whether several were asked for, and whether they are in even ratios.
+/// The values of a list or a range, whether the text has several values, and whether their ratios are even.
 #[pyfunction]
 #[pyo3(signature = (text, kind, *, absent=None, most))]
 pub(crate) fn parse_values<'py>(
@@ -97,7 +97,7 @@ pub(crate) fn parse_values<'py>(
     Ok((values(py, found.values)?, found.swept, found.geometric))
 }
 
-/// What lists separated by slashes say.
+/// The values of lists that are separated by slashes.
 #[pyfunction]
 #[pyo3(signature = (text, kind, *, absent=None))]
 pub(crate) fn parse_lists<'py>(
@@ -110,7 +110,7 @@ pub(crate) fn parse_lists<'py>(
     found.into_iter().map(|list| list.map(|list| values(py, list)).transpose()).collect()
 }
 
-/// A queue's discipline, its limit and what that counts.
+/// A queue's discipline, its limit, and what the limit counts.
 #[pyfunction]
 pub(crate) fn parse_queue(
     text: &Bound<'_, PyString>,
@@ -120,7 +120,7 @@ pub(crate) fn parse_queue(
     Ok((queue.word, limit, counted.map(Counted::word)))
 }
 
-/// A number of packets or of bytes, and which.
+/// A number of packets or of bytes, and which of these two.
 #[pyfunction]
 pub(crate) fn parse_limit(text: &Bound<'_, PyString>) -> PyResult<(u64, &'static str)> {
     let (count, counted) = queue_text::limit(&self::text(text)).map_err(wrong)?;
@@ -155,17 +155,17 @@ impl PyRange {
         Ok(PyRange { range, log })
     }
 
-    /// So many values, at least two, both ends among them.
+    /// `count` values, at least two, both ends included.
     fn points<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
         values(py, self.range.points(count, self.log).map_err(wrong)?)
     }
 
-    /// The value so far along the range, 0 to 1.
+    /// The value at a fraction of the range, 0 to 1.
     fn at<'py>(&self, py: Python<'py>, share: f64) -> PyResult<Bound<'py, PyAny>> {
         value(py, self.range.at(Decimal::of(share), self.log).map_err(wrong)?)
     }
 
-    /// The value at a share that was drawn, 0 to 1; whole numbers are equally likely.
+    /// The value at a random fraction, 0 to 1; whole numbers are equally likely.
     fn drawn<'py>(&self, py: Python<'py>, share: f64) -> PyResult<Bound<'py, PyAny>> {
         value(py, self.range.drawn(share, self.log).map_err(wrong)?)
     }

@@ -23,7 +23,7 @@ pyo3::create_exception!(
     "An endpoint, a simulation or a capture could not do it; the message is one sentence."
 );
 
-/// Any error of the crates below, as the Python exception.
+/// Converts any error of the crates below to the Python exception.
 pub(crate) fn error(error: impl std::fmt::Display) -> PyErr {
     NativeError::new_err(error.to_string())
 }

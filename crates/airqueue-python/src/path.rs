@@ -7,7 +7,7 @@ use airqueue_scenario::path::{PathConfig, SimulatedPath};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A path whose truth is known.
+/// A simulated path, whose true values are known.
 #[pyclass(name = "SimulatedPath", module = "airqueue._native")]
 pub(crate) struct PySimulatedPath(SimulatedPath);
 
@@ -39,7 +39,7 @@ impl PySimulatedPath {
         self.0.now().as_secs_f64()
     }
 
-    /// Lets time pass with no run under way.
+    /// Lets time pass without a run.
     fn wait(&mut self, seconds: f64) -> PyResult<()> {
         self.0.wait(convert::span("seconds", seconds)?);
         Ok(())
@@ -50,7 +50,7 @@ impl PySimulatedPath {
         convert::limits_to_dict(self.0.limits())
     }
 
-    /// What really happened in the device during the last run.
+    /// What really happened in the device during the last run: the true values.
     fn truth<'py>(&self, py: Python<'py>) -> TruthDict<'py> {
         let truth = self.0.truth();
         let samples = || truth.series.iter();

@@ -21,7 +21,7 @@ pub(crate) type Answer<'py> = Bound<'py, PyArrayDyn<f64>>;
 /// (slot_ns, sifs_ns, CWmin, CWmax)
 type Access = (i64, i64, u32, u32);
 
-/// What a radio was made of.
+/// The arguments that made a radio.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recipe {
     generation: &'static Generation,
@@ -32,15 +32,15 @@ struct Recipe {
     basic_rates: Option<Vec<u64>>,
 }
 
-/// A physical layer with one number of streams, one width and one guard interval, so that a rate names
-/// one mode; and the control rates of a network.
+/// A physical layer with one number of streams, one width and one guard interval, so that a rate names one mode; and
+/// the control rates of a network.
 #[pyclass(name = "Radio", frozen, eq, hash, module = "airqueue._native")]
 pub(crate) struct PyRadio {
     recipe: Recipe,
     phy: Phy,
-    /// Of data frames, by rising rate.
+    /// Modes of data frames, by rising rate.
     data: Vec<RateIndex>,
-    /// Of control frames, by rising rate.
+    /// Modes of control frames, by rising rate.
     control: Vec<RateIndex>,
     modes: Py<PyTuple>,
     control_modes: Py<PyTuple>,
@@ -125,7 +125,7 @@ impl PyRadio {
         format!("<Radio {:?}, {} modes>", self.recipe.generation.name, self.data.len())
     }
 
-    /// The same with other channel access timing and basic rates; itself where both are as they were.
+    /// A copy with other channel access timing and basic rates; the same object if neither changes.
     fn variant(
         slf: &Bound<'_, PyRadio>,
         access: Access,
@@ -143,7 +143,7 @@ impl PyRadio {
         Py::new(slf.py(), PyRadio::made(slf.py(), recipe)?)
     }
 
-    /// The same with DSSS frames that last as long as their bits, to the nanosecond.
+    /// A copy in which DSSS frames last as long as their bits, to the nanosecond.
     fn unrounded(&self, py: Python<'_>) -> PyResult<PyRadio> {
         PyRadio::made(py, Recipe { exact_dsss: true, ..self.recipe.clone() })
     }
@@ -179,7 +179,7 @@ impl PyRadio {
         self.phy.eifs().as_secs_f64()
     }
 
-    /// Of the fastest mode.
+    /// The response timeout after a frame of the fastest mode, in seconds.
     #[getter]
     fn response_timeout_s(&self) -> f64 {
         self.phy.response_timeout(self.fastest()).as_secs_f64()
@@ -200,13 +200,13 @@ impl PyRadio {
         self.control_modes.clone_ref(py)
     }
 
-    /// MPDUs in an A-MPDU; 1 before 802.11n.
+    /// The maximum number of MPDUs in an A-MPDU; 1 before 802.11n.
     #[getter]
     fn max_mpdus(&self) -> u32 {
         self.phy.ampdu_limits(self.fastest()).map_or(1, |limits| limits.mpdus)
     }
 
-    /// Of data frames.
+    /// The maximum PSDU of a data frame in bytes.
     #[getter]
     fn max_psdu_bytes(&self) -> u32 {
         let limits = self.phy.ampdu_limits(self.fastest());
@@ -238,7 +238,7 @@ impl PyRadio {
         Ok(Zip::from(modes).and(bytes).map_collect(duration).into_pyarray(py))
     }
 
-    /// The most MPDUs of one size that an A-MPDU holds.
+    /// The maximum number of MPDUs of equal size in an A-MPDU.
     fn most_mpdus<'py>(
         &self,
         py: Python<'py>,
@@ -287,7 +287,7 @@ impl PyRadio {
     fn made(py: Python<'_>, recipe: Recipe) -> PyResult<PyRadio> {
         let (mut phy, shape) = recipe.layer()?;
         if let Some((slot, sifs, cw_min, cw_max)) = recipe.access {
-            // The engine counts the values of a window, of which 0 is one.
+            // The engine counts the values of a window, which include 0.
             let [low, high] = [cw_min, cw_max].map(|cw| cw.saturating_add(1));
             phy = phy.with_access(span("slot", slot)?, span("SIFS", sifs)?, low, high);
         }
@@ -330,7 +330,7 @@ impl PyRadio {
 }
 
 impl Recipe {
-    /// The layer, and from 802.11n on the scheme 0 of its data frames.
+    /// The layer, and from 802.11n on with scheme 0 for data frames.
     fn layer(&self) -> PyResult<(Phy, Option<Mcs>)> {
         let conventions = Conventions {
             dsss_txtime: match self.exact_dsss {
@@ -377,7 +377,7 @@ fn guard(format: Format, nanoseconds: i64) -> PyResult<GuardInterval> {
         .ok_or_else(|| error(format!("{format} has no guard interval of {nanoseconds} ns")))
 }
 
-/// A time of up to a second, from which no sum can overflow.
+/// A time of at most a second, so that no sum can overflow.
 fn span(name: &str, nanoseconds: i64) -> PyResult<Span> {
     match nanoseconds {
         0..=1_000_000_000 => Ok(Span::from_nanos(nanoseconds)),
@@ -385,12 +385,12 @@ fn span(name: &str, nanoseconds: i64) -> PyResult<Span> {
     }
 }
 
-/// Rates in whole bits per second; 0 for what is none.
+/// Rates in whole bits per second; 0 for values that are not valid rates.
 fn whole(rates_bps: Vec<f64>) -> Vec<u64> {
     rates_bps.into_iter().map(|rate| rate.round() as u64).collect()
 }
 
-/// That the arrays are of one shape, and what is in them a place of a mode and a number of bytes.
+/// Checks that the arrays have one shape, and that their values are indices of modes and numbers of bytes.
 fn check(
     places: &[RateIndex],
     modes: &ArrayViewD<'_, i64>,

@@ -1,4 +1,4 @@
-//! What IEEE 802.11 fixes once for all layers, and the small objects that a `Radio` hands out.
+//! The constants of IEEE 802.11 that hold for all layers, and the small objects that a `Radio` returns.
 
 use crate::error;
 use crate::radio::{Answer, Numbers, band, generation};
@@ -11,7 +11,7 @@ use numpy::IntoPyArray;
 use numpy::ndarray::Zip;
 use pyo3::prelude::*;
 
-/// Whole numbers that a float has exactly.
+/// A float represents all whole numbers up to this one exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// One rate of a layer.
@@ -83,7 +83,7 @@ impl PyAccessCategory {
     }
 }
 
-/// What a `Radio` of 802.11n or later may be made of.
+/// The choices from which a `Radio` of 802.11n or later is made.
 #[pyclass(name = "RadioChoices", frozen, get_all, module = "airqueue._native")]
 pub(crate) struct PyRadioChoices {
     most_streams: u8,
@@ -94,7 +94,7 @@ pub(crate) struct PyRadioChoices {
     packet_extensions_ns: Vec<i64>,
 }
 
-/// Those of a standard in a band.
+/// The choices of a standard in a band.
 #[pyfunction]
 #[pyo3(signature = (standard, band="5"))]
 pub(crate) fn radio_choices(standard: &str, band: &str) -> PyResult<PyRadioChoices> {
@@ -118,8 +118,8 @@ pub(crate) fn radio_choices(standard: &str, band: &str) -> PyResult<PyRadioChoic
     })
 }
 
-/// Which standards there are, older ones first: name, bands in GHz with the usual one first, and whether a
-/// `Radio` of the standard has `RadioChoices`.
+/// The standards, oldest first: name, bands in GHz with the usual band first, and whether a `Radio` of the standard has
+/// `RadioChoices`.
 #[pyfunction]
 pub(crate) fn radio_standards() -> Vec<(&'static str, Vec<&'static str>, bool)> {
     let described = |generation: &&Generation| {
@@ -185,7 +185,7 @@ pub(crate) fn ampdu_bytes<'py>(
     }
     let total = |&size: &f64, &count: &f64| {
         let whole = size.ceil();
-        // Nothing is padded behind the last MPDU, so that its fraction of a byte stays one.
+        // The last MPDU has no padding, so that its fraction of a byte remains.
         equal_mpdus_bytes(count as u64, whole as u64) as f64 - (whole - size)
     };
     Ok(Zip::from(sizes).and(counts).map_collect(total).into_pyarray(py))

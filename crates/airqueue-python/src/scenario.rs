@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A scenario is what the user wrote: what is wrong with it is a value's error.
+/// A scenario is the user's input: an error in a scenario is a `ValueError`.
 fn wrong(problem: ScenarioError) -> PyErr {
     PyValueError::new_err(problem.to_string())
 }
 
-/// What the system has against a file, as Python has it: an errno makes it a FileNotFoundError or the like.
+/// The operating system's error on a file, as a Python exception: an errno selects FileNotFoundError or the like.
 fn refused(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     let words = |code| -> PyResult<String> {
         py.import("os")?.call_method1("strerror", (code,))?.extract()
@@ -37,7 +37,7 @@ pub(crate) fn scenario_schema() -> String {
     airqueue_scenario::schema()
 }
 
-/// The old keys of a scenario: keys and indices that lead to each, its new name, and a sentence.
+/// The old keys of a scenario: the keys and indices that lead to each old key, its new name, and a sentence.
 #[pyfunction]
 pub(crate) fn renamed_keys(json: &str) -> PyResult<Vec<(Vec<String>, &'static str, String)>> {
     let found = airqueue_scenario::renamed_keys(json).map_err(wrong)?;
@@ -60,13 +60,13 @@ impl PyScenario {
         py.detach(|| Scenario::from_json(json)).map(PyScenario).map_err(wrong)
     }
 
-    /// What a user should know of the scenario although it can be simulated, a sentence each.
+    /// Warnings on a scenario that can be simulated, one sentence each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
 
-    /// How long is counted, after the warm-up.
+    /// The length of the counted time, after the warm-up.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.0.duration().as_secs_f64()
@@ -94,24 +94,24 @@ impl PyScenario {
         flows.map(|(at, flow)| (flow.name.as_str(), self.0.route(FlowId::at(at)))).collect()
     }
 
-    /// Whether the limit of a queue counts the frame that the MAC holds, as ns-2's do.
+    /// Whether the limit of a queue includes the frame that the MAC holds, as in ns-2.
     #[getter]
     fn limits_count_frame_in_hand(&self) -> bool {
         self.0.limits_count_frame_in_hand()
     }
 
-    /// How the limits of queues are to be set while it runs, as JSON, if the scenario asks for that.
+    /// How the limits of queues are set during the run, as JSON, if the scenario asks for this.
     #[getter]
     fn buffers(&self) -> Option<String> {
         self.0.buffers()
     }
 
-    /// What a manager of the network sees and sets.
+    /// What a manager of the network observes and sets.
     fn monitor(&self, py: Python<'_>) -> PyMonitor {
         PyMonitor(py.detach(|| self.0.monitor()))
     }
 
-    /// A replication, at time zero, with recorders: time series, and a capture of the air or at a station.
+    /// A replication at time zero, with recorders: time series, and a capture of the air or at a station.
     #[pyo3(signature = (
         seed, *, series_interval_s=None, pcap=None, pcap_station=None, pcap_bytes=HEADERS_SNAP_BYTES
     ))]
@@ -131,7 +131,7 @@ impl PyScenario {
                 .map_err(|error| PyValueError::new_err(error.to_string()))?;
         }
         if let Some(path) = &pcap {
-            // A pipe waits for its reader.
+            // Opening a pipe waits for the pipe's reader.
             let capture = py.detach(|| self.capture(path, pcap_station, pcap_bytes));
             run.plug(Box::new(capture.map_err(|error| match error {
                 PcapError::Io(error) => refused(py, path, &error),
@@ -149,29 +149,29 @@ impl PyScenario {
         station: Option<&str>,
         bytes: u32,
     ) -> Result<Pcap<PcapFile>, PcapError> {
-        // Nothing is made, and no other file lost, for a capture that cannot be.
+        // If the capture cannot be written, no file is created and no other file is lost.
         self.0.pcap(station, bytes, io::sink())?;
         self.0.pcap(station, bytes, pcap_file::create(path)?)
     }
 }
 
-/// Where to look and what to set in replications of a scenario.
+/// What can be observed and set in replications of a scenario.
 #[pyclass(name = "Watch", module = "airqueue._native", frozen)]
 pub(crate) struct PyMonitor(Monitor);
 
 #[pymethods]
 impl PyMonitor {
-    /// Stations, who understands whom, and the routes of flows, as JSON.
+    /// Stations, which station understands which, and the routes of flows, as JSON.
     fn map(&self) -> String {
         self.0.map()
     }
 
-    /// What can be seen now, as JSON.
+    /// The present observations, as JSON.
     fn snapshot(&self, run: &PyRun) -> String {
         self.0.snapshot(&run.run)
     }
 
-    /// Sets the limit of a station's queue, or of what a flow has for itself in it.
+    /// Sets the limit of a station's queue, or of a flow's own part of this queue.
     #[pyo3(signature = (run, station, flow, packets))]
     fn set_limit(
         &self,
@@ -188,13 +188,13 @@ impl PyMonitor {
 #[pyclass(name = "Run", module = "airqueue._native")]
 pub(crate) struct PyRun {
     run: Run,
-    /// Where its capture goes.
+    /// Where the replication's capture goes.
     pcap: Option<PathBuf>,
 }
 
 #[pymethods]
 impl PyRun {
-    /// Lets so much simulated time pass, at most to the end.
+    /// Simulates this much time, at most to the end of the replication.
     fn advance(&mut self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let span = convert::span("seconds", seconds)?;
         let run = &mut self.run;
@@ -208,25 +208,25 @@ impl PyRun {
         self.run.now().as_secs_f64()
     }
 
-    /// When it ends.
+    /// When the replication ends, in simulated time.
     #[getter]
     fn end_s(&self) -> f64 {
         self.run.end().as_secs_f64()
     }
 
-    /// Whether it has ended.
+    /// Whether the replication has ended.
     #[getter]
     fn done(&self) -> bool {
         self.run.now() >= self.run.end()
     }
 
-    /// The figures of the time since counting began, as JSON.
+    /// The figures since counting began, as JSON.
     fn results(&mut self, py: Python<'_>) -> String {
         let run = &mut self.run;
         py.detach(|| run.results())
     }
 
-    /// Ends the capture, if there is one, and says whether all of it could be written.
+    /// Ends the capture, if any, and returns whether the capture was written completely.
     fn close_pcap(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(path) = self.pcap.take() else { return Ok(()) };
         let capture = self.run.unplug::<Pcap<PcapFile>>();

@@ -1,4 +1,4 @@
-//! `Server`: the other end, in a thread of its own.
+//! `Server`: the server of measurements, in a thread of its own.
 
 use crate::convert;
 use crate::dicts::ServerStatsDict;
@@ -9,7 +9,7 @@ use airqueue_probe::limits::Limits;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// A server that runs until it is stopped or forgotten.
+/// A server that runs until it is stopped or dropped.
 #[pyclass(name = "Server", frozen, module = "airqueue._native")]
 pub(crate) struct PyServer(ServerHandle);
 
@@ -57,18 +57,18 @@ impl PyServer {
         self.0.local_addr().port()
     }
 
-    /// Address and port that it listens on.
+    /// The address and port that the server listens on.
     #[getter]
     fn address(&self) -> String {
         self.0.local_addr().to_string()
     }
 
-    /// Why it stopped serving by itself, if it did.
+    /// Why the server stopped by itself, if it did.
     fn failure(&self) -> Option<String> {
         self.0.failure()
     }
 
-    /// Counters since it began.
+    /// Counters since the start of the server.
     fn stats(&self) -> ServerStatsDict {
         let (stats, transport) = (self.0.stats(), self.0.transport());
         ServerStatsDict {
@@ -82,7 +82,7 @@ impl PyServer {
         }
     }
 
-    /// Ends it.
+    /// Stops the server.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
     }

@@ -1,4 +1,4 @@
-//! The E-model over arrays. What comes in has been checked, and is of equal shape.
+//! The E-model over arrays. The caller has checked the inputs, which have equal shapes.
 
 use crate::dicts::{CodecDict, Named};
 use airqueue_transport::voice::{self, CODECS, Codec};
@@ -33,7 +33,7 @@ pub(crate) fn voice_codecs() -> Named<CodecDict> {
     Named(CODECS.iter().map(|codec| (codec.name.to_owned(), of(codec))).collect())
 }
 
-/// Delay of coding, for numbers of frames in a packet.
+/// The coding delay, for numbers of frames per packet.
 #[pyfunction]
 pub(crate) fn voice_coding_delay<'py>(
     py: Python<'py>,
@@ -68,7 +68,7 @@ pub(crate) fn voice_loss_impairment<'py>(
     Ok(found.into_pyarray(py))
 }
 
-/// R without an advantage.
+/// R without the advantage factor.
 #[pyfunction]
 pub(crate) fn voice_r_factor<'py>(
     py: Python<'py>,
@@ -86,7 +86,7 @@ pub(crate) fn voice_r_factor<'py>(
     Ok(found.into_pyarray(py))
 }
 
-/// MOS, with the cubic's dip below 1 if it is wanted.
+/// MOS, on request with the cubic's dip below 1.
 #[pyfunction]
 pub(crate) fn voice_mos<'py>(py: Python<'py>, r: Numbers<'py>, as_printed: bool) -> Answer<'py> {
     each(py, &r, if as_printed { voice::mos_as_printed } else { voice::mos })

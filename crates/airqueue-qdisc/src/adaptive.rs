@@ -1,5 +1,5 @@
-//! Drop-tail whose limit follows the number of flows, their round-trip time and the rate: the
-//! adaptation that the APQ paper's discussion (section V) proposes.
+//! Drop-tail whose limit follows the number of flows, their round-trip time and the rate: the adaptation that the APQ
+//! paper proposes in its discussion (section V).
 
 use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
 use crate::fifo::Fifo;
@@ -14,24 +14,24 @@ use airqueue_core::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What the adaptation is told.
+/// The parameters of the adaptation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptiveParams {
     /// The flows' round-trip time without queues.
     pub rtt: Span,
-    /// The rate of the link; `None`: it is measured.
+    /// The rate of the link; `None`: the queue measures the rate.
     pub rate: Option<DataRate>,
-    /// The limit is never lower than so many bytes, link layer included.
+    /// The least limit in bytes, link layer included.
     pub floor_bytes: u64,
-    /// A flow counts for one to two times so long after its last packet; less than a nanosecond is taken
-    /// for one.
+    /// How long a flow counts as active after its last packet: at least this long, at most twice as long. Less than a
+    /// nanosecond counts as a nanosecond.
     pub window: Span,
 }
 
 impl Default for AdaptiveParams {
-    /// 200 ms, the paper's median round-trip time in the Internet; a measured rate; ten Ethernet frames
-    /// of 1514 bytes, since below some 10 packets a link is not kept busy however many flows there are
-    /// (Enachescu et al., INFOCOM 2006); one second.
+    /// 200 ms, the paper's median round-trip time in the Internet; a measured rate; ten Ethernet frames of 1514 bytes,
+    /// since less than about 10 packets do not keep a link busy, however many flows there are (Enachescu et al.,
+    /// INFOCOM 2006); one second.
     fn default() -> AdaptiveParams {
         AdaptiveParams {
             rtt: Span::from_millis(200),
@@ -76,27 +76,27 @@ impl Parameters for AdaptiveParams {
         Facts { room, full_below_limit: true, ..Facts::default() }
     }
 
-    /// The limit is the ceiling of the one that adapts.
+    /// The scenario's limit is the ceiling of the adaptive limit.
     fn make(&self, mut place: Place) -> BoxedQueue {
         let queue = Adaptive::new(*self, place.limit, &mut place.rng);
         Box::new(queue.with_link_layer(place.link_layer))
     }
 }
 
-/// A drop-tail queue that holds at most rate · RTT / √n bytes (Appenzeller, Keslassy and McKeown,
-/// SIGCOMM 2004), n being the number of active flows, besides a hard limit of its own.
+/// A drop-tail queue that holds at most rate · RTT / √n bytes (Appenzeller, Keslassy and McKeown, SIGCOMM 2004), n
+/// being the number of active flows, and at most a hard limit.
 ///
-/// **Flows** are counted as Morris did (INFOCOM 2000, the paper's reference 13): each packet
-/// offered sets the bit that a hash assigns to its flow among m = 4096, and n is the number of flows that
-/// would set as many on average, ln(1 - set/m) / ln(1 - 1/m). A bit is counted if it was set in the
-/// present window of time or in the one before; windows begin with the first packet.
+/// **Flows** are counted as by Morris (INFOCOM 2000, the paper's reference 13): each offered packet sets the bit that a
+/// hash assigns to its flow among m = 4096, and n is the number of flows that would set as many bits on average, ln(1 -
+/// set/m) / ln(1 - 1/m). A bit counts if it was set in the present window of time or in the previous window; the first
+/// window begins with the first packet.
 ///
-/// **The rate** is that of departures while packets wait: in each window, the bytes of the packets that
-/// left others behind, over the times until the next one left. A window without such a time leaves the
-/// rate as it was, and before the first with one the hard limit alone holds.
+/// **The rate** is the rate of departures while packets wait: in each window, the bytes of the packets that left others
+/// behind, divided by the times until the next departure. A window without such times leaves the rate unchanged, and
+/// until the first rate only the hard limit applies.
 ///
-/// The limit changes when a flow is seen for the first time, and with each window. A limit that has become
-/// smaller drops nobody who waits.
+/// The limit changes when a packet sets a new bit, and with each new window. A limit that shrinks drops no waiting
+/// packet.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     params: AdaptiveParams,
@@ -104,7 +104,7 @@ pub struct Adaptive {
     waiting: Fifo,
     flows: FlowCount,
     rate: RateMeter,
-    /// When the present window ends; `None`: nothing has happened yet.
+    /// When the present window ends; `None`: no packet has come yet.
     window_ends: Option<Time>,
     /// rate · RTT / √n, once the rate is known.
     limit: Option<u64>,
@@ -118,13 +118,13 @@ struct FlowCount {
     hash: FlowHash,
     present: Bitmap,
     before: Bitmap,
-    /// Bits that are set in either.
+    /// Bits that are set in either window.
     set: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RateMeter {
-    /// The packet that left last while others waited: when, and its bytes.
+    /// The last departure while others waited: its time, and the packet's bytes.
     last: Option<(Time, u64)>,
     bytes: u64,
     busy: Span,
@@ -137,7 +137,7 @@ impl FlowCount {
         FlowCount { hash, present: [0; BITS / 64], before: [0; BITS / 64], set: 0 }
     }
 
-    /// A packet of a flow; whether that changes the count.
+    /// Records a packet of a flow; returns whether the number of set bits changes.
     fn see(&mut self, flow: FlowKey) -> bool {
         let place = self.hash.place(flow, BITS as u32);
         let (word, bit) = (place / 64, 1 << (place % 64));
@@ -147,14 +147,14 @@ impl FlowCount {
         is_new
     }
 
-    /// Begins a window, after `windows` have passed.
+    /// Begins a window, after `windows` windows have passed.
     fn roll(&mut self, windows: i64) {
         let present = std::mem::replace(&mut self.present, [0; BITS / 64]);
         self.before = if windows == 1 { present } else { [0; BITS / 64] };
         self.set = self.before.iter().map(|word| word.count_ones()).sum();
     }
 
-    /// The number of flows, at least 1. A full bitmap is taken for one with a gap.
+    /// The number of flows, at least 1. A full bitmap counts as a bitmap with one free bit.
     fn estimate(&self) -> f64 {
         let share = f64::from(self.set.min(BITS as u32 - 1)) / BITS as f64;
         (libm::log1p(-share) / libm::log1p(-1.0 / BITS as f64)).max(1.0)
@@ -179,8 +179,8 @@ impl RateMeter {
 }
 
 impl Adaptive {
-    /// An empty queue that counts IP bytes; `ceiling` holds besides the limit that is computed. `rng`
-    /// gives the hash its key.
+    /// An empty queue that counts IP bytes; `ceiling` is the hard limit besides the computed limit. `rng` gives the key
+    /// of the hash.
     pub fn new(params: AdaptiveParams, ceiling: Limit, rng: &mut RandomStream) -> Adaptive {
         let mut queue = Adaptive {
             params: AdaptiveParams { window: params.window.max(Span::from_nanos(1)), ..params },
@@ -195,18 +195,18 @@ impl Adaptive {
         queue
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet. Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> Adaptive {
         self.waiting.set_link_layer(bytes);
         self
     }
 
-    /// The number of active flows, as it was estimated.
+    /// The estimated number of active flows.
     pub fn flows(&self) -> f64 {
         self.flows.estimate()
     }
 
-    /// The limit in bytes that was computed, if the rate is known.
+    /// The computed limit in bytes, if the rate is known.
     pub fn limit_bytes(&self) -> Option<u64> {
         self.limit
     }
@@ -219,7 +219,7 @@ impl Adaptive {
         });
     }
 
-    /// Ends the windows that are over.
+    /// Ends the windows that are over by `now`.
     fn pass(&mut self, now: Time) {
         let window = self.params.window;
         let ends = *self.window_ends.get_or_insert_with(|| now.saturating_add(window));
@@ -313,15 +313,15 @@ mod tests {
         }
     }
 
-    /// The paper's footnote 5: 18 Mb/s times 0.2 s are 300 packets of 1500 bytes; with 4 flows
-    /// half, with 100 a tenth.
+    /// The paper's footnote 5: 18 Mb/s times 0.2 s are 300 packets of 1500 bytes; 4 flows need half of them, 100 flows
+    /// a tenth.
     #[test]
     fn the_limit_is_the_papers() {
         for (flows, packets) in [(1, 300.0), (4, 150.0), (100, 30.0)] {
             let mut q = queue(known_rate());
             offer_all(&mut q, 0..flows, ms(0));
             while q.dequeue(ms(0), &mut Drops::new()).is_some() {}
-            // Flows that share a bit: the estimate is within 2 %, its root within 1 %.
+            // Flows may share a bit: the estimate is within 2 %, its root within 1 %.
             let limit = q.limit_bytes().unwrap() as f64 / 1500.0;
             assert!((limit / packets - 1.0).abs() < 0.01, "{flows} flows: {limit}");
             offer_all(&mut q, [0; 400], ms(1));

@@ -1,26 +1,26 @@
-//! What stations have had of the air, and what they will have of it by packets that are on their way.
+//! The airtime that stations have used, and the airtime that their packets in transit are expected to use.
 
 use airqueue_core::Span;
 
-/// The counters on all stations' airtime.
+/// The airtime counters of all stations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Airtime {
     stations: Vec<Station>,
-    /// What the packets handed out and not yet reported will take, of all stations.
+    /// The expected airtime of all stations' packets that were handed out and are not yet reported.
     pending: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Station {
-    /// What is left of its turn.
+    /// The airtime left in the station's turn.
     deficit: Span,
-    /// Bytes handed out and not yet reported.
+    /// Bytes that were handed out and are not yet reported.
     bytes: u64,
-    /// What a byte took lately, in picoseconds.
+    /// The recent airtime per byte, in picoseconds.
     byte_ps: u64,
 }
 
-/// A byte at 6 Mb/s, until more is known.
+/// The airtime of a byte at 6 Mb/s, the estimate before the first report.
 const FIRST_BYTE_PS: u64 = 1_333_333;
 
 impl Station {
@@ -31,7 +31,7 @@ impl Station {
 }
 
 impl Airtime {
-    /// Another station, with a turn.
+    /// Adds a station, with a full turn.
     pub(crate) fn add(&mut self, turn: Span) {
         self.stations.push(Station { deficit: turn, bytes: 0, byte_ps: FIRST_BYTE_PS });
     }
@@ -43,17 +43,18 @@ impl Airtime {
         self.pending = self.pending - before + station.pending();
     }
 
-    /// A packet of so many bytes is handed to the link.
+    /// A packet of `bytes` bytes is handed to the link.
     pub(crate) fn on_handed_out(&mut self, at: usize, bytes: u64) {
         self.change(at, |station| station.bytes += bytes);
     }
 
-    /// The link is done with it. What it took is charged, and counts for an eighth of what is expected of the next.
+    /// The link reports a packet. Its airtime is charged to the station, and enters the estimate per byte with weight
+    /// 1/8.
     pub(crate) fn on_report(&mut self, at: usize, bytes: u64, airtime: Span) {
         self.change(at, |station| {
             station.bytes = station.bytes.saturating_sub(bytes);
             station.deficit = station.deficit - airtime;
-            // Nothing was on the air of a packet that was given up in an internal collision.
+            // A packet given up in an internal collision was never on the air.
             if airtime > Span::ZERO {
                 let ps =
                     u128::from(airtime.as_nanos().unsigned_abs()) * 1000 / u128::from(bytes.max(1));
@@ -63,23 +64,23 @@ impl Airtime {
         });
     }
 
-    /// What a station's packets on their way will take.
+    /// The expected airtime of a station's packets in transit.
     pub(crate) fn pending(&self, at: usize) -> Span {
         self.stations[at].pending()
     }
 
-    /// The same of all stations.
+    /// The expected airtime of all stations' packets in transit.
     pub(crate) fn pending_of_all(&self) -> Span {
         self.pending
     }
 
-    /// What is left of a station's turn; with what is on its way already charged if `and_pending`.
+    /// The airtime left in a station's turn; with `and_pending`, less the expected airtime of its packets in transit.
     pub(crate) fn left(&self, at: usize, and_pending: bool) -> Span {
         let Station { deficit, .. } = self.stations[at];
         if and_pending { deficit - self.pending(at) } else { deficit }
     }
 
-    /// A station that has used up its turn gets another.
+    /// A station that has used up its turn gets a new turn.
     pub(crate) fn refill(&mut self, at: usize, turn: Span) {
         let station = &mut self.stations[at];
         station.deficit = station.deficit + turn;
@@ -94,13 +95,13 @@ mod tests {
     fn what_is_pending_follows_what_is_reported() {
         let mut airtime = Airtime::default();
         (0..2).for_each(|_| airtime.add(Span::ZERO));
-        // Two packets of 1500 bytes at 6 Mb/s, 2 ms each; one for another station.
+        // Two packets of 1500 bytes at 6 Mb/s, 2 ms each; one packet for another station.
         airtime.on_handed_out(0, 1500);
         airtime.on_handed_out(0, 1500);
         airtime.on_handed_out(1, 750);
         let us = |span: Span| (span.as_nanos() as f64 / 1000.0).round() as i64;
         assert_eq!([0, 1].map(|at| us(airtime.pending(at))), [4000, 1000]);
-        // One has taken 10 ms: a byte 1/8 · 10/1500 + 7/8 · 2/1500 ms, 3 ms for the other.
+        // The first packet took 10 ms: a byte takes 1/8 · 10/1500 + 7/8 · 2/1500 ms, the other packet 3 ms.
         airtime.on_report(0, 1500, Span::from_millis(10));
         assert_eq!([0, 1].map(|at| us(airtime.pending(at))), [3000, 1000]);
         assert_eq!(us(airtime.pending_of_all()), 4000);

@@ -1,5 +1,5 @@
-//! CoDel (RFC 8289): drops or marks at the head as soon as the delay of a queue has stayed above a
-//! target for a whole interval, and ever faster while it stays there.
+//! CoDel (RFC 8289): drops or marks packets at the head once the queue's delay has stayed above a target for a whole
+//! interval, and then at a rising rate until the delay is below the target.
 
 use crate::Behaviour;
 use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
@@ -14,25 +14,24 @@ use airqueue_core::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What CoDel is told: the words of `tc qdisc add ... codel`.
+/// The parameters of CoDel, named as in `tc qdisc add ... codel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelParams {
     /// The acceptable standing delay (RFC 8289, section 4.3).
     pub target: Span,
-    /// Over which time the delay must have been above the target; about the longest round-trip time
-    /// of the flows (section 4.3).
+    /// How long the delay must stay above the target; about the longest round-trip time of the flows (section 4.3).
     pub interval: Span,
-    /// A backlog of so many bytes, link layer included, is never too long: it may be the one packet
-    /// that the link is waiting for (section 5.6).
+    /// A backlog of at most this many bytes, link layer included, is never too long: it may be the one packet that the
+    /// link waits for (section 5.6).
     pub mtu: u32,
-    /// Marks packets that are ECN-capable and does not drop them.
+    /// Marks packets that are ECN-capable instead of dropping them.
     pub ecn: bool,
     /// Also marks every ECN-capable packet that has waited longer than this: a Linux addition, for
     /// transports that count marks (DCTCP).
     pub ce_threshold: Option<Span>,
-    /// How 1/√count is computed: by the RFC as it is; by Linux as the next approximation of Newton's method from
-    /// the last one, in 16 bits, so that the second drop of a cycle comes half an interval after the first
-    /// and not 0.71, and the third 0.56 after that and not 0.58.
+    /// How 1/√count is computed. The RFC's behaviour computes the exact value. Linux's makes one step of Newton's
+    /// method from the previous value, in 16 bits: the second drop of a cycle comes 0.5 intervals after the first, not
+    /// 0.71, and the third 0.56 after the second, not 0.58.
     pub behaviour: Behaviour,
 }
 
@@ -94,22 +93,22 @@ impl Parameters for CodelParams {
     }
 }
 
-/// The state of one queue under CoDel, and its control law (RFC 8289, sections 5.3 to 5.6). Whose
-/// packets wait, and where, is the caller's business.
+/// The state of one queue under CoDel, and its control law (RFC 8289, sections 5.3 to 5.6). The caller stores the
+/// packets.
 ///
-/// Like Linux's `codel_impl.h`, and unlike the RFC, it says what marking does: the marked packet leaves,
-/// and counts as the drop it stands for. Where the two differ otherwise it keeps to the RFC:
+/// The RFC leaves marking open; this code follows Linux's `codel_impl.h`: the marked packet leaves, and counts as the
+/// drop that the mark replaces. Where the RFC and Linux differ otherwise, this code follows the RFC:
 ///
-/// * Linux approximates 1/√count, which [`Behaviour::Linux`] does too. Otherwise it is a square root, which IEEE
-///   754 rounds correctly on every machine.
-/// * `first_above` ends inclusively here and exclusively there, and there time has units of 1.024 µs.
+/// * Linux approximates 1/√count, as [`Behaviour::Linux`] does. [`Behaviour::Rfc`] takes a square root, which IEEE 754
+///   rounds correctly on every machine.
+/// * `first_above` ends inclusively here and exclusively in Linux, where time has units of 1.024 µs.
 ///
-/// Both take over, on a return to dropping within 16 intervals, the number of drops of the cycle
-/// before (`count` - `last_count`), which corrects the published article; both compare the backlog with
-/// one MTU (older kernels: with the largest packet so far).
+/// On a return to dropping within 16 intervals, both continue with the number of drops of the previous cycle (`count` -
+/// `last_count`), which corrects the published article; both compare the backlog with one MTU (older kernels: with the
+/// largest packet so far).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
-    /// When the delay will have been above the target for an interval; `None`: it is below.
+    /// When the delay will have been above the target for an interval; `None`: the delay is below the target.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -126,8 +125,8 @@ struct Head {
 }
 
 impl Control {
-    /// The packet to send now. `take` takes the oldest packet out of the queue and tells the backlog in
-    /// bytes that remains. (RFC 8289, section 5.5, `dequeue`.)
+    /// The packet to send now. `take` takes the oldest packet out of the queue and returns the packet with the backlog
+    /// in bytes that remains. (RFC 8289, section 5.5, `dequeue`.)
     pub(crate) fn dequeue(
         &mut self,
         params: &CodelParams,
@@ -163,12 +162,12 @@ impl Control {
         head.packet
     }
 
-    /// Makes the signal stronger: so many packets were dropped for other reasons.
+    /// Makes the signal stronger: `packets` were dropped for other reasons.
     pub(crate) fn add_drops(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Takes a packet out and judges the delay by it (section 5.6, `dodequeue`).
+    /// Takes a packet out and checks its delay (section 5.6, `dodequeue`).
     fn head(
         &mut self,
         params: &CodelParams,
@@ -190,7 +189,7 @@ impl Control {
         Head { packet: Some(packet), ok_to_drop }
     }
 
-    /// Marks the packet at the head, or drops it and goes on to the next. Whether it was marked.
+    /// Marks the packet at the head, or drops it and takes the next packet. Returns whether a packet was marked.
     fn slow_down(
         &mut self,
         params: &CodelParams,
@@ -209,8 +208,8 @@ impl Control {
         false
     }
 
-    /// Begins to drop. If the last time is not long ago its rate is a good one to begin with
-    /// (section 5.5).
+    /// Begins a drop cycle. If the last cycle ended recently, the new cycle starts near the last cycle's rate (section
+    /// 5.5).
     fn start_cycle(&mut self, params: &CodelParams, now: Time) {
         let drops = self.count.saturating_sub(self.last_count);
         let since = (now - self.drop_next).as_nanos();
@@ -226,8 +225,8 @@ impl Control {
         self.drop_next = self.next_drop(now, params);
     }
 
-    /// A step of Newton's method, r ← r (3 - count r²) / 2, rounded and wrapped as Linux's
-    /// `codel_Newton_step` does: after many drops at once it does not converge there either.
+    /// A step of Newton's method, r ← r (3 - count r²) / 2, rounded and wrapped as Linux's `codel_Newton_step` does:
+    /// after many drops at once, neither converges.
     fn improve_root(&mut self) {
         let root = u64::from(self.inverse_root) << 16;
         let square = (root * root) >> 32;
@@ -235,7 +234,7 @@ impl Control {
         self.inverse_root = ((factor >> 2).wrapping_mul(root) >> (31 + 16)) as u16;
     }
 
-    /// The control law (section 5.4): an interval over √count after `from`.
+    /// The control law (section 5.4): `from` plus an interval over √count.
     fn next_drop(&self, from: Time, params: &CodelParams) -> Time {
         let interval = params.interval.as_nanos();
         let wait = match params.behaviour {
@@ -257,7 +256,7 @@ pub struct Codel {
     limit: Limit,
     waiting: Fifo,
     control: Control,
-    /// What `peek` has promised.
+    /// The packet that `peek` has decided on.
     decided: Option<Packet>,
 }
 
@@ -268,7 +267,7 @@ impl Codel {
         Codel { params, limit, waiting, control, decided: None }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet. Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> Codel {
         self.waiting.set_link_layer(bytes);
         self
@@ -340,7 +339,7 @@ mod tests {
         assert!(drops.as_slice().is_empty());
     }
 
-    /// Takes a packet out each millisecond; in which of them packets were dropped, and marked.
+    /// Dequeues a packet each millisecond; returns the milliseconds in which packets were dropped, and marked.
     fn signals(queue: &mut Codel, from: i64, to: i64) -> (Vec<i64>, Vec<i64>) {
         let (mut dropped, mut marked) = (Vec::new(), Vec::new());
         let mut drops = Drops::new();
@@ -353,9 +352,9 @@ mod tests {
         (dropped, marked)
     }
 
-    /// Above the target from 5 ms on, for an interval at 105 ms. Then the law, by hand: 105 ms,
-    /// + 100/√1 = 205, + 100/√2 = 275.71, + 100/√3 = 333.45, + 100/√4 = 383.45, + 100/√5 = 428.17,
-    /// + 100/√6 = 468.99 and so on, each acted upon at the next millisecond.
+    /// Above the target from 5 ms on, for an interval at 105 ms. Then the control law, by hand, in ms: 105,
+    /// then 105 + 100/√1 = 205, + 100/√2 = 275.71, + 100/√3 = 333.45, + 100/√4 = 383.45, + 100/√5 = 428.17,
+    /// then + 100/√6 = 468.99 and so on; each drop comes at the next millisecond.
     const SCHEDULE: [i64; 9] = [105, 205, 276, 334, 384, 429, 469, 507, 543];
 
     #[test]
@@ -365,15 +364,15 @@ mod tests {
         assert_eq!(signals(&mut q, 1, 560), (SCHEDULE.to_vec(), vec![]));
     }
 
-    /// Newton's steps r (3 - n r²) / 2 from r = 1, by hand: 1/2, 0.5625, 0.4878, 0.4416, 0.4041. So after 205 ms
-    /// follow 255, 311.25, 360.02, 404.2 and 444.6.
+    /// Newton's steps r (3 - n r²) / 2 from r = 1, by hand: 1/2, 0.5625, 0.4878, 0.4416, 0.4041. Drops after 205 ms are
+    /// therefore at 255, 311.25, 360.02, 404.2 and 444.6 ms.
     #[test]
     fn linux_approximates_the_control_law() {
         let params = CodelParams { behaviour: Behaviour::Linux, ..CodelParams::default() };
         let mut q = Codel::new(params, LIMIT);
         filled(&mut q, 2000, 1000, Ecn::NotEct, Time::ZERO);
         assert_eq!(signals(&mut q, 1, 450).0, [105, 205, 255, 312, 361, 405, 445]);
-        // One step leaves 3/2 e² of a relative error e, which begins as 1/(2 n); 16 bits leave some units.
+        // One step leaves 3/2 e² of a relative error e, which starts as 1/(2 n); 16 bits leave an error of some units.
         let mut control = Control { count: 1, inverse_root: u16::MAX, ..Control::default() };
         for count in 2..=10_000u32 {
             control.count = count;
@@ -396,8 +395,8 @@ mod tests {
         assert_eq!(signals(&mut q, 1, 560), (SCHEDULE.to_vec(), vec![]));
     }
 
-    /// Dropping ends when the delay is below the target, and its rate is taken up again soon after:
-    /// 9 drops in the first cycle, so that the second begins with a count of 8.
+    /// Dropping ends when the delay is below the target, and resumes near the last rate soon after: 9 drops in the
+    /// first cycle, so that the second cycle starts with a count of 8.
     #[test]
     fn a_new_cycle_begins_with_the_rate_of_the_last() {
         let mut q = Codel::new(CodelParams::default(), LIMIT);
@@ -409,13 +408,13 @@ mod tests {
         filled(&mut q, 2000, 1000, Ecn::NotEct, ms(600));
         // 605 ms: above. 705 ms: drop, then 100/√8 = 35.36 and 100/√9 = 33.33 ms later.
         assert_eq!(signals(&mut q, 601, 780).0, [705, 741, 774]);
-        // More than 16 intervals later nothing is remembered.
+        // More than 16 intervals later the last cycle is forgotten.
         while q.dequeue(ms(780), &mut drops).is_some() {}
         filled(&mut q, 2000, 1000, Ecn::NotEct, ms(3000));
         assert_eq!(signals(&mut q, 3001, 3210).0, [3105, 3205]);
     }
 
-    /// Every packet waits 50 ms, ten times the target; but behind it there is never more than one.
+    /// Every packet waits 50 ms, ten times the target; but at most one packet waits behind it.
     #[test]
     fn a_backlog_of_one_packet_is_never_too_long() {
         let drops_with = |size| {
@@ -453,14 +452,14 @@ mod tests {
     }
 
     proptest! {
-        /// The law against itself in whole numbers: wait² · count is interval², to within rounding.
+        /// The control law in whole numbers: wait² · count equals interval², to within rounding.
         #[test]
         fn the_law_is_the_inverse_square_root(interval in 1i64..2_000_000_000, count in 1u32..) {
             let params = CodelParams { interval: Span::from_nanos(interval), ..Default::default() };
             let control = Control { count, ..Control::default() };
             let wait = i128::from(control.next_drop(Time::ZERO, &params).as_nanos());
             let (square, count) = (i128::from(interval) * i128::from(interval), i128::from(count));
-            // wait is within half a nanosecond: (2 wait - 1)² count <= 4 interval² <= (2 wait + 1)² count.
+            // wait is exact to half a nanosecond: (2 wait - 1)² count <= 4 interval² <= (2 wait + 1)² count.
             prop_assert!(wait == 0 || (2 * wait - 1).pow(2) * count <= 4 * square);
             prop_assert!(4 * square <= (2 * wait + 1).pow(2) * count);
         }

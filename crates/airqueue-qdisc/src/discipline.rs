@@ -1,4 +1,5 @@
-//! What a queue discipline says of itself, so that whoever describes, checks or builds queues needs to know none by name.
+//! What a queue discipline declares about itself, so that code that describes, checks or builds queues knows no
+//! discipline by name.
 
 use crate::droptail::DropFrom;
 use crate::per_flow::QueuePer;
@@ -8,25 +9,25 @@ use airqueue_core::{BoxedQueue, Limit, RandomStream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The parameters of a discipline. `Default` are those of a queue of which nothing else is said.
+/// The parameters of a discipline. `Default` gives the parameters of a queue whose description sets none of them.
 pub trait Parameters: Copy + Default {
-    /// The keys of its table in a scenario, every one of which may be left out; [`NoKeys`] if there is no table.
+    /// The keys of the discipline's table in a scenario, all of them optional; [`NoKeys`] if there is no table.
     type Table;
-    /// What it is called in a sentence.
+    /// The discipline's name in a sentence.
     const NAME: &'static str;
-    /// What it is, in the words of the schema.
+    /// A description of the discipline, in the words of the schema.
     const ABOUT: &'static str;
-    /// Names of its own for some forms of it in the short text form, besides its word.
+    /// Names in the short text form, besides the discipline's word, for some variants of the discipline.
     const SHORT: &'static [Short] = &[];
 
-    /// The parameters that tables of it stand for.
+    /// The parameters that the discipline's tables describe.
     ///
     /// # Errors
     ///
-    /// What is wrong with a key.
+    /// The key that is wrong, and why.
     fn check(tables: &Layers<'_, Self::Table>, around: &Around) -> Result<Self>;
 
-    /// What others may rely on.
+    /// What other code may rely on.
     fn facts(&self) -> Facts;
 
     /// An empty queue.
@@ -36,23 +37,23 @@ pub trait Parameters: Copy + Default {
 /// The table of a discipline that has no keys of its own.
 pub enum NoKeys {}
 
-/// What a queue is told besides the table of its discipline.
+/// What a queue's description says besides the table of the discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
-    /// The limit, if one is given.
+    /// The limit, if the description sets one.
     pub limit: Option<Limit>,
-    /// What it drops when it is full, for disciplines that leave a choice.
+    /// What a full queue drops, for disciplines that leave this choice.
     pub drop_from: DropFrom,
-    /// What it sends through.
+    /// The link that the queue sends through.
     pub link: Link,
 }
 
-/// What a queue sends through.
+/// The link that a queue sends through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// The air.
     Air {
-        /// The MAC puts several packets for a station into one frame.
+        /// The MAC aggregates several packets for a station.
         aggregates: bool,
     },
     /// A wired link, to one other node.
@@ -61,14 +62,14 @@ pub enum Link {
     TokenBucket,
 }
 
-/// What a queue is given at its place in a network.
+/// What a queue receives from its place in a network.
 #[derive(Debug)]
 pub struct Place {
-    /// The hard limit; of a discipline that keeps flows or links apart, that of each.
+    /// The hard limit; with a discipline that separates flows or links, the limit of each of them.
     pub limit: Limit,
-    /// Bytes that it counts on top of each IP packet.
+    /// Bytes that the queue counts on top of each IP packet.
     pub link_layer: u32,
-    /// All its chance: lots, and the keys of its hash.
+    /// The source of all random numbers of the queue: random decisions, and the keys of its hash.
     pub rng: RandomStream,
 }
 
@@ -83,36 +84,39 @@ pub enum Behaviour {
     Linux,
 }
 
-/// What others may rely on of a discipline with its parameters.
+/// What other code may rely on, for a discipline with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The most that waits where no limit is given.
+    /// The maximum that waits if the scenario sets no limit.
     pub limit: Limit,
-    /// Another limit beside that: there is always room for so much, whatever it decides while it works. `None`: the limit alone.
+    /// A second limit: the queue always has room for this much, whatever the discipline decides at run time. `None`:
+    /// only the limit above applies.
     pub room: Option<Limit>,
-    /// For how many queues memory is set aside, and the key in the queue's table that says so.
+    /// The number of queues that the discipline allocates, and the key in its table that sets this number.
     pub queues: Option<(&'static str, u32)>,
-    /// Queues that it keeps apart, each with the limit for itself, which [`set_limit_of`](airqueue_core::LinkFeedback::set_limit_of)
-    /// can change.
+    /// The discipline has one queue per flow or per link, each with a limit of its own, which
+    /// [`set_limit_of`](airqueue_core::LinkFeedback::set_limit_of) can change.
     pub apart: Option<QueuePer>,
-    /// What it drops when it is full is told by [`Around::drop_from`].
+    /// [`Around::drop_from`] sets what a full queue drops.
     pub drops_from: bool,
-    /// It finds packets for one neighbour wherever they wait, so that a MAC that aggregates needs no ring to look in.
+    /// The queue finds packets for a neighbour at any position, so that a MAC that aggregates needs no ring to search
+    /// in.
     pub searched: bool,
-    /// It shares airtime, and holds packets back until the link reports how much others took.
+    /// The discipline shares airtime, and holds packets back until the link reports how much airtime other packets
+    /// took.
     pub shares_airtime: bool,
-    /// It holds packets back by a rate of its own, although the link would take them.
+    /// The discipline holds packets back by a rate of its own, even if the link would take them.
     pub shapes: bool,
-    /// It may refuse a packet however often the packet is offered.
+    /// The queue may refuse a packet however often the packet is offered.
     pub refuses_for_ever: bool,
-    /// It may drop what it has taken in: for room, or as packets leave.
+    /// The queue may drop packets that it has accepted: to make room, or at dequeue.
     pub drops_waiting: bool,
-    /// It may be full before the limit is reached.
+    /// The queue may be full below the limit.
     pub full_below_limit: bool,
 }
 
 impl Default for Facts {
-    /// A queue with a limit of 1000 packets, and nothing special.
+    /// A queue with a limit of 1000 packets and none of the properties above.
     fn default() -> Facts {
         Facts {
             limit: Limit::Packets(1000),
@@ -130,14 +134,14 @@ impl Default for Facts {
     }
 }
 
-/// A name in the short text form that says more than the discipline.
+/// A name in the short text form that says more than the name of the discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
-    /// As it is written.
+    /// The name as written.
     pub word: &'static str,
-    /// What its limit counts.
+    /// What the limit counts.
     pub counts: Counted,
-    /// What it drops when it is full.
+    /// What a full queue drops.
     pub drop_from: DropFrom,
 }
 
@@ -150,7 +154,7 @@ pub enum Counted {
     Bytes,
 }
 
-/// A key of several disciplines: a limit in bytes, which stands beside a limit in packets only.
+/// A key that several disciplines share: a limit in bytes, beside a limit in packets.
 pub(crate) fn memory_limit(
     around: &Around,
 ) -> impl Fn(&Quantity<Size>) -> std::result::Result<u64, String> {
@@ -164,9 +168,9 @@ pub(crate) fn memory_limit(
     }
 }
 
-/// What is done at intervals is made up for one by one when a queue has rested.
+/// Work done at intervals is caught up interval by interval after an idle time; shorter intervals would make this slow.
 pub(crate) const LEAST_INTERVAL: airqueue_core::Span = airqueue_core::Span::from_millis(1);
-/// A turn of fewer bytes would pass mostly without a packet, and rounds of turns take time.
+/// With fewer bytes per turn most turns would pass without a packet, and each round of turns takes time.
 pub(crate) const LEAST_QUANTUM: u32 = 64;
-/// The most queues that flows are hashed to, as in Linux.
+/// The maximum number of queues to which flows are hashed, as in Linux.
 pub(crate) const MOST_FLOW_QUEUES: u32 = 65_536;

@@ -24,7 +24,7 @@ pub enum DropFrom {
 /// The parameters of drop-tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropTailParams {
-    /// What it drops when it is full. The oldest packets go until the arriving one fits.
+    /// What a full queue drops. With `Head`, the oldest packets are dropped until the arriving packet fits.
     pub drop_from: DropFrom,
 }
 
@@ -72,14 +72,14 @@ impl DropTail {
         DropTail { waiting: Fifo::default(), limit, drop_from: DropFrom::Tail }
     }
 
-    /// The same with another choice of what to drop.
+    /// The queue with another choice of what to drop.
     pub fn dropping_from(mut self, drop_from: DropFrom) -> DropTail {
         self.drop_from = drop_from;
         self
     }
 
-    /// The same, counting `bytes` on top of each IP packet (Linux counts the Ethernet header, 14
-    /// bytes, on an Ethernet device). Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet (Linux counts the Ethernet header, 14 bytes, on an Ethernet
+    /// device). Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> DropTail {
         self.waiting.set_link_layer(bytes);
         self
@@ -124,7 +124,7 @@ impl QueueDisc for DropTail {
     }
 }
 
-// As in the queues of devices, which are one for each access category, and the MAC builds frames from those.
+// As in the queues of devices, which exist once per access category, and from which the MAC builds its frames.
 impl ByNeighbour for DropTail {
     fn peek_for_neighbour(
         &mut self,

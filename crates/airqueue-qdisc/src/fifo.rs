@@ -1,16 +1,15 @@
-//! Packets in the order of their arrival, and what they cost: the store of every discipline that
-//! keeps one line.
+//! Packets in order of arrival, and their bytes: the store of all disciplines with a single FIFO.
 
 use airqueue_core::{Limit, NeighbourId, Packet, Time};
 use std::collections::VecDeque;
 
-/// A line of packets, and their bytes with link-layer overhead.
+/// A FIFO of packets, and their bytes with link-layer overhead.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
     waiting: VecDeque<Packet>,
     bytes: u64,
     link_layer: u32,
-    /// No packet for this neighbour is before this place.
+    /// The neighbour has no packet before this position.
     none_before: Option<(NeighbourId, usize)>,
 }
 
@@ -23,23 +22,23 @@ pub(crate) fn has_room(limit: Limit, packets: usize, bytes: u64, cost: u64) -> b
 }
 
 impl Fifo {
-    /// From now on counts `bytes` on top of each IP packet. Only for an empty line.
+    /// From now on counts `bytes` on top of each IP packet. Only for an empty FIFO.
     pub(crate) fn set_link_layer(&mut self, bytes: u32) {
         debug_assert!(self.waiting.is_empty());
         self.link_layer = bytes;
     }
 
-    /// What a packet counts in bytes.
+    /// The bytes that a packet counts as.
     pub(crate) fn cost(&self, packet: &Packet) -> u64 {
         u64::from(packet.size) + u64::from(self.link_layer)
     }
 
-    /// Whether there is room for a packet beside what waits now.
+    /// Whether a packet fits beside the packets that wait now.
     pub(crate) fn has_room(&self, limit: Limit, packet: &Packet) -> bool {
         has_room(limit, self.waiting.len(), self.bytes, self.cost(packet))
     }
 
-    /// Takes a packet in, stamped.
+    /// Appends a packet, with its time of arrival.
     pub(crate) fn push(&mut self, mut packet: Packet, now: Time) {
         packet.enqueued = now;
         self.bytes += self.cost(&packet);
@@ -53,18 +52,18 @@ impl Fifo {
         Some(packet)
     }
 
-    /// The first packet for a neighbour. Those of a frame are looked for one after the other: each search goes on where the
-    /// one before it ended.
+    /// The first packet for a neighbour. The MAC looks for the packets of an aggregate one after the other: each search
+    /// continues where the search before ended.
     pub(crate) fn first_for(&mut self, neighbour: NeighbourId) -> Option<&Packet> {
         self.find(neighbour).map(|place| &self.waiting[place])
     }
 
-    /// Whom packets are for, in their order.
+    /// The neighbours that the packets are for, in the packets' order.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = NeighbourId> {
         self.waiting.iter().map(|packet| packet.neighbour)
     }
 
-    /// Takes it out.
+    /// Takes out the first packet for a neighbour.
     pub(crate) fn pop_for(&mut self, neighbour: NeighbourId) -> Option<Packet> {
         let place = self.find(neighbour)?;
         let packet = self.waiting.remove(place)?;

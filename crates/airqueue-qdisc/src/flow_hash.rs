@@ -1,13 +1,13 @@
-//! Which of several places belongs to a flow.
+//! Assigns flows to one of several places by a hash.
 
 use airqueue_core::{FlowKey, RandomStream};
 
-/// A hash of flows, keyed so that which of them share a place changes from run to run.
+/// A keyed hash of flows: the key decides which flows collide, so that collisions differ from run to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowHash(u64);
 
 impl FlowHash {
-    /// A hash with a key of its own.
+    /// A hash with a random key.
     pub(crate) fn new(rng: &mut RandomStream) -> FlowHash {
         FlowHash(rng.next_u64())
     }
@@ -17,7 +17,7 @@ impl FlowHash {
         ((u64::from(self.hash(flow.0)) * u64::from(places)) >> 32) as usize
     }
 
-    /// 32 bits for a flow, or for anything else that has a number.
+    /// A 32-bit hash of a flow, or of anything else that has a number.
     pub(crate) fn hash(self, number: u32) -> u32 {
         // The upper half of the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which is a bijection with full
         // avalanche.

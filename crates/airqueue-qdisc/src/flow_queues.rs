@@ -1,12 +1,12 @@
-//! Flow queues that are served in turn by bytes, new ones first, each under CoDel: what FQ-CoDel (RFC 8290) and the
-//! queues of Linux's mac80211 have in common.
+//! Flow queues that take turns by bytes, new queues first, each under CoDel: the common part of FQ-CoDel (RFC 8290) and
+//! of the queues of Linux's mac80211.
 
 use crate::codel::{CodelParams, Control};
 use crate::lists::Lists;
 use airqueue_core::{DropReason, Drops, Packet, Time};
 use std::collections::VecDeque;
 
-/// All flow queues, and what each holds.
+/// All flow queues, with their packets.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues {
     codel: CodelParams,
@@ -15,7 +15,7 @@ pub(crate) struct FlowQueues {
     link_layer: u32,
     waiting: Lists,
     flows: Vec<Flow>,
-    /// Bytes of each flow, apart from the flows: the search for the greatest reads nothing else.
+    /// The backlog of each flow in bytes, stored apart from the flows: the search for the maximum reads nothing else.
     backlogs: Vec<u64>,
     bytes: u64,
 }
@@ -23,15 +23,15 @@ pub(crate) struct FlowQueues {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     control: Control,
-    /// Bytes that it may still send in this turn.
+    /// Bytes that the queue may still send in this turn.
     deficit: i64,
-    /// It is in one of the two lists.
+    /// The queue is in one of the two lists.
     listed: bool,
-    /// Whose lists these are, in the caller's numbers.
+    /// The owner of the lists, in the caller's numbers.
     owner: u32,
 }
 
-/// The flow queues that take turns with each other, and what they hold together.
+/// The flow queues that take turns with each other, and their total backlog.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     new: VecDeque<u32>,
@@ -39,18 +39,18 @@ pub(crate) struct Turns {
     bytes: u64,
 }
 
-/// What a full store got rid of.
+/// What a full store dropped.
 pub(crate) struct Shed {
-    /// Whose queue it was.
+    /// The owner of the queue.
     pub(crate) owner: u32,
-    /// How many packets.
+    /// Number of packets.
     pub(crate) packets: usize,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub(crate) bytes: u64,
 }
 
 impl Turns {
-    /// No queues, with room for so many.
+    /// No queues, with capacity for `queues`.
     pub(crate) fn with_capacity(queues: usize) -> Turns {
         let (new, old) = (VecDeque::with_capacity(queues), VecDeque::with_capacity(queues));
         Turns { new, old, bytes: 0 }
@@ -61,7 +61,7 @@ impl Turns {
         self.bytes
     }
 
-    /// So many bytes were shed.
+    /// Subtracts the bytes that were shed.
     pub(crate) fn shed(&mut self, bytes: u64) {
         self.bytes -= bytes;
     }
@@ -86,7 +86,7 @@ impl FlowQueues {
         self.link_layer = bytes;
     }
 
-    /// Another queue; its number.
+    /// Adds a queue and returns its number.
     pub(crate) fn add(&mut self) -> u32 {
         self.waiting.add();
         self.flows.push(Flow::default());
@@ -94,7 +94,7 @@ impl FlowQueues {
         self.flows.len() as u32 - 1
     }
 
-    /// What a packet counts in bytes.
+    /// The bytes that a packet counts as.
     pub(crate) fn cost(&self, packet: &Packet) -> u64 {
         u64::from(packet.size) + u64::from(self.link_layer)
     }
@@ -109,13 +109,13 @@ impl FlowQueues {
         self.bytes
     }
 
-    /// Whose turns a queue takes part in, if it takes part in any.
+    /// The owner of the turns that a queue takes part in, if any.
     pub(crate) fn owner(&self, at: usize) -> Option<u32> {
         let flow = &self.flows[at];
         flow.listed.then_some(flow.owner)
     }
 
-    /// A packet joins a queue, which takes part in `turns`: those of `owner`.
+    /// Adds a packet to a queue, which takes part in `turns`, those of `owner`.
     pub(crate) fn push(
         &mut self,
         at: usize,
@@ -138,7 +138,7 @@ impl FlowQueues {
         }
     }
 
-    /// The packet that leaves next (RFC 8290, section 4.2; Linux: `fq_tin_dequeue`).
+    /// Takes out the packet that leaves next (RFC 8290, section 4.2; Linux: `fq_tin_dequeue`).
     pub(crate) fn pop(
         &mut self,
         turns: &mut Turns,
@@ -160,8 +160,8 @@ impl FlowQueues {
                 self.flows[at as usize].deficit -= self.cost(&packet) as i64;
                 return Some(packet);
             }
-            // An empty new queue must wait for the old ones: it would be served first again, and
-            // they starve, if it were forgotten and a packet came at once.
+            // An empty new queue joins the old queues: if the queue were forgotten, its next packet would make it new
+            // again and serve it first, and the old queues would starve.
             let list = if is_new { &mut turns.new } else { &mut turns.old };
             list.pop_front();
             if is_new && !turns.old.is_empty() {
@@ -172,7 +172,7 @@ impl FlowQueues {
         }
     }
 
-    /// What CoDel lets a flow send.
+    /// Takes the next packet that CoDel lets a flow send.
     fn take_from(
         &mut self,
         at: usize,
@@ -208,7 +208,7 @@ impl FlowQueues {
         (self.waiting.len(at), self.backlogs[at])
     }
 
-    /// Takes packets from the head of a queue until so many, or so many bytes, are gone; at least one.
+    /// Drops packets from the head of a queue until `most` packets or `enough` bytes are gone; at least one packet.
     pub(crate) fn shed(&mut self, at: usize, most: usize, enough: u64, drops: &mut Drops) -> Shed {
         let (mut packets, mut bytes) = (0, 0);
         while let Some(packet) = self.waiting.pop(at) {
@@ -224,7 +224,7 @@ impl FlowQueues {
         Shed { owner: self.flows[at].owner, packets, bytes }
     }
 
-    /// Makes CoDel's signal stronger: so many packets of a queue were dropped for want of room.
+    /// Makes CoDel's signal stronger: `packets` of a queue were dropped for lack of room.
     pub(crate) fn add_drops(&mut self, at: usize, packets: u32) {
         self.flows[at].control.add_drops(packets);
     }

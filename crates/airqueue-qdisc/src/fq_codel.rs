@@ -1,5 +1,4 @@
-//! FQ-CoDel (RFC 8290): flows hashed to queues that are served in turn by bytes, new ones first, each
-//! under CoDel.
+//! FQ-CoDel (RFC 8290): flows are hashed to queues that take turns by bytes, new queues first, each under CoDel.
 
 use crate::Behaviour;
 use crate::codel::CodelParams;
@@ -18,21 +17,20 @@ use airqueue_core::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What FQ-CoDel is told: the words of `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
+/// The parameters of FQ-CoDel, named as in `tc qdisc add ... fq_codel` (RFC 8290, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelParams {
-    /// CoDel, for each queue.
+    /// CoDel's parameters, for each queue.
     pub codel: CodelParams,
-    /// Number of queues; 0 is taken for 1.
+    /// Number of queues; 0 counts as 1.
     pub flows: u32,
-    /// Bytes, link layer included, that a queue may send in one turn. As in Linux fewer than 256 are
-    /// taken for 256.
+    /// Bytes, link layer included, that a queue may send in one turn. As in Linux, less than 256 counts as 256.
     pub quantum: u32,
     /// Packets that all queues hold together.
     pub limit: u32,
-    /// Bytes that they hold together, link layer included. (Linux counts the memory of its buffers.)
+    /// Bytes that all queues hold together, link layer included. (Linux counts the memory of its buffers.)
     pub memory_limit: u64,
-    /// The most packets that are dropped at once when they hold more; 0 is taken for 1.
+    /// The maximum number of packets dropped at once when the queues are full; 0 counts as 1.
     pub drop_batch: u32,
 }
 
@@ -112,7 +110,7 @@ impl Parameters for FqCodelParams {
         }
     }
 
-    /// The limit stands in the place of that of the parameters which is in the same unit.
+    /// The scenario's limit replaces the parameters' limit in the same unit.
     fn make(&self, mut place: Place) -> BoxedQueue {
         let mut queue = FqCodel::new(*self, &mut place.rng).with_link_layer(place.link_layer);
         queue.set_limit(place.limit);
@@ -122,25 +120,25 @@ impl Parameters for FqCodelParams {
 
 /// Flow queues under CoDel. (tc: `fq_codel`.)
 ///
-/// A packet is taken in within constant time. Only when there is no room all queues are looked at, to
-/// find the one that holds the most bytes (RFC 8290, section 4.1.3, as Linux does). Nothing is
-/// allocated once the store has grown to the most packets that ever waited.
+/// An arrival takes constant time. Only a full store searches all queues, for the queue with the most bytes (RFC 8290,
+/// section 4.1.3, as Linux does). Nothing is allocated once the store has grown to the maximum number of waiting
+/// packets.
 ///
-/// As in Linux, CoDel compares the bytes that *all* queues hold with one MTU, not those of the flow: a
-/// flow's only packet may be dropped while others have a backlog. The RFC does not say.
+/// As in Linux, CoDel compares the bytes of *all* queues with one MTU, not the bytes of the flow: a flow's only packet
+/// may be dropped while other flows have a backlog. The RFC leaves this open.
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     params: FqCodelParams,
     hash: FlowHash,
     queues: FlowQueues,
-    /// Of all queues.
+    /// The turns of all queues.
     turns: Turns,
-    /// What `peek` has promised.
+    /// The packet that `peek` has decided on.
     decided: Option<Packet>,
 }
 
 impl FqCodel {
-    /// Empty queues that count IP bytes. `rng` gives the hash its key.
+    /// Empty queues that count IP bytes. `rng` gives the key of the hash.
     pub fn new(params: FqCodelParams, rng: &mut RandomStream) -> FqCodel {
         let params = FqCodelParams {
             flows: params.flows.max(1),
@@ -158,14 +156,14 @@ impl FqCodel {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    /// The queues count `bytes` on top of each IP packet. Only for empty queues.
     pub fn with_link_layer(mut self, bytes: u32) -> FqCodel {
         self.queues.set_link_layer(bytes);
         self
     }
 
-    /// Takes packets from the head of the queue with the most bytes until half of them are gone, but no
-    /// more than a batch (section 4.1.3). CoDel is told: its signal was too weak.
+    /// Drops packets from the head of the queue with the most bytes until half of its bytes are gone, but at most a
+    /// batch (section 4.1.3). The drops make CoDel's signal stronger: the signal was too weak.
     fn drop_from_fattest(&mut self, drops: &mut Drops) {
         let fattest = self.queues.fattest();
         let (_, bytes) = self.queues.backlog(fattest);
@@ -204,7 +202,7 @@ impl QueueDisc for FqCodel {
         self.queues.bytes() + self.decided.as_ref().map_or(0, |packet| self.queues.cost(packet))
     }
 
-    /// A limit in packets is `limit`, one in bytes is `memory_limit`.
+    /// A limit in packets replaces `limit`, a limit in bytes replaces `memory_limit`.
     fn set_limit(&mut self, limit: Limit) {
         match limit {
             Limit::Packets(packets) => self.params.limit = packets,
@@ -239,13 +237,13 @@ mod tests {
         (0..packets).map(|_| q.dequeue(Time::ZERO, &mut drops).unwrap().flow.0).collect()
     }
 
-    /// Two flows that do not share a queue.
+    /// Two flows in different queues.
     fn two_flows(q: &FqCodel) -> (u32, u32) {
         let place = |flow| q.hash.place(flow, q.params.flows);
         (1, (2..).find(|&flow| place(FlowKey(flow)) != place(FlowKey(1))).unwrap())
     }
 
-    /// RFC 8290, section 4.2, by hand: a queue sends until its quantum of 1500 bytes is overdrawn.
+    /// RFC 8290, section 4.2, by hand: a queue sends until its quantum of 1500 bytes is used up or overdrawn.
     #[test]
     fn bytes_not_packets_take_turns() {
         let mut q = queue(FqCodelParams { quantum: 1500, ..FqCodelParams::default() });
@@ -258,8 +256,8 @@ mod tests {
         assert_eq!(flows_in_order(&mut q, order.len()), order);
     }
 
-    /// A flow that sends a packet now and then is new each time and never waits behind the bulk; but
-    /// not sooner than the old ones have had their turn.
+    /// A flow that sends a packet now and then is new each time and never waits behind the bulk flow, but its next
+    /// packet waits until the old queues have had a turn.
     #[test]
     fn sparse_flows_come_first() {
         let mut q = queue(FqCodelParams::default());
@@ -271,7 +269,7 @@ mod tests {
         offer(&mut q, FlowKey(sparse), 1, 100);
         let next = flows_in_order(&mut q, 2);
         assert!(next.contains(&sparse), "{next:?}");
-        // It is now on the old list with its deficit, since its queue was found empty there.
+        // The sparse flow is now on the old list with its deficit, since its queue was found empty there.
         assert_eq!(flows_in_order(&mut q, 2), [bulk; 2]);
     }
 
@@ -303,7 +301,8 @@ mod tests {
         assert_eq!(q.len_packets(), 3, "a lower limit is approached with each arrival");
     }
 
-    /// Each queue has a control law of its own: a standing queue is marked, the other flow is not.
+    /// Each queue has a control law of its own: packets of the standing queue are marked, packets of the other flow are
+    /// not.
     #[test]
     fn only_the_flow_that_stands_is_marked() {
         let mut q = queue(FqCodelParams::default());
@@ -325,7 +324,7 @@ mod tests {
         }
         assert!(drops.as_slice().is_empty());
         assert!(marked.iter().all(|&(flow, _)| flow == FlowKey(standing)), "{marked:?}");
-        // 5 ms + interval, + 100, + 70.7, + 57.7, ... as in codel.rs, or a packet of the sparse flow later.
+        // 5 ms + interval, + 100, + 70.7, + 57.7, ... as in codel.rs, or later by a packet of the sparse flow.
         let law = [105, 205, 276, 334, 384, 429, 469, 507, 543, 576];
         assert_eq!(marked.len(), law.len());
         assert!(

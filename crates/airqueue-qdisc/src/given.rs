@@ -1,4 +1,4 @@
-//! A queue as a file has it: a table of keys, or a few letters in place of a table.
+//! A queue as a scenario gives it: a table of keys, or a short text in place of the table.
 
 use crate::registry::QueueTable;
 use crate::text::QueueText;

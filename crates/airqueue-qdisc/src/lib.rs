@@ -1,9 +1,9 @@
-//! Queue disciplines: one file each, and a line of [`registry`].
+//! Queue disciplines: each has a file of its own, and a line in [`registry`].
 //!
-//! A discipline's file has its queue, which implements [`airqueue_core::QueueDisc`] and the two traits beside it, and its
-//! parameters, which implement [`Parameters`]: the keys of its table in scenarios, what they must be, and how a queue is made of
-//! them. The registry makes of all disciplines what describes, checks and builds queues: [`QueueTable`], [`QueueSpec`], and the
-//! short form of [`text`]. Whoever uses these knows no discipline by name.
+//! The file of a discipline holds its queue, which implements [`airqueue_core::QueueDisc`] and the two related traits,
+//! and its parameters, which implement [`Parameters`]: the keys of the discipline's table in scenarios, the checks of
+//! these keys, and how to build a queue from them. From all disciplines the registry makes [`QueueTable`],
+//! [`QueueSpec`], and the short form of [`text`]. Code that uses these three knows no discipline by name.
 
 pub mod adaptive;
 mod airtime;

@@ -1,4 +1,4 @@
-//! Many lines of packets in one store, which grows to the most that ever waited and then allocates
+//! Many FIFO lists of packets in one store, which grows to the maximum number of waiting packets and then allocates
 //! nothing.
 
 use airqueue_core::Packet;
@@ -6,7 +6,7 @@ use airqueue_core::Packet;
 /// No packet.
 const NONE: u32 = u32::MAX;
 
-/// So many lines of packets, each first-in first-out.
+/// FIFO lists of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     nodes: Vec<Node>,
@@ -32,22 +32,22 @@ struct List {
 const EMPTY: List = List { head: NONE, tail: NONE, packets: 0 };
 
 impl Lists {
-    /// `lists` empty lines.
+    /// `lists` empty lists.
     pub(crate) fn new(lists: usize) -> Lists {
         Lists { nodes: Vec::new(), free: NONE, lists: vec![EMPTY; lists], packets: 0 }
     }
 
-    /// Packets in all lines.
+    /// Packets in all lists.
     pub(crate) fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Packets in a line.
+    /// Packets in a list.
     pub(crate) fn len(&self, list: usize) -> usize {
         self.lists[list].packets as usize
     }
 
-    /// Another line, behind the others.
+    /// Adds a list after the others.
     pub(crate) fn add(&mut self) {
         self.lists.push(EMPTY);
     }

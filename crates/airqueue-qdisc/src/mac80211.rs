@@ -1,6 +1,6 @@
 //! The queues of Linux's mac80211: flow queues under CoDel for each station, airtime shared among the stations, and a
-//! limit on the airtime that is handed to the device (Høiland-Jørgensen and others, "Ending the Anomaly", USENIX ATC
-//! 2017; airtime queue limits, AQL, since Linux 5.5).
+//! limit on the airtime of packets in the device (Høiland-Jørgensen and others, "Ending the Anomaly", USENIX ATC 2017;
+//! airtime queue limits, AQL, since Linux 5.5).
 
 use crate::Behaviour;
 use crate::airtime::Airtime;
@@ -21,37 +21,37 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What the queues are told.
+/// The parameters of the queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mac80211Params {
-    /// CoDel, for each flow queue.
+    /// CoDel's parameters, for each flow queue.
     pub codel: CodelParams,
-    /// Number of flow queues of all stations; 0 is taken for 1. Each station has one more to itself.
+    /// Number of flow queues of all stations; 0 counts as 1. Each station has a further queue of its own.
     pub flows: u32,
-    /// Bytes, link layer included, that a flow queue may send in one turn; 0 is taken for 1.
+    /// Bytes, link layer included, that a flow queue may send in one turn; 0 counts as 1.
     pub quantum: u32,
     /// Packets that all queues hold together.
     pub limit: u32,
-    /// Bytes that they hold together, link layer included. (Linux counts the memory of its buffers.)
+    /// Bytes that all queues hold together, link layer included. (Linux counts the memory of its buffers.)
     pub memory_limit: u64,
-    /// The airtime of a station's turn, its weight; less than [`LEAST_TURN`] is taken for that. `None`: stations take
-    /// turns frame by frame, whatever air these take.
+    /// The airtime of a station's turn, its weight; less than [`LEAST_TURN`] counts as [`LEAST_TURN`]. `None`: stations
+    /// take turns frame by frame, whatever airtime the frames take.
     pub airtime: Option<Span>,
-    /// How much airtime may be handed out.
+    /// Limits on the airtime of packets in the device; `None`: no limits.
     pub aql: Option<AqlParams>,
 }
 
-/// The shortest turn: with less many would pass for each packet.
+/// The shortest turn: with shorter turns many turns would pass for each packet.
 pub const LEAST_TURN: Span = Span::from_micros(50);
 
-/// Airtime queue limits: what the packets of a station may take that were handed out and are not yet sent.
+/// Airtime queue limits: the expected airtime of packets that were handed out and are not yet reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AqlParams {
-    /// A station always gets another packet while its own will take less than this,
+    /// A station always gets another packet while the expected airtime of its packets is less than `low`,
     pub low: Span,
-    /// or less than this while those of all stations will take less than the threshold.
+    /// or less than `high` while the expected airtime of all stations' packets is less than `threshold`.
     pub high: Span,
-    /// For all stations together.
+    /// The threshold for all stations together.
     pub threshold: Span,
 }
 
@@ -163,7 +163,7 @@ impl Parameters for Mac80211Params {
         }
     }
 
-    /// The limit stands in the place of that of the parameters which is in the same unit.
+    /// The scenario's limit replaces the parameters' limit in the same unit.
     fn make(&self, mut place: Place) -> BoxedQueue {
         let mut queue = Mac80211::new(*self, &mut place.rng).with_link_layer(place.link_layer);
         queue.set_limit(place.limit);
@@ -171,26 +171,27 @@ impl Parameters for Mac80211Params {
     }
 }
 
-/// The queues of one access category, for all stations (neighbours, [`Packet::neighbour`]) that its packets go to.
+/// The queues of one access category, for all stations (neighbours, [`Packet::neighbour`]) that the category sends to.
 ///
-/// **Flows** of all stations are hashed to one set of queues. A queue that another station's flow is in at the time is
-/// no one else's: the flow goes to its station's own queue (`fq_flow_classify`), and stays there while packets of it
-/// wait there, which Linux lets the next ones overtake. A station's flow queues take turns by
-/// bytes, new ones first, each under CoDel, as in FQ-CoDel. When there is no room half of the queue with the most
-/// bytes is dropped from its head, at most 32 packets (`fq_flow_drop`).
+/// **Flows** of all stations are hashed to one set of queues. A queue serves one station at a time: a flow that is
+/// hashed to a queue of another station's flow joins its own station's queue (`fq_flow_classify`), and stays there
+/// while packets of the flow wait there, which Linux lets later packets overtake. A station's flow queues take turns by
+/// bytes, new queues first, each under CoDel, as in FQ-CoDel. When the store is full, the queue with the most bytes
+/// loses half of its bytes from its head, at most 32 packets (`fq_flow_drop`).
 ///
-/// **Stations** take turns by airtime (`ieee80211_next_txq`). A station is served while it has some of its turn left;
-/// what its packets really took is charged as [`LinkFeedback::on_sent`] tells it, and with AQL what those on their way will
-/// take is held against it meanwhile. One that has nothing left gets another turn and goes to the end. One that begins
-/// goes to the front: if it has had less air than the others it waits for none of them.
+/// **Stations** take turns by airtime (`ieee80211_next_txq`). A station is served while some of its turn is left; the
+/// airtime that its packets took is charged when [`LinkFeedback::on_sent`] reports them, and with AQL the expected
+/// airtime of its packets in transit counts against the turn until then. A station whose turn is used up gets a new
+/// turn and goes to the end. A station that becomes active goes to the front: if it has used less airtime than the
+/// others, it waits for none of them.
 ///
-/// **AQL**: a station whose packets in the device will take too long gets no more for now
-/// (`ieee80211_txq_airtime_check`): [`QueueDisc::dequeue`] may return `None` although packets wait. It is for links that
-/// report every packet. What a packet will take is expected from what bytes of its station took lately; Linux asks
-/// the rate control.
+/// **AQL**: a station whose packets in the device have too much expected airtime gets no more packets for now
+/// (`ieee80211_txq_airtime_check`): [`QueueDisc::dequeue`] may return `None` although packets wait. AQL requires a link
+/// that reports every packet. The expected airtime follows the recent airtime per byte of the station; Linux asks the
+/// rate control.
 ///
-/// There is one of these for each access category, and each has its own airtime. Linux has one set of flow queues for
-/// all categories, and one threshold.
+/// Each access category has a set of these queues, with airtime counters of its own. Linux has one set of flow queues
+/// for all categories, and one threshold.
 #[derive(Clone, Debug)]
 pub struct Mac80211 {
     params: Mac80211Params,
@@ -198,11 +199,11 @@ pub struct Mac80211 {
     queues: FlowQueues,
     stations: Vec<Station>,
     airtime: Airtime,
-    /// Stations with packets, the one to be served first. One that has none left is found out when its turn comes.
+    /// Stations with packets, in the order of service. A station without packets is removed when its turn comes.
     active: VecDeque<NeighbourId>,
-    /// The station that `peek` has promised.
+    /// The station that `peek` has decided on.
     chosen: Option<NeighbourId>,
-    /// Packets that CoDel has let go and that have not left, and their bytes.
+    /// Packets that CoDel has passed and that have not left, and their bytes.
     decided: usize,
     decided_bytes: u64,
 }
@@ -210,16 +211,16 @@ pub struct Mac80211 {
 #[derive(Clone, Debug)]
 struct Station {
     turns: Turns,
-    /// Its own flow queue, and how many packets in it belong to which of the others.
+    /// The station's own flow queue, and how many of its packets belong to which of the other queues.
     own: u32,
     diverted: BTreeMap<u32, u32>,
     active: bool,
-    /// The packet that leaves next, if a look has decided that.
+    /// The packet that leaves next, if `peek` has decided on a packet.
     next: Option<Packet>,
 }
 
 impl Mac80211 {
-    /// Empty queues that count IP bytes. `rng` gives the hash its key.
+    /// Empty queues that count IP bytes. `rng` gives the key of the hash.
     pub fn new(params: Mac80211Params, rng: &mut RandomStream) -> Mac80211 {
         let params = Mac80211Params {
             flows: params.flows.max(1),
@@ -240,7 +241,7 @@ impl Mac80211 {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    /// The queues count `bytes` on top of each IP packet. Only for empty queues.
     pub fn with_link_layer(mut self, bytes: u32) -> Mac80211 {
         self.queues.set_link_layer(bytes);
         self
@@ -289,7 +290,7 @@ impl Mac80211 {
         }
     }
 
-    /// The same for what was dropped, behind the first `before`.
+    /// The same as [`unclassify`](Self::unclassify), for the drops after the first `before`.
     fn unclassify_dropped(&mut self, before: usize, drops: &Drops) {
         for drop in &drops.as_slice()[before..] {
             self.unclassify(&drop.packet);
@@ -303,7 +304,7 @@ impl Mac80211 {
             let fattest = self.queues.fattest();
             let (packets, _) = self.queues.backlog(fattest);
             if packets == 0 {
-                // All that is left has been promised.
+                // All packets that are left are already decided on.
                 return;
             }
             let before = drops.as_slice().len();
@@ -321,7 +322,7 @@ impl Mac80211 {
         low || pending < aql.high && self.airtime.pending_of_all() < aql.threshold
     }
 
-    /// Decides which packet of a station leaves next, if it has any. It is then in `next`.
+    /// Decides on the packet of a station that leaves next, if any, and stores the packet in `next`.
     fn decide(&mut self, neighbour: NeighbourId, now: Time, drops: &mut Drops) -> Option<&Packet> {
         let at = neighbour.index();
         if self.stations.get(at)?.next.is_none() {
@@ -338,9 +339,9 @@ impl Mac80211 {
         self.stations[at].next.as_ref()
     }
 
-    /// The station whose turn it is and that has a packet, which is then decided (`ieee80211_next_txq`).
+    /// The station whose turn it is and that has a packet, on which it decides (`ieee80211_next_txq`).
     fn choose(&mut self, now: Time, drops: &mut Drops) -> Option<NeighbourId> {
-        // So many have been passed over since one was found that may be given a packet.
+        // Stations passed over since the last station that may get a packet.
         let mut passed = 0;
         while passed < self.active.len() {
             let neighbour = *self.active.front()?;
@@ -423,7 +424,7 @@ impl QueueDisc for Mac80211 {
         self.queues.bytes() + self.decided_bytes
     }
 
-    /// A limit in packets is `limit`, one in bytes is `memory_limit`.
+    /// A limit in packets replaces `limit`, a limit in bytes replaces `memory_limit`.
     fn set_limit(&mut self, limit: Limit) {
         match limit {
             Limit::Packets(packets) => self.params.limit = packets,
@@ -456,7 +457,7 @@ impl ByNeighbour for Mac80211 {
         self.hand_out(neighbour)
     }
 
-    /// The station whose turn it is; nothing is promised.
+    /// The station whose turn it is, without a decision.
     fn other_neighbour(
         &mut self,
         neighbours: &[NeighbourId],

@@ -1,4 +1,4 @@
-//! Flows, or links, kept apart: one queue for each, served in turn.
+//! One queue for each flow, or for each link, served in turn.
 
 use crate::discipline::{Around, Facts, LEAST_QUANTUM, Link, Parameters, Place};
 use crate::droptail::{DropFrom, DropTail};
@@ -33,19 +33,19 @@ impl QueuePer {
     }
 }
 
-/// The parameters of deficit round robin: drop-tail queues that flows or links have for themselves, each with the limit.
+/// The parameters of deficit round robin: one drop-tail queue for each flow or link, each with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrParams {
-    /// Whose queue each is.
+    /// What has a queue of its own: flows or links.
     pub by: QueuePer,
-    /// IP bytes of a turn.
+    /// IP bytes per turn.
     pub quantum: u32,
-    /// What a full one drops.
+    /// What a full queue drops.
     pub drop_from: DropFrom,
 }
 
 impl Default for DrrParams {
-    /// Flows, and turns of a packet of 1500 bytes.
+    /// A queue for each flow, and turns of a packet of 1500 bytes.
     fn default() -> DrrParams {
         DrrParams { by: QueuePer::Flow, quantum: 1500, drop_from: DropFrom::Tail }
     }
@@ -101,21 +101,21 @@ impl Parameters for DrrParams {
 }
 
 /// One child discipline per flow, or per link, served round robin: packet by packet (Nagle, RFC 970), or by bytes with
-/// a quantum (deficit round robin, Shreedhar and Varghese, SIGCOMM 1995). The limit is each child's
-/// own, and one may have another than the rest. A child is made when its first packet arrives.
+/// a quantum (deficit round robin, Shreedhar and Varghese, SIGCOMM 1995). Each child has a limit of its own, and a
+/// single child's limit can be changed. The first packet of a flow or link creates the child.
 pub struct PerFlow<Q, F> {
     make: F,
     by: QueuePer,
     limit: Option<Limit>,
-    /// Those of single children, which may not be there yet.
+    /// The limits of single children, some of which may not exist yet.
     limits: BTreeMap<u32, Limit>,
-    /// IP bytes for each turn; `None`: a packet.
+    /// IP bytes per turn; `None`: one packet.
     quantum: Option<u32>,
     index: BTreeMap<u32, usize>,
     children: Vec<Child<Q>>,
     /// Children in the order of service; a child is listed at most once.
     turn: VecDeque<usize>,
-    /// The first of them has been given the quantum of this turn.
+    /// The first child in the turn has received the quantum of this turn.
     begun: bool,
     packets: usize,
     bytes: u64,
@@ -124,14 +124,13 @@ pub struct PerFlow<Q, F> {
 struct Child<Q> {
     queue: Q,
     listed: bool,
-    /// IP bytes that it may still send in this turn, and takes with it into the next; below zero those that it has sent
+    /// IP bytes that the child may still send in this turn, and carries over to the next; negative after packets sent
     /// out of turn.
     deficit: i64,
 }
 
 impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
-    /// No flows yet; `make` makes the queue of a flow, or of the link that a neighbour stands for. Turns are of
-    /// one packet.
+    /// No children yet; `make` makes the queue of a flow, or of the link to a neighbour. A turn is one packet.
     pub fn new(make: F) -> PerFlow<Q, F> {
         PerFlow {
             make,
@@ -148,14 +147,14 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         }
     }
 
-    /// The same with turns of `bytes` IP bytes; 0 is taken for 1. With less than the largest packet some
-    /// turns pass without one, and serving costs more.
+    /// Turns are of `bytes` IP bytes; 0 counts as 1. With a quantum below the largest packet, some turns pass without a
+    /// packet, and serving costs more.
     pub fn with_quantum(mut self, bytes: u32) -> PerFlow<Q, F> {
         self.quantum = Some(bytes.max(1));
         self
     }
 
-    /// The same with queues for what this says. Only for one that is empty and has no limits yet.
+    /// What has a queue of its own. Only for an empty discipline without limits of single children.
     pub fn by(mut self, what: QueuePer) -> PerFlow<Q, F> {
         self.by = what;
         self
@@ -173,7 +172,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         })
     }
 
-    /// Does something with a child's queue, and keeps the sums.
+    /// Calls `act` on a child's queue, and updates the sums.
     fn on_child<R>(&mut self, at: usize, act: impl FnOnce(&mut Q) -> R) -> R {
         let queue = &mut self.children[at].queue;
         let before = (queue.len_packets(), queue.len_bytes());
@@ -183,17 +182,17 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         result
     }
 
-    /// Brings the next child that has a packet to offer, and may send it, to the front of the turn and
-    /// returns it.
+    /// Brings the next child that has a packet, and may send the packet, to the front of the turn and returns this
+    /// child.
     fn settle(&mut self, now: Time, drops: &mut Drops) -> Option<usize> {
-        // Children that have been asked in vain since one had an offer.
+        // Children without a packet to send, since the last child that had one.
         let mut idle = 0;
         while idle < self.turn.len() {
             let at = *self.turn.front()?;
             let size = self.on_child(at, |queue| queue.peek(now, drops).map(|p| i64::from(p.size)));
             let Some(size) = size else {
                 self.end_turn(at);
-                // One that holds nothing any more has left the turn.
+                // A child that holds no packets any more has left the turn.
                 idle += usize::from(self.children[at].listed);
                 continue;
             };
@@ -211,7 +210,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         None
     }
 
-    /// The child that has a packet for a neighbour and, of several, the most to send in this turn.
+    /// The child that has a packet for a neighbour; of several, the child with the most bytes left to send.
     fn along(&mut self, neighbour: NeighbourId, now: Time, drops: &mut Drops) -> Option<usize> {
         let mut best: Option<usize> = None;
         for place in 0..self.turn.len() {
@@ -227,14 +226,14 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         best
     }
 
-    /// The first in the turn goes to its end.
+    /// Moves the first child in the turn to the end.
     fn end_turn(&mut self, at: usize) {
         self.turn.pop_front();
         self.begun = false;
         self.relist(at);
     }
 
-    /// Puts a child that is not in the turn at its end if it holds packets.
+    /// Puts a child that is not in the turn at the end of the turn if the child holds packets.
     fn relist(&mut self, at: usize) {
         let child = &mut self.children[at];
         child.listed = !child.queue.is_empty();
@@ -271,8 +270,8 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> QueueDisc for PerFlow<Q, F> {
         self.children[at].queue.peek(now, drops)
     }
 
-    // The frame that the turn's packet has takes along what waits for the same neighbour, evenly of all who have some:
-    // what each sends so counts as sent in its turns to come.
+    // The aggregate that starts with the turn's packet also takes packets that other children hold for the same
+    // neighbour, evenly from these children: each child pays for its packets in its later turns.
 
     fn len_packets(&self) -> usize {
         self.packets
@@ -379,7 +378,8 @@ mod tests {
         assert_eq!(q.len_packets(), 1);
     }
 
-    /// Offers each flow, for the neighbour with the flow's number halved, ten packets; how many of each then wait.
+    /// Offers each flow ten packets, for the neighbour whose number is half the flow's; returns how many of each flow
+    /// then wait.
     fn kept(q: &mut impl QueueDisc, flows: &[u32]) -> Vec<usize> {
         let mut drops = Drops::new();
         let mut kept = |&flow: &u32| {
@@ -394,7 +394,7 @@ mod tests {
         flows.iter().map(&mut kept).collect()
     }
 
-    /// A limit of one flow is that of no other, of flows that are there as of those that come.
+    /// The limit of one flow changes no other flow's limit, neither of present flows nor of later ones.
     #[test]
     fn each_flow_has_the_limit_that_was_given_to_it() {
         let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3)));
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(kept(&mut q, &[1, 2, 3, 4]), [3, 1, 0, 6], "one for all is for all");
     }
 
-    /// By link the flows for a neighbour share a queue and its limit, and take one turn together.
+    /// With queues by link, the flows for a neighbour share a queue and its limit, and take one turn together.
     #[test]
     fn links_are_kept_apart_as_flows_are() {
         let mut q = PerFlow::new(|_| DropTail::new(Limit::Packets(3))).by(QueuePer::Link);
@@ -420,8 +420,9 @@ mod tests {
         assert_eq!(neighbours, [0, 1, 0, 1, 0, 1, 1, 1].map(NeighbourId));
     }
 
-    /// A frame for a neighbour takes packets of all who have some for it, by turns, and they have less of the next turns:
-    /// five flows of one neighbour and one of another share equally what twenty frames of up to eight packets have.
+    /// An aggregate for a neighbour takes packets of all flows that have some for this neighbour, and the flows pay in
+    /// later turns: five flows of one neighbour and one flow of another share twenty aggregates of up to eight packets
+    /// equally.
     #[test]
     fn frames_are_shared_by_those_who_have_packets_for_them() {
         let make = |_| DropTail::new(Limit::Packets(100));
@@ -466,8 +467,8 @@ mod tests {
         assert_eq!(order(500, &offered), [1, 2, 1, 1, 2]);
     }
 
-    /// Their Theorem: over any time in which two flows are backlogged they differ by at most a quantum
-    /// and two packets, whatever their sizes and however small the quantum.
+    /// Their Theorem: over any time in which two flows are backlogged, their bytes differ by at most a quantum and two
+    /// packets, whatever the packet sizes and however small the quantum.
     #[test]
     fn flows_of_unequal_packets_have_equal_rates() {
         for quantum in [0, 100, 1514] {

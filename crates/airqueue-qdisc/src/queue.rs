@@ -1,4 +1,4 @@
-//! A queue as tables of keys describe it: its discipline, its limit, and the ring behind it.
+//! A queue as tables of keys describe it: the discipline, the limit, and the driver ring behind the discipline.
 
 use crate::discipline::{Around, Facts, Link, Place};
 use crate::droptail::DropFrom;
@@ -8,20 +8,21 @@ use airqueue_core::keys::{Layers, Result, wrong};
 use airqueue_core::{BoxedQueue, Limit, RandomStream, take};
 use std::fmt::Display;
 
-/// What the MAC of a station that aggregates finds packets for one receiver in, behind a discipline that cannot be
-/// searched for them.
+/// Packets of the ring in which a MAC that aggregates finds packets for one receiver, if the discipline in front of the
+/// ring cannot be searched for them.
 const AGGREGATING_RING: usize = 64;
 
 /// An interface of a station: the queue of one access category.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueSpec {
-    /// How it works.
+    /// The queue discipline.
     pub discipline: Discipline,
     /// The hard limit.
     pub limit: Limit,
-    /// Bytes that it counts on top of each IP packet, wherever it counts bytes.
+    /// Bytes that the queue counts on top of each IP packet, wherever the queue counts bytes.
     pub link_layer_bytes: u32,
-    /// Packets of the driver ring behind it; 0: none. The packet that the MAC is busy with is in neither.
+    /// Packets of the driver ring behind the discipline; 0: no ring. The packet that the MAC is sending is in neither
+    /// of them.
     pub ring_packets: usize,
 }
 
@@ -36,7 +37,7 @@ impl QueueSpec {
     ///
     /// # Errors
     ///
-    /// What is wrong with a key.
+    /// The key that is wrong, and why.
     pub fn check(tables: &Layers<'_, QueueTable>, link: Link) -> Result<QueueSpec> {
         let name = DisciplineName::of(tables);
         check_link(tables, name, link)?;
@@ -59,19 +60,19 @@ impl QueueSpec {
         Ok(spec)
     }
 
-    /// An empty queue of this discipline, without the ring; its random numbers, or the keys of its hash, come from `rng`.
+    /// An empty queue of this discipline, without the ring; `rng` gives the random numbers and the keys of the hash.
     pub fn make(&self, rng: RandomStream) -> BoxedQueue {
         let QueueSpec { limit, link_layer_bytes: link_layer, .. } = *self;
         self.discipline.make(Place { limit, link_layer, rng })
     }
 
-    /// How much always fits into it, whatever it decides while it works: no more than each of these.
+    /// How much always fits into the queue, whatever the discipline decides at run time: at most each of these limits.
     pub fn room(&self) -> impl Iterator<Item = Limit> {
         std::iter::once(self.limit).chain(self.discipline.facts().room)
     }
 }
 
-/// What shares airtime would wait for reports for ever where there are none.
+/// Refuses airtime sharing on a link that does not report airtime: the queue would wait for these reports for ever.
 fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link) -> Result<()> {
     let why = match link {
         Link::Air { .. } => return Ok(()),
@@ -86,12 +87,11 @@ fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link)
     }
 }
 
-/// Refuses what would change nothing: keys in `table`, which is called `key`, of disciplines that none of its
-/// queues has.
+/// Refuses keys without effect: keys in `table`, whose name is `key`, of disciplines that none of its queues has.
 ///
 /// # Errors
 ///
-/// The key.
+/// The key without effect.
 pub fn check_used(key: impl Display, table: &QueueTable, queues: &[DisciplineName]) -> Result<()> {
     let has = |name| queues.contains(&name);
     if let Some(other) = table.tables().find(|&name| !has(name)) {
@@ -117,7 +117,7 @@ fn not_used(queues: &[DisciplineName]) -> String {
     }
 }
 
-/// What the schema says of the key `limit`.
+/// The schema's description of the key `limit`.
 pub(crate) fn limit_words() -> String {
     let said = |limit| match limit {
         Limit::Packets(packets) => format!("`{packets} packets`"),
@@ -139,7 +139,7 @@ pub(crate) fn limit_words() -> String {
     )
 }
 
-/// What the schema says of the key `drop_from`.
+/// The schema's description of the key `drop_from`.
 pub(crate) fn drop_from_words() -> String {
     let choose = those_with(|facts| facts.drops_from);
     format!(
@@ -148,7 +148,7 @@ pub(crate) fn drop_from_words() -> String {
     )
 }
 
-/// What the schema says of the key `ring`.
+/// The schema's description of the key `ring`.
 pub(crate) fn ring_words() -> String {
     let behind = those_with(|facts| !facts.searched);
     format!(
@@ -158,13 +158,13 @@ pub(crate) fn ring_words() -> String {
     )
 }
 
-/// The words of the disciplines that have something by themselves.
+/// The names of the disciplines that have a property with default parameters.
 fn those_with(has: impl Fn(&Facts) -> bool) -> Vec<&'static str> {
     let all = DisciplineName::all().filter(|name| has(&name.by_itself().facts()));
     all.map(DisciplineName::word).collect()
 }
 
-/// The disciplines that have something by themselves, as a sentence offers them: `"drr"`.
+/// The disciplines that have a property with default parameters, as an error message offers them: `"drr"`.
 pub fn offered(has: impl Fn(&Facts) -> bool) -> String {
     let quoted = |word| format!("{word:?}");
     those_with(has).into_iter().map(quoted).collect::<Vec<_>>().join(" or ")

@@ -1,6 +1,6 @@
-//! RDQM, receiver-driven queue management: one queue whose room is divided among flows in proportion to
-//! what their receivers report in link-layer acknowledgements (Kliazovich, Gomes, Granelli and da Fonseca,
-//! IEEE Communications Letters 15(7), 2011).
+//! RDQM, receiver-driven queue management: one queue that is divided among flows in proportion to the reports of their
+//! receivers in link-layer acknowledgements (Kliazovich, Gomes, Granelli and da Fonseca, IEEE Communications Letters
+//! 15(7), 2011).
 
 use airqueue_core::{
     BoxedQueue, ByNeighbour, DropReason, Drops, Feedback, FlowKey, Limit, LinkFeedback,
@@ -29,25 +29,25 @@ pub enum RdqmWeight {
     Rtt,
 }
 
-/// What RDQM is told.
+/// The parameters of RDQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RdqmParams {
     /// How the room of RDQM flows is divided.
     pub weight: RdqmWeight,
-    /// A packet is dropped if those of its flow in the queue are more than its limit (Algorithm 2, line 4);
-    /// otherwise already if they are as many.
+    /// A packet is dropped if its flow has more packets in the queue than the flow's limit (Algorithm 2, line 4);
+    /// otherwise a packet is dropped already if its flow has as many packets as the limit.
     pub beyond_limit: bool,
-    /// No limit is less than a packet, however small the share.
+    /// A limit is at least one packet, however small the share.
     pub floor: bool,
-    /// A flow without a packet in the queue is forgotten if nothing of it has come, left or been
-    /// acknowledged for so long,
+    /// A flow without packets in the queue is forgotten if none of its packets has arrived, left or been acknowledged
+    /// for this long,
     pub expiry: Span,
-    /// and for so many of its round-trip times.
+    /// and for this many of its round-trip times.
     pub expiry_rtts: u32,
 }
 
 impl Default for RdqmParams {
-    /// Bandwidth-delay products, strictly more than the limit, a packet at least; 1 s and four round trips.
+    /// Bandwidth-delay products, drops above the limit, a limit of at least one packet; 1 s and four round trips.
     fn default() -> RdqmParams {
         RdqmParams {
             weight: RdqmWeight::Bdp,
@@ -59,7 +59,7 @@ impl Default for RdqmParams {
     }
 }
 
-/// Far longer than any flow is silent.
+/// No flow is silent for as many round trips.
 const MOST_EXPIRY_RTTS: u32 = 1000;
 
 /// RDQM.
@@ -102,29 +102,29 @@ impl Parameters for RdqmParams {
         Facts { limit, searched: true, full_below_limit: true, ..Facts::default() }
     }
 
-    /// The limit is what is divided.
+    /// The scenario's limit is divided among the flows.
     fn make(&self, place: Place) -> BoxedQueue {
         Box::new(Rdqm::new(*self, place.limit).with_link_layer(place.link_layer))
     }
 }
 
-/// A drop-tail queue of Q packets (or bytes) in which a flow may have no more than its share.
+/// A drop-tail queue of Q packets (or bytes) in which each flow has at most its share.
 ///
-/// Flows take part whose acknowledgements carry [`Feedback`]; the others are legacy flows. With N flows, N_R
-/// of them RDQM flows with weights w:
+/// Flows whose acknowledgements carry [`Feedback`] are RDQM flows; all others are legacy flows. With N flows, N_R of
+/// them RDQM flows with weights w:
 ///
-/// * an RDQM flow's limit is w_i / Σw · Q · N_R / N, so that together they have Q · N_R / N;
-/// * a legacy flow's limit is Q / N; and that of a flow of which nothing has been acknowledged yet: the
-///   printed BDP_def, the mean of the RDQM flows' weights, would give it the same.
+/// * an RDQM flow's limit is w_i / Σw · Q · N_R / N, so that all RDQM flows together have Q · N_R / N;
+/// * a legacy flow's limit is Q / N, and so is the limit of a flow before its first acknowledgement: the printed
+///   BDP_def, the mean of the RDQM flows' weights, would give the same limit.
 ///
-/// The limits add up to Q, but with the packet beyond the limit and the floor of a packet flows may be
-/// granted more: Q holds besides. Packets that wait are never dropped, also not when a limit shrinks.
+/// The limits add up to Q, but the packet beyond the limit and the minimum of one packet may grant flows more: the
+/// total of Q applies besides. Waiting packets are never dropped, even when a limit shrinks.
 ///
-/// In print (Algorithms 2 and 3) a flow's first packet is neither queued nor dropped, no count ever falls, and
-/// flows are never forgotten. Here the first packet is a packet like any other, a count falls as its packet
-/// leaves, and [`RdqmParams::expiry`] ends a flow. Weights, counts and sums are whole numbers, and a limit is
-/// evaluated where a packet of its flow arrives: what arrives or is acknowledged costs the search for its flow
-/// and nothing that grows with the number of the others.
+/// In print (Algorithms 2 and 3) a flow's first packet is neither queued nor dropped, no counter ever falls, and flows
+/// are never forgotten. Here the first packet is treated as all others, a counter falls when a packet leaves, and
+/// [`RdqmParams::expiry`] ends a flow. Weights, counters and sums are whole numbers, and a limit is computed when a
+/// packet of its flow arrives: an arrival or an acknowledgement costs the search for its flow, and nothing that grows
+/// with the number of other flows.
 #[derive(Clone, Debug)]
 pub struct Rdqm {
     params: RdqmParams,
@@ -134,7 +134,7 @@ pub struct Rdqm {
     /// N_R, and Σw over these flows.
     rdqm_flows: u64,
     weights: u128,
-    /// Flows by when they may be forgotten at the earliest; an entry whose time is not the flow's `look` is
+    /// Flows by the earliest time at which they may be forgotten; an entry whose time differs from the flow's `look` is
     /// out of date.
     idle: BinaryHeap<Reverse<(Time, FlowKey)>>,
 }
@@ -143,11 +143,11 @@ pub struct Rdqm {
 struct Flow {
     packets: u64,
     bytes: u64,
-    /// What it has reported, as a weight and as a round-trip time; `None`: nothing, so far.
+    /// The flow's last report, as a weight and as a round-trip time; `None`: no report so far.
     report: Option<Report>,
-    /// When something of it came, left or was acknowledged.
+    /// When a packet of the flow last arrived, left or was acknowledged.
     last: Time,
-    /// Its entry in `idle`.
+    /// The time of the flow's entry in `idle`.
     look: Option<Time>,
 }
 
@@ -157,12 +157,12 @@ struct Report {
     rtt: Span,
 }
 
-/// Larger weights, and larger limits in bytes, than any link has; products of them and of counts stay in range.
+/// Larger than any link's weights, and limits in bytes; products of such weights and of counts stay in range.
 const MOST_WEIGHT: u64 = 1 << 44;
 const MOST_BYTES: u64 = 1 << 40;
 
 impl RdqmWeight {
-    /// In bits, or microseconds; at least 1, for a flow is never without a share.
+    /// The weight in bits, or in microseconds; at least 1, so that each flow has a share.
     fn of(self, feedback: &Feedback) -> u64 {
         let weight = match self {
             RdqmWeight::Bdp => feedback.rate.work_in(feedback.rtt) / 1_000_000_000,
@@ -186,24 +186,24 @@ impl Rdqm {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet. Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> Rdqm {
         self.waiting.set_link_layer(bytes);
         self
     }
 
-    /// Flows that it knows.
+    /// The number of known flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// The share of a flow that it knows, in packets or bytes; the floor is not in it.
+    /// The share of a known flow, in packets or bytes, without the minimum of one packet.
     pub fn share(&self, flow: FlowKey) -> Option<f64> {
         let (share, parts) = self.fraction(self.flows.get(&flow)?.report);
         Some(share as f64 / parts as f64)
     }
 
-    /// A share as a fraction: for an RDQM flow w · Q · N_R / (Σw · N), for others Q / N.
+    /// A share as a fraction: for an RDQM flow w · Q · N_R / (Σw · N), for a legacy flow Q / N.
     fn fraction(&self, report: Option<Report>) -> (u128, u128) {
         let room = match self.limit {
             Limit::Packets(packets) => u128::from(packets),
@@ -231,20 +231,20 @@ impl Rdqm {
         count < limit || count == limit && (self.params.beyond_limit || count == 0)
     }
 
-    /// Does something with a flow, which is now alive, and sees to it that it is looked at in time.
+    /// Calls `act` on a flow, which is now active, and schedules the check of its expiry.
     fn touch(&mut self, id: FlowKey, now: Time, act: impl FnOnce(&mut Flow)) {
         let Some(flow) = self.flows.get_mut(&id) else { return };
         act(flow);
         flow.last = now;
         let expires = expires(&self.params, flow);
-        // A later time needs no entry: when the earlier comes it is put off.
+        // A later time needs no entry: the check at the earlier time postpones the expiry.
         if flow.packets == 0 && flow.look.is_none_or(|look| expires < look) {
             flow.look = Some(expires);
             self.idle.push(Reverse((expires, id)));
         }
     }
 
-    /// Forgets the flows that are over.
+    /// Forgets the flows that have expired.
     fn expire(&mut self, now: Time) {
         while let Some(&Reverse((at, id))) = self.idle.peek()
             && at <= now
@@ -255,7 +255,7 @@ impl Rdqm {
             };
             flow.look = None;
             if flow.packets > 0 {
-                // It comes back when its last packet leaves.
+                // The flow gets an entry again when its last packet leaves.
                 continue;
             }
             let expires = expires(&self.params, flow);
@@ -297,7 +297,7 @@ impl Rdqm {
 fn expires(params: &RdqmParams, flow: &Flow) -> Time {
     let rtts = flow.report.map_or(0, |report| report.rtt.as_nanos());
     let rtts = Span::from_nanos(rtts.saturating_mul(i64::from(params.expiry_rtts)));
-    // Later than `last`: what has just happened is not over.
+    // Later than `last`: a flow does not expire at the instant of its last event.
     flow.last.saturating_add(params.expiry.max(rtts).max(Span::from_nanos(1)))
 }
 
@@ -378,8 +378,8 @@ impl ByNeighbour for Rdqm {
 }
 
 impl LinkFeedback for Rdqm {
-    /// Algorithm 3. A packet that was given up says nothing; an acknowledgement without feedback leaves an RDQM
-    /// flow what it is.
+    /// Algorithm 3. A packet that was given up reports nothing; an acknowledgement without feedback leaves an RDQM flow
+    /// an RDQM flow.
     fn on_sent(&mut self, sent: &Sent, now: Time) {
         self.expire(now);
         match &sent.feedback {

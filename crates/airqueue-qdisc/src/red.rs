@@ -13,39 +13,38 @@ use airqueue_core::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What RED is told.
+/// The parameters of RED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedParams {
-    /// The queue's length is measured in bytes, link layer included, and not in packets. tc always
-    /// does.
+    /// The queue's length counts bytes, link layer included, instead of packets. tc always counts bytes.
     pub in_bytes: bool,
-    /// The average length below which nothing is dropped, in that measure (tc: `min`).
+    /// The average length below which nothing is dropped, in packets or bytes (tc: `min`).
     pub min: u64,
-    /// The average length from which everything is (tc: `max`).
+    /// The average length from which every arrival is dropped (tc: `max`).
     pub max: u64,
-    /// The probability as the average comes to `max` (tc: `probability`).
+    /// The probability at an average just below `max` (tc: `probability`).
     pub max_p: f64,
     /// The weight of the present length in the average, w_q. tc derives a power of two from `burst`.
     pub weight: f64,
     /// Between `max` and its double the probability grows from `max_p` to 1 (Floyd, "Recommendations on
     /// using the gentle variant of RED", 2000).
     pub gentle: bool,
-    /// Marks packets that are ECN-capable and does not drop them.
+    /// Marks packets that are ECN-capable instead of dropping them.
     pub ecn: bool,
-    /// Drops also these where everything is dropped (RFC 3168, section 7; tc: `harddrop`).
+    /// Drops ECN-capable packets too where every arrival is dropped (RFC 3168, section 7; tc: `harddrop`).
     pub hard_drop: bool,
-    /// The probability is in proportion to a packet's size: 1 for `mean_packet`.
+    /// The probability is proportional to a packet's size, and is the nominal probability for `mean_packet`.
     pub by_size: bool,
     /// Bytes of a packet of mean size (tc: `avpkt`).
     pub mean_packet: u32,
-    /// The rate of the link, from which RED guesses how many packets an idle time had room for
-    /// (tc: `bandwidth`).
+    /// The rate of the link, from which RED estimates how many packets could have left in an idle time (tc:
+    /// `bandwidth`).
     pub rate: DataRate,
 }
 
 impl Default for RedParams {
-    /// In packets, between 5 and 15, at most 2 %, weight 0.002: the values of the article's section 4 and
-    /// 5. For idle times 1000 bytes and 10 Mb/s, as in tc.
+    /// Lengths in packets, thresholds 5 and 15, probability at most 2 %, weight 0.002: the values of the article's
+    /// sections 4 and 5. For idle times 1000 bytes and 10 Mb/s, as in tc.
     fn default() -> RedParams {
         RedParams {
             in_bytes: false,
@@ -102,7 +101,7 @@ fn threshold(limit: Limit) -> (u64, bool) {
 }
 
 impl RedParams {
-    /// Both thresholds, in the same unit.
+    /// Checks both thresholds, which have the same unit.
     fn check_thresholds(&mut self, tables: &Layers<'_, RedTable>) -> Result<()> {
         if let Some(min) = tables.find("min", |red| red.min.as_ref()) {
             (self.min, self.in_bytes) = threshold(min.value.value);
@@ -123,7 +122,7 @@ impl RedParams {
         Ok(())
     }
 
-    /// The weight that tc derives from a burst, if there is one.
+    /// Sets the weight that tc derives from a burst, if the tables have a burst.
     fn check_burst(&mut self, tables: &Layers<'_, RedTable>) -> Result<()> {
         let Some(burst) = tables.find("burst", |red| red.burst.as_ref()) else { return Ok(()) };
         if tables.find("weight", |red| red.weight.as_ref()).is_some() {
@@ -174,10 +173,9 @@ impl Parameters for RedParams {
     }
 }
 
-/// The weight that tc derives from `burst` packets and a lower threshold at `min` packets of mean size: the
-/// greatest power of two with which the average is below `min` by a packet when so many have come at once to
-/// an empty queue (the article's section 6.1, equation 3). `None` if tc finds none: `burst` is smaller
-/// than `min`, or too large.
+/// The weight that tc derives from `burst` packets and a lower threshold of `min` packets of mean size: the greatest
+/// power of two with which the average stays a packet below `min` when `burst` packets arrive at once at an empty queue
+/// (the article's section 6.1, equation 3). `None` if tc finds no weight: `burst` is smaller than `min`, or too large.
 pub fn weight_for_burst(burst: u32, min: f64) -> Option<f64> {
     let burst = f64::from(burst);
     let above = burst + 1.0 - min;
@@ -186,31 +184,30 @@ pub fn weight_for_burst(burst: u32, min: f64) -> Option<f64> {
     weights.filter(|_| above >= 1.0).find(|w| above <= (1.0 - libm::pow(1.0 - w, burst)) / w)
 }
 
-/// What RED thinks of an arrival.
+/// RED's decision on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// The lot fell on it.
+    /// The packet was chosen at random.
     Early,
-    /// The average is so long that everything is to go.
+    /// The average is so long that every arrival is dropped.
     Forced,
 }
 
 /// A queue under RED with a hard limit. (tc: `red`.)
 ///
-/// All arithmetic is in floating point, where Linux (`include/net/red.h`) has integers:
+/// All arithmetic is in floating point, where Linux (`include/net/red.h`) uses integers. In Linux,
 ///
-/// * its weight is a power of two and its average is rounded down to 2⁻ᵂˡᵒᵍ bytes;
-/// * for an idle time it takes (1 - w)ᵐ from a table of 256 powers of two, and the first part as a
-///   straight line;
-/// * it draws one number for a whole run between two drops, uniform up to 1/p_b, which has the same
-///   distribution as the article's p_a = p_b / (1 - count · p_b) for each packet while p_b stays as it is;
-/// * the packet with which the average rises above `min` begins that run and cannot be dropped there;
-/// * its idle time begins when a packet was asked for in vain, here when the last one left. Shapers (tbf, htb)
-///   ask no empty queue: under them Linux never notices that it was idle.
+/// * the weight is a power of two and the average is rounded down to 2⁻ᵂˡᵒᵍ bytes;
+/// * after an idle time, (1 - w)ᵐ comes from a table of 256 powers of two, with a straight line for the first part;
+/// * one random number serves all arrivals between two drops, uniform up to 1/p_b, which gives the same distribution as
+///   the article's p_a = p_b / (1 - count · p_b) for each packet while p_b is constant;
+/// * the packet with which the average rises above `min` begins a new count and cannot be dropped;
+/// * an idle time begins when `dequeue` finds no packet, here when the last packet leaves. Shapers (tbf, htb) do not
+///   call an empty queue: under them Linux never notices an idle time.
 ///
-/// The article's Figure 2 counts the first packet after a drop as one that has passed, which its formula
-/// in section 7 does not, nor does Linux; here it does not count.
+/// The article's Figure 2 counts the first packet after a drop as passed, whereas the article's formula in section 7
+/// and Linux do not; here the packet does not count either.
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
@@ -218,20 +215,20 @@ pub struct Red {
     waiting: Fifo,
     rng: RandomStream,
     average: f64,
-    /// Packets that have passed between the thresholds since the last that did not.
+    /// Packets accepted between the thresholds since the last drop or mark.
     passed: u64,
-    /// Since when nothing waits and the average has not been told.
+    /// Since when the queue is empty without an update of the average.
     idle_since: Option<Time>,
 }
 
 impl Red {
-    /// An empty queue that counts IP bytes. `rng` draws the random numbers.
+    /// An empty queue that counts IP bytes. `rng` gives the random numbers.
     pub fn new(params: RedParams, limit: Limit, rng: RandomStream) -> Red {
         let waiting = Fifo::default();
         Red { params, limit, waiting, rng, average: 0.0, passed: 0, idle_since: None }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet. Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> Red {
         self.waiting.set_link_layer(bytes);
         self
@@ -242,8 +239,8 @@ impl Red {
         self.average
     }
 
-    /// A packet comes: the average follows (section 4). An idle time counts as the packets of mean size
-    /// that could have left in it, each of which would have found an empty queue.
+    /// Updates the average at an arrival (section 4). An idle time counts as the packets of mean size that could have
+    /// left in this time, each of which would have found an empty queue.
     fn average_arrival(&mut self, now: Time) {
         let keep = 1.0 - self.params.weight;
         if let Some(since) = &mut self.idle_since {

@@ -1,4 +1,4 @@
-//! Every queue discipline, one line each, and what is made of the lines.
+//! The list of all queue disciplines, one line each, and the types generated from the list.
 
 use crate::discipline::{Around, Facts, Parameters, Place, Short};
 use crate::droptail::DropFrom;
@@ -9,7 +9,8 @@ use airqueue_core::quantity::{Packets, Quantity, QueueLimit, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Makes the disciplines of the list: the word of each, its variant with its parameters, and the keys of its table if it has some.
+/// Generates the types from the list: for each discipline its word, its variant with its parameters, and the keys of
+/// its table if any.
 macro_rules! disciplines {
     ($( $word:ident: $Variant:ident($Params:ty) $(, $Table:ty)?; )+) => {
         airqueue_core::words! {
@@ -37,14 +38,14 @@ macro_rules! disciplines {
         )+
 
         impl Discipline {
-            /// Its name.
+            /// The discipline's name.
             pub fn name(&self) -> DisciplineName {
                 match self {
                     $( Discipline::$Variant(_) => DisciplineName::$Variant, )+
                 }
             }
 
-            /// What others may rely on.
+            /// What other code may rely on.
             pub fn facts(&self) -> Facts {
                 match self {
                     $( Discipline::$Variant(params) => params.facts(), )+
@@ -60,32 +61,32 @@ macro_rules! disciplines {
         }
 
         impl DisciplineName {
-            /// The discipline with the parameters that it has by itself.
+            /// The discipline with its default parameters.
             pub fn by_itself(self) -> Discipline {
                 match self {
                     $( DisciplineName::$Variant => <$Params>::default().into(), )+
                 }
             }
 
-            /// What it is called in a sentence.
+            /// The discipline's name in a sentence.
             pub fn spoken(self) -> &'static str {
                 match self {
                     $( DisciplineName::$Variant => <$Params as Parameters>::NAME, )+
                 }
             }
 
-            /// Names for some forms of it in the short text form.
+            /// Names for some variants of the discipline in the short text form.
             pub fn short(self) -> &'static [Short] {
                 match self {
                     $( DisciplineName::$Variant => <$Params as Parameters>::SHORT, )+
                 }
             }
 
-            /// What the tables of queues say of this discipline.
+            /// The discipline that the tables of queues describe.
             ///
             /// # Errors
             ///
-            /// What is wrong with a key.
+            /// The key that is wrong, and why.
             pub fn check(
                 self,
                 tables: &Layers<'_, QueueTable>,
@@ -128,7 +129,7 @@ macro_rules! disciplines {
         }
 
         impl QueueTable {
-            /// The disciplines for which it has a table.
+            /// The disciplines for which the table contains a table.
             pub fn tables(&self) -> impl Iterator<Item = DisciplineName> {
                 let given = [
                     $( (DisciplineName::$Variant, disciplines!(@given self, $word $(, $Table)?)), )+
@@ -160,7 +161,7 @@ disciplines! {
 }
 
 impl DisciplineName {
-    /// As it is written.
+    /// The name as written in scenarios.
     pub fn word(self) -> &'static str {
         Word::word(self)
     }
@@ -170,7 +171,7 @@ impl DisciplineName {
         <DisciplineName as Word>::ALL.iter().copied()
     }
 
-    /// Which discipline tables of queues name: if none, the first of all.
+    /// The discipline that the tables of queues name; if they name none, the first of the list.
     pub fn of(tables: &Layers<'_, QueueTable>) -> DisciplineName {
         let given = tables.find("discipline", |queue| queue.discipline.as_ref());
         given.map_or(<DisciplineName as Word>::ALL[0], |name| *name.value)

@@ -1,5 +1,5 @@
-//! SFQ, stochastic fairness queueing (McKenney, INFOCOM 1990), as Linux's `sch_sfq` has it: flows hashed to queues that take
-//! turns by bytes, a key of the hash that may change, and drops from the longest queue.
+//! SFQ, stochastic fairness queueing (McKenney, INFOCOM 1990), as in Linux's `sch_sfq`: flows are hashed to queues that
+//! take turns by bytes, the key of the hash may change at intervals, and a full store drops from the longest queue.
 
 mod depths;
 
@@ -17,36 +17,37 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::VecDeque;
 
-/// The longest queue of a flow in Linux (`SFQ_MAX_DEPTH`).
+/// The maximum length of a flow's queue in Linux (`SFQ_MAX_DEPTH`).
 pub const MOST_DEPTH: u32 = 127;
-/// The most queues in Linux (`SFQ_MAX_FLOWS`).
+/// The maximum number of queues in Linux (`SFQ_MAX_FLOWS`).
 pub const MOST_FLOWS: u32 = 65_408;
-/// The most places of the hash in Linux (`sfq_change`).
+/// The maximum size of the hash table in Linux (`sfq_change`).
 pub const MOST_DIVISOR: u32 = 65_536;
 
 /// No queue.
 const NONE: u32 = u32::MAX;
 
-/// The parameters of SFQ: the words of `tc qdisc add ... sfq`. Its RED mode (`min`, `max`, `probability`, ...) is not modelled.
+/// The parameters of SFQ, named as in `tc qdisc add ... sfq`. The RED mode (`min`, `max`, `probability`, ...) is not
+/// modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SfqParams {
     /// Bytes, link layer included, that a queue may send in one turn.
     pub quantum: u32,
     /// Packets that one queue holds, 1 to [`MOST_DEPTH`].
     pub depth: u32,
-    /// The most queues that hold packets at the same time, 1 to [`MOST_FLOWS`]; no more than `divisor`, and no more than a
-    /// limit in packets.
+    /// The maximum number of queues that hold packets at the same time, 1 to [`MOST_FLOWS`]; at most `divisor`, and at
+    /// most a limit in packets.
     pub flows: u32,
-    /// Places of the hash, 1 to [`MOST_DIVISOR`]. (Linux wants a power of two.)
+    /// Places of the hash table, 1 to [`MOST_DIVISOR`]. (Linux requires a power of two.)
     pub divisor: u32,
-    /// A full queue drops its oldest packet, not its newest.
+    /// A full queue drops its oldest packet instead of its newest.
     pub headdrop: bool,
-    /// How often the hash gets a new key; `None`: it keeps the first.
+    /// The interval at which the hash gets a new key; `None`: the hash keeps its first key.
     pub perturb: Option<Span>,
 }
 
 impl Default for SfqParams {
-    /// The defaults of `sfq_init`; tc adds none.
+    /// The defaults of `sfq_init`; tc changes none of them.
     fn default() -> SfqParams {
         SfqParams {
             quantum: 1514,
@@ -101,7 +102,7 @@ impl Parameters for SfqParams {
     fn facts(&self) -> Facts {
         Facts {
             limit: Limit::Packets(MOST_DEPTH),
-            // All in one queue, or each in another.
+            // All packets in one queue, or each in a queue of its own.
             room: Some(Limit::Packets(self.depth.min(self.flows))),
             queues: Some(("sfq.divisor", self.divisor)),
             drops_waiting: true,
@@ -115,10 +116,10 @@ impl Parameters for SfqParams {
     }
 }
 
-/// Hashed queues in turn, with one limit for all. (tc: `sfq`.)
+/// Hashed queues that take turns, with one limit for all. (tc: `sfq`.)
 ///
-/// An arrival takes constant time whether there is room or not: queues are chained by their length, so that the longest is
-/// at hand. Among queues of the same length the last one to have come to that length loses a packet, as in `sfq_drop`.
+/// An arrival takes constant time, also in a full store: chains of queues of equal length give the longest queue at
+/// once. Among queues of equal length, the queue that reached the length last loses a packet, as in `sfq_drop`.
 #[derive(Clone, Debug)]
 pub struct Sfq {
     params: SfqParams,
@@ -131,30 +132,31 @@ pub struct Sfq {
     places: Vec<u32>,
     slots: Vec<Slot>,
     depths: Depths,
-    /// The queue that has had its turn last: the first in turn comes after it.
+    /// The queue that was served last: the next turn is that of the queue after this one.
     tail: u32,
     active: usize,
     packets: usize,
     bytes: u64,
     link_layer: u32,
-    /// What `peek` has promised. Linux counts it as waiting, but not in its queue (`qdisc_peek_dequeued`).
+    /// The packet that `peek` has decided on. Linux counts the packet as waiting, but not in its queue
+    /// (`qdisc_peek_dequeued`).
     decided: Option<Packet>,
 }
 
-/// A queue.
+/// A queue of a flow.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     waiting: VecDeque<Packet>,
-    /// Its place in the hash.
+    /// The queue's place in the hash table.
     place: u32,
-    /// The queue that has its turn after this one.
+    /// The queue whose turn comes next.
     next: u32,
-    /// Bytes that it may still send in this turn.
+    /// Bytes that the queue may still send in this turn.
     allot: i64,
 }
 
 impl Sfq {
-    /// Empty queues that count IP bytes. `random` gives the hash its keys.
+    /// Empty queues that count IP bytes. `random` gives the keys of the hash.
     pub fn new(params: SfqParams, limit: Limit, mut random: RandomStream) -> Sfq {
         let divisor = params.divisor.clamp(1, MOST_DIVISOR);
         let params = SfqParams {
@@ -183,7 +185,7 @@ impl Sfq {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    /// The queues count `bytes` on top of each IP packet. Only for empty queues.
     pub fn with_link_layer(mut self, bytes: u32) -> Sfq {
         self.link_layer = bytes;
         self
@@ -200,7 +202,8 @@ impl Sfq {
         }
     }
 
-    /// A queue for a place of the hash that has none. There are no more than the limit lets hold a packet (`sfq_change`).
+    /// A free queue for a place of the hash table that has no queue, unless as many queues are in use as the limit
+    /// allows (`sfq_change`).
     fn open(&mut self, place: u32) -> Option<u32> {
         if let Limit::Packets(most) = self.limit
             && self.active >= most as usize
@@ -222,7 +225,7 @@ impl Sfq {
         if self.slots[at].waiting.len() > 1 {
             return;
         }
-        // A queue that was empty has its turn last.
+        // A queue that was empty gets the last turn.
         self.slots[at].allot = i64::from(self.params.quantum);
         let first = if self.tail == NONE { slot } else { self.slots[self.tail as usize].next };
         self.slots[at].next = first;
@@ -244,7 +247,8 @@ impl Sfq {
         packet
     }
 
-    /// The queue behind the one that was served last has become empty, and gives its turn and its place back.
+    /// The queue after the queue that was served last has become empty, and leaves the turns and its place of the hash
+    /// table.
     fn close_first(&mut self, slot: u32) {
         let Slot { place, next, .. } = self.slots[slot as usize];
         self.places[place as usize] = NONE;
@@ -256,8 +260,8 @@ impl Sfq {
         }
     }
 
-    /// Takes a packet from the longest queue (`sfq_drop`); where no queue has more than one packet, from the queue that is
-    /// the next to send.
+    /// Drops a packet of the longest queue (`sfq_drop`); if no queue has more than one packet, the packet of the queue
+    /// that sends next.
     fn drop_from_longest(&mut self) -> Option<Packet> {
         match self.depths.longest() {
             (0, _) => None,
@@ -271,8 +275,8 @@ impl Sfq {
         }
     }
 
-    /// Gives the hash a new key when it is time, and each packet the queue that it then has (`sfq_perturbation`,
-    /// `sfq_rehash`). Queues that now share a place may become too long; Linux drops what is too much.
+    /// Gives the hash a new key at the end of an interval, and moves the packets to the queues that the new key assigns
+    /// (`sfq_perturbation`, `sfq_rehash`). Queues that now share a place may become too long; Linux drops the excess.
     fn perturb(&mut self, now: Time, drops: &mut Drops) {
         let (Some(due), Some(period)) = (self.perturb_at, self.params.perturb) else { return };
         if now < due {
@@ -380,8 +384,8 @@ impl QueueDisc for Sfq {
         self.bytes + self.decided.as_ref().map_or(0, |packet| self.cost(packet))
     }
 
-    /// What waits stays until the next arrival, which makes the queues as short as the limit says. (Linux has a limit in packets
-    /// only, and drops at once, `sfq_change`.)
+    /// The packets that wait stay until the next arrival, which shortens the queues to the limit. (Linux has a limit in
+    /// packets only, and drops at once, `sfq_change`.)
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

@@ -1,4 +1,4 @@
-//! Queues in a few letters: `pfifo:100`, `bfifo:150kB`, `fq_codel`, `codel:1000p`.
+//! The short text form of queues: `pfifo:100`, `bfifo:150kB`, `fq_codel`, `codel:1000p`.
 //!
 //! The test bed's `--queue` and the `queue` of scenarios share this short form: a discipline's name, and after
 //! a colon the limit. Where the name implies the unit, as `pfifo` and `bfifo` do in tc, the number may stand
@@ -13,20 +13,21 @@ use airqueue_core::quantity::{Kind, Quantity, shown};
 /// A queue: its discipline, and its limit if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueText {
-    /// The discipline, as it is written there.
+    /// The discipline's word, as written in the text.
     pub word: &'static str,
     /// The discipline.
     pub discipline: DisciplineName,
-    /// What it drops when it is full, if the word says that.
+    /// What a full queue drops, if the word says so.
     pub drop_from: Option<DropFrom>,
-    /// The most that waits.
+    /// The maximum that waits.
     pub limit: Option<(u64, Counted)>,
 }
 
-/// A word of the text form, and the short name that it is if it says more than the discipline.
+/// A word of the text form, its discipline, and the short name behind the word, if the word says more than the
+/// discipline.
 type Name = (&'static str, DisciplineName, Option<Short>);
 
-/// Every word: those of all disciplines, each behind its short names.
+/// All words: those of all disciplines, each after its short names.
 fn names() -> impl Iterator<Item = Name> {
     DisciplineName::all().flat_map(|name| {
         let short = name.short().iter().map(move |short| (short.word, name, Some(*short)));
@@ -34,13 +35,13 @@ fn names() -> impl Iterator<Item = Name> {
     })
 }
 
-/// Every word, with something between them.
+/// All words, separated by `between`.
 fn listed(between: &str) -> String {
     names().map(|(word, ..)| word).collect::<Vec<_>>().join(between)
 }
 
 impl Counted {
-    /// Its name.
+    /// The name of what the limit counts.
     pub fn word(self) -> &'static str {
         match self {
             Counted::Packets => "packets",
@@ -55,7 +56,7 @@ impl Counted {
         }
     }
 
-    /// A unit in which it can be counted.
+    /// A unit for the count.
     fn unit(self) -> &'static str {
         match self {
             Counted::Packets => "packets",
@@ -85,7 +86,7 @@ impl QueueText {
     ///
     /// # Errors
     ///
-    /// Which part is no queue, and which words there are.
+    /// The part that is not valid, and the words that are.
     pub fn parse(text: &str) -> Result<QueueText, String> {
         let text = text.trim();
         let (written, after) = match text.split_once(':') {
@@ -105,7 +106,7 @@ impl QueueText {
         Ok(QueueText { word, discipline, drop_from: short.map(|short| short.drop_from), limit })
     }
 
-    /// The table that stands for the text.
+    /// The table of keys that the text stands for.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The queues of a tin that have something to say, in the order of their turns.
+//! The queues of a tin that have packets or a history, in the order of their turns.
 
 /// A link to itself: in no chain.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) enum Chain {
     Decaying,
 }
 
-/// Three chains among so many queues, each queue in one of them at most.
+/// Three chains among all queues of a tin; each queue is in at most one chain.
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
     queues: u16,
@@ -42,7 +42,7 @@ impl Chains {
         (first != head).then_some(usize::from(first))
     }
 
-    /// Takes a queue out of the chain that it is in, if it is in any.
+    /// Takes a queue out of its chain, if any.
     pub(super) fn remove(&mut self, queue: usize) {
         let Link { next, before } = self.links[queue];
         self.links[usize::from(before)].next = next;
@@ -50,7 +50,7 @@ impl Chains {
         self.links[queue] = Link { next: queue as u16, before: queue as u16 };
     }
 
-    /// Puts a queue at the end of a chain, whichever it was in.
+    /// Puts a queue at the end of a chain, and takes it out of any other chain.
     pub(super) fn move_to(&mut self, queue: usize, chain: Chain) {
         self.remove(queue);
         let head = self.head(chain);

@@ -2,14 +2,14 @@
 
 use airqueue_core::{Drops, Packet, RandomStream, Span, Time};
 
-/// What an overflow adds to BLUE's probability, and what an idle queue takes from it, in units of 2⁻³² (`cake_set_rate`).
+/// By how much an overflow raises BLUE's probability, and an idle queue lowers it, in units of 2⁻³² (`cake_set_rate`).
 const BLUE_UP: u32 = 1 << 24;
 const BLUE_DOWN: u32 = 1 << 20;
 
-/// For shorter cycles than so many signals 1/√count is kept exactly (`cobalt_cache_init`).
+/// For cycles with fewer signals than this, 1/√count comes from a table (`cobalt_cache_init`).
 const CACHED: usize = 16;
 
-/// The parameters of a tin's queues.
+/// The parameters of the queues of a tin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CobaltParams {
     pub(super) target: Span,
@@ -20,21 +20,21 @@ pub(super) struct CobaltParams {
 
 /// The state of one queue.
 ///
-/// 1/√count is in units of 2⁻³². It begins as zero and is computed first when count changes: Linux leaves it so in
-/// `cobalt_vars_init`, and the first signal of a new queue therefore follows the first late packet at once.
+/// 1/√count is in units of 2⁻³². The value starts as zero and is first computed when count changes, as in Linux's
+/// `cobalt_vars_init`; the first signal of a new queue therefore follows the first late packet at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     count: u32,
     inverse_root: u32,
     /// When the next signal is due; with a count of zero, until when the queue has a history.
     next: Time,
-    /// When BLUE's probability changed last.
+    /// When BLUE's probability last changed.
     blue_at: Time,
     blue: u32,
     dropping: bool,
 }
 
-/// A step of Newton's method towards 1/√count, from the value before (`cobalt_newton_step`).
+/// A step of Newton's method towards 1/√count, from the previous value (`cobalt_newton_step`).
 fn newton(inverse_root: u32, count: u32) -> u32 {
     let root = u64::from(inverse_root);
     let square = (root * root) >> 32;
@@ -42,7 +42,7 @@ fn newton(inverse_root: u32, count: u32) -> u32 {
     (factor.wrapping_mul(root) >> 31) as u32
 }
 
-/// 1/√n for small n: four steps each, from the value before it.
+/// 1/√n for small n: four steps each, from the value for n - 1.
 const fn cached() -> [u32; CACHED] {
     let mut cache = [u32::MAX; CACHED];
     let mut count = 1;
@@ -77,14 +77,14 @@ impl Cobalt {
         };
     }
 
-    /// An interval over √count after `from` (`cobalt_control`). Linux takes the interval modulo 2³² ns there.
+    /// The control law: `from` plus an interval over √count (`cobalt_control`). Linux takes the interval modulo 2³² ns.
     fn after(&self, from: Time, params: &CobaltParams) -> Time {
         let interval = u64::from(params.interval.as_nanos() as u32);
         let wait = (interval * u64::from(self.inverse_root)) >> 32;
         from.saturating_add(Span::from_nanos(wait as i64))
     }
 
-    /// A packet had to go for want of room (`cobalt_queue_full`).
+    /// A packet was dropped for lack of room (`cobalt_queue_full`).
     pub(super) fn on_overflow(&mut self, params: &CobaltParams, now: Time) {
         if now - self.blue_at > params.target {
             self.blue = self.blue.saturating_add(BLUE_UP);
@@ -95,7 +95,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The queue had its turn and was empty (`cobalt_queue_empty`).
+    /// The queue had its turn without a packet (`cobalt_queue_empty`).
     pub(super) fn on_empty(&mut self, params: &CobaltParams, now: Time) {
         if self.blue > 0 && now - self.blue_at > params.target {
             self.blue = self.blue.saturating_sub(BLUE_DOWN);
@@ -108,9 +108,9 @@ impl Cobalt {
         }
     }
 
-    /// Whether the packet that is to leave is dropped instead; it may be marked (`cobalt_should_drop`).
+    /// Whether the packet that would leave is dropped; the packet may be marked instead (`cobalt_should_drop`).
     ///
-    /// One timer does what CoDel has two for: the interval is the time from the first late packet to the first signal, and the
+    /// One timer replaces CoDel's two: the interval is the time from the first late packet to the first signal, and the
     /// unit of the times between signals. While packets are not late the count falls as it rose.
     pub(super) fn drops(
         &mut self,
@@ -145,7 +145,7 @@ impl Cobalt {
                 since = now - self.next;
             }
         }
-        // BLUE drops what it could mark: it is for flows that do not react to marks.
+        // BLUE drops even packets that could be marked: BLUE acts on flows that do not react to marks.
         dropped |= self.blue > 0 && ((random.next_u64() >> 32) as u32) < self.blue;
         if self.count == 0 {
             self.next = now.saturating_add(params.interval);
@@ -171,14 +171,14 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Whether a packet that came at `came` and is to leave at `now` is dropped.
+    /// Whether a packet that arrived at `came` and would leave at `now` is dropped.
     fn drops(cobalt: &mut Cobalt, came: Time, now: Time) -> bool {
         let mut packet = Packet::new(0, FlowKey(0), 1000, came);
         let mut random = Seed(1).stream("blue");
         cobalt.drops(&PARAMS, now, &mut packet, &mut random, &mut Drops::new())
     }
 
-    /// Within two parts of a thousand, the cached ones and those that follow by one step each.
+    /// Accurate to two parts per thousand, both the cached values and the values that follow by one step each.
     #[test]
     fn inverse_roots_are_close() {
         let mut cobalt = Cobalt::default();
@@ -225,8 +225,8 @@ mod tests {
         assert_eq!(signals, [7, 77]);
     }
 
-    /// The count falls as it rose: after signals at 7, 77.7 and 135 ms and punctual packets it is zero again, and an
-    /// interval later the queue may be forgotten.
+    /// The count falls as it rose: after signals at 7, 77.7 and 135 ms and packets in time the count is zero again, and
+    /// an interval later the queue may be forgotten.
     #[test]
     fn punctual_packets_undo_signals() {
         let mut cobalt = Cobalt::default();
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(cobalt.count, 1);
     }
 
-    /// Overflows more than a target apart add 1/256 each, and times of idleness take 1/4096 each.
+    /// Overflows more than a target apart add 1/256 each, and idle times subtract 1/4096 each.
     #[test]
     fn overflows_make_blue_drop() {
         let mut cobalt = Cobalt::default();

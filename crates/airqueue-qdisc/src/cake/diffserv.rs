@@ -1,4 +1,4 @@
-//! Which packets share a tin of CAKE, and what part of the rate each tin may have before the others.
+//! Which packets share a tin of CAKE, and the share of the rate that each tin may use before the others.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -58,7 +58,7 @@ impl Diffserv {
         }
     }
 
-    /// The tin of a DSCP. Of two tins that may both send, the one with the greater number is served.
+    /// The tin of a DSCP. Of two tins that may both send, the tin with the higher number is served.
     pub(super) fn tin(self, dscp: u8) -> usize {
         match self {
             Diffserv::BestEffort => 0,
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(rates(Diffserv::BestEffort), [1_250_000]);
         assert_eq!(rates(Diffserv::Diffserv3), [1_250_000, 78_125, 312_500]);
         assert_eq!(rates(Diffserv::Diffserv4), [1_250_000, 78_125, 625_000, 312_500]);
-        // 7/8 of the one before, in whole bytes.
+        // 7/8 of the tin before, in whole bytes.
         assert_eq!(rates(Diffserv::Precedence)[..4], [1_250_000, 1_093_750, 957_031, 837_402]);
         assert_eq!(Diffserv::Diffserv8.shares(0)[1], Share { rate: 0, quantum: 224 });
     }

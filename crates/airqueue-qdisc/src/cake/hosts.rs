@@ -3,7 +3,7 @@
 use super::Isolation;
 use super::tin::{QUEUES, ways};
 
-/// One end of flows.
+/// A host at one end of flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Host {
     tag: u32,
@@ -13,7 +13,7 @@ struct Host {
 /// Hosts by their hash, as sources and as destinations of flows.
 #[derive(Clone, Debug)]
 pub(super) struct HostTable {
-    /// Empty where hosts do not count.
+    /// Empty if hosts do not count.
     sources: Vec<Host>,
     destinations: Vec<Host>,
 }
@@ -27,17 +27,17 @@ impl HostTable {
         }
     }
 
-    /// The place of a source, if sources count.
+    /// The place of a source host, if sources count.
     pub(super) fn source(&mut self, hash: u32) -> Option<u16> {
         find(&mut self.sources, hash)
     }
 
-    /// The same of a destination.
+    /// The place of a destination host, if destinations count.
     pub(super) fn destination(&mut self, hash: u32) -> Option<u16> {
         find(&mut self.destinations, hash)
     }
 
-    /// A bulk flow between two hosts more or less.
+    /// Counts a bulk flow between two hosts more, or less.
     pub(super) fn count(&mut self, source: u16, destination: u16, more: bool) {
         for (hosts, at) in [(&mut self.sources, source), (&mut self.destinations, destination)] {
             if let Some(host) = hosts.get_mut(usize::from(at)) {
@@ -47,14 +47,15 @@ impl HostTable {
         }
     }
 
-    /// The bulk flows of the busier of two hosts; at least one.
+    /// The number of bulk flows of the busier of two hosts; at least one.
     pub(super) fn load(&self, source: u16, destination: u16) -> u16 {
         let of = |hosts: &[Host], at: u16| hosts.get(usize::from(at)).map_or(1, |host| host.bulk);
         of(&self.sources, source).max(of(&self.destinations, destination)).max(1)
     }
 }
 
-/// The place of a host: of eight that the hash allows, its own, or one whose host has no bulk flow (`cake_hash`).
+/// The place of a host among the eight places that the hash allows: the host's own, or the place of a host without bulk
+/// flows (`cake_hash`).
 fn find(hosts: &mut [Host], hash: u32) -> Option<u16> {
     if hosts.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The keys of CAKE, what they may be, and what others may rely on.
+//! The keys of CAKE, their checks, and what other code may rely on.
 
 use super::{Cake, CakeParams, Diffserv, Isolation};
 use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place, memory_limit};
@@ -41,7 +41,7 @@ impl Parameters for CakeParams {
         shaper, classes by DSCP, fairness among hosts and flows, and \
         COBALT.";
 
-    /// A limit in bytes is that of the memory.
+    /// A limit in bytes is the memory limit.
     fn check(tables: &Layers<'_, CakeTable>, around: &Around) -> Result<CakeParams> {
         let mut params = CakeParams::default();
         take!(params.rate, tables.rate, some);

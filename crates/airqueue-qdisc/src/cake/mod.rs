@@ -1,8 +1,9 @@
-//! CAKE (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN 2018), as Linux's `sch_cake` has it: a shaper, tins
-//! by DSCP, queues for flows and fairness among hosts, each queue under COBALT.
+//! CAKE (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN 2018), as in Linux's `sch_cake`: a shaper,
+//! tins by DSCP, queues for flows and fairness among hosts, each queue under COBALT.
 //!
-//! Not modelled: the ACK filter (packets carry no TCP headers), address translation (`nat`), `ingress` and `autorate-ingress`, `wash`,
-//! framing of ATM and PTM, marks of a firewall, and the splitting of segments that the link layer was to split.
+//! Not modelled: the ACK filter (packets carry no TCP headers), address translation (`nat`), `ingress` and
+//! `autorate-ingress`, `wash`, ATM and PTM framing, firewall marks, and the splitting of segments that the link layer
+//! would split.
 
 mod chains;
 mod cobalt;
@@ -27,9 +28,9 @@ use shaper::Shaper;
 use std::collections::BTreeMap;
 use tin::{QUEUES, Tin};
 
-/// The least that the memory of a CAKE with a rate is (`cake_reconfigure`).
+/// The minimum memory of a CAKE with a rate (`cake_reconfigure`).
 const LEAST_MEMORY: u64 = 4 << 20;
-/// The most that it is by itself: so many of the largest packets (`cake_init`).
+/// The default maximum of the memory, in packets of the largest size (`cake_init`).
 const MOST_PACKETS: u64 = 10_240;
 
 /// Which packets share a queue, and between whom queues are fair.
@@ -72,27 +73,29 @@ impl Isolation {
     }
 }
 
-/// The parameters of CAKE: the words of `tc qdisc add ... cake`.
+/// The parameters of CAKE, named as in `tc qdisc add ... cake`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CakeParams {
-    /// The rate of its own shaper (tc: `bandwidth`); `None`: it sends whatever the link takes.
+    /// The rate of CAKE's own shaper (tc: `bandwidth`); `None`: no shaper, packets leave as fast as the link takes
+    /// them.
     pub rate: Option<DataRate>,
-    /// What counts on top of each IP packet against the rate, negative where the queue's link layer is more than the
-    /// bottleneck's; `None`: as many bytes as the queue counts.
+    /// Bytes that count on top of each IP packet against the rate, negative where the queue's link layer has more bytes
+    /// than the bottleneck's; `None`: the bytes that the queue counts.
     pub overhead: Option<i32>,
-    /// What a shorter packet costs the rate, overhead included.
+    /// The least bytes that a packet counts against the rate, overhead included.
     pub mpu: u32,
     /// Which packets share a tin.
     pub diffserv: Diffserv,
     /// Which packets of a tin share a queue.
     pub isolation: Isolation,
-    /// About the longest round-trip time of the flows. COBALT's interval is so long and its target a twentieth of it, more where
-    /// the rate is so low that packets take longer.
+    /// About the longest round-trip time of the flows. COBALT's interval is `rtt` and its target a twentieth of `rtt`;
+    /// both are longer where the rate is so low that packets take longer.
     pub rtt: Span,
     /// The largest packet with its link layer.
     pub mtu: u32,
-    /// Bytes, link layer included, that all queues hold together; `None`: as many as the rate sends in four times `rtt`,
-    /// but no less than 4 MiB and no more than 10 240 packets of the largest size. (Linux counts the memory of its buffers.)
+    /// Bytes, link layer included, that all queues hold together; `None`: the bytes that the rate sends in four times
+    /// `rtt`, but at least 4 MiB and at most 10 240 packets of the largest size. (Linux counts the memory of its
+    /// buffers.)
     pub memory_limit: Option<u64>,
 }
 
@@ -113,7 +116,7 @@ impl Default for CakeParams {
 }
 
 impl CakeParams {
-    /// Bytes per second; 0: unlimited.
+    /// The rate in bytes per second; 0: unlimited.
     fn bytes_per_second(&self) -> u64 {
         self.rate.map_or(0, |rate| (rate.as_bps() / 8).max(1))
     }
@@ -131,7 +134,7 @@ impl CakeParams {
         Span::from_micros((self.interval_us() / 20).max(1))
     }
 
-    /// Queues of all tins.
+    /// Number of queues of all tins.
     pub fn queues(&self) -> u32 {
         (self.diffserv.shares(0).len() * QUEUES) as u32
     }
@@ -147,17 +150,18 @@ impl CakeParams {
     }
 }
 
-/// Queues for flows in tins behind a shaper. (tc: `cake`.)
+/// Flow queues in tins behind a shaper. (tc: `cake`.)
 ///
-/// Hosts are those that [`LinkFeedback::set_flow_hosts`] names; flows of which nothing is known are all between the same two hosts.
+/// [`LinkFeedback::set_flow_hosts`] sets the hosts of a flow; all flows without hosts count as flows between the same
+/// two hosts.
 ///
-/// A packet that comes and goes takes constant time. Only when there is no room all queues of all tins are looked at, to find
-/// the longest. (Linux keeps a heap for that.)
+/// Arrivals and departures take constant time. Only a full store searches all queues of all tins, for the longest
+/// queue. (Linux keeps a heap for this search.)
 #[derive(Clone, Debug)]
 pub struct Cake {
     params: CakeParams,
     memory: u64,
-    /// The most packets; Linux has no such limit.
+    /// The maximum number of packets; Linux has no limit in packets.
     limit: u32,
     link_layer: u32,
     random: RandomStream,
@@ -165,18 +169,20 @@ pub struct Cake {
     hosts: BTreeMap<FlowKey, Hosts>,
     shaper: Shaper,
     tins: Vec<Tin>,
-    /// The tin that has its turn where there is no rate.
+    /// The tin whose turn it is, if there is no rate.
     current: usize,
     /// The packets of each queue of each tin, and their bytes.
     waiting: Lists,
     backlogs: Vec<u64>,
     bytes: u64,
-    /// What `peek` has promised. Linux counts it as waiting, but not in its queue (`qdisc_peek_dequeued`).
+    /// The packet that `peek` has decided on. Linux counts the packet as waiting, but not in its queue
+    /// (`qdisc_peek_dequeued`).
     decided: Option<Packet>,
 }
 
 impl Cake {
-    /// Empty queues that count IP bytes. `random` gives the hash its key, and BLUE and the turns their random numbers.
+    /// Empty queues that count IP bytes. `random` gives the key of the hash, and the random numbers of BLUE and of the
+    /// turns.
     pub fn new(params: CakeParams, mut random: RandomStream) -> Cake {
         let rate = params.bytes_per_second();
         let tins = params.diffserv.shares(rate).into_iter().map(|share| Tin::new(&params, share));
@@ -199,7 +205,7 @@ impl Cake {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for empty queues.
+    /// The queues count `bytes` on top of each IP packet. Only for empty queues.
     pub fn with_link_layer(mut self, bytes: u32) -> Cake {
         self.link_layer = bytes;
         self
@@ -209,14 +215,14 @@ impl Cake {
         u64::from(packet.size) + u64::from(self.link_layer)
     }
 
-    /// What a packet costs the rate, and its queue of a turn (`cake_calc_overhead`).
+    /// The bytes that a packet counts against the rate, and against its queue's turn (`cake_calc_overhead`).
     fn charged(&self, packet: &Packet) -> u32 {
         let overhead = self.params.overhead.map_or(i64::from(self.link_layer), i64::from);
         let bytes = (i64::from(packet.size) + overhead).max(i64::from(self.params.mpu));
         u32::try_from(bytes.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The queue of a packet in its tin (`cake_hash`). Both directions between two hosts are one pair of hosts.
+    /// The queue of a packet in its tin (`cake_hash`). Both directions between two hosts count as one pair of hosts.
     fn place(&mut self, tin: usize, packet: &Packet) -> usize {
         let (hash, known) = (self.hash, &self.hosts);
         let hosts = || {
@@ -234,7 +240,7 @@ impl Cake {
         self.tins[tin].place(flow, hosts)
     }
 
-    /// The oldest packet of a queue.
+    /// Takes the oldest packet of a queue.
     fn pop(&mut self, tin: usize, queue: usize) -> Option<Packet> {
         let at = tin * QUEUES + queue;
         let packet = self.waiting.pop(at)?;
@@ -260,8 +266,8 @@ impl Cake {
         Some(packet)
     }
 
-    /// The tin that sends next (`cake_dequeue`). With a rate the last that has not had its share yet, or else the one
-    /// that has exceeded its own by the least time; without one, tins take turns by bytes.
+    /// The tin that sends next (`cake_dequeue`). With a rate, the last tin that has not used its share yet, or else the
+    /// tin that has exceeded its own share by the least time; without a rate, tins take turns by bytes.
     fn choose_tin(&mut self, now: Time) -> Option<usize> {
         let active = |&tin: &usize| self.tins[tin].is_active();
         if !self.shaper.is_unlimited() {
@@ -291,7 +297,7 @@ impl Cake {
         None
     }
 
-    /// The packet that a queue sends, of which its AQM never drops the last.
+    /// The packet that a queue sends; the AQM never drops the last packet of the queue.
     fn send(&mut self, tin: usize, queue: usize, now: Time, drops: &mut Drops) -> Option<Packet> {
         loop {
             let mut packet = self.pop(tin, queue)?;
@@ -361,7 +367,7 @@ impl QueueDisc for Cake {
         self.shaper.holds_until(now)
     }
 
-    /// A limit in bytes is the memory limit; Linux has none in packets.
+    /// A limit in bytes replaces the memory limit; Linux has no limit in packets.
     fn set_limit(&mut self, limit: Limit) {
         match limit {
             Limit::Packets(packets) => self.limit = packets,

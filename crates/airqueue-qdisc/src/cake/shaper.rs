@@ -1,11 +1,12 @@
-//! CAKE's shaper, which has no bucket: a packet may leave when those before it have taken their time.
+//! CAKE's shaper, which has no token bucket: a packet may leave when the transmission times of all packets before it
+//! are over.
 
 use airqueue_core::{Span, Time};
 
-/// Slower rates are taken for so many bytes per second (`cake_set_rate`).
+/// Slower rates count as this rate, in bytes per second (`cake_set_rate`).
 const LEAST_RATE: u64 = 64;
 
-/// What a byte takes, as a fraction with a power of two below it.
+/// The time that a byte takes, as a fraction whose denominator is a power of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pace {
     numerator: u64,
@@ -14,7 +15,7 @@ pub(super) struct Pace {
 
 /// When the next packet may leave.
 ///
-/// Linux has a second clock beside this one, at two thirds of the rate, for what only its ingress mode charges: without that mode
+/// Linux has a second clock besides, at two thirds of the rate, which only the ingress mode charges: without this mode
 /// the second clock never decides anything.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shaper {
@@ -23,8 +24,8 @@ pub(super) struct Shaper {
 }
 
 impl Pace {
-    /// Of so many bytes per second; 0: they take no time. As many bits as a product with a length leaves room for
-    /// (`cake_set_rate`).
+    /// The pace of `rate` bytes per second; 0: bytes take no time. The numerator has as many bits as a product with a
+    /// length allows (`cake_set_rate`).
     pub(super) fn new(rate: u64) -> Pace {
         if rate == 0 {
             return Pace::default();
@@ -38,7 +39,7 @@ impl Pace {
         pace
     }
 
-    /// What so many bytes take.
+    /// The time that `bytes` bytes take.
     pub(super) fn time_for(self, bytes: u32) -> Span {
         let time = (u128::from(bytes) * u128::from(self.numerator)) >> self.shift;
         Span::from_nanos(i64::try_from(time).unwrap_or(i64::MAX))
@@ -50,17 +51,17 @@ impl Shaper {
         Shaper { pace: Pace::new(rate), ..Shaper::default() }
     }
 
-    /// Whether there is a rate at all.
+    /// Whether there is no rate.
     pub(super) fn is_unlimited(&self) -> bool {
         self.pace == Pace::default()
     }
 
-    /// A packet comes to an empty CAKE: time that has passed without packets is lost (`cake_enqueue`).
+    /// A packet arrives at an empty CAKE: time that passed without packets is lost (`cake_enqueue`).
     pub(super) fn restart(&mut self, now: Time) {
         self.next = self.next.max(now);
     }
 
-    /// When the next packet may leave, if that is not yet.
+    /// When the next packet may leave, if this time is later than `now`.
     pub(super) fn holds_until(&self, now: Time) -> Option<Time> {
         (self.next > now).then_some(self.next)
     }

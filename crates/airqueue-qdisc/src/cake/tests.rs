@@ -1,4 +1,5 @@
-//! What is special to CAKE: shares of hosts and of tins, its shaper, its hash, and who pays when there is no room.
+//! The properties that only CAKE has: shares of hosts and of tins, the shaper, the hash, and which queue drops when
+//! there is no room.
 
 use super::*;
 use airqueue_core::{FlowKey, Seed};
@@ -18,8 +19,7 @@ struct Source {
     dscp: u8,
 }
 
-/// Serves so many packets of sources that never stop, and says which share of the bytes each has had, and how long
-/// that took.
+/// Serves `packets` packets of sources that never stop; returns each source's share of the bytes, and the time taken.
 fn serve(q: &mut Cake, sources: &[Source], packets: usize, size: u32) -> (Vec<f64>, Span) {
     let mut drops = Drops::new();
     let mut waiting = vec![0; sources.len()];
@@ -59,7 +59,7 @@ fn isolating(isolation: Isolation) -> Cake {
     queue(CakeParams { isolation, diffserv: Diffserv::BestEffort, ..CakeParams::default() })
 }
 
-/// Host 10 sends eight flows to host 20, and host 11 one flow to host 21. The share of that one.
+/// Host 10 sends eight flows to host 20, and host 11 one flow to host 21. Returns the share of host 11's flow.
 fn share_of_the_lonely(isolation: Isolation, hosts_of_last: Hosts) -> f64 {
     let mut q = isolating(isolation);
     (0..8).for_each(|flow| q.set_flow_hosts(FlowKey(flow), Hosts { source: 10, destination: 20 }));
@@ -67,7 +67,8 @@ fn share_of_the_lonely(isolation: Isolation, hosts_of_last: Hosts) -> f64 {
     serve(&mut q, &best_effort(0..9), 40_000, 1000).0[8]
 }
 
-/// Fair among flows, one of nine has a ninth; fair among hosts, the only flow of one of two hosts has half.
+/// With fairness among flows, one of nine flows has a ninth; with fairness among hosts, the only flow of one of two
+/// hosts has half.
 #[test]
 fn hosts_have_equal_shares() {
     let apart = Hosts { source: 11, destination: 21 };
@@ -83,8 +84,8 @@ fn hosts_have_equal_shares() {
     }
 }
 
-/// Who has the same source, or the same destination, is another host only where that side counts. Triple isolation
-/// takes the busier end: with a common end all nine flows have a ninth.
+/// Flows with a common source, or a common destination, share as one host only if the isolation counts that side.
+/// Triple isolation counts the busier end: with a common end all nine flows have a ninth.
 #[test]
 fn the_side_that_counts_decides() {
     let same_source = Hosts { source: 10, destination: 21 };
@@ -101,8 +102,8 @@ fn the_side_that_counts_decides() {
     }
 }
 
-/// 10 Mb/s, IP packets of 1000 bytes that cost 1038: the n-th leaves after n - 1 times 830.4 µs, to the nanosecond; short ones
-/// cost the mpu.
+/// 10 Mb/s, IP packets of 1000 bytes that count 1038: the n-th leaves after n - 1 times 830.4 µs, to the nanosecond;
+/// short packets count the mpu.
 #[test]
 fn the_rate_is_exact() {
     let params =
@@ -117,7 +118,7 @@ fn the_rate_is_exact() {
     assert_eq!(serve(&mut q, &best_effort(0..1), 1001, 1000).1, Span::from_nanos(1000 * 811_200));
 }
 
-/// A pause gives no credit: after it the first packet leaves at once and the next a packet time later.
+/// A pause gives no credit: after a pause the first packet leaves at once and the next a packet time later.
 #[test]
 fn pauses_make_no_bursts() {
     let mut q = queue(CakeParams { rate: mbit(8), ..CakeParams::default() });
@@ -136,8 +137,8 @@ fn pauses_make_no_bursts() {
     }
 }
 
-/// All tins have more than their share to send: voice gets a quarter, video half, bulk a sixteenth, and best effort what
-/// is left of the rate, three sixteenths.
+/// All tins have more to send than their share: voice gets a quarter, video half, bulk a sixteenth, and best effort the
+/// rest of the rate, three sixteenths.
 #[test]
 fn tins_have_their_shares_of_the_rate() {
     let dscps = [0, 8, 34, 46];
@@ -156,7 +157,7 @@ fn tins_have_their_shares_of_the_rate() {
     }
 }
 
-/// A tin that sends less than its share comes first, and the others have the rest of the rate.
+/// A tin that sends less than its share comes first, and the other tins have the rest of the rate.
 #[test]
 fn a_tin_below_its_share_waits_for_one_packet_at_most() {
     let mut q = queue(CakeParams { rate: mbit(8), ..CakeParams::default() });
@@ -184,7 +185,7 @@ fn a_tin_below_its_share_waits_for_one_packet_at_most() {
     }
 }
 
-/// Eight flows of one set of places have a queue each; the ninth shares one.
+/// Eight flows with the same set of places have a queue each; the ninth flow shares a queue.
 #[test]
 fn a_set_of_eight_flows_has_eight_queues() {
     let mut q = isolating(Isolation::Flows);
@@ -200,7 +201,7 @@ fn a_set_of_eight_flows_has_eight_queues() {
     assert_eq!(lengths.iter().sum::<usize>(), 9);
 }
 
-/// No room: the longest queue loses its oldest packet, in whichever tin it is, and BLUE learns of it.
+/// Without room, the longest queue loses its oldest packet, in whichever tin, and BLUE's probability rises.
 #[test]
 fn the_longest_queue_pays() {
     let mut q = queue(CakeParams { memory_limit: Some(10_000), ..CakeParams::default() });
@@ -227,7 +228,7 @@ fn the_longest_queue_pays() {
     assert_eq!(q.len_packets(), 3);
 }
 
-/// By itself the memory is what the rate sends in four times the interval, within bounds.
+/// The default memory is what the rate sends in four times the interval, within bounds.
 #[test]
 fn the_memory_follows_the_rate() {
     let memory = |rate| CakeParams { rate, ..CakeParams::default() }.memory();

@@ -1,4 +1,4 @@
-//! A tin of CAKE: hashed queues in turn, each under COBALT, and the hosts that share them.
+//! A tin of CAKE: hashed queues that take turns, each under COBALT, and the hosts that share the queues.
 
 use super::chains::{Chain, Chains};
 use super::cobalt::{Cobalt, CobaltParams};
@@ -10,32 +10,32 @@ use airqueue_core::{RandomStream, Span, Time};
 
 /// Queues of a tin (`CAKE_QUEUES`).
 pub(super) const QUEUES: usize = 1024;
-/// Queues that one flow may have (`CAKE_SET_WAYS`).
+/// Queues that a flow may be hashed to (`CAKE_SET_WAYS`).
 pub(super) const WAYS: usize = 8;
 
 /// The longest and the shortest turn of a queue in bytes (`cake_set_rate`).
 const MOST_QUANTUM: u64 = 1514;
 const LEAST_QUANTUM: u64 = 300;
 
-/// What a queue counts as (`CAKE_SET_NONE` and so on).
+/// The state of a queue among the turns (`CAKE_SET_NONE` and so on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Set {
-    /// In no chain: nobody's.
+    /// In no chain, and without a flow.
     #[default]
     Free,
     Sparse,
-    /// As sparse, though it is among the old queues: it was empty when its turn was used up.
+    /// Counts as sparse, although among the old queues: the queue was empty when its turn was used up.
     SparseWait,
     Bulk,
     Decaying,
 }
 
-/// The state of a queue; its packets are elsewhere.
+/// The state of a queue; the packets are stored elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     cobalt: Cobalt,
     deficit: i64,
-    /// The flow that has it.
+    /// The flow that the queue belongs to.
     tag: u32,
     source: u16,
     destination: u16,
@@ -47,10 +47,11 @@ struct Queue {
 pub(super) struct Tin {
     params: CobaltParams,
     pace: Pace,
-    /// The end of what the tin has sent, at its own share of the rate. Until then others come first.
+    /// The time at which the tin's packets sent so far end, at the tin's share of the rate. Until then other tins come
+    /// first.
     next: Time,
     quantum: u64,
-    /// Bytes of a turn among tins, and what is left of it, where there is no rate.
+    /// Bytes of the tin's turn, and what is left of the turn, if there is no rate.
     turn: i64,
     deficit: i64,
     queues: Vec<Queue>,
@@ -59,7 +60,7 @@ pub(super) struct Tin {
     isolation: Isolation,
     sparse: u32,
     bulk: u32,
-    /// That wait.
+    /// Packets that wait in the tin.
     pub(super) packets: usize,
 }
 
@@ -95,14 +96,14 @@ impl Tin {
         }
     }
 
-    /// Whether a queue of it waits for a turn.
+    /// Whether a queue of the tin waits for a turn.
     pub(super) fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
     }
 
-    /// The queue of a packet: one of eight places that the hash allows, the one that has the flow already or the first that is
-    /// free; where all are taken, two flows share the first (`cake_hash`).
-    /// `hosts` are the hashes of its source and its destination, which only a queue that changes hands needs.
+    /// The queue of a packet: of the eight places that the hash allows, the place of the flow, or else the first free
+    /// place; if all are taken, two flows share the first place (`cake_hash`). `hosts` gives the hashes of the packet's
+    /// source and destination, which only a queue with a new flow needs.
     pub(super) fn place(&mut self, flow: u32, hosts: impl FnOnce() -> [u32; 2]) -> usize {
         if self.isolation == Isolation::Blind {
             return 0;
@@ -123,7 +124,7 @@ impl Tin {
         place
     }
 
-    /// A queue is another flow's from now on, and its hosts are others.
+    /// Assigns a queue to another flow and its hosts.
     fn take_over(&mut self, place: usize, flow: u32, [source, destination]: [u32; 2]) {
         let is_bulk = self.queues[place].set == Set::Bulk;
         if is_bulk {
@@ -142,14 +143,14 @@ impl Tin {
         }
     }
 
-    /// The hosts of a queue have a bulk flow more or less.
+    /// Counts a bulk flow more, or less, for the hosts of a queue.
     fn count_host(&mut self, queue: usize, more: bool) {
         let Queue { source, destination, .. } = self.queues[queue];
         self.hosts.count(source, destination, more);
     }
 
-    /// The turn of a queue: shorter by as many bulk flows as the busier of its hosts has (`cake_get_flow_quantum`). What the
-    /// division leaves is made up for at random.
+    /// The turn of a queue, divided by the number of bulk flows of the busier host (`cake_get_flow_quantum`). The
+    /// remainder of the division is rounded at random.
     fn quantum(&self, queue: usize, random: &mut RandomStream) -> i64 {
         let Queue { source, destination, .. } = self.queues[queue];
         let load = u64::from(self.hosts.load(source, destination));
@@ -157,12 +158,12 @@ impl Tin {
         ((self.quantum * (65_535 / load) + dither) >> 16) as i64
     }
 
-    /// A packet comes to an empty tin: the share that it did not use is lost (`cake_enqueue`).
+    /// A packet arrives at an empty tin: the share that the tin did not use is lost (`cake_enqueue`).
     pub(super) fn restart(&mut self, now: Time) {
         self.next = self.next.max(now);
     }
 
-    /// A packet has come to a queue.
+    /// A packet has arrived at a queue.
     pub(super) fn on_arrival(&mut self, queue: usize, random: &mut RandomStream) {
         match self.queues[queue].set {
             Set::Free | Set::Decaying => {
@@ -185,7 +186,7 @@ impl Tin {
         self.count_host(queue, true);
     }
 
-    /// The queue whose turn it is (`cake_dequeue`). `decaying`: one that decays comes first, as once in every packet.
+    /// The queue whose turn it is (`cake_dequeue`). `decaying`: a decaying queue comes first, once per packet.
     pub(super) fn turn(
         &mut self,
         mut decaying: bool,
@@ -217,7 +218,7 @@ impl Tin {
         }
     }
 
-    /// A queue that had its turn is empty: it stays for as long as its AQM remembers something.
+    /// A queue that had its turn is empty: the queue stays in a chain while its AQM has a history.
     pub(super) fn on_empty(&mut self, queue: usize, now: Time) {
         self.queues[queue].cobalt.on_empty(&self.params, now);
         match self.queues[queue].set {
@@ -254,7 +255,8 @@ impl Tin {
         }
     }
 
-    /// In the round of tins without a rate: whether it has its turn. One that has used up its turn gets the next.
+    /// Whether the tin has its turn, in the round of tins without a rate. A tin that has used up its turn gets the next
+    /// turn.
     pub(super) fn has_turn(&mut self) -> bool {
         let has = self.deficit >= 0 && self.is_active();
         if !has && self.deficit <= 0 {
@@ -263,13 +265,13 @@ impl Tin {
         has
     }
 
-    /// How far the tin is ahead of its own share of the rate.
+    /// By how much time the tin is ahead of its share of the rate.
     pub(super) fn ahead(&self, now: Time) -> Span {
         self.next - now
     }
 }
 
-/// The places that a hash allows: eight neighbours, from its own one on.
+/// The places that a hash allows: eight adjacent places, starting at the hash's own.
 pub(super) fn ways(place: usize) -> impl Iterator<Item = usize> {
     let (inner, outer) = (place % WAYS, place - place % WAYS);
     (0..WAYS).map(move |step| outer + (inner + step) % WAYS)

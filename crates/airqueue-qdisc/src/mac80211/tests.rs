@@ -1,4 +1,4 @@
-//! The queues of mac80211 beside a device that takes a frame after the other.
+//! The queues of mac80211 in front of a device that sends one frame at a time.
 
 use super::*;
 use airqueue_core::{Ecn, FlowKey, NeighbourId, Seed};
@@ -27,8 +27,8 @@ fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
     q.on_sent(&Sent { packet, acknowledged: true, airtime, feedback: None }, now);
 }
 
-/// A device that sends one packet at a time, each of which takes its station's time, for so long, with all stations
-/// backlogged; what each has had of the air.
+/// A device that sends one packet at a time, each for the airtime of its station, until `until`, with all stations
+/// backlogged; returns the airtime of each station in seconds.
 fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {
     let mut had = vec![0.0; times_us.len()];
     let (mut now, mut drops) = (Time::ZERO, Drops::new());
@@ -52,8 +52,8 @@ fn without_codel() -> Mac80211Params {
     Mac80211Params { codel, ..Mac80211Params::default() }
 }
 
-/// Each has a third of the air to within a turn and a packet, whatever its packets take; without airtime
-/// fairness each has a third of the packets.
+/// Each station has a third of the airtime to within a turn and a packet, whatever airtime its packets take; without
+/// airtime fairness each has a third of the packets.
 #[test]
 fn stations_share_the_air() {
     let times = [250, 400, 2200];
@@ -73,14 +73,14 @@ fn stations_share_the_air() {
     }
 }
 
-/// What is on its way counts: the device takes all that it gets, and no station gets more than its limit.
+/// Packets in transit count: the device takes all packets that it gets, and no station exceeds its limit.
 #[test]
 fn the_device_gets_no_more_than_the_limit() {
     let mut q = queue(without_codel());
     let mut drops = Drops::new();
     for neighbour in 0..4 {
         offer(&mut q, NeighbourId(neighbour), 10 + u32::from(neighbour), 40, ms(0));
-        // From now on a packet is expected to take 1 ms.
+        // From now on the expected airtime of a packet is 1 ms.
         for _ in 0..60 {
             report(
                 &mut q,
@@ -119,7 +119,7 @@ fn the_device_gets_no_more_than_the_limit() {
     assert!((12..=13).contains(&alone), "{alone}");
 }
 
-/// The packets that share a frame are the station's, and the limit holds for them.
+/// All packets of an aggregate are the station's, and the limit applies to them.
 #[test]
 fn a_frame_takes_along_what_waits_for_its_station() {
     let mut q = queue(without_codel());
@@ -140,7 +140,7 @@ fn a_frame_takes_along_what_waits_for_its_station() {
     assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().neighbour, NeighbourId(0));
 }
 
-/// A station with a packet now and then does not wait for the bulk of others.
+/// A station with an occasional packet does not wait for the bulk flows of others.
 #[test]
 fn sparse_stations_come_first() {
     let mut q = queue(without_codel());
@@ -158,7 +158,7 @@ fn sparse_stations_come_first() {
     }
 }
 
-/// 20 ms for 100 ms: a flow queue that is 30 ms long is dropped from, one that is 15 ms long is not, whatever other
+/// 20 ms for 100 ms: a flow queue with a delay of 30 ms loses packets, a flow queue with 15 ms does not, whatever other
 /// stations have.
 #[test]
 fn each_flow_is_under_codel() {
@@ -177,7 +177,7 @@ fn each_flow_is_under_codel() {
     assert!(drops_with(30) > 5);
 }
 
-/// When all is full the longest flow queue is halved, but by 32 packets at most.
+/// In a full store the longest flow queue loses half, but at most 32 packets.
 #[test]
 fn the_fattest_flow_pays() {
     let mut q = queue(Mac80211Params { limit: 100, ..Mac80211Params::default() });
@@ -194,7 +194,7 @@ fn the_fattest_flow_pays() {
     assert_eq!(q.len_packets(), 0);
 }
 
-/// With a single flow queue for all: each station has its own, and no flow's packets overtake each other.
+/// With a single flow queue for all: each station has a queue of its own, and no packet overtakes another of its flow.
 #[test]
 fn flows_that_share_a_queue_stay_in_order() {
     let mut q = queue(Mac80211Params { flows: 1, ..without_codel() });
@@ -227,7 +227,7 @@ fn flows_that_share_a_queue_stay_in_order() {
     assert!(q.stations[1].diverted.is_empty() && q.is_empty());
 }
 
-/// A thousand stations, each with a flow: everyone gets its packet, and the last one waits for no more than a round.
+/// A thousand stations, each with a flow: each station gets its packet, and the last station waits for at most a round.
 #[test]
 fn a_thousand_stations() {
     let mut q = queue(without_codel());

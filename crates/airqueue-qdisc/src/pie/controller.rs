@@ -8,22 +8,21 @@ use airqueue_core::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Controller {
     pub(super) probability: f64,
-    /// The delay of the packet that left last; zero if it left nobody behind.
+    /// The delay of the packet that left last; zero if no packet waited behind it.
     pub(super) delay: Span,
-    /// What that was at the last update.
+    /// The delay at the last update.
     pub(super) old_delay: Span,
     pub(super) burst_allowance: Span,
-    /// When the last packet left, since there was no congestion: what Linux counts the allowance by.
+    /// When the last packet left, since there was no congestion: Linux counts the burst allowance from this time.
     pub(super) last_departure: Option<Time>,
 }
 
 impl Controller {
-    /// After this many updates without a call the rest is not made up for: at the default interval after
-    /// 25 minutes. The controller is at rest long before, unless the delay that it last saw is within
-    /// some microseconds of the target.
+    /// After this many updates without a call no further updates are made: at the default interval after 25 minutes.
+    /// The controller is at rest long before, unless the last delay is within some microseconds of the target.
     const MOST_UPDATES: i64 = 100_000;
 
-    /// At rest; the first burst is let through.
+    /// The controller at rest; the first burst may pass.
     pub(super) fn new(burst_allowance: Span) -> Controller {
         Controller {
             probability: 0.0,
@@ -34,7 +33,7 @@ impl Controller {
         }
     }
 
-    /// Section 4.2 and Appendix A, `calculate_drop_prob`; section 5.5. `waiting`: whether anything is.
+    /// Section 4.2 and Appendix A, `calculate_drop_prob`; section 5.5. `waiting`: whether packets wait.
     fn update(&mut self, params: &PieParams, waiting: bool) {
         let (delay, old_delay) = (self.delay.as_secs_f64(), self.old_delay.as_secs_f64());
         let step = params.alpha * (delay - params.target.as_secs_f64())
@@ -67,7 +66,7 @@ impl Controller {
         self.old_delay = self.delay;
     }
 
-    /// Updates so many times, or until nothing changes any more.
+    /// Makes `times` updates, or stops when an update changes nothing.
     pub(super) fn update_times(&mut self, times: i64, params: &PieParams, waiting: bool) {
         for _ in 0..times.min(Self::MOST_UPDATES) {
             let before = *self;
@@ -88,14 +87,14 @@ impl Controller {
         }
     }
 
-    /// There is no congestion: nothing would be dropped, and the delay is, and was, less than half the
-    /// target (section 4.4).
+    /// There is no congestion: nothing would be dropped, and the delay is, and at the last update was, less than half
+    /// the target (section 4.4).
     pub(super) fn is_calm(&self, params: &PieParams) -> bool {
         let half = half_target(params);
         self.probability == 0.0 && self.delay < half && self.old_delay < half
     }
 
-    /// Section 4.1: what keeps the link busy is not dropped.
+    /// Section 4.1: packets that keep the link busy are not dropped.
     pub(super) fn spares(&self, backlog: u64, params: &PieParams) -> bool {
         let two = 2 * u64::from(params.mean_packet);
         let (delay, little) = match params.behaviour {
@@ -110,7 +109,7 @@ fn half_target(params: &PieParams) -> Span {
     Span::from_nanos(params.target.as_nanos() / 2)
 }
 
-/// By how much a low probability slows the controller down (section 4.2).
+/// The divisor that slows the controller down while the probability is low (section 4.2).
 fn auto_tuning(probability: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
@@ -156,20 +155,20 @@ pub(super) mod tests {
         // Falling: 0.125 · (-0.005) + 1.25 · (-0.010) = -0.013125.
         near(moved(0.5, 10, 20), -0.013125);
         near(moved(0.005, 10, 20), -0.013125 / 8.0);
-        // 0.125 · 0.085 + 1.25 · 0.1 > 2 %, which is the most once the probability is 10 %.
+        // 0.125 · 0.085 + 1.25 · 0.1 > 2 %, the maximum once the probability is 10 %.
         near(moved(0.5, 100, 0), 0.02);
         near(moved(0.05, 100, 0), (0.125 * 0.085 + 1.25 * 0.1) / 2.0);
-        // Beyond 250 ms 2 % more.
+        // Above 250 ms, 2 % more.
         near(moved(0.05, 260, 260), 0.125 * 0.245 / 2.0 + 0.02);
-        // Nothing waits: down by the proportional part, then by 2 %.
+        // Nothing waits: less the proportional part, then less 2 %.
         near(moved(0.5, 0, 0), (0.5 - 0.125 * 0.015) * 0.98 - 0.5);
-        // It stays a probability.
+        // The result stays a probability.
         near(moved(0.0, 0, 20), 0.0);
         near(moved(0.999, 100, 0), 0.001);
     }
 
-    /// `sch_pie.c`: by 1/64 while there is no delay, but not while something waits; the last departure's delay
-    /// spares arrivals, and so do less than two packets.
+    /// `sch_pie.c`: down by 1/64 while there is no delay, but not while packets wait; arrivals are not dropped after a
+    /// departure with little delay, nor behind less than two packets.
     #[test]
     fn linux_differs_as_its_source_says() {
         let params = PieParams { behaviour: Behaviour::Linux, ..PieParams::default() };

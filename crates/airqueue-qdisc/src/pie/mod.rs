@@ -1,5 +1,5 @@
-//! PIE (RFC 8033): drops or marks arrivals with a probability that a controller moves so that the
-//! delay of the queue stays at a target.
+//! PIE (RFC 8033): drops or marks arrivals with a probability that a controller adjusts so that the delay of the queue
+//! stays at a target.
 
 mod controller;
 
@@ -17,32 +17,31 @@ use controller::Controller;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What PIE is told. tc has the same words; its `alpha` and `beta` are 16 times these.
+/// The parameters of PIE. tc has the same names; its `alpha` and `beta` are 16 times these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PieParams {
-    /// The delay that is aimed at, QDELAY_REF.
+    /// The target delay, QDELAY_REF.
     pub target: Span,
-    /// How often the probability is computed, T_UPDATE; less than a microsecond is taken for one.
+    /// The interval between updates of the probability, T_UPDATE; less than a microsecond counts as a microsecond.
     pub update: Span,
-    /// Per second, how much the distance from the target moves the probability.
+    /// Per second, how much the difference from the target changes the probability.
     pub alpha: f64,
-    /// Per second, how much a change of the delay does.
+    /// Per second, how much a change of the delay changes the probability.
     pub beta: f64,
-    /// How long a burst is let through after a time without congestion, MAX_BURST.
+    /// How long a burst passes after a time without congestion, MAX_BURST.
     pub max_burst: Span,
-    /// Marks packets that are ECN-capable and does not drop them, up to a probability of
-    /// `mark_up_to`.
+    /// Marks packets that are ECN-capable instead of dropping them, up to a probability of `mark_up_to`.
     pub ecn: bool,
-    /// The probability above which also these are dropped (section 5.1: `mark_ecnth`).
+    /// The probability above which ECN-capable packets are dropped too (section 5.1: `mark_ecnth`).
     pub mark_up_to: f64,
-    /// The probability is in proportion to a packet's size: 1 for `mean_packet` (tc: `bytemode`).
+    /// The probability is proportional to a packet's size, and is the controller's for `mean_packet` (tc: `bytemode`).
     pub by_size: bool,
-    /// Bytes of a packet of mean size, MEAN_PKTSIZE. Nothing is dropped when no more than two wait.
-    /// (Linux: the MTU of the device, and fewer than two.)
+    /// Bytes of a packet of mean size, MEAN_PKTSIZE. Nothing is dropped while at most two such packets wait. (Linux:
+    /// the MTU of the device, and less than two.)
     pub mean_packet: u32,
-    /// Spreads the drops evenly (section 5.4). Linux always does.
+    /// Spreads the drops evenly (section 5.4). Linux always does so.
     pub derandomize: bool,
-    /// Whom it follows where they differ; [`Pie`] says where.
+    /// Whether PIE follows the RFC or Linux where they differ; [`Pie`] lists the differences.
     pub behaviour: Behaviour,
 }
 
@@ -130,23 +129,24 @@ impl Parameters for PieParams {
 
 /// A queue under PIE with a hard limit. (tc: `pie`.)
 ///
-/// The delay is taken from the time stamp of the packet that left last (RFC 8033, section 4.3, the
-/// second way, and Linux's default), not from an estimate of the departure rate: on a link whose rate
-/// changes from packet to packet the stamp is right and the estimate is late. No timer is needed, since
-/// the delay changes only when a packet leaves: updates that fell due are made up for at the next call.
+/// The delay follows from the time stamp of the packet that left last (RFC 8033, section 4.3, the second method, and
+/// Linux's default), not from an estimate of the departure rate: on a link whose rate changes from packet to packet the
+/// time stamp is right and the estimate is late. PIE needs no timer, since the delay changes only when a packet leaves:
+/// the next call makes the updates that are due.
 ///
-/// A packet that was peeked at has been taken out as far as the controller is concerned, as in Linux: the
-/// delay is judged before a shaper lets the packet go.
+/// For the controller, a packet leaves at `peek`, as in Linux: the delay is measured before a shaper lets the packet
+/// go.
 ///
-/// Section 5.3, which switches PIE off on an idle queue, is left out as it is in Linux. As there, the
-/// probability grows by another 2 % per update while the delay exceeds 250 ms. Where Linux (`sch_pie.c`)
-/// departs from the RFC, [`PieParams::behaviour`] decides:
+/// As in Linux, section 5.3, which switches PIE off on an idle queue, is left out, and the probability grows by another
+/// 2 % per update while the delay exceeds 250 ms. Where Linux (`sch_pie.c`) departs from the RFC,
+/// [`PieParams::behaviour`] decides:
 ///
-/// * The burst allowance: by the RFC each update takes an interval off, and an arrival without congestion
-///   restores it. In Linux each departure takes off the time since the one before, and an update restores it.
-/// * The delay that spares arrivals: that of the last update, or in Linux that of the last departure.
-/// * The decay while there is no delay: by 2 %, or in Linux by 1/64, but not while something waits.
-/// * The backlog that spares arrivals: two packets, or in Linux less than two.
+/// * The burst allowance: in the RFC each update subtracts an interval, and an arrival without congestion restores the
+///   allowance. In Linux each departure subtracts the time since the previous departure, and an update restores the
+///   allowance.
+/// * The delay below which arrivals are not dropped: the delay of the last update, or in Linux of the last departure.
+/// * The decay while there is no delay: by 2 %, or in Linux by 1/64, but not while packets wait.
+/// * The backlog below which arrivals are not dropped: at most two packets, or in Linux less than two.
 ///
 /// Linux counts its update interval in ticks of the kernel and adds one: the default of 15 ms is 30 ms at 100
 /// ticks a second, 20 ms at 250 and 16 ms at 1000.
@@ -157,16 +157,16 @@ pub struct Pie {
     waiting: Fifo,
     rng: RandomStream,
     controller: Controller,
-    /// The probability, summed over the packets that have passed since the last that did not.
+    /// The sum of the probabilities of the packets accepted since the last drop or mark.
     accumulated: f64,
-    /// When the controller is next updated; `None`: nothing has happened yet.
+    /// When the controller's next update is due; `None`: no packet has come yet.
     next_update: Option<Time>,
-    /// What `peek` has promised.
+    /// The packet that `peek` has decided on.
     decided: Option<Packet>,
 }
 
 impl Pie {
-    /// An empty queue that counts IP bytes. `rng` draws the random numbers.
+    /// An empty queue that counts IP bytes. `rng` gives the random numbers.
     pub fn new(params: PieParams, limit: Limit, rng: RandomStream) -> Pie {
         let params = PieParams { update: params.update.max(Span::from_micros(1)), ..params };
         let controller = Controller::new(params.max_burst);
@@ -182,7 +182,7 @@ impl Pie {
         }
     }
 
-    /// The same, counting `bytes` on top of each IP packet. Only for an empty queue.
+    /// The queue counts `bytes` on top of each IP packet. Only for an empty queue.
     pub fn with_link_layer(mut self, bytes: u32) -> Pie {
         self.waiting.set_link_layer(bytes);
         self
@@ -193,7 +193,7 @@ impl Pie {
         self.controller.probability
     }
 
-    /// Makes the updates that have fallen due.
+    /// Makes the updates that are due.
     fn catch_up(&mut self, now: Time) {
         let every = self.params.update;
         let next = *self.next_update.get_or_insert_with(|| now.saturating_add(every));
@@ -207,7 +207,7 @@ impl Pie {
         self.next_update = Some(next.saturating_add(passed));
     }
 
-    /// The oldest packet, whose delay counts.
+    /// Takes out the oldest packet, and reports its delay to the controller.
     fn take(&mut self, now: Time) -> Option<Packet> {
         let packet = self.waiting.pop()?;
         let alone = self.waiting.len() == 0;
@@ -216,7 +216,7 @@ impl Pie {
         Some(packet)
     }
 
-    /// Whether the lot falls on an arrival (section 4.1; 5.4).
+    /// Whether an arrival is chosen at random to be dropped or marked (section 4.1; 5.4).
     fn is_chosen(&mut self, packet: &Packet) -> bool {
         if self.controller.burst_allowance > Span::ZERO
             || self.controller.spares(self.len_bytes(), &self.params)
@@ -263,7 +263,7 @@ impl QueueDisc for Pie {
             }
             self.waiting.push(packet, now);
         }
-        // Section 4.4: the next burst is forgiven.
+        // Section 4.4: the next burst may pass.
         if self.params.behaviour == Behaviour::Rfc && self.controller.is_calm(&self.params) {
             self.controller.burst_allowance = self.params.max_burst;
         }
@@ -328,7 +328,7 @@ mod tests {
         assert!((0..100).any(|_| dropped(&mut q)));
     }
 
-    /// At 150 ms, ten updates after the last arrival without congestion, the allowance is used up.
+    /// At 150 ms, ten updates after the last arrival without congestion, the burst allowance is used up.
     #[test]
     fn the_burst_allowance_runs_out_with_time() {
         let mut q = pie(PieParams::default());
@@ -351,7 +351,7 @@ mod tests {
         assert!(!drops.as_slice().is_empty());
     }
 
-    /// Who peeks has taken the packet out, but it still counts in the queue.
+    /// A packet that `peek` has returned has left for the controller, but still counts in the queue.
     #[test]
     fn the_delay_is_judged_when_a_packet_is_first_seen() {
         let mut q = pie(PieParams::default());
@@ -367,8 +367,8 @@ mod tests {
         assert_eq!(q.controller.delay, Span::from_millis(5));
     }
 
-    /// Between 0.85 and 8.5 of the probability's sum (section 5.4): with 1/16 at least 14 packets from
-    /// one drop to the next, and at most 136.
+    /// Between 0.85 and 8.5 of the sum of probabilities (section 5.4): with 1/16 at least 14 packets from one drop to
+    /// the next, and at most 136.
     #[test]
     fn drops_keep_their_distance() {
         let mut q = pie(PieParams { update: Span::from_secs(1000), ..PieParams::default() });
@@ -407,8 +407,7 @@ mod tests {
         assert_eq!(run(0.1, Ecn::NotEct), (false, true));
     }
 
-    /// An update a tick, or all of them at once: a silence is made up for exactly. And a leap over
-    /// centuries ends.
+    /// One update per interval or all updates at once give the same result. An idle time of centuries ends too.
     #[test]
     fn updates_that_were_missed_are_made_up_for() {
         let started = || {

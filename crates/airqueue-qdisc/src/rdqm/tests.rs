@@ -1,4 +1,4 @@
-//! RDQM by hand, and beside a slow one.
+//! RDQM by hand, and in comparison with a slow implementation.
 
 use super::*;
 use airqueue_core::{DataRate, FlowKey};
@@ -25,7 +25,7 @@ fn offer(q: &mut Rdqm, flow: u32, now: Time) -> bool {
     drops.as_slice().is_empty()
 }
 
-/// Packets of a flow that are accepted in a row, with the rest of the queue empty.
+/// The number of packets of a flow that are accepted in a row, with the rest of the queue empty.
 fn room(q: &mut Rdqm, flow: u32, now: Time) -> usize {
     while q.dequeue(now, &mut Drops::new()).is_some() {}
     (0..).take_while(|_| offer(q, flow, now)).count()
@@ -35,7 +35,7 @@ fn queue(packets: u32) -> Rdqm {
     Rdqm::new(RdqmParams::default(), Limit::Packets(packets))
 }
 
-/// A queue that knows flows with these reports.
+/// A queue with flows that have sent these reports.
 fn knowing(packets: u32, params: RdqmParams, reports: &[Option<Feedback>]) -> Rdqm {
     let mut q = Rdqm::new(params, Limit::Packets(packets));
     for (flow, report) in reports.iter().enumerate() {
@@ -57,13 +57,12 @@ fn shares_follow_the_products_and_the_kinds() {
     let reports = [Some(feedback(100, 11_000)), None, Some(feedback(200, 1000))];
     let q = knowing(120, RdqmParams::default(), &reports);
     assert_eq!(shares(&q), [80.0 * 11.0 / 13.0, 40.0, 80.0 * 2.0 / 13.0]);
-    // The earlier version looks at round-trip times alone: 1 to 2.
+    // The earlier version uses round-trip times alone: 1 to 2.
     let rtt = RdqmParams { weight: RdqmWeight::Rtt, ..RdqmParams::default() };
     assert_eq!(shares(&knowing(120, rtt, &reports)), [80.0 / 3.0, 40.0, 160.0 / 3.0]);
 }
 
-/// With one rate and one round-trip time the flows share equally, as legacy flows do, and as the
-/// earlier version has it.
+/// With one rate and one round-trip time the flows share equally, as legacy flows do, also in the earlier version.
 #[test]
 fn equal_flows_share_equally() {
     for report in [None, Some(feedback(137, 5500))] {
@@ -77,7 +76,7 @@ fn equal_flows_share_equally() {
     }
 }
 
-/// A limit of 2.5 admits three packets; one of 2 admits three or two.
+/// A limit of 2.5 admits three packets; a limit of 2 admits three or two.
 #[test]
 fn beyond_the_limit_or_up_to_it() {
     for (packets, beyond, up_to) in [(5, 3, 3), (4, 3, 2)] {
@@ -99,7 +98,7 @@ fn the_floor_is_a_packet() {
     }
 }
 
-/// In bytes the last packet of a flow may be partly beyond its share, never beyond the queue.
+/// With a limit in bytes, the last packet of a flow may exceed its share in part, but never the queue's limit.
 #[test]
 fn bytes_are_shared_as_packets_are() {
     let mut q = knowing(10, RdqmParams::default(), &[None; 2]);
@@ -117,7 +116,8 @@ fn a_queue_of_nothing_knows_nobody() {
     assert_eq!(q.flows(), 0);
 }
 
-/// Nothing that waits is dropped when others come, and the flow waits until its share has room again.
+/// No waiting packet is dropped when other flows arrive; the flow's next packets are dropped until its share has room
+/// again.
 #[test]
 fn limits_that_shrink_drop_nobody() {
     let mut q = queue(10);
@@ -138,7 +138,7 @@ fn flows_end_when_they_have_been_silent() {
     let mut q = knowing(12, RdqmParams::default(), &[None, Some(feedback(1000, 1000))]);
     offer(&mut q, 2, ms(500));
     assert_eq!(shares(&q), [4.0; 3]);
-    // Flow 0 is over after a second, flow 1 after four round trips; flow 2 has a packet.
+    // Flow 0 expires after a second, flow 1 after four round trips; flow 2 has a packet.
     acknowledge(&mut q, 9, None, ms(999));
     assert_eq!(q.flows(), 3);
     acknowledge(&mut q, 9, None, ms(1000));
@@ -146,7 +146,8 @@ fn flows_end_when_they_have_been_silent() {
     acknowledge(&mut q, 9, None, ms(4000));
     assert_eq!((q.flows.keys().collect::<Vec<_>>(), shares(&q)), (vec![&FlowKey(2)], vec![12.0]));
     assert_eq!((q.rdqm_flows, q.weights), (0, 0));
-    // That leaves, and is acknowledged a while later: a second after that.
+    // The packet of flow 2 leaves, and is acknowledged a while later: the flow expires a second after the
+    // acknowledgement.
     q.dequeue(ms(5000), &mut Drops::new());
     acknowledge(&mut q, 2, None, ms(5900));
     acknowledge(&mut q, 9, None, ms(6899));
@@ -166,7 +167,7 @@ fn reports_are_for_those_who_are_known_and_acknowledged() {
         Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: Some(feedback(1, 1)) };
     q.on_sent(&given_up, ms(1));
     assert_eq!(q.rdqm_flows, 0);
-    // An acknowledgement that says nothing takes nothing back.
+    // An acknowledgement without feedback removes no report.
     acknowledge(&mut q, 3, Some(feedback(1, 1)), ms(1));
     acknowledge(&mut q, 3, None, ms(2));
     assert_eq!(q.rdqm_flows, 1);
@@ -190,10 +191,10 @@ fn event() -> impl Strategy<Value = (i64, Event)> {
     (after, event)
 }
 
-/// Its packets; its weight and round-trip time, if reported; when something of it happened last.
+/// The flow's packets; its weight and round-trip time, if reported; the time of its last event.
 type SlowFlow = (u64, Option<(f64, i64)>, i64);
 
-/// The algorithm as it stands in the paper, completed, with every limit computed anew.
+/// The algorithm as in the paper, completed, with every limit computed anew.
 #[derive(Default)]
 struct Slow {
     flows: BTreeMap<u32, SlowFlow>,
@@ -226,7 +227,7 @@ impl Slow {
         self.flows.entry(id).or_insert((0, None, now)).2 = now;
         let limit = self.limits(room.into())[&id].max(1.0);
         let count = &mut self.flows.get_mut(&id).unwrap().0;
-        // Within rounding of the quotients: a limit that is whole is reached and not exceeded.
+        // Compares within the rounding of the quotients: a limit that is a whole number is reached and not exceeded.
         let accepted = *count as f64 <= limit + 1e-9;
         *count += u64::from(accepted);
         if accepted {
@@ -237,8 +238,8 @@ impl Slow {
 }
 
 proptest! {
-    /// Over random arrivals, departures, acknowledgements and silences: what the slow algorithm does, with
-    /// shares that add up to Q, N_R : N_L between the kinds, and counts that are those of the queue.
+    /// Over random arrivals, departures, acknowledgements and idle times: the same decisions as the slow algorithm,
+    /// with shares that add up to Q, N_R : N_L between the two kinds of flows, and counters that match the queue.
     #[test]
     fn shares_add_up_to_the_queue(
         room in 1u32..60,

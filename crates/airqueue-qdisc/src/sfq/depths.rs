@@ -1,10 +1,10 @@
-//! Queues chained by how many packets they hold, so that a longest one is found in constant time: the `dep` chains of
-//! Linux's `sch_sfq`.
+//! Chains of queues of equal length, which give a longest queue in constant time: the `dep` chains of Linux's
+//! `sch_sfq`.
 
 /// No queue.
 const NONE: u32 = u32::MAX;
 
-/// The chains. The first of a chain is the queue that has come to that length last.
+/// The chains. The head of a chain is the queue that reached the length last.
 #[derive(Clone, Debug)]
 pub(crate) struct Depths {
     first: Vec<u32>,
@@ -20,7 +20,7 @@ struct Link {
 }
 
 impl Depths {
-    /// So many empty queues, none of which will hold more than `depth` packets.
+    /// `queues` empty queues, each of which holds at most `depth` packets.
     pub(crate) fn new(queues: usize, depth: usize) -> Depths {
         let unlinked = Link { depth: 0, next: NONE, before: NONE };
         let mut depths =
@@ -29,18 +29,18 @@ impl Depths {
         depths
     }
 
-    /// The queue of this length that came to it last.
+    /// The queue that reached this length last.
     pub(crate) fn first_of(&self, depth: usize) -> Option<u32> {
         let queue = self.first[depth];
         (queue != NONE).then_some(queue)
     }
 
-    /// How long the longest queue is, and which one it is.
+    /// The length of the longest queue, and the queue.
     pub(crate) fn longest(&self) -> (usize, u32) {
         (self.longest, self.first[self.longest])
     }
 
-    /// A queue holds a packet more.
+    /// A queue has one packet more.
     pub(crate) fn deepen(&mut self, queue: u32) {
         self.unlink(queue);
         let depth = &mut self.queues[queue as usize].depth;
@@ -49,7 +49,7 @@ impl Depths {
         self.link(queue);
     }
 
-    /// A queue holds a packet less.
+    /// A queue has one packet less.
     pub(crate) fn shorten(&mut self, queue: u32) {
         self.unlink(queue);
         let depth = &mut self.queues[queue as usize].depth;
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Beside a list of lengths, and of when each queue came to its own.
+        /// Compares with a list of lengths, and of when each queue reached its length.
         #[test]
         fn the_longest_is_the_one_that_became_so_last(steps in prop::collection::vec((0u32..5, any::<bool>()), 0..200)) {
             let mut depths = Depths::new(5, 200);

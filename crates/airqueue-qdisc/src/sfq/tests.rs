@@ -1,4 +1,4 @@
-//! What is special to SFQ, worked out by hand from `sch_sfq.c`.
+//! The properties that only SFQ has, worked out by hand from `sch_sfq.c`.
 
 use super::*;
 use airqueue_core::{FlowKey, Seed};
@@ -21,7 +21,7 @@ fn order(q: &mut Sfq, packets: usize) -> Vec<(u32, u64)> {
     (0..packets).map_while(|_| next()).collect()
 }
 
-/// Flows with a place of the hash each.
+/// Flows that each have a place of the hash of their own.
 fn flows<const N: usize>(q: &Sfq) -> [u32; N] {
     let mut found: Vec<(u32, usize)> = Vec::new();
     for flow in 0.. {
@@ -36,8 +36,8 @@ fn flows<const N: usize>(q: &Sfq) -> [u32; N] {
     std::array::from_fn(|at| found[at].0)
 }
 
-/// A turn is 1500 bytes, and what is sent beyond it is missing from the next: 1000-byte packets of a leave 2, 1, 2, 1 at a
-/// time, and 500-byte packets of b 3 at a time.
+/// A turn is 1500 bytes, and bytes sent beyond the turn are subtracted from the next turn: 1000-byte packets of a leave
+/// 2, 1, 2, 1 at a time, and 500-byte packets of b 3 at a time.
 #[test]
 fn queues_take_turns_by_bytes() {
     let mut q = queue(SfqParams { quantum: 1500, ..SfqParams::default() }, 1000);
@@ -48,7 +48,8 @@ fn queues_take_turns_by_bytes() {
     assert_eq!(flows, [a, a, b, b, b, a, b, b, b, a, a, b]);
 }
 
-/// A new flow has its turn after those that have packets, however sparse it is: no priority for new flows, unlike FQ-CoDel.
+/// A new flow has its turn after all flows with packets, however sparse the new flow is: new flows have no priority,
+/// unlike in FQ-CoDel.
 #[test]
 fn a_new_queue_has_its_turn_last() {
     let mut q = queue(SfqParams::default(), 1000);
@@ -60,7 +61,8 @@ fn a_new_queue_has_its_turn_last() {
     assert_eq!(flows, [a, b, sparse, a]);
 }
 
-/// The longest queue loses its newest packet, or with headdrop its oldest, whoever arrives.
+/// The longest queue loses its newest packet, or with headdrop its oldest, whichever flow the arriving packet belongs
+/// to.
 #[test]
 fn the_longest_queue_pays() {
     for (headdrop, lost) in [(false, 5), (true, 0)] {
@@ -73,7 +75,7 @@ fn the_longest_queue_pays() {
     }
 }
 
-/// Of two queues of three packets, the one that has come to three last.
+/// Of two queues of three packets, the queue that reached three packets last loses a packet.
 #[test]
 fn among_the_longest_the_last_to_become_so_pays() {
     let mut q = queue(SfqParams::default(), 7);
@@ -108,7 +110,7 @@ fn a_queue_has_a_depth_of_its_own() {
     }
 }
 
-/// What a shaper has looked at waits and counts, but is in no queue (`qdisc_peek_dequeued`).
+/// A packet that a shaper has peeked at waits and counts, but is in no queue (`qdisc_peek_dequeued`).
 #[test]
 fn a_packet_that_was_promised_is_not_dropped() {
     let mut q = queue(SfqParams::default(), 2);
@@ -120,7 +122,8 @@ fn a_packet_that_was_promised_is_not_dropped() {
     assert_eq!(order(&mut q, 9), [(a, 0), (a, 2)]);
 }
 
-/// Two flows that share a place of two are apart after a new key with probability one half; packets keep the order of their flow.
+/// Two flows that share one of two places are separate after a new key with probability one half; packets keep the
+/// order of their flow.
 #[test]
 fn a_new_key_separates_flows() {
     let period = Span::from_secs(10);
@@ -148,7 +151,7 @@ fn a_new_key_separates_flows() {
     assert!((69..=131).contains(&apart), "{apart}");
 }
 
-/// Two full queues that a new key puts into one place are too long together.
+/// Two full queues that a new key assigns to one place are too long together.
 #[test]
 fn a_new_key_may_cost_packets() {
     let params = SfqParams {
@@ -165,12 +168,13 @@ fn a_new_key_may_cost_packets() {
     for second in 1..50 {
         q.peek(Time::ZERO + Span::from_secs(second), &mut drops);
     }
-    // One of them has been promised; the other seven shared a place at some time, but for a probability of 2⁻⁴⁹.
+    // One packet is decided on; the queues of the other seven packets shared a place at some time, but for a
+    // probability of 2⁻⁴⁹.
     assert_eq!(drops.as_slice().len(), 3);
     assert_eq!(q.len_packets(), 5);
 }
 
-/// A limit in bytes is ours; Linux has none.
+/// A limit in bytes is an addition of this model; Linux has none.
 #[test]
 fn bytes_may_be_the_limit() {
     let params = SfqParams::default();

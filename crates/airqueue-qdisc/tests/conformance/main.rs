@@ -1,6 +1,6 @@
-//! What every queue discipline owes its caller, checked on random sequences of calls. Every discipline that is registered is
-//! taken by itself, with random tables of its keys ([`registered`]); here are cases beside that, which tables cannot describe or
-//! which do most within some milliseconds.
+//! What every queue discipline guarantees to its caller, checked on random sequences of calls. [`registered`] covers
+//! every registered discipline, with random tables of its keys; the cases here are configurations that tables cannot
+//! describe, or that do most within some milliseconds.
 
 mod registered;
 mod trial;
@@ -18,7 +18,7 @@ fn rng() -> RandomStream {
     Seed(7).stream("queue")
 }
 
-/// A CoDel that has much to do within some milliseconds.
+/// A CoDel that drops or marks often within some milliseconds.
 fn hasty_codel() -> CodelParams {
     CodelParams {
         target: Span::from_micros(500),
@@ -46,7 +46,7 @@ fn hasty_pie() -> PieParams {
     }
 }
 
-/// Queues that flows of several stations must share, and a limit that holds packets back.
+/// Few queues that flows of several stations must share, and a limit that holds packets back.
 fn hasty_mac80211() -> Mac80211Params {
     let aql = AqlParams {
         low: Span::from_micros(900),

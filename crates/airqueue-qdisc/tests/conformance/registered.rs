@@ -22,7 +22,7 @@ fn own_keys(schema: &Value, name: DisciplineName) -> Vec<(String, Value)> {
     keys.iter().map(|(key, of)| (key.clone(), resolved(schema, of))).collect()
 }
 
-/// What a schema stands for, where the schema names another or may be null.
+/// The schema itself, where a schema refers to another schema or allows null.
 fn resolved(schema: &Value, of: &Value) -> Value {
     if let Some(name) = of["$ref"].as_str() {
         let name = name.rsplit('/').next().expect("a name");
@@ -42,7 +42,7 @@ fn resolved(schema: &Value, of: &Value) -> Value {
     }
 }
 
-/// Values of a key: small ones, so that something happens within some milliseconds. Some are refused.
+/// Values of a key: small values, so that much happens within some milliseconds. Some values are refused.
 fn value(of: &Value) -> BoxedStrategy<Value> {
     let texts = |texts: &[&str]| select(texts.iter().map(|&text| json!(text)).collect::<Vec<_>>());
     if let Some(words) = of["oneOf"].as_array() {
@@ -75,7 +75,7 @@ fn value(of: &Value) -> BoxedStrategy<Value> {
     }
 }
 
-/// Some keys out of all, each with a value.
+/// A random subset of the keys, each with a value.
 fn some_of(keys: Vec<(String, Value)>) -> impl Strategy<Value = Map<String, Value>> {
     let given = |(key, of): (String, Value)| value(&of).prop_map(move |value| (key.clone(), value));
     let each: Vec<_> = keys.into_iter().map(given).collect();
@@ -113,7 +113,7 @@ fn check(table: &Value) -> Result<QueueSpec, KeyError> {
     QueueSpec::check(&layers, Link::Air { aggregates: false })
 }
 
-/// The queue of a table without the keys that are refused. Each refusal names a key that is there.
+/// The queue that a table describes, without the keys that are refused. Each refusal names a key of the table.
 fn accepted(mut table: Value) -> QueueSpec {
     loop {
         let refused = match check(&table) {
@@ -146,7 +146,7 @@ fn tables() -> Vec<BoxedStrategy<Value>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// One table of each discipline a case.
+    /// Each case has one table of each discipline.
     #[test]
     fn every_registered_discipline(tables in tables(), calls in calls()) {
         for table in tables {
@@ -155,7 +155,7 @@ proptest! {
         }
     }
 
-    /// Tables of any discipline beside the one that is named are refused.
+    /// Tables of disciplines other than the named discipline are refused.
     #[test]
     fn tables_of_others_are_refused(one in any::<Index>(), other in any::<Index>()) {
         let all: Vec<DisciplineName> = DisciplineName::all().collect();
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-/// What a key's comment calls the default, as the key could have it.
+/// The default that a key's comment states, in the form in which the key takes values.
 fn stated_default(of: &Value) -> Option<Value> {
     let said = of["description"].as_str()?.split("The default is ").nth(1)?;
     let said = said.trim_end_matches('.').trim_matches('`');

@@ -1,4 +1,4 @@
-//! Random calls of a discipline, and what is checked after each.
+//! Random calls of a discipline, and the checks after each call.
 
 use airqueue_core::{
     DataRate, DropReason, Dropped, Drops, Ecn, Feedback, FlowKey, Hosts, Limit, LinkQueue,
@@ -7,7 +7,7 @@ use airqueue_core::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
-/// One call, `after` microseconds after the one before.
+/// One call, `after` microseconds after the previous call.
 #[derive(Clone, Debug)]
 pub enum Call {
     Enqueue {
@@ -22,12 +22,12 @@ pub enum Call {
     Peek {
         after: i64,
     },
-    /// Looks for a packet for a neighbour, and takes it.
+    /// Looks for a packet for a neighbour, and dequeues this packet.
     Along {
         after: i64,
         neighbour: NeighbourId,
     },
-    /// The link is done with the oldest packet that it has; what it tells of it.
+    /// The link is done with the oldest packet in transit, and reports the packet.
     Sent {
         after: i64,
         acknowledged: bool,
@@ -50,20 +50,20 @@ pub enum Call {
     },
 }
 
-/// What a discipline drops for want of room.
+/// What a discipline drops for lack of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// The arriving packet, if the limit leaves no room for it.
+    /// The arriving packet, if the limit leaves no room for this packet.
     Arrivals,
-    /// Packets that wait, as many as it takes.
+    /// Waiting packets, as many as necessary.
     Waiting,
-    /// The arriving packet, also by a limit of its own within the one that is set.
+    /// The arriving packet, also because of a limit of the discipline's own within the limit that is set.
     Own,
-    /// Either of them, also by a limit of its own.
+    /// Arriving or waiting packets, also because of a limit of the discipline's own.
     Any,
 }
 
-/// Mostly as on a busy link; now and then the clock leaps by days.
+/// Mostly intervals as on a busy link; now and then the clock jumps by days.
 fn after() -> impl Strategy<Value = i64> {
     prop_oneof![60 => 0i64..3000, 3 => 0i64..1_000_000, 1 => Just(1_000_000_000_000i64)]
 }
@@ -115,20 +115,20 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// The queue under test, and beside it what must be in it.
+/// The queue under test, and a model of its contents.
 struct Trial<Q> {
     queue: Q,
     full: Full,
-    /// The limit is one that nothing reaches.
+    /// The present limit cannot be reached.
     raised: bool,
     now: Time,
     drops: Drops,
     inside: BTreeMap<u64, (Packet, Time)>,
-    /// Taken out, and with the link.
+    /// Packets that were dequeued and that the link is not done with.
     handed_out: VecDeque<Packet>,
     last_of_flow: BTreeMap<u32, u64>,
     next_id: u64,
-    /// Packets seen to leave with a mark that they did not come with.
+    /// Packets that left with a mark that they did not have on arrival.
     marked: u64,
     log: Vec<(u64, bool)>,
 }
@@ -186,7 +186,7 @@ impl<Q: LinkQueue> Trial<Q> {
                     !self.queue.set_limit_of(FlowKey(flow), NeighbourId(hop_of(flow)), limit);
             }
             Call::Raise { .. } => {
-                // Some have limits of both kinds.
+                // Some disciplines have limits of both kinds.
                 self.queue.set_limit(Limit::Packets(u32::MAX));
                 self.queue.set_limit(Limit::Bytes(u64::MAX));
                 self.raised = true;
@@ -232,7 +232,7 @@ impl<Q: LinkQueue> Trial<Q> {
         Some(packet.id)
     }
 
-    /// What the ECN field of a packet that leaves may be.
+    /// The ECN field that a departing packet may have.
     fn check_mark(&mut self, offered: &Packet, left: &Packet) -> Ecn {
         if left.ecn != offered.ecn {
             assert_eq!((offered.ecn, left.ecn), (Ecn::Ect, Ecn::Ce), "marks are for ECT packets");
@@ -273,8 +273,8 @@ impl<Q: LinkQueue> Trial<Q> {
         }
     }
 
-    /// A limit that was lowered takes nothing that waits from a discipline that refuses arrivals, and one that was
-    /// raised holds from the next arrival on.
+    /// A lowered limit removes no waiting packet from a discipline that drops arrivals, and a raised limit applies from
+    /// the next arrival on.
     fn check_reason(&self, drop: &Dropped) {
         let arrives = drop.packet.id + 1 == self.next_id;
         match drop.reason {
@@ -293,8 +293,8 @@ impl<Q: LinkQueue> Trial<Q> {
         assert_eq!(self.queue.len_bytes() == 0, self.inside.is_empty());
     }
 
-    /// Takes out everything. The link is done with what it has where the discipline waits for that; otherwise it
-    /// says until when.
+    /// Dequeues all packets. The link reports its packets if the discipline waits for the reports; otherwise the
+    /// discipline states until when it holds packets back.
     fn drain(&mut self) {
         while !self.queue.is_empty() {
             if self.dequeue().is_some() || self.queue.is_empty() {
@@ -321,7 +321,7 @@ fn hop_of(flow: u32) -> u16 {
     (flow % 3) as u16
 }
 
-/// Holds a discipline to what it owes its caller, twice: what it does depends on the calls alone.
+/// Checks a discipline's guarantees in two runs of the same calls: the outcome depends on the calls alone.
 pub fn conform<Q: LinkQueue>(make: impl Fn() -> Q, full: Full, calls: &[Call]) {
     let run = || {
         let mut trial = Trial::new(make(), full);
