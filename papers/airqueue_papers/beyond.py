@@ -1,8 +1,8 @@
 """Beyond the papers: the same questions with FQ-CoDel, airtime fairness and A-MPDU.
 
-Nothing here has a print to be compared with. Each item asks what one of the papers asked, of queues
-that access points have today beside those that they had then, and says which answer is the best by a
-rule that stands in its sentence.
+The papers print no numbers for these items. Each item asks a paper's question of the queues of
+today's access points, beside those of the paper's time, and names the best by the rule in the item's
+sentence.
 """
 
 from __future__ import annotations

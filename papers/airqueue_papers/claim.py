@@ -1,7 +1,7 @@
-"""What a paper claims: a number, a range or a statement, where it stands, and how near is near.
+"""A claim of a paper: a number, a range or a statement, its place in the paper, and its tolerance.
 
 A claim file (``claims/PAPER.toml``) has a table ``[[claims]]`` for each. Its keys are the fields of
-`Claim`; whoever changes a tolerance shows it in the file's history.
+`Claim`; the history of the file shows every change of a tolerance.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Claim:
 
     @property
     def judged(self) -> bool:
-        """Whether it gets a verdict: settings and errors of print do not."""
+        """Whether the claim gets a verdict: settings and errors of print do not."""
         return self.kind not in UNJUDGED
 
     @property

@@ -107,9 +107,9 @@ def reproduce_command(
 def _run_real(
     chosen: Sequence[Chosen], budget: Budget, store: Store, *, measure: bool
 ) -> list[Reproduced]:
-    """Carry out what needs a real kernel, one run after the other: they would disturb each other.
+    """Carry out the runs that need a real kernel, in sequence: parallel runs disturb each other.
 
-    Unless ``measure``, only what is kept is shown; it says when and where it was measured.
+    Without ``measure``, use only stored results, which name time and machine of the measurement.
     """
     items = [each for each in chosen if each.item.real]
     if not measure:

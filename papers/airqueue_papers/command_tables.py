@@ -1,4 +1,4 @@
-"""What `airqueue reproduce` prints: a table for each item, and how many claims have each verdict."""
+"""Tables of `airqueue reproduce`: a table for each item, and the number of claims by verdict."""
 
 from __future__ import annotations
 

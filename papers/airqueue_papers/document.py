@@ -16,9 +16,9 @@ VERSION: Final = 1
 
 
 def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]:
-    """Return one record for each claim, and how many there are of each verdict.
+    """Return one record for each claim, and the number of claims by verdict.
 
-    Items, budget and version alone decide what is in it.
+    The content depends on items, budget and version alone.
     """
     records = [record for each in reproduced for record in each.records]
     return {

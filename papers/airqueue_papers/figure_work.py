@@ -1,5 +1,5 @@
-"""Drawing a figure of a reproduction as a piece of work, plain data in and out: several processes
-can share it, and a figure that is kept is not drawn again.
+"""Draws a figure of a reproduction as a piece of work with plain data in and out: several processes
+share the drawing, and a stored figure is not drawn again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airqueue_papers.picture import Panel, PaperFigure, Series
 
 
 def inputs(picture: PaperFigure) -> dict[str, Any]:
-    """Return all that a picture's files depend on, as plain JSON."""
+    """Return all inputs of a picture's files as plain JSON."""
     panels = [
         {**asdict(panel), "series": [_plain_series(series) for series in panel.series]}
         for panel in picture.panels
@@ -33,7 +33,7 @@ def inputs(picture: PaperFigure) -> dict[str, Any]:
 def figure(described: Mapping[str, Any]) -> dict[str, str]:
     """Draw what `inputs` describes: ``svg``, ``pdf`` in base64, and ``narrow``, stacked for phones.
 
-    There is no ``narrow`` where one panel stands alone.
+    A picture of one panel has no ``narrow``.
     """
     panels = tuple(
         Panel(**{**panel, "series": tuple(_series(each) for each in panel["series"])})

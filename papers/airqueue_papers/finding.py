@@ -1,4 +1,4 @@
-"""What a run found about a claim."""
+"""The finding of a run for a claim."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from airqueue.stats import t_interval
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number of ours, in the unit of its claim."""
+    """Our value, in the unit of its claim."""
 
     mean: float
     low: float | None = None

@@ -1,4 +1,4 @@
-"""An item of a reproduction: the runs behind a table or figure, and what they say of its claims."""
+"""An item of a reproduction: the runs behind a table or figure, and their findings for its claims."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Budget(StrEnum):
     FULL = "full"
 
     def pick(self, quick: _Chosen, full: _Chosen) -> _Chosen:
-        """Return what belongs to the budget."""
+        """Return the value for the budget."""
         return quick if self is Budget.QUICK else full
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Replications of a scenario; what they give is `airqueue.simulate.Results`."""
+    """Replications of a scenario; the result is `airqueue.simulate.Results`."""
 
     scenario: Description
     """The description, as `airqueue.simulate.Scenario.description` has it."""
@@ -50,13 +50,13 @@ class Simulation:
         ]
 
     def outcome(self, figures: list[Any]) -> Results:
-        """Return what the replications found together."""
+        """Return the combined results of the replications."""
         return Results(self.scenario, self.seed, self.replications, dict(enumerate(figures)))
 
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """Anything else that takes a while: one piece of work, whose result is plain data."""
+    """Any other long calculation: one piece of work whose result is plain data."""
 
     work: Work
 

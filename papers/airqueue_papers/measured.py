@@ -1,4 +1,4 @@
-"""Words and series for numbers of ours: what several papers need to say what was measured."""
+"""Text and series for our numbers, shared by several papers."""
 
 from __future__ import annotations
 

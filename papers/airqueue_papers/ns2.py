@@ -1,7 +1,7 @@
-"""What ns-2 (2.35) gives where a paper's numbers come from it or can be held against it.
+"""Results of ns-2 (2.35), for papers whose numbers come from ns-2 or can be compared with ns-2.
 
-``ns2_tcp.csv`` and ``ns2_mesh.csv`` hold rows of the references that the engine is validated
-against: 802.11b with the long preamble, one cell, and several hops. ``peers/`` of the
+``ns2_tcp.csv`` and ``ns2_mesh.csv`` hold rows of the references that validate the
+engine: 802.11b with the long preamble, one cell, and several hops. ``peers/`` of the
 repository has the scripts that made them.
 """
 
@@ -32,7 +32,7 @@ def value(quantity: str, **conditions: object) -> float | None:
 
 
 def downloads_bps(connections: int, window: int, ack_every: int) -> float | None:
-    """Return what downloads without end carry together, from an access point with lossless queues.
+    """Return the total throughput of unlimited downloads from an access point with lossless queues.
 
     Segments of 1000 bytes, RTS and CTS, control frames at 2 Mb/s, acknowledgements at least every
     40 ms: the cell of the HTTP paper.

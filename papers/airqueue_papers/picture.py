@@ -1,4 +1,4 @@
-"""A figure as data: what the report draws, and matplotlib files show, in the style of the print."""
+"""A figure as data, which the report and matplotlib files draw in the style of the printed figure."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """RDQM: six downloads through a base station that divides its buffer by delay and rate.
 
 The paper prints neither the other four delays of Fig. 2, nor which delay belongs to which rate in
-Figs 3 and 4, nor which round-trip time a station tells. The delays here are the printed ones with
-four between them; for the rates three mixes are run, fast stations near, far, and some of each, and
-the mean over the mixes is compared: the figures show the band that they span. The stations tell the
-smoothed round-trip time, which has the base station's own queue in it; what the least one makes of
-it, without the queue, stands beside it.
+Figs 3 and 4, nor which round-trip time a station reports. The delays here are the printed ones with
+four between them. For the rates there are runs of three mixes: fast stations near, far, and some of
+each. The mean over the mixes is compared; the figures show the band that the mixes span. The stations
+report the smoothed round-trip time, which includes the base station's own queue; results with the
+least round-trip time, without the queue, stand beside.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def _compare_population(outcomes: Outcomes) -> Iterable[Finding]:
         f"{slow.over_buffers(SLOW_LEGACY).mean:.0f} if the slow one is among them; flows that tell "
         f"keep {100 * ours / before:.0f} % of what they got among their like.",
         (legacy,),
-        # They do not take from those that tell.
+        # Flows that do not report take nothing from the flows that report.
         holds=ours > 0.75 * before,
     )
     others = tuple(i for i in taking_part if i != SIXTH)

@@ -1,7 +1,7 @@
-"""Carrying out a reproduction: from items to runs, from their outcomes to records and pictures.
+"""Carries out a reproduction: from items to runs, from their outcomes to records and pictures.
 
-Runs are pieces of work that a store keeps: what another item, another budget or a process that was
-killed has finished is not run again. Two items that ask for the same run share it.
+Runs are pieces of work that a store keeps: a run that another item, another budget or a killed
+process has finished is not repeated. Items that ask for equal runs share the run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airqueue_papers.verdict import Record, judge
 
 
 class UnknownItemError(ValueError):
-    """A name that is no paper and no item; the message says which there are."""
+    """A name that is neither a paper nor an item; the message lists the known names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What to think of a finding: pure functions of a claim and what was found about it."""
+"""Judges a finding: pure functions of a claim and the finding for the claim."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _plain(values: list[Any]) -> Any:
 
 
 def counts(records: Iterable[Record]) -> dict[str, int]:
-    """Return how many records have each verdict; those by construction are counted apart."""
+    """Return the number of records by verdict; those by construction are counted separately."""
     found = Counter(each.counted_as for each in records)
     kinds = [*(verdict.value for verdict in Verdict), BY_CONSTRUCTION]
     return {kind: found[kind] for kind in kinds}

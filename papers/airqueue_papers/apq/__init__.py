@@ -1,7 +1,7 @@
 """APQ: measuring an access point's queue from outside, seven devices, and how large one should be.
 
-The devices themselves are not here. Each is an 802.11 cell of the engine whose access point has the
-printed capacity: that the method finds it is by construction, delays and throughputs are not.
+Each device is simulated as an 802.11 cell whose access point has the printed capacity. Agreement on
+the capacity is by construction; agreement on delays and throughputs is not.
 """
 
 from airqueue_papers.apq.devices import ITEMS as _DEVICES

@@ -56,7 +56,7 @@ def _runs(budget: Budget) -> Mapping[str, Run]:
 
 
 def _download(budget: Budget, mac: MacTable) -> Description:
-    """Return a TCP download over 802.11g with long slots, as beside stations of 802.11b."""
+    """Return a TCP download over 802.11g with long slots, which a cell with 802.11b stations uses."""
     return {
         "duration": f"{budget.pick(10, 60)} s",
         "warm_up": "3 s",
@@ -110,7 +110,7 @@ def _share(results: Results) -> Value:
 
 
 def _arithmetic() -> Iterable[Finding]:
-    """Answer what the discussion computes, by the models."""
+    """Compute the numbers of the discussion with the models."""
     backoff = _MEAN_BACKOFF_SLOTS * _SLOT_US
     yield Finding(
         "apq.text.backoff",

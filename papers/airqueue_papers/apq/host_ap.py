@@ -23,7 +23,7 @@ _SECONDS: Final = 40.0
 def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out work of the kind ``host-ap``: measure a kernel queue of so many ``packets``.
 
-    The result says when and where: unlike a simulation it cannot be had again on another machine.
+    The result names time and machine: unlike a simulation, another machine cannot repeat the result.
     """
     config = HostApConfig(QueueSpec("pfifo", inputs["packets"]), inputs["rate_bps"])
     with host_ap_prober(config) as prober:

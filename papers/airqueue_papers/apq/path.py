@@ -90,7 +90,7 @@ kinds.register(
 
 
 def seen(outcomes: Outcomes, name: str) -> Seen:
-    """Return what `one_session` gave."""
+    """Return the result of `one_session`."""
     found: Seen = calculated(outcomes, name)
     return found
 
@@ -98,7 +98,7 @@ def seen(outcomes: Outcomes, name: str) -> Seen:
 def line(
     label: str, points: Sequence[Sequence[float]], style: Literal["line", "steps"] = "line"
 ) -> Series:
-    """Return what `session` gives of one kind, [x, y], as a series."""
+    """Return one kind of result of `session`, [x, y], as a series."""
     x, y = points
     return Series(label, tuple(x), tuple(y), style=style)
 

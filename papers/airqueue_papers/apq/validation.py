@@ -16,7 +16,7 @@ _FLOOD_PPS: Final = 800.0
 
 
 def estimate(outcomes: Outcomes, name: str, size_bytes: int = 1500) -> Value:
-    """Return what the paper's estimator, rate times delay, finds in packets, over the sessions."""
+    """Return the results of the paper's estimator, rate times delay, in packets, by session."""
     whole = calculated(outcomes, name)
     found = whole["estimators"]["published"]["by_size"][str(size_bytes)]
     low, high = found["ci95_packets"] or (None, None)

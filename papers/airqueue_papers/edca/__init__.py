@@ -1,7 +1,7 @@
 """EDCA paper: a test bed of 802.11e whose parameters make TCP fair.
 
-Hardware and rooms are not here. The stations are those of an 802.11b cell of the engine, and what
-the paper does not print of them is said where it is assumed.
+The test bed is simulated as an 802.11b cell. Each assumption about a
+setting that the paper does not print is stated beside the setting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs of the EDCA paper's test bed show: goodputs, shares and how fair they are."""
+"""Figures from runs of the EDCA paper's test bed: goodputs, shares and fairness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EDCA paper, Figs 3 to 5: what TXOP, AIFS and CWmin make of two saturated stations."""
+"""EDCA paper, Figs 3 to 5: the effect of TXOP, AIFS and CWmin on two saturated stations."""
 
 from __future__ import annotations
 

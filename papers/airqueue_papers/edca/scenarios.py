@@ -76,7 +76,7 @@ TABLE2: Final[Mapping[str, tuple[str, Literal["be", "vo"], Access]]] = {
 
 
 def network(duration_s: float, warm_up_s: float = 5.0) -> Description:
-    """Return what all scenarios share, without stations and flows."""
+    """Return the keys common to all scenarios, without stations and flows."""
     return {
         "duration": f"{duration_s:g} s",
         "warm_up": f"{warm_up_s:g} s",

@@ -1,4 +1,4 @@
-"""EDCA paper, Tables 1 and 2: the settings of the test bed, and what is said of them."""
+"""EDCA paper, Tables 1 and 2: the settings of the test bed, and statements on the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP paper: TCP over one cell of 802.11b, downloads without end and users who fetch files.
+"""HTTP paper: TCP over one cell of 802.11b, unlimited downloads and users who fetch files.
 
 Models are those of ``airqueue.models``; the runs are scenarios with ``behaviour = "ns2"``.
 """

@@ -1,4 +1,4 @@
-"""HTTP paper, Figs 4 and 5: what many downloads without end carry together."""
+"""HTTP paper, Figs 4 and 5: the total throughput of many unlimited downloads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def model_mbps(connections: float, d: float = 1) -> tuple[float, float]:
 
 
 def reference(case: Downloads) -> float | None:
-    """Return what ns-2 gives for a case, in Mb/s."""
+    """Return the result of ns-2 for a case, in Mb/s."""
     found = ns2.downloads_bps(case.connections, case.window, case.d)
     return None if found is None else found / 1e6
 
@@ -129,7 +129,7 @@ def throughputs(outcomes: Outcomes, cases: Sequence[Downloads], key: str) -> dic
 
 
 def references(cases: Iterable[Downloads], key: str) -> dict[float, float]:
-    """Return what ns-2 gives, in Mb/s, over a field of the cases, where it was asked."""
+    """Return the results of ns-2 in Mb/s over a field of the cases, where there are any."""
     found = {float(getattr(case, key)): reference(case) for case in cases}
     return {x: value for x, value in found.items() if value is not None}
 

@@ -109,7 +109,7 @@ def _compare_turns(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _large_and_small_files(outcomes: Outcomes) -> Finding:
-    """One user of large files among others: the paper's elephants and mice."""
+    """One user of large files among users of small files: the paper's elephants and mice."""
     small, large = (
         [case.delay(outcomes, size) for case in _MIXED[:2]] for size in ("small", "large")
     )

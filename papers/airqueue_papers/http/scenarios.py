@@ -1,7 +1,7 @@
-"""The HTTP paper's cell as scenarios: downloads without end, and users who fetch file after file.
+"""The HTTP paper's cell as scenarios: unlimited downloads, and users who fetch file after file.
 
 Table 1's 802.11b in ns-2: RTS and CTS before every frame, control frames at 2 Mb/s, segments of
-1000 bytes, the access point has the files itself, and queues lose nothing unless B is given.
+1000 bytes. The access point is the server, and queues drop nothing unless B is given.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SESSION_S: Final = 1.0e-4
 
 
 def _network(duration_s: float, warm_up_s: float, tcp: TcpTable) -> Description:
-    """Return what all scenarios share, without stations and flows."""
+    """Return the keys common to all scenarios, without stations and flows."""
     return {
         "behaviour": "ns2",
         "duration": f"{duration_s:g} s",
@@ -54,7 +54,7 @@ def _network(duration_s: float, warm_up_s: float, tcp: TcpTable) -> Description:
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """Connections without end from the access point, one to a station."""
+    """Unlimited connections from the access point, one to a station."""
 
     connections: int = 1
     window: int = LARGE
@@ -101,7 +101,7 @@ class Downloads:
         return Simulation(self.scenario(duration_s), budget.pick(3, 5), weight=weight)
 
     def throughput(self, outcomes: Outcomes) -> Value:
-        """Return what all connections carry together in Mb/s, payload of TCP."""
+        """Return the total throughput of all connections in Mb/s of TCP payload."""
         runs = _runs(outcomes[self.name])
         return _found(self.name, [known(run["medium"]["goodput_bps"]) / 1e6 for run in runs])
 

@@ -1,4 +1,4 @@
-"""HTTP paper, Figs 3, 12, 13 and the gain with 802.11a: one download without end."""
+"""HTTP paper, Figs 3, 12, 13 and the gain with 802.11a: one unlimited download."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MESH: buffers that the nodes of a wireless mesh share, rebuilt.
 
-What its models say is in `sizes`, its simulations are in `chains` and `several`, and its test bed,
-as a simulation, in `testbed`.
+The models are in `sizes`, the simulations in `chains` and `several`, and a simulation of the test
+bed in `testbed`.
 """
 
 from __future__ import annotations

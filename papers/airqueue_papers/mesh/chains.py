@@ -86,7 +86,7 @@ def _time_holds(scheme: str, times: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a scheme gains in a network of ns-2's, and the two claims about it."""
+    """The gain of a scheme in an ns-2 network, and the two claims about the gain."""
 
     network: str
     scheme: str

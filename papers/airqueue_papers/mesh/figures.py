@@ -1,4 +1,4 @@
-"""From results to findings of the mesh paper: means over flows, ratios, what a miss comes from."""
+"""Turns results into findings of the mesh paper: means over flows, ratios, causes of a miss."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The paper's networks as scenarios, with what it does not print in one place.
+"""The paper's networks as scenarios; assumptions about settings not in print are in one place.
 
-Frames, MAC and TCP of Tables 3 to 9 are ns-2's, which the paper used. It prints the rate of data
-frames, the segment and what nodes sense of each other, but neither the rate of acknowledgements nor
-distances: these are ns-2's usual ones, 1 Mb/s, and frames that are decoded up to 250 m and sensed up
-to 550 m. `VARIANTS` are what else it could have been.
+Frames, MAC and TCP of Tables 3 to 9 are those of ns-2, which the paper used. The paper prints the
+rate of data frames, the segment and which nodes sense each other, but neither the rate of
+acknowledgements nor distances. The scenarios use the usual values of ns-2: 1 Mb/s, decoding up to
+250 m, sensing up to 550 m. `VARIANTS` are other possible settings.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
 
 
 def described(variant: str) -> str:
-    """Return what a variant is, in a sentence."""
+    """Return a sentence that describes a variant."""
     return VARIANTS[variant][0]
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One of the three that the paper compares."""
+    """One of the three schemes that the paper compares."""
 
     name: str
     """In claims."""
@@ -124,7 +124,7 @@ def limits(frames: Sequence[int]) -> dict[str, object]:
 
 
 def name_of(scheme: Scheme, variant: str) -> str:
-    """Return what a run is called; without a variant that of the paper's settings."""
+    """Return the name of a run; without a variant, of the run with the paper's settings."""
     return f"{scheme.name}-{variant}" if variant else scheme.name
 
 
@@ -318,7 +318,7 @@ def runs(
 
 
 def seconds(budget: Budget) -> int:
-    """Return how long the counted part of a run is."""
+    """Return the length of the counted part of a run."""
     return budget.pick(100, 200)
 
 

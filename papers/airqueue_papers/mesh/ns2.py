@@ -1,7 +1,7 @@
-"""What ns-2.35 gives for the paper's networks, with the settings of `networks`.
+"""Results of ns-2.35 for the paper's networks, with the settings of `networks`.
 
-Of sized buffers those in which limits are the paper's and each node has one queue. Nothing of TCP-AP,
-which ns-2.35 has not.
+For sized buffers: only runs with the paper's limits and one queue at each node. There are no results
+for TCP-AP, which ns-2.35 does not implement.
 """
 
 from __future__ import annotations

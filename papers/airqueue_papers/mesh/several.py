@@ -16,7 +16,7 @@ from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP
 from airqueue_papers.picture import PaperFigure
 
 SHAPES: Final[Mapping[str, tuple[Callable[..., Scenario], bool]]] = {
-    # Table -> network, and whether calls are in it.
+    # Table -> network, and whether the network has calls.
     "table6": (mesh.parking_lot, False),
     "table7": (mesh.parking_lot, True),
     "table8": (mesh.cross, False),

@@ -1,4 +1,4 @@
-"""How large the shared buffer is and how it is divided, and what the abstract says of all of it."""
+"""Size and division of the shared buffer, and the claims of the abstract."""
 
 from __future__ import annotations
 

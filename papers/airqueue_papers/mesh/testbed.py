@@ -1,8 +1,8 @@
 """The paper's test bed as a simulation: Fig. 1, Fig. 11, Tables 2, 10 and 11.
 
-Routers with Linux 2.6.35 in the buildings of a campus cannot be had here. What is run are networks of
-the same shape under the standard's MAC, with Linux's TCP and the buffers that the paper lists. Where
-its nodes stood and what else was on the air it does not print, so that absolute values say little.
+The paper's routers ran Linux 2.6.35 in the buildings of a campus. The scenarios are networks of equal
+shape under the standard's MAC, with Linux's TCP and the buffers that the paper lists. The paper does
+not print the positions of its nodes or other traffic on the air, so absolute values say little.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def goodput_mbps(results: Results) -> Value:
 
 
 def _labels(outcomes: Outcomes) -> dict[str, str]:
-    """Return what runs are called, default and sized buffers under equal conditions together."""
+    """Return the labels of runs; default and sized buffers under equal conditions are adjacent."""
     pairs = sorted(outcomes, key=lambda name: name.partition("-")[2])
     return {name: name.replace("-", ", ") for name in pairs}
 

@@ -1,7 +1,7 @@
 """The site of a reproduction: a page for each paper, with figures, verdicts, scenarios and commands.
 
-Files that lie beside each other and name each other by relative links: it needs no network, no
-server and no script.
+The files lie beside each other and use relative links: the site needs no network, server or
+script.
 """
 
 from airqueue_papers.site.site import Origin, write_site

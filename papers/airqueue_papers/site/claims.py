@@ -1,4 +1,4 @@
-"""The table of an item's claims: what is printed, what we find, the verdict, and why."""
+"""The table of an item's claims: printed value, our value, verdict, and reason."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def usual_tolerance(records: Sequence[Record]) -> float:
 
 
 def legend(usual: float) -> str:
-    """Return how the table is to be read."""
+    """Return the legend of the table."""
     height = _GAUGE[1]
     sample = _svg(
         height,
@@ -54,8 +54,8 @@ def legend(usual: float) -> str:
 def claim_table(records: Sequence[Record], usual: float, *, page: str = "") -> str:
     """Return a row for each record; on a narrow screen each becomes a card.
 
-    ``usual`` is the tolerance that goes without saying, ``page`` where the claims are at home if
-    that is another page.
+    ``usual`` is the tolerance that rows need not name, ``page`` the page of the claims if they are on
+    another page.
     """
     shown = [_numbers(record, usual) for record in records]
     present = [head for head in _NUMBERS if any(numbers[head] for numbers in shown)]
@@ -65,7 +65,7 @@ def claim_table(records: Sequence[Record], usual: float, *, page: str = "") -> s
         _row(record, {head: numbers[head] for head in present}, page)
         for record, numbers in zip(records, shown, strict=True)
     )
-    # The roles say again what a browser forgets of tables that are laid out as cards.
+    # Browsers drop the table roles of tables that are laid out as cards, so state the roles.
     return (
         '<table class="claims" role="table"><thead role="rowgroup"><tr role="row">'
         f'{header}</tr></thead><tbody role="rowgroup">{rows}</tbody></table>'

@@ -1,4 +1,4 @@
-"""The first page: what was rebuilt, how much of it agrees, and what does not."""
+"""The first page: the papers, the share of claims that agree, and the claims that do not."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _paper(paper: str, items: Sequence[Reproduced]) -> str:
 
 
 def _misses(by_paper: Mapping[str, Sequence[Reproduced]]) -> str:
-    """Return what counts and is not met, with the reasons: what a reader asks for first."""
+    """Return counted claims that are not met, with the reasons: readers ask for these first."""
     usual = usual_tolerance([record for items in by_paper.values() for record in records_of(items)])
     parts = []
     for paper, items in by_paper.items():

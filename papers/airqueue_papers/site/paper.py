@@ -1,4 +1,4 @@
-"""The page of a paper: its items one by one, and what of the paper is no result."""
+"""The page of a paper: its items one by one, and the claims that get no verdict."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget
 
 
 def _tolerances(records: Sequence[Record]) -> str:
-    """Return how near is near, and why: what most claims share once, the others by their names."""
+    """Return the tolerances and their reasons: the common tolerance once, the others by claim."""
     reasons: dict[tuple[str, float, str], list[Claim]] = {}
     for claim in (record.claim for record in records):
         if claim.sort != "statement" and not claim.not_testable:

@@ -1,4 +1,4 @@
-"""What it takes to run an item again: its scenario files, and the commands."""
+"""Scenario files and commands that run an item again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ScenarioFile:
 
     @property
     def command(self) -> str:
-        """What runs it, in the directory of the site."""
+        """The command that runs the file in the directory of the site."""
         simulation = self.simulation
         return (
             f"airqueue simulate {self.path} --seed {simulation.seed} "
@@ -106,6 +106,6 @@ def _scenario(file: ScenarioFile) -> str:
 
 
 def _calculation(name: str, run: Calculation) -> str:
-    """Return what kind of calculation it is, and of what."""
+    """Return the kind of the calculation and its inputs."""
     inputs = json.dumps(dict(run.work.inputs), ensure_ascii=False, sort_keys=True)
     return f"<span>{escape(name)}</span><code>{escape(run.work.kind)} {escape(inputs)}</code>"

@@ -1,4 +1,4 @@
-"""The files of the site, and writing them: pages last, so that what they link to is there."""
+"""The files of the site; pages are written last, after the files that they link to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from airqueue_papers.site.runs import scenario_files
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where results come from."""
+    """The source of the results."""
 
     budget: Budget
     version: str
@@ -61,8 +61,8 @@ def write_site(
     ``backend`` draws the figures, and not again those that ``store`` has; without one they are drawn
     here, one after the other.
 
-    Each file is replaced as a whole, so that whoever is killed leaves every page as it was or as it
-    will be. What else lies in the directory stays. Raises OSError naming the file.
+    Each file is replaced as a whole, so that a killed process leaves every page either old or new.
+    Other files in the directory stay. Raises OSError naming the file.
     """
     directory = Path(out)
     for path, content in site_files(reproduced, origin, store, backend):

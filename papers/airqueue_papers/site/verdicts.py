@@ -1,4 +1,4 @@
-"""Verdicts as words, colours and signs, how many there are of each, and which shares are met."""
+"""Verdicts as words, colours and signs, their counts, and the shares that are met."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The `airqueue` command. Exit codes: 0 a result (an honest "undecided" is one), 1 it could not be
-done, 2 wrong usage, 130 interrupted.
+"""The `airqueue` command. Exit codes: 0 for a result ("undecided" is a result), 1 for a failure,
+2 for wrong usage, 130 for an interrupt.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import airqueue
 from airqueue.cli import elsewhere
 from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
-# Loaded when used: the test bed and the native module are slow to import, or absent on a machine
-# that only analyses. Name -> (module, attribute, line in the list of commands).
+# Commands load when used: the test bed and the native module are slow to import, or absent on a
+# machine that only analyses. Name -> (module, attribute, line in the list of commands).
 _COMMANDS = {
     "measure": ("airqueue.cli.measure", "measure", "Measure the queue between here and a server."),
     "server": ("airqueue.cli.server", "server", "Be the other end of measurements."),
@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
     """A group that imports its commands when they are called, and reports errors as sentences."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of a user's path through them, then those from elsewhere."""
+        """Return our commands in the order in which a user needs them, then others after them."""
         return [*_COMMANDS, *(name for name in elsewhere.names() if name not in _COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
             )
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what the user can mend becomes one sentence and exit code 1."""
+        """Run a command; an error that the user can mend becomes one sentence and exit code 1."""
         with warnings_as_sentences(), one_sentence():
             return super().invoke(ctx)
 

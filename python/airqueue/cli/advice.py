@@ -16,7 +16,7 @@ from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_un
 
 
 def emit(advice: Advice, json_path: str | None) -> None:
-    """Write the JSON file if one was asked for, and show the advice; ``-`` shows JSON instead."""
+    """Write the JSON file if there is a path, and show the advice; ``-`` shows JSON instead."""
     content = to_text(advice.to_json())
     if json_path == "-":
         click.echo(content, nl=False)
@@ -62,7 +62,7 @@ def _grid(table: Table) -> RichTable:
         grid.add_column(
             column.label,
             justify="right" if _numeric(values) else "left",
-            # On a narrow terminal words are broken, never cut.
+            # A narrow terminal breaks words and never cuts them.
             overflow="fold",
         )
     for row in table.rows:
@@ -87,11 +87,11 @@ def _list(heading: str, items: list[str], console: Console) -> None:
 
 
 def _settings(settings: Settings, console: Console, known: Collection[str]) -> None:
-    """Show settings; notes that stood above, at another node's, are not repeated."""
+    """Show settings without the notes that an earlier node has shown."""
     console.print()
     console.print(f"# {settings.target}: {settings.place}", style="bold")
     for line in settings.lines:
-        # Lines are to be copied: never wrapped, whatever the width of the terminal.
+        # Users copy these lines: do not wrap them, whatever the width of the terminal.
         click.echo(line)
     for note in (note for note in settings.notes if note not in known):
         for line in wrap(note, console.width - 2):

@@ -1,4 +1,4 @@
-"""Captures as the command line reads them: checked, for a file from elsewhere can say anything."""
+"""Reads captures and checks their contents, since a file from elsewhere may hold anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_RUN_S = 86_400.0
 
 
 def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
-    """Return header and runs of a capture; a run that was cut off in the middle is left out.
+    """Return the header and the complete runs of a capture.
 
     The header says in ``interrupted`` whether the measurement was cut short.
 
@@ -24,13 +24,13 @@ def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
     for number, run in enumerate(loaded.runs, start=1):
         check_meta(path, number, run.meta)
     header = check_header(path, loaded.header)
-    # A resumed measurement ends with a whole run, whatever came before.
+    # A resumed measurement ends with a complete run, even after an interrupted run.
     cut_short = loaded.torn or (bool(loaded.runs) and loaded.runs[-1].end == "cancelled")
     return {**header, "interrupted": cut_short}, list(loaded.runs)
 
 
 def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what analyses take from a header; raise ResultError if it is not what they expect."""
+    """Return the header fields that analyses use; raise ResultError if a field is not valid."""
     expected: dict[str, Callable[[Any], bool]] = {
         "profile": lambda value: isinstance(value, str) and value in api.PROFILES,
         "direction": lambda value: value in ("down", "up"),
@@ -48,7 +48,7 @@ def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
-    """Raise ResultError if what a stored run says about itself is not what analyses rely on."""
+    """Raise ResultError if the fields of a stored run are not those that analyses rely on."""
 
     def refuse(what: str) -> NoReturn:
         raise ResultError(

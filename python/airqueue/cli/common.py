@@ -1,4 +1,4 @@
-"""What commands share however light they are: ``--json`` and the console on stdout."""
+"""Shared by all commands, and quick to import: ``--json`` and the console on stdout."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ json_option = click.option(
 
 
 def stdout() -> Console:
-    """Return a console on stdout that prints text as it is: names from outside are in it."""
+    """Return a console on stdout without markup, since the text contains names from outside."""
     return Console(highlight=False, markup=False)

@@ -1,7 +1,7 @@
 """Commands of other distributions: entry points of the group ``airqueue.commands``.
 
-An entry point ``NAME = "module:attribute"`` names a click command; `airqueue NAME` is then that
-command. Nothing of it is imported before it is called or listed.
+An entry point ``NAME = "module:attribute"`` names a click command, which `airqueue NAME` then runs.
+The module is imported only when the command is called or listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GROUP: Final = "airqueue.commands"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A command of this project that is a distribution of its own."""
+    """A command of this project in a distribution of its own."""
 
     distribution: str
     extra: str
@@ -36,13 +36,13 @@ _KNOWN: Final = {
 
 
 def names() -> list[str]:
-    """Return the commands that are installed, and those that could be."""
+    """Return the installed commands, and those that the user could install."""
     found = {each.name for each in metadata.entry_points(group=GROUP)}
     return [*_KNOWN, *sorted(found - _KNOWN.keys())]
 
 
 def line(name: str) -> str:
-    """Return what the list of commands says of one."""
+    """Return the line of a command in the list of commands."""
     if name in _KNOWN:
         known = _KNOWN[name]
         return known.line if _entry(name) else f"{known.line} Needs 'airqueue[{known.extra}]'."
@@ -51,7 +51,7 @@ def line(name: str) -> str:
 
 
 def command(name: str) -> click.Command | None:
-    """Import and return a command, or one that says why there is none; None for an unknown name."""
+    """Import and return a command, or a stand-in that gives the reason; None for an unknown name."""
     entry = _entry(name)
     if entry is None:
         return _Absent(name, _hint(name, _KNOWN[name])) if name in _KNOWN else None
@@ -68,7 +68,7 @@ def command(name: str) -> click.Command | None:
 
 
 class _Absent(click.Command):
-    """A command that cannot be had: whatever is asked of it, it says why."""
+    """A stand-in for a command that cannot be loaded: any call gives the reason."""
 
     def __init__(self, name: str, reason: str) -> None:
         given = {"ignore_unknown_options": True, "allow_extra_args": True}

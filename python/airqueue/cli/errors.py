@@ -1,4 +1,4 @@
-"""What goes wrong outside the program, told in one sentence instead of a traceback."""
+"""Reports errors from outside the program in one sentence instead of a traceback."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def describe(error: OSError) -> str:
 
 @contextmanager
 def warnings_as_sentences() -> Iterator[None]:
-    """Print warnings that are for the user on stderr, each once; others stay Python's."""
+    """Print warnings for the user on stderr, each once; Python handles other warnings."""
     told: set[str] = set()
     with warnings.catch_warnings():
         usual = warnings.showwarning
@@ -93,6 +93,6 @@ def warnings_as_sentences() -> Iterator[None]:
 
 
 def _loaded(names: tuple[tuple[str, str], ...]) -> tuple[type[Exception], ...]:
-    """Return the classes of modules that are loaded; none is loaded for this."""
+    """Return the classes of modules that are loaded already; import none."""
     kinds = (getattr(sys.modules.get(module), name, None) for module, name in names)
     return tuple(kind for kind in kinds if kind is not None)

@@ -29,7 +29,7 @@ from airqueue.measure.records import Run
 
 @dataclass
 class Job:
-    """One measurement: what to measure, where its runs go."""
+    """One measurement: its settings and the file for its runs."""
 
     header: dict[str, Any]
     """What the capture says about itself: ``target``, ``profile``, ``direction``, ``sizes``."""
@@ -44,7 +44,7 @@ class Job:
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """Keep every run on disk while it lasts, if there is to be a capture."""
+        """Keep the capture file open during the measurement, if there is a capture."""
         if self.capture_path is None:
             yield
             return
@@ -57,13 +57,13 @@ class Job:
             yield
 
     def on_run(self, run: Run) -> None:
-        """Keep a finished run: on disk at once, if there is a capture."""
+        """Keep a finished run; write the run to disk at once if there is a capture."""
         self.runs.append(run)
         if self._capture is not None:
             self._capture.append(run)
 
     def save(self) -> str | None:
-        """Return where the runs are; without a capture of the user's, write one. None: no runs."""
+        """Return the file of the runs; write one if the user named no capture. None: no runs."""
         if not self.runs:
             return None
         if self.capture_path is None:
@@ -168,7 +168,7 @@ def measure(
 
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:
-    """Load an interrupted measurement and go on in its way; contradicting it is wrong usage."""
+    """Load an interrupted measurement and keep its settings; other settings are wrong usage."""
     header, runs = read_capture(path)
     for name in ("profile", "direction", "sizes"):
         if name not in header or header[name] == job.header[name]:
@@ -185,7 +185,7 @@ def _resume(job: Job, path: str, ctx: click.Context) -> None:
 def carry_out(
     job: Job, connect: Callable[[], AbstractContextManager[Prober]], *, quiet: bool
 ) -> Document:
-    """Measure; after Ctrl-C say where the runs are and evaluate those that there are."""
+    """Measure; after Ctrl-C name the file of the runs and evaluate the finished runs."""
     with Display(quiet=quiet) as display:
         try:
             with connect() as prober, job.capturing():

@@ -1,4 +1,4 @@
-"""`airqueue model`: every closed-form model, one command each, made from its `Model`."""
+"""`airqueue model`: one command for each closed-form model, made from its `Model`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ModelGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a name that is none becomes wrong usage that says which there are."""
+        """Find the command; an unknown name is wrong usage, and the message lists the models."""
         if args and args[0] not in MODULES:
             try:
                 find(args[0])
@@ -66,13 +66,13 @@ class ModelGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Name the models; what each is would take importing them all."""
+        """List the names only: descriptions would need an import of every model."""
         with formatter.section("Models"):
             formatter.write_text(", ".join(MODULES))
 
 
 class ModelCommand(click.Command):
-    """The command of one model; its help is made from what the catalogue knows."""
+    """The command of one model; its help comes from the catalogue."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class ModelCommand(click.Command):
         self.model = model
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the model answers, and from what."""
+        """Write the outputs and the parameters of the model."""
         model = self.model
         with formatter.indentation():
             for words in (model.summary, model.valid):
@@ -99,7 +99,7 @@ class ModelCommand(click.Command):
             formatter.write_text(f"airqueue model {model.name} {model.example}")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Say how values are swept."""
+        """Write how to sweep values."""
         formatter.write_paragraph()
         formatter.write_text(_SWEEPS)
 
@@ -112,7 +112,7 @@ class _Assignments(click.Argument):
         self.model = model
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what may stand here."""
+        """Return the completions."""
         words = itertools.chain.from_iterable(
             [f"{p.name}={choice}" for choice in p.choices]
             if p.kind is Kind.CHOICE and incomplete.startswith(f"{p.name}=")
@@ -133,7 +133,7 @@ class _Names(click.ParamType[tuple[str, ...]]):
 
 
 def _parameters_of(*options: Any) -> list[click.Parameter]:
-    """Return what decorators of options would add to a command."""
+    """Return the parameters that decorators of options would add to a command."""
 
     def holder() -> None:
         """Carry them."""
@@ -233,7 +233,7 @@ def _evaluate(
 
 
 def _warn_of_windows(request: Request) -> None:
-    """Say what a window is taken for that looks as if its values were counted, as they once were."""
+    """Warn of a window that looks like a count of values, the meaning in earlier versions."""
     given = {sweep.parameter.name: sweep.values for sweep in request.sweeps if not sweep.geometric}
     for name, values in {**{k: (v,) for k, v in request.fixed.items()}, **given}.items():
         if not name.startswith("cw_"):
@@ -273,7 +273,7 @@ class _Files:
     picture: ModelPlot | None
 
     def check(self) -> None:
-        """Raise OSError if one cannot be written: before a long evaluation, not after."""
+        """Raise OSError before a long evaluation if a file cannot be written."""
         for path in (self.json_path, self.csv_path):
             if path is not None and path != "-":
                 check_writable(path)
@@ -282,7 +282,7 @@ class _Files:
 
 
 def _rows(request: Request) -> tuple[list[sweep.Row], KeyboardInterrupt | ModelError | None]:
-    """Return the rows that were evaluated, and what ended it before the last: Ctrl-C or an error."""
+    """Return the evaluated rows, and what stopped the sweep early: Ctrl-C or an error."""
     evaluated: list[sweep.Row] = []
     began = shown = time.monotonic()
     display = None
@@ -312,7 +312,7 @@ def _event(request: Request, done: int, elapsed_s: float) -> Event:
 def _emit(
     request: Request, outputs: Sequence[Output], evaluated: Sequence[sweep.Row], files: _Files
 ) -> None:
-    """Write the files and show the table; the table also where a file fails."""
+    """Write the files and show the table, even if a file fails."""
     try:
         _write_json(files.json_path, sweep.result(request, outputs, evaluated))
         if files.csv_path is not None:

@@ -1,4 +1,4 @@
-"""What `airqueue model` prints: the list, one point, the rows of a sweep."""
+"""Tables of `airqueue model`: the list of models, one point, the rows of a sweep."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class _Column:
 
     @property
     def width(self) -> int:
-        """Characters that it takes, with its padding and the line beside it."""
+        """Width in characters, with padding and the line beside the column."""
         return max(len(line) for line in (*self.heading.split("\n"), *self.cells)) + 3
 
 
 def explained(parameter: Parameter) -> str:
-    """Return what a parameter is, with its unit, its choices and its default."""
-    # A quantity is typed with a unit, whichever it is computed in.
+    """Return the description of a parameter, with its unit, choices and default."""
+    # Users type a quantity with a unit, whatever unit the model computes in.
     word = parameter.kind.value.partition(" in ")[0]
     kind = "" if parameter.kind in (Kind.NUMBER, Kind.CHOICE) else f"{word}, "
     if parameter.kind is Kind.CHOICE:
@@ -46,7 +46,7 @@ def explained(parameter: Parameter) -> str:
 
 
 def written_of(parameter: Parameter) -> str:
-    """Return the default of a parameter as it could be typed."""
+    """Return the default of a parameter as a user would type it."""
     return written(parameter.kind, parameter.default)
 
 

@@ -1,4 +1,4 @@
-"""Where measurements go: the table and the words on stdout, JSON and the report into files."""
+"""Output of measurements: the table and the text on stdout, JSON and the report in files."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Outputs:
     report_path: str | None = None
 
     def check(self) -> None:
-        """Raise OSError if one of them cannot be written: before the measurement, not after."""
+        """Raise OSError before the measurement if a file cannot be written."""
         for path in (self.json_path, self.report_path):
             if path is not None and path != "-":
                 check_writable(path)
 
     def emit(self, result: Document, runs: Sequence[Run]) -> None:
-        """Write the files and show the result; each also where the other fails."""
+        """Write the files and show the result, each even if another fails."""
         try:
             self._write(result, runs)
         finally:

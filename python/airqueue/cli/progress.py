@@ -1,4 +1,4 @@
-"""Progress of a measurement on stderr: what runs, how far, how long still, live delay and loss."""
+"""Progress of a measurement on stderr: step, progress, time left, live delay and loss."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Display:
     def _show(self, event: Event) -> None:
         known = event.fraction is not None
         if event.progress is None or not self._said:
-            # The step stays named while its run is under way.
+            # The name of the step stays while its run is under way.
             self._said = event.message
         self._bar.update(
             self._task,
@@ -74,7 +74,7 @@ class Display:
 
 @contextmanager
 def on_terminal() -> Iterator[Callable[[Event], None]]:
-    """Yield what shows events on a terminal, from the first on; elsewhere nothing is shown."""
+    """Yield a function that shows events on a terminal; elsewhere the function shows nothing."""
     display = None
     with ExitStack() as stack:
 
@@ -88,7 +88,7 @@ def on_terminal() -> Iterator[Callable[[Event], None]]:
 
 
 def time_left(seconds: float | None) -> str:
-    """Return ``about 12 s left``, or nothing where it is unknown."""
+    """Return ``about 12 s left``, or nothing if the time is unknown."""
     if seconds is None:
         return ""
     if seconds < 90:

@@ -71,7 +71,8 @@ def server(
         max_sessions=max_sessions,
         max_sessions_per_address=max_sessions_per_address,
     )
-    # Also where a shell started it in the background (SIGINT ignored) or a service manager ends it.
+    # Handle signals also if a shell started the server in the background (SIGINT ignored) or a
+    # service manager stops the server.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:

@@ -217,7 +217,7 @@ class _Files:
     network: NetworkPlot | None
 
     def check(self) -> None:
-        """Raise OSError if one cannot be written: before a long simulation, not after."""
+        """Raise OSError before a long simulation if a file cannot be written."""
         if self.json_path is not None and self.json_path != "-":
             check_writable(self.json_path)
         for drawn in (self.picture, self.network):
@@ -233,7 +233,7 @@ class _Files:
         return Path(self.csv_path or "") / f"{name}.csv"
 
     def write(self, path: str, results: Results) -> None:
-        """Write all but what goes to stdout."""
+        """Write the files, without the output for stdout."""
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, results.to_text())
         if self.csv_path is not None:
@@ -284,7 +284,7 @@ def _event(progress: ReplicationProgress) -> Event:
 
 
 def _emit(path: str, results: Results, files: _Files) -> None:
-    """Write the files and show the tables; the tables also where a file fails."""
+    """Write the files and show the tables, even if a file fails."""
     try:
         files.write(path, results)
     finally:

@@ -1,4 +1,4 @@
-"""What `airqueue simulate` prints: flows, stations, queues and the medium."""
+"""Tables of `airqueue simulate`: flows, stations, queues and the medium."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _DIGITS_OF_INTERVALS: Final = 2
 
 
 def show(console: Console, path: str, results: Results) -> None:
-    """Print the tables of a simulation, and what they are about."""
+    """Print the headline and the tables of a simulation."""
     summary = results.summary
     console.print(_headline(path, results), style="bold")
     for kind, noun in KINDS.items():
@@ -105,7 +105,7 @@ def _headline(path: str, results: Results) -> str:
 def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
     """Return a row for each name, or three for many names."""
     every = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
-    # A figure that nobody has, as the time of transfers that do not end, needs no column.
+    # A figure without any value, as the time of transfers that do not end, needs no column.
     known = {n: c for n, c in every.items() if any(s["mean"] is not None for s in c)}
     columns = known or every
     many = len(figures) > _MOST_ROWS
@@ -124,7 +124,7 @@ def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) 
 
 
 def _extremes(summaries: Sequence[Summary]) -> list[Summary]:
-    """Return the least, the mean and the greatest of the names' means, which have no interval."""
+    """Return the least, the mean and the greatest of the means by name; these have no interval."""
     means = [s["mean"] for s in summaries if s["mean"] is not None]
     three = (min(means), math.fsum(means) / len(means), max(means)) if means else (None,) * 3
     return [{"mean": mean, "ci95": None} for mean in three]
@@ -154,7 +154,7 @@ def _cell(summary: Summary, factor: float) -> str:
 
 
 def _digits(value: float) -> int:
-    """Return how many digits a number has before its point; zero or less for 0.5 and 0.05."""
+    """Return the number of digits before the decimal point; zero or less for 0.5 and 0.05."""
     return math.floor(math.log10(abs(value))) + 1
 
 

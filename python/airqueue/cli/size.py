@@ -58,7 +58,7 @@ packet_option = click.option(
 
 
 def _name(value: str) -> str:
-    """Return a device name, refusing what no device is called: the name goes into commands."""
+    """Return a device name; refuse a name that no device has, since the name goes into commands."""
     if (
         not (0 < len(value) < 16)
         or value.startswith("-")

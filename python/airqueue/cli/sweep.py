@@ -155,7 +155,7 @@ def _emit(
     json_path: str | None,
     picture: SweepPlot | None,
 ) -> None:
-    """Write the files and show the table; the table also where a file fails."""
+    """Write the files and show the table, even if a file fails."""
     try:
         if json_path is not None and json_path != "-":
             write_atomically(json_path, results.to_text())

@@ -1,4 +1,4 @@
-"""What `airqueue sweep` prints: a row for each point, some figures of it, and what is left open."""
+"""Tables of `airqueue sweep`: a row of figures for each point, and the points left open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST: Final = 40
 
 
 def usual(sweep: Sweep) -> tuple[Pattern, ...]:
-    """Return the figures that a sweep waits for; where it waits for none those that most want."""
+    """Return the figures whose intervals a sweep waits for; without any, the most usual figures."""
     named = sweep.spec.rule.patterns or [Pattern.read(each) for each in _USUAL]
     found = []
     for pattern in dict.fromkeys(named):
@@ -40,7 +40,7 @@ def usual(sweep: Sweep) -> tuple[Pattern, ...]:
 
 
 def show_points(console: Console, path: str, sweep: Sweep) -> None:
-    """Print the points of a sweep that is not carried out."""
+    """Print the points of a sweep without simulating them."""
     rule = sweep.spec.rule
     each = text.plural(rule.most, "replication")
     if rule.widths:
@@ -55,7 +55,7 @@ def show_points(console: Console, path: str, sweep: Sweep) -> None:
 
 
 def show(console: Console, path: str, results: SweepResults, patterns: Sequence[Pattern]) -> None:
-    """Print the table of a sweep, and where everything is."""
+    """Print the table of a sweep, and the paths of its files."""
     console.print(_headline(path, results), style="bold")
     outcomes = results.outcomes[:_MOST_ROWS]
     points = [outcome.point for outcome in outcomes]
@@ -92,7 +92,7 @@ def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:
     for path in paths:
         numbers = all(isinstance(point.values[path], int | float) for point in points)
         heading = path.replace(".", ".\n")
-        # Where there is no room it is these that are broken into lines, not numbers.
+        # Without enough room these columns wrap, not the numbers.
         table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
     return table
 
@@ -107,7 +107,7 @@ def _written(value: Any) -> str:
 
 
 def _wide(results: SweepResults) -> list[str]:
-    """Return what to know of points whose intervals stayed too wide."""
+    """Return notes on the points whose intervals stayed too wide."""
     wide = [each for each in results.outcomes if each.complete and each.wide]
     if not wide:
         return []

@@ -141,7 +141,7 @@ def testbed_options(command: Callable[..., Any]) -> Callable[..., Any]:
         bed = {name: options.pop(name) for name in (*names, "ipv6", "direction")}
         disturbances = [options.pop(name) for name in ("stalls", "swings", "limit_swings")]
         bed["rate_bps"] = round(bed["rate_bps"])
-        # Only htb can isolate, so whoever asks for that need not say so.
+        # Only htb can isolate, so a user who asks for isolation need not name htb.
         bed["shaper"] = bed["shaper"] or ("htb" if bed["isolate"] else "tbf")
         try:
             config = HostApConfig(**bed, disturbances=tuple(d for ds in disturbances for d in ds))
@@ -156,7 +156,7 @@ def testbed_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _bed_errors() -> Iterator[None]:
-    """Turn what is wrong with the bed into a sentence and exit code 1."""
+    """Turn an error of the test bed into a sentence and exit code 1."""
     try:
         yield
     except HostApError as error:
@@ -182,7 +182,7 @@ def check() -> None:
 
 
 def _show_checks() -> Iterator[str]:
-    """Print what was tried and yield the problems without which nothing works."""
+    """Print the results of the checks and yield the problems that prevent any measurement."""
     console = Console(highlight=False, markup=False)
     for found in preflight.checks():
         needed = f" (only for {found.needed_for})" if found.needed_for else ""

@@ -1,14 +1,14 @@
 """Closed-form models of 802.11 cells, their queues and what runs over them: one file per model.
 
-Conventions that all of them share:
+Conventions of all models:
 
 - Every number may be a scalar or an array; arguments are broadcast against each other as NumPy does.
   Scalars in, scalars out.
-- The unit is in the name: ``_s``, ``_bps``, ``_bits``, ``_bytes``, ``_slots``. What has no unit is a
-  count, a probability or a ratio.
+- The unit is in the name: ``_s``, ``_bps``, ``_bits``, ``_bytes``, ``_slots``. A name without unit is
+  a count, a probability or a ratio.
 - A contention window is given as the number of values a backoff may take (32, not 31, for 802.11b).
 - Bad input raises `airqueue.models.errors.ParameterError`, which names the parameter, the value and
-  what would be right. An equation without a solution raises `ConvergenceError`. No NaN is returned.
+  the valid values. An equation without a solution raises `ConvergenceError`. No NaN is returned.
 - SciPy is imported as ``import scipy``, whose parts load when they are used: the list of models
   imports every model and needs none of them.
 - `airqueue.models.catalogue` lists the models for `airqueue model`.

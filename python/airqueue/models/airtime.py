@@ -50,8 +50,8 @@ def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
     mpdu_bytes: with MAC header and FCS, or of an aggregate. rate_bps: of the layer, exact or
     rounded to 0.1 Mb/s as the standard prints them. They broadcast.
 
-    Raises ParameterError for a rate that the layer has not; the message lists those it has; and for
-    more bytes than a frame of the layer may have.
+    Raises ParameterError for a rate that the layer does not have (the message lists its rates), and
+    for more bytes than a frame of the layer may have.
 
     >>> float(frame_s(layer_named("b-long"), 1536, 11e6))
     0.00131
@@ -73,7 +73,7 @@ def control_frame_s(phy: Phy, frame_bytes: Numbers, control_rate_bps: Numbers) -
 
 
 def checked_rate(phy: Phy, name: str, rate_bps: Numbers) -> FloatArray:
-    """Return the data rates of a parameter; raises ParameterError for one that the layer has not.
+    """Return the data rates of a parameter; ParameterError for a rate that the layer does not have.
 
     >>> checked_rate(layer_named("a"), "data_rate_bps", 7e6)
     Traceback (most recent call last):
@@ -90,7 +90,7 @@ def mode_places(
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the modes of rates, as places in their table, and the sizes, both at their common shape.
 
-    Raises ParameterError for a rate that the layer has not and for shapes that do not fit.
+    Raises ParameterError for a rate that the layer does not have and for shapes that do not fit.
     """
     rate = numbers(rate_name, rate_bps, above=0)
     index = _mode_index(modes, layer, rate_name, rate)
@@ -157,9 +157,9 @@ def cts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
 
 
 def eifs_s(phy: Phy) -> float:
-    """Return EIFS, the wait after a frame that was not understood: SIFS + ACK + DIFS.
+    """Return EIFS, the wait after a frame that was not decoded: SIFS + ACK + DIFS.
 
-    The ACK is the one at the lowest basic rate.
+    The ACK is at the lowest basic rate.
 
     >>> eifs_s(layer_named("b-long"))
     0.000364
@@ -185,7 +185,7 @@ PROTECTIONS: Final = ("none", "rts", "cts-to-self")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Where the time for one packet goes; each field has the parameters' shape."""
+    """Parts of the time for one packet; each field has the parameters' shape."""
 
     ifs_s: FloatArray
     """DIFS, or AIFS."""
@@ -204,7 +204,7 @@ class Exchange:
 
 
 class ExchangeOptions(TypedDict, total=False):
-    """Keyword arguments of `exchange` and of what builds on it; None is as if not given."""
+    """Keyword arguments of `exchange` and of functions built on `exchange`; None means not given."""
 
     control_rate_bps: Numbers | None
     """Of the acknowledgement; by the rule of `control_rate_bps` if not given."""
@@ -293,7 +293,7 @@ def protection_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -
 
 
 def mac_overhead_bytes(phy: Phy) -> int:
-    """Return what a frame adds to an IP packet: header (with QoS control for HT and later), LLC, FCS.
+    """Return the overhead of an IP packet: header (with QoS control for HT and later), LLC, FCS.
 
     >>> mac_overhead_bytes(layer_named("a")), mac_overhead_bytes(layer_named("n"))
     (36, 38)

@@ -54,7 +54,7 @@ def largest_aggregate(
 
     max_mpdus, max_bytes: those of the layer if not given (64 and 65 535 for HT, 64 and 1 048 575 for
     VHT, 256 and 6 500 631 for HE, or 524 287 at 2.4 GHz); a receiver or a driver may allow fewer.
-    max_ppdu_s: duration on the air. A byte that is begun counts. 0 where not even one fits.
+    max_ppdu_s: duration on the air. A byte that is begun counts. 0 if not even one MPDU fits.
 
     >>> from airqueue.models.phy_names import phy
     >>> float(largest_aggregate(phy("n"), 1538, 65e6))

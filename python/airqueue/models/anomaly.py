@@ -1,4 +1,4 @@
-"""Performance anomaly: one slow host slows down all the others, since each gets as many turns.
+"""Performance anomaly: a slow host slows down all others, since all hosts get equally many turns.
 
 M. Heusse, F. Rousseau, G. Berger-Sabbatel, A. Duda, *Performance anomaly of 802.11b*, INFOCOM 2003.
 `airqueue.models.rate_mix` has the same effect for any mix of rates, without collisions.
@@ -101,7 +101,7 @@ def anomaly(
 
 
 def _contention(hosts: FloatArray, phy: Phy) -> tuple[FloatArray, FloatArray]:
-    """Return P_c and t_cont of that many contenders."""
+    """Return P_c and t_cont for this number of contenders."""
     window = float(numbers("cw_min", phy.cw_min, at_least=1))
     p = 1.0 - (1.0 - 1.0 / window) ** (hosts - 1.0)
     return p, phy.slot_s * (1.0 + p) / (2.0 * hosts) * window / 2.0

@@ -1,4 +1,4 @@
-"""What the APQ measurement will show of a device whose queues are known.
+"""Predicts the result of the APQ measurement for a device whose queues are known.
 
 F. Li, M. Li, R. Lu, H. Wu, M. Claypool, R. Kinicki, *Measuring Queue Capacities of IEEE 802.11
 Wireless Access Points* (APQ). A device is a row of stages, each a queue and what empties it: the IP
@@ -7,9 +7,9 @@ queue, the driver's ring, the radio. From outside only their sum is seen, and of
 - A stage fills if packets come faster than it passes them on. A stage that *waits* for room in the
   next one (an IP queue before a driver's ring) is as slow as the next, so all that wait for the
   slowest fill with it, and everything behind the slowest stays empty, however long its queue.
-- A stage that *drops* what it has no room for does not hold back the one before. That one fills only
-  if it is itself slower than the flood, and its packets pass faster than the slowest stage's: then
-  fewer of them are seen than it holds.
+- A stage that *drops* what it has no room for does not hold back the stage before. The stage before
+  fills only if it is slower than the flood, and its packets pass faster than the slowest stage's: the
+  measurement then sees fewer packets than the stage holds.
 
 The published estimate, Eq. (1), ``q = (D_h - D_l) T / s``, differs from what waits for four reasons,
 each derived here and none fitted:
@@ -124,7 +124,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a session will find; fields have the shape of size, rates and drift broadcast."""
+    """The predicted result of a session; fields have the shape of size, rates and drift broadcast."""
 
     waiting_packets: FloatArray
     """Packets waiting in each stage, 0 where it stays empty; shape (stages, ...)."""
@@ -166,7 +166,7 @@ def estimate_packets(delay_s: Numbers, throughput_bps: Numbers, size_bytes: Numb
 
 
 def saturation_rate_pps(service_pps: Numbers, held_packets: Numbers = 0.0) -> FloatArray:
-    """Return S_sat that Algorithm 1 ends with, in packets/s.
+    """Return the final S_sat of Algorithm 1, in packets/s.
 
     service_pps: μ. held_packets: Q, which the empty queue takes in during a step's 60 s, so that
     ``R = μ + Q/60`` of S are received. The first rate that loses 20 % is the least multiple of 50

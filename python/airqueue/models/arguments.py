@@ -34,7 +34,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What of a model is to be evaluated."""
+    """The model and the parameter values to evaluate."""
 
     model: Model
     fixed: Mapping[str, Any]
@@ -44,12 +44,12 @@ class Request:
 
     @property
     def points(self) -> int:
-        """How many evaluations it takes."""
+        """Number of evaluations."""
         return math.prod(len(sweep.values) for sweep in self.sweeps)
 
     @property
     def given(self) -> str:
-        """The fixed parameters as they could be typed."""
+        """The fixed parameters as a user would type them."""
         return " ".join(
             f"{p.name}={written(p.kind, self.fixed[p.name])}"
             for p in self.model.parameters
@@ -58,7 +58,7 @@ class Request:
 
 
 def read(model: Model, arguments: Sequence[str]) -> Request:
-    """Return what ``key=value`` arguments ask of a model.
+    """Return the request that ``key=value`` arguments make of a model.
 
     A value is read by the kind of its parameter: a number, or a quantity with its unit (``54mbit``,
     ``100ms``, ``64KiB``). Several make a sweep, in the grammar of `airqueue_core::ranges`:
@@ -106,7 +106,7 @@ def read(model: Model, arguments: Sequence[str]) -> Request:
 
 
 def written(kind: Kind, value: Any) -> str:
-    """Return a value as it could be typed; a list's elements are separated by commas.
+    """Return a value as a user would type it; a list's elements are separated by commas.
 
     >>> written(Kind.RATE, 5.5e6), written(Kind.DURATION, 0.02), written(Kind.NUMBERS, [1.0, 2.5])
     ('5.5mbit', '20ms', '1,2.5')

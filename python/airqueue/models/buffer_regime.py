@@ -1,4 +1,4 @@
-"""TCP windows against the access point's buffer: which of three regimes, HTTP paper, section 4.2.
+"""TCP windows against the access point's buffer: three regimes, HTTP paper, section 4.2.
 
 The paper describes the regimes in words: W* much less than B, near B, at least B. What can be said
 exactly is which losses are possible, and that draws the borders here. How long transfers take in the

@@ -1,4 +1,4 @@
-"""Rules of thumb for the buffer of a link that carries TCP, and what each needs to hold.
+"""Rules of thumb for the buffer of a link that carries TCP, and the condition of each rule.
 
 ========== =========================== ============================================================
 rule       buffer                      holds for
@@ -171,7 +171,7 @@ def packets_of(size_bytes: Numbers, packet_bytes: Numbers = PACKET_BYTES) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule's buffer, and what to expect of it."""
+    """The buffer of a rule, and the expected performance."""
 
     buffer_bytes: FloatArray
     buffer_packets: FloatArray

@@ -1,6 +1,6 @@
-"""What `airqueue model` knows of each model: its parameters, its outputs and one sentence.
+"""Descriptions of the models for `airqueue model`: parameters, outputs and one sentence.
 
-A model file ends with ``MODEL = Model(...)``; a line in `MODULES` makes it known.
+A model file ends with ``MODEL = Model(...)``; a line in `MODULES` registers the model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """Whether the user must give the parameter, since there is no default."""
         return self.default is REQUIRED
 
 

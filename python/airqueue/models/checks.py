@@ -1,4 +1,4 @@
-"""Parameters on their way in, results on their way out: the range checks that all models share."""
+"""Range checks of parameters and of results, shared by all models."""
 
 from __future__ import annotations
 

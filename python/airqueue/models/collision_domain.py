@@ -1,4 +1,4 @@
-"""Collision domains of a mesh: which links share the air, and which domain limits which flow.
+"""Collision domains of a mesh: the links that share the air, and the domain that limits each flow.
 
 MESH section 3.1. Two links interfere if an endpoint of one is within transmission range of an
 endpoint of the other (the two-hop model) on the same channel. The domain of a link is the link and

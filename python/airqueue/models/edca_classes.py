@@ -1,4 +1,4 @@
-"""Classes of stations with EDCA parameters, and what a model says of their successes.
+"""Classes of stations with EDCA parameters, and the successes that a model predicts.
 
 Shared by the hold chain and the model of Battiti and Li. The last axis of every array is the class;
 the axes before it are points of a sweep.

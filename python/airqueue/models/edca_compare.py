@@ -1,6 +1,6 @@
 """The hold chain against the exact process, point by point of a grid.
 
-For pages and figures that show where the chain holds; one point costs what its simulation costs,
+For pages and figures that show where the chain holds; a point takes as long as its simulation,
 about 0.1 s per million transmissions of two stations.
 """
 

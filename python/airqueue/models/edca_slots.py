@@ -1,4 +1,4 @@
-"""EDCA and DCF contention as it is: a Monte Carlo of the exact slot-level process.
+"""Exact EDCA and DCF contention: a Monte Carlo of the slot-level process.
 
 Saturated queues draw uniform backoffs, count down after their AIFS, transmit, collide, double their
 windows and give up. Nothing is assumed to be independent or geometric; the price is a confidence

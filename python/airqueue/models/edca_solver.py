@@ -1,4 +1,4 @@
-"""The attempts of EDCA stations that agree with the collisions which they cause.
+"""Attempt probabilities of EDCA stations, consistent with the collisions that the attempts cause.
 
 Shared by the hold chain and the model of Battiti and Li.
 """

@@ -1,7 +1,7 @@
-"""Packets of one transmission opportunity, and what they do to throughput.
+"""Packets of one transmission opportunity, and their effect on throughput.
 
 A station that has won the medium may go on for the TXOP limit, packet by packet, SIFS between them,
-so that nobody else gets to count. Throughput therefore rises in steps of one packet (EDCA paper,
+so that no other station counts down. Throughput therefore rises in steps of one packet (EDCA paper,
 Fig. 3).
 """
 

@@ -1,10 +1,10 @@
-"""What a model raises; each message is a sentence that says what to change."""
+"""Errors of models; each message is a sentence that says what to change."""
 
 from __future__ import annotations
 
 
 class ModelError(ValueError):
-    """A model cannot answer; the base of the others."""
+    """A model has no result; the base class of the other errors."""
 
 
 class ParameterError(ModelError):

@@ -1,4 +1,4 @@
-"""How many TCP segments a file of random size makes: E[ceil(X/L)] = Σ_{j>=0} P(X > jL).
+"""Mean number of TCP segments of a file of random size: E[ceil(X/L)] = Σ_{j>=0} P(X > jL).
 
 Exact for constant, exponential and Pareto sizes, and to a stated bound for any survival function.
 """

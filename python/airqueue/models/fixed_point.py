@@ -1,4 +1,4 @@
-"""The decoupling that every fixed point of DCF shares: p = 1 - (1 - τ(p))^(n-1).
+"""The decoupling approximation of every fixed point of DCF: p = 1 - (1 - τ(p))^(n-1).
 
 A saturated station sees the others attempt independently, each with probability τ in a slot, and τ
 depends on the collision probability p through the backoff alone.

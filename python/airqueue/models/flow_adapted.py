@@ -1,4 +1,4 @@
-"""Queue capacity adapted to how many TCP flows there are and to their round-trip times.
+"""Queue capacity adapted to the number of TCP flows and to their round-trip times.
 
 The APQ paper ends on the idea (section V): an access point that counts flows (R. Morris, *Scalable
 TCP Congestion Control*, Infocom 2000) and times their acknowledgements could set its queue to suit
@@ -47,7 +47,7 @@ SHARES = ("equal-rates", "equal-windows")
 
 @dataclass(frozen=True, slots=True)
 class FlowAdapted:
-    """A capacity and what to expect of it; fields have the parameters' shape."""
+    """A capacity and its expected performance; fields have the parameters' shape."""
 
     capacity_packets: FloatArray
     full_delay_s: FloatArray

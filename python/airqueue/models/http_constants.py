@@ -1,4 +1,4 @@
-"""The constants of the HTTP paper, Table 1, and what it says of 802.11a.
+"""The constants of the HTTP paper, Table 1, and its statements on 802.11a.
 
 Frames cost "preamble and header, then bits over a rate"; OFDM's whole symbols are an option. What
 real layers do beyond that (whole microseconds, signal extensions, HT and later) is in

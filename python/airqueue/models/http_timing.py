@@ -1,4 +1,4 @@
-"""What the HTTP paper's equations take of MAC and PHY: T_TCP_data, T_TCP_ack, slots and windows.
+"""MAC and PHY inputs of the HTTP paper's equations: T_TCP_data, T_TCP_ack, slots and windows.
 
 Made of the paper's constants (`timing_from`) or of any physical layer (`timing_for`, whose frames
 last what `airqueue.models.airtime` says).
@@ -168,7 +168,7 @@ def timing_for(
     "basic". cw_min, cw_max: the standard's CWmin and CWmax, the layer's if None. attempts: m.
 
     Valid for one frame per access: n and later aggregate in practice and carry more. Raises
-    ParameterError, also for a rate that the layer has not.
+    ParameterError, also for a rate that the layer does not have.
 
     >>> timing = timing_for(layer_named("g"), segment_bytes=1460, access="basic")
     >>> float((timing.data_exchange_s * 1e6).round(3)), float((timing.ack_exchange_s * 1e6).round(3))

@@ -1,4 +1,4 @@
-"""Queues of relays in a line that share the air: the paper's Markov chain and one with a solution.
+"""Queues of relays in a line that share the air: the paper's Markov chain and a solvable chain.
 
 The printed chain (MESH Eqs (4) to (9)) takes all M nodes for alike: each is empty with probability
 π_0, busy with q = 1 - π_0, and of k busy nodes each sends next with probability 1/k. A queue falls

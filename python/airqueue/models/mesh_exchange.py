@@ -1,4 +1,4 @@
-"""How long a mesh link takes for a TCP segment and for its acknowledgement (MESH section 4.1).
+"""Time that a mesh link takes for a TCP segment and for its acknowledgement (MESH section 4.1).
 
     T_d-DATA = T_BO + DIFS + T_DATA + SIFS + T_ACK
     T_d-ACK  = T_BO + DIFS + T_TCP-ACK + SIFS + T_ACK
@@ -39,7 +39,7 @@ MAX_SEGMENT_BYTES: Final = 9000
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Radios of a mesh: physical layer, rate and what is added to an IP packet."""
+    """Radios of a mesh: physical layer, rate and overhead of an IP packet."""
 
     phy: Phy
     overhead_bytes: int
@@ -153,7 +153,7 @@ def mesh_exchange(
     SIFS, window, basic rates). segment_bytes: TCP payload of a packet. rts: RTS and CTS before both
     frames. Valid for packets that arrive at the first attempt, sent one at a time: no aggregation.
 
-    Raises ParameterError, for a rate that the layer has not too.
+    Raises ParameterError, also for a rate that the layer does not have.
 
     >>> float(mesh_exchange("b-ack-11").round_trip_s.round(6))
     0.002698

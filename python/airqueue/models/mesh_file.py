@@ -123,7 +123,7 @@ def topology_of(table: Mapping[str, Any]) -> Topology:
 
 @contextmanager
 def _as_topology_error() -> Iterator[None]:
-    """Let a text that is no TOML be a mesh that cannot be."""
+    """Turn a `TomlError` into a `TopologyError`."""
     try:
         yield
     except TomlError as error:

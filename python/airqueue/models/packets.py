@@ -1,4 +1,4 @@
-"""Packets as TCP over Ethernet makes them: what models take where nothing else is given."""
+"""Sizes of packets of TCP over Ethernet: the defaults of the models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a web page takes for one of n users, and why: the session model with reasons.
+"""Time of a web page for one of n users, with its causes: the session model in parts.
 
 HTTP paper, Eq. (17), for users instead of nodes, and with the round trips to a distant server, which
 the paper leaves out ("propagation delay neglected"). Waiting for a server does not use the cell: it
@@ -33,7 +33,7 @@ ROUND_TRIPS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class PageTime:
-    """Mean time of a page and what it is made of; each field has the parameters' shape."""
+    """Mean time of a page and its parts; each field has the parameters' shape."""
 
     mean_s: FloatArray
     """The sum of the next four."""

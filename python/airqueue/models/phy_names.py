@@ -1,4 +1,4 @@
-"""Names of physical layers, as the models' ``phy`` parameter takes them."""
+"""Names of physical layers for the models' ``phy`` parameter."""
 
 from __future__ import annotations
 

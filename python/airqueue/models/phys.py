@@ -28,7 +28,8 @@ PREAMBLES: Final = ("long", "short")
 class Phy:
     """A physical layer with its channel access timing; `dataclasses.replace` makes variants of it.
 
-    Raises ParameterError for times or windows out of range and for basic rates that it has not.
+    Raises ParameterError for times or windows out of range and for basic rates that the layer does
+    not have.
     """
 
     name: str

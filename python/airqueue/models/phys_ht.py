@@ -1,4 +1,4 @@
-"""Physical layers with aggregation: 802.11n (HT), 802.11ac (VHT), 802.11ax (HE) and what comes after.
+"""Physical layers with aggregation: 802.11n (HT), 802.11ac (VHT), 802.11ax (HE) and later.
 
 A layer is built for one number of streams, one channel width and one guard interval, so a rate names
 one mode. Which standards there are, what can be chosen of each, and what follows from that, the

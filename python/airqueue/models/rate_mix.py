@@ -1,4 +1,4 @@
-"""What stations of different rates get when packets, or when airtime, are shared out among them.
+"""Throughput of stations of different rates that share the medium by packets or by airtime.
 
 DCF gives every station as many packets as any other, so the slow ones fix the rate of all (the
 performance anomaly). Sharing the time instead leaves each what it would get with 1/N of the medium.

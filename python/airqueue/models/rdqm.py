@@ -1,4 +1,4 @@
-"""RDQM: the base station's buffer divided among TCP flows by what their paths and rates need.
+"""RDQM: the base station's buffer divided among TCP flows by the needs of their paths and rates.
 
 D. Kliazovich, P. H. Gomes, F. Granelli, N. L. S. da Fonseca, *Queue Management Mechanism for 802.11
 Base Stations* (Algorithms 2 and 3). Receivers report RTT and rate in their link-layer ACKs; a flow's

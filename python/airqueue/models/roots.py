@@ -1,4 +1,4 @@
-"""One root of one monotone equation for each element of the parameters' arrays."""
+"""Finds the root of a monotone equation for each element of the parameters' arrays."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def single_station(
     options: `airqueue.models.airtime.ExchangeOptions`; if not given, AIFSN is 3 (best effort) for
     layers with aggregation, and DIFS is waited by the others.
 
-    Valid for a station that always has a packet, no errors, nobody else on the medium. Raises
-    ParameterError.
+    Valid for a station that always has a packet, without errors or other stations on the medium.
+    Raises ParameterError.
 
     >>> float((single_station(layer_named("b-short")).throughput_bps / 1e6).round(2))
     6.91

@@ -1,4 +1,4 @@
-"""Evaluating a model at one point or at every point of a sweep, and the result as JSON."""
+"""Evaluates a model at one point or at every point of a sweep, and gives the result as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCP with adaptive pacing (TCP-AP): how far apart a source sends on a chain of wireless hops.
+"""TCP with adaptive pacing (TCP-AP): interval between packets of a source on a wireless chain.
 
 S. M. ElRakabawy, A. Klemm, C. Lindemann, *TCP with Adaptive Pacing for Multihop Wireless Networks*,
 MobiHoc 2005. Per acknowledgement, with h hops, s_d and s_a the sizes on air of a data packet and of
@@ -70,7 +70,7 @@ def tcp_ap(
 
     Raises ParameterError, also for an RTT shorter than what the packets take on the route without
     any queue, t_q < 0, and for one so long that D is 0.5 s or more: the source takes such a D for an
-    error and goes on at the pace that it had, which `paced` follows.
+    error and keeps its pace, which `paced` follows.
 
     >>> float(tcp_ap(30e-3, 4).packet_rate.round(1))
     58.4

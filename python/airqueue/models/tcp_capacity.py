@@ -1,4 +1,4 @@
-"""How much long TCP downloads carry: HTTP paper, Eqs (3)-(12), with delayed ACK.
+"""Throughput of long TCP downloads: HTTP paper, Eqs (3)-(12), with delayed ACK.
 
 Two bounds for n_c downloads from one access point: the collision model (all contend) and the
 collision-free model (data and ACKs alternate as if a token went round).
@@ -212,7 +212,7 @@ def _is_corrected(form: str) -> bool:
 
 
 def caution(timing: HttpTiming, collision_cost: str, connections: float) -> str | None:
-    """Return what is wrong with an answer for so many connections at once; None: nothing known."""
+    """Return a caveat on the result for this number of connections; None: no caveat."""
     notes = [timing.caution] if timing.caution else []
     if collision_cost == "printed" and connections > MANY:
         notes.append(

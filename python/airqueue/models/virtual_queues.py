@@ -108,7 +108,7 @@ class MeshBuffers:
     def node_packets(
         self, *, with_ring: bool = True, shared: str = "sum", acknowledgements: bool = False
     ) -> dict[str, float]:
-        """Return for every node that transmits what it may hold: its queues and the driver's ring.
+        """Return for every node that transmits its limits: its queues and the driver's ring.
 
         Where a node has one FIFO for all flows (a transmit queue), this is its size; ``with_ring``
         says whether the packets in the ring below count. shared: the FIFO is the "sum" of the flows'
@@ -163,7 +163,7 @@ def virtual_queues(
     measured. source: whether the source's queue is the "first" of the path, or "separate": then it is
     not sized.
 
-    Raises ParameterError, among others for a link rate that the radio has not.
+    Raises ParameterError, among others for a link rate that the radio does not have.
 
     >>> from airqueue.models.mesh_topology import chain
     >>> sized = virtual_queues(chain(4))

@@ -313,7 +313,7 @@ def _evaluate(
 def _or_none(
     largest: Callable[..., FloatArray], score: float, other: float, codec: str, burst_ratio: float
 ) -> float | None:
-    """Return an inverse, or None where the score is out of reach; what is wrong still raises."""
+    """Return an inverse, or None where the score is out of reach; other errors still raise."""
     try:
         return float(largest(score, other, codec, burst_ratio=burst_ratio))
     except ParameterError as error:

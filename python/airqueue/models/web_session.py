@@ -1,4 +1,4 @@
-"""How long a download of a file takes, TCP handshake included: HTTP paper, Eqs (13)-(15), (17)."""
+"""Time of a download of a file, TCP handshake included: HTTP paper, Eqs (13)-(15), (17)."""
 
 from __future__ import annotations
 

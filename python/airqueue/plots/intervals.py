@@ -1,4 +1,4 @@
-"""Figures of things that have names, with their intervals: a point for each, a panel for each figure.
+"""Figures by name with their intervals: a point for each name, a panel for each figure.
 
 Drawn like `airqueue.plots.sweep`: without pyplot, the same bytes for the same data.
 """
@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One figure of all that have it."""
+    """One figure, by name."""
 
     title: str
     label: str

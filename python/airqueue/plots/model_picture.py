@@ -1,6 +1,6 @@
-"""A model over swept parameters as a picture: which parameter is the axis, which gives the lines.
+"""Draws a model over swept parameters: chooses the parameter of the axis and that of the lines.
 
-It loads matplotlib, so it is imported only where a picture was asked for.
+Loads matplotlib, so import this module only for a picture.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ModelPlot:
             _check_lines(len(sweep.values), f"values of {sweep.parameter.name}")
 
     def undrawn(self, rows: Sequence[Row]) -> list[str]:
-        """Return the names of outputs without any number, which the picture leaves out."""
+        """Return the names of outputs that the picture leaves out, since they have no number."""
         return [o.name for o in self._outputs if not any(_numbers(row[o.name]) for row in rows)]
 
     def draw(self, rows: Sequence[Row]) -> bytes:
@@ -73,7 +73,7 @@ class ModelPlot:
 def _roles(request: Request) -> tuple[Sweep, ...]:
     """Return the sweep of the axis and, if there are two, that of the lines.
 
-    They are in the order given, unless only the second can be an axis of numbers.
+    The first sweep is the axis, unless only the second has numbers.
     """
     sweeps = request.sweeps
     if len(sweeps) == 2 and _is_numeric(sweeps[1]) and not _is_numeric(sweeps[0]):

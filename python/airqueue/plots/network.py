@@ -81,7 +81,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class NetworkDrawing:
-    """What is drawn."""
+    """The network to draw."""
 
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
@@ -143,7 +143,7 @@ def _links(axes: Axes, network: NetworkDrawing, places: np.ndarray) -> None:
     for link in network.links:
         a, b = (places[end] for end in link.ends)
         flows = hops[frozenset(link.ends)]
-        # Of many flows one sees how many there are, of few which.
+        # With many flows the picture shows their number, with few flows which they are.
         width = 0.9 + (3.0 * math.sqrt(flows / max(hops.values())) if many and flows else 0.0)
         axes.plot(
             *zip(a, b, strict=True),

@@ -1,4 +1,4 @@
-"""What pictures of results share: formats, units, words, and how a figure becomes a file."""
+"""Shared by pictures of results: formats, units, words, and the writing of a figure to a file."""
 
 from __future__ import annotations
 

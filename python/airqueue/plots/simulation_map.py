@@ -72,7 +72,7 @@ def _nodes(layout: monitored.Map, results: Results) -> tuple[Node, ...]:
     dropped: dict[str, float] = {}
     known = frozenset(names)
     for queue, figures in results.summary["queues"].items():
-        # With access categories a station has several: sta.be, sta.vo.
+        # With access categories a station has several queues: sta.be, sta.vo.
         station = queue if queue in known else queue.rpartition(".")[0]
         if station in known:
             length = figures["length_mean_packets"]["mean"]

@@ -31,7 +31,7 @@ def file_format(path: str, what: str) -> str:
 
 
 def about(results: Results) -> str:
-    """Return what a picture's figures come from."""
+    """Return the text on the source of the figures."""
     count = text.plural(len(results.runs), "replication")
     return f"{count} of {results.duration_s:g} s, seed {results.seed}"
 

@@ -1,11 +1,11 @@
-"""How every picture of the project looks: restrained, repeatable byte for byte, fit for a paper."""
+"""The style of all pictures: restrained, repeatable byte for byte, fit for a paper."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; yellow is left out, which
-# is too light for a line.
+# Okabe and Ito's colours, which people with any colour vision tell apart, without yellow, which is
+# too light for a line.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 
 STYLE: Final[dict[Any, Any]] = {

@@ -74,7 +74,7 @@ def draw(
     """Return a picture of the panels as a file of one of `FORMATS`.
 
     ``legend`` says what the labels of the lines are values of. Title and description go into the
-    file's metadata; a caption is the business of the text around it.
+    file's metadata; the text around the picture has the caption.
     """
     with mpl.rc_context(STYLE):
         columns = min(len(panels), 3 if len(panels) > 4 else 2)
@@ -87,7 +87,7 @@ def draw(
         for place, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, place + 1)
             _panel(axes, x, panel)
-            # Where no panel stands below, the x axis says what it is.
+            # The lowest panel of a column has the label of the x axis.
             if place + columns >= len(panels):
                 axes.set_xlabel(
                     axis_label(x.label, scale(x.unit, x.values)[1], _PANEL_CHARACTERS[0])
@@ -138,7 +138,7 @@ def _ticks(axes: Axes, x: Axis) -> None:
         logarithmic(axes.xaxis, sorted(places))
     elif all(place == round(place) for place in places):
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-    # Also where a panel has no answer at an end, all have the same axis.
+    # All panels have one x axis, even a panel without values at an end.
     axes.update_datalim([(place, 0.0) for place in places], updatey=False)
     axes.autoscale_view()
 

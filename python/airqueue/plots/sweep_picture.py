@@ -1,4 +1,4 @@
-"""A sweep as a picture: which parameter is the axis, which gives the lines. It loads matplotlib."""
+"""Draws a sweep: chooses the parameter of the axis and that of the lines. Loads matplotlib."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_DIMENSIONS: Final = 2
 class SweepPlot:
     """A picture of figures over one or two dimensions, in the format of its file's suffix.
 
-    Raises SweepError, or ScenarioError for the suffix: before anything is simulated.
+    Raises SweepError, or ScenarioError for the suffix, before any simulation.
     """
 
     def __init__(self, sweep: Sweep, patterns: Sequence[Pattern], path: str) -> None:
@@ -93,7 +93,7 @@ class SweepPlot:
 
 
 def _strided(dimensions: Sequence[Dimension]) -> Iterator[tuple[Dimension, int]]:
-    """Yield each dimension and how many points further its next step is."""
+    """Yield each dimension and the number of points between two of its steps."""
     for place, each in enumerate(dimensions):
         yield each, math.prod(len(later.values) for later in dimensions[place + 1 :])
 

@@ -31,7 +31,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The session that stands for its packet size in the pictures over time."""
+    """The session that represents its packet size in the pictures over time."""
 
     size_bytes: int
     index: int
@@ -40,7 +40,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class _LoadPoint:
-    """One offered load and what came of it; NaN where unknown."""
+    """One offered load and its results; NaN where unknown."""
 
     size_bytes: int
     offered: float
@@ -55,7 +55,7 @@ _AGAINST_LOAD = {"received": "received (Mb/s)", "loss": "loss (%)", "delay": "de
 def representative(result: Document, runs: Sequence[Run]) -> list[Shown]:
     """Return one session per packet size, largest first: the accepted one with the middle count.
 
-    Where none was accepted, the first there is, so that one can see why.
+    If no session was accepted, the first session, so that the reader can see why.
     """
     by_key = {
         (int(run.meta["size_bytes"]), int(run.meta.get("index", 0))): run
@@ -96,7 +96,7 @@ def over_time(shown: Sequence[Shown]) -> list[Figure]:
 
 
 def occupancy(shown: Sequence[Shown], result: Document) -> Figure | None:
-    """What the queue held around each drop; None if nothing was dropped."""
+    """Contents of the queue around each drop; None without drops."""
     charts = []
     for one in shown:
         held = series.occupancy_at_drops(one.session)
@@ -295,7 +295,7 @@ def _search_points(result: Document) -> list[_LoadPoint]:
 
 
 def _session_points(result: Document) -> list[_LoadPoint]:
-    """Return the hold phase of every accepted session; what was lost had been offered too."""
+    """Return the hold phase of every accepted session; the offered load includes lost packets."""
     points = []
     for row in result["sessions"]:
         if (

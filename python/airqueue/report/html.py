@@ -1,4 +1,4 @@
-"""What every page of ours shares: the document around it, its tables, and its walls."""
+"""Shared by all HTML pages: the document frame, tables, and protection against injected code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from html import escape
 from importlib import resources
 from typing import Final
 
-# Nothing may be executed, and nothing loaded but pictures beside the page: pages travel by mail, and
-# names of hosts and files from outside are in them. Escaping is the first wall, this the second.
+# A page executes nothing and loads only pictures beside the page: users mail pages, which contain
+# names of hosts and files from outside. Escaping is the first protection, this policy the second.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -36,7 +36,7 @@ def document(
 
 
 def prose(words: str) -> str:
-    """Return a sentence as HTML; what stands between backticks is code."""
+    """Return a sentence as HTML; text between backticks is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
@@ -48,7 +48,7 @@ def table(
     classes: Sequence[str] = (),
     css: str = "",
 ) -> str:
-    """Return a table of plain text that scrolls by itself; ``numeric`` are columns of numbers.
+    """Return a table of plain text that scrolls on its own; ``numeric`` are columns of numbers.
 
     ``classes`` has one for each row.
     """

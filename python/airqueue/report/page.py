@@ -1,4 +1,4 @@
-"""Assembles the report: words, tables and pictures in one HTML file without outside references."""
+"""Assembles the report: text, tables and pictures in one HTML file without outside references."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from airqueue.report.html import document, table
 def write_report(path: str | os.PathLike[str], result: Document, runs: Sequence[Run]) -> None:
     """Write the HTML report of a measurement.
 
-    ``result`` follows `schema.json`; ``runs`` are its runs, of which the pictures over time are
-    drawn (without any, those are left out). Raises OSError naming ``path``.
+    ``result`` follows `schema.json`; ``runs`` are its runs, the data of the pictures over time
+    (without runs the report has no such pictures). Raises OSError naming ``path``.
     """
     write_atomically(path, render(result, runs))
 
