@@ -45,7 +45,7 @@ fn durations() {
 #[test]
 fn constants() {
     let mut seen = 0;
-    for row in rows(CONSTANTS, "phy,slot_us,sifs_us,difs_us,w_min,w_max,preamble_us") {
+    for row in rows(CONSTANTS, "phy,slot_us,sifs_us,difs_us,cw_min,cw_max,preamble_us") {
         let Some(phy) = layer(row[0], Conventions::STANDARD) else { continue };
         let cell = |at: usize| row[at].parse::<i64>().unwrap();
         assert_eq!((phy.slot(), phy.sifs(), phy.difs()), (us(cell(1)), us(cell(2)), us(cell(3))));
@@ -79,7 +79,7 @@ fn rates() {
 #[test]
 fn edca() {
     let categories = ["BK", "BE", "VI", "VO"];
-    for row in rows(EDCA, "phy,edition,category,aifsn,ap_aifsn,w_min,w_max,txop_ms") {
+    for row in rows(EDCA, "phy,edition,category,aifsn,ap_aifsn,cw_min,cw_max,txop_ms") {
         let phy = standard(if row[0] == "ax" { "a" } else { row[0] });
         let edition = match row[1] {
             "2005" => EdcaEdition::Ieee2005,
