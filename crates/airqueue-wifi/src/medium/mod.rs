@@ -55,15 +55,9 @@ pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise
 pub use propagation::{PathLoss, Propagation, Thresholds};
 pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
 
-/// A station of the network: an index, from 0 and without gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StationId(pub u32);
-
-impl StationId {
-    /// The index into the engine's per-station lists.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+airqueue_core::ids! {
+    /// A station of the network: an index, from 0 and without gaps.
+    StationId(u32);
 }
 
 /// 10^(`db` / 10), reproducible on every machine.
