@@ -9,7 +9,7 @@ from typing import Any, Final
 from airqueue.simulate.errors import ScenarioError
 from airqueue.toml_text import found
 
-_DEEPEST: Final = 16
+DEEPEST: Final = 16
 """Levels of tables and lists; scenarios have less than half as many."""
 
 
@@ -19,8 +19,8 @@ def plain(value: Any, place: str = "", depth: int = 0) -> Any:
     numpy's numbers and arrays become Python's. Raises ScenarioError that names the place of other
     values: a date, a number that is not finite, None, a key that is not text.
     """
-    if depth > _DEEPEST:
-        raise ScenarioError(f"{place}: nested too deeply; expected at most {_DEEPEST} levels")
+    if depth > DEEPEST:
+        raise ScenarioError(f"{place}: nested too deeply; expected at most {DEEPEST} levels")
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):

@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from airqueue import _native
 from airqueue.simulate.errors import RenamedKeyWarning, ScenarioError
-
-_DEEPEST: Final = 16
-"""Levels of tables and lists that are looked into; no scenario has half of them."""
+from airqueue.simulate.plain import DEEPEST
 
 
 def current(description: Mapping[str, object]) -> dict[str, Any]:
@@ -55,10 +53,10 @@ def change(path: Sequence[str | int], value: object) -> tuple[str | int, Any]:
 
 def _shape(value: object, depth: int = 0) -> object:
     """Return tables and lists as they are and 0 for all else, which need not be JSON."""
-    if depth < _DEEPEST and isinstance(value, Mapping):
+    if depth < DEEPEST and isinstance(value, Mapping):
         keys = (key for key in value if isinstance(key, str))
         return {key: _shape(value[key], depth + 1) for key in keys}
-    if depth < _DEEPEST and isinstance(value, list | tuple):
+    if depth < DEEPEST and isinstance(value, list | tuple):
         return [_shape(each, depth + 1) for each in value]
     return 0
 
