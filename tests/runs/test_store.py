@@ -74,7 +74,7 @@ def test_a_file_says_what_it_is_of(kept):
     _, work, file = kept
     content = json.loads(file.read_text())
     assert content["inputs"] == {"number": 3}
-    assert (content["kind"], content["key"], file.stem) == ("square", work.key, work.key)
+    assert (content["kind"], content["key"], file.stem) == ("square", *2 * (work.stored_key,))
 
 
 def test_a_write_that_fails_leaves_what_was_there(kept):

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airqueue.runs import RunError, Work, fingerprint, kinds
+from airqueue.runs import RunError, Work, execute, fingerprint, kinds
+from airqueue.runs.local import Local
+from airqueue.simulate import Scenario
 from test_layers import PACKAGE, imported
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -37,6 +39,8 @@ def test_the_key_is_that_of_the_inputs_alone(inputs, weight, name):
     key = Work("square", inputs).key
     assert re.fullmatch("[0-9a-f]{64}", key)
     assert Work("square", turned(inputs), weight, name).key == key
+    stored = Work("square", inputs).stored_key
+    assert Work("square", turned(inputs), weight, name).stored_key == stored
 
 
 @given(INPUTS, INPUTS)
@@ -68,6 +72,32 @@ def test_unknown_kinds_and_weights_without_meaning_are_refused():
         Work("sqare", {})
     with pytest.raises(RunError, match="weight is 0; expected a number above zero"):
         Work("square", {}, weight=0)
+
+
+def test_only_the_stored_key_depends_on_the_code(monkeypatch):
+    before, after = Work("square", {"a": 1}), Work("square", {"a": 1})
+    stored = before.stored_key
+    monkeypatch.setattr("airqueue.runs.work.fingerprint", lambda parts: "other code")
+    assert after.stored_key != stored
+    assert after.key == before.key
+
+
+def test_simulation_without_a_store_digests_no_code(monkeypatch):
+    monkeypatch.setattr("airqueue.runs.work.fingerprint", refuse)
+    described = {"duration": "1 ms", "phy": {"standard": "802.11b"}}
+    described["stations"] = [{"name": "a"}, {"name": "b"}]
+    described["flows"] = [{"from": "a", "to": "b"}]
+    assert len(Scenario(described).simulate(replications=1, workers=1).runs) == 1
+
+
+def test_an_error_in_a_thread_of_local_processes_is_raised(monkeypatch):
+    monkeypatch.setattr("airqueue.runs.work.fingerprint", refuse)
+    with pytest.raises(AssertionError, match="the code was digested"):
+        execute([Work("square", {"number": 3})], None, Local(1))
+
+
+def refuse(parts):
+    raise AssertionError("the code was digested")
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ class ClusterPool:
 
     def submit(self, work: Work) -> None:
         """Hand a piece of work to the scheduler."""
-        key = f"airqueue-{work.key}"
+        key = f"airqueue-{work.stored_key}"
         future = self._client.submit(run_on_worker, protocol.request(work), key=key)
         self._works[future] = work
         future.add_done_callback(self._done.put)

@@ -60,8 +60,8 @@ class LocalPool:
         self._workers = workers
         self._threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[tuple[Work, Any] | RunError] = queue.SimpleQueue()
-        self._error: RunError | None = None
+        self._done: queue.SimpleQueue[tuple[Work, Any] | Exception] = queue.SimpleQueue()
+        self._error: Exception | None = None
         self._deaths: Counter[str] = Counter()
         """By key of the work; one thread at a time has a piece."""
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class LocalPool:
                 item = self._done.get(timeout=0 if finished else timeout_s)
             except queue.Empty:
                 return finished
-            if isinstance(item, RunError):
+            if isinstance(item, Exception):
                 self._error = item
             else:
                 finished.append(item)
@@ -120,10 +120,11 @@ class LocalPool:
                 process = None
                 if not self._stopped:
                     self._lost(work, died)
-            except RunError as error:
-                self._done.put(error)
             except OSError as error:
                 self._done.put(BackendError(f"no process can be started: {error}"))
+            # Any other error, too: collect would wait for the result of a thread that has ended.
+            except Exception as error:
+                self._done.put(error)
         self._forget(process)
 
     def _start(self) -> _Process:

@@ -1,4 +1,4 @@
-"""Results on disk: one file for each piece of work, named by its key."""
+"""Results on disk: one file for each piece of work, named by its stored key."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Store:
     def read(self, work: Work) -> Any:
         """Return the result of a piece of work; raises KeyError if the result is missing."""
         try:
-            there = json.loads(self._file(work.key).read_bytes())
+            there = json.loads(self._file(work.stored_key).read_bytes())
         except (OSError, ValueError) as error:
-            raise KeyError(work.key) from error
-        expected = {"format": FORMAT, "version": VERSION, "key": work.key}
+            raise KeyError(work.stored_key) from error
+        expected = {"format": FORMAT, "version": VERSION, "key": work.stored_key}
         if not isinstance(there, dict) or not (expected.items() <= there.items()):
-            raise KeyError(work.key)
+            raise KeyError(work.stored_key)
         try:
             return there["result"]
         except KeyError:
-            raise KeyError(work.key) from None
+            raise KeyError(work.stored_key) from None
 
     def __contains__(self, work: Work) -> bool:
         try:
@@ -48,12 +48,12 @@ class Store:
 
     def write(self, work: Work, result: Any) -> None:
         """Keep a result together with its inputs. Raises OSError."""
-        file = self._file(work.key)
+        file = self._file(work.stored_key)
         file.parent.mkdir(parents=True, exist_ok=True)
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "key": work.key,
+            "key": work.stored_key,
             "airqueue": airqueue.__version__,
             "kind": work.kind,
             "inputs": work.inputs,

@@ -1,4 +1,4 @@
-"""A piece of work: its kind, its inputs, and the key of its result."""
+"""A piece of work: its kind, its inputs, and the keys of its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airqueue.runs.fingerprint import fingerprint
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work; two with the same `key` have the same result.
+    """A piece of work; in a process, two with the same `key` have the same result.
 
     Raises RunError for an unknown kind and for inputs that are not plain JSON.
     """
@@ -28,7 +28,7 @@ class Work:
     weight: float = 1.0
     """Relative duration: determines the order and the estimate of the remaining time."""
     name: str = ""
-    """Name in messages; not part of the key."""
+    """Name in messages; not part of the keys."""
 
     def __post_init__(self) -> None:
         kinds.find(self.kind)
@@ -60,5 +60,11 @@ class Work:
 
     @functools.cached_property
     def key(self) -> str:
-        """64 hexadecimal digits: SHA-256 of kind, inputs and the code on which the work depends."""
+        """64 hexadecimal digits that identify the work in a process: SHA-256 of kind and inputs."""
+        return hashlib.sha256(f"{self.kind}\n{self.text}".encode()).hexdigest()
+
+    # Apart from `key`: to digest the code takes longer than many simulations.
+    @functools.cached_property
+    def stored_key(self) -> str:
+        """64 hexadecimal digits that identify the result among those of other code, too."""
         return hashlib.sha256(f"{self.kind}\n{self.code}\n{self.text}".encode()).hexdigest()
