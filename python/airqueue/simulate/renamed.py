@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from airqueue import _native
@@ -35,8 +35,14 @@ def current(description: Mapping[str, object]) -> dict[str, Any]:
     named: dict[str, Any] = dict(description)
     for path, new, sentence in found:
         named = _with_name(named, path, new)
-        warnings.warn(sentence, RenamedKeyWarning, stacklevel=_frames_to_caller())
+        warn([sentence])
     return named
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Warn of keys by old names, at the line outside airqueue that made the call."""
+    for sentence in sentences:
+        warnings.warn(sentence, RenamedKeyWarning, stacklevel=_frames_to_caller())
 
 
 def change(path: Sequence[str | int], value: object) -> tuple[str | int, Any]:
