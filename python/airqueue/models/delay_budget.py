@@ -4,8 +4,9 @@ The mouth-to-ear delay of a call has these parts: coding, ``(N + 1)`` frames and
 N frames a packet (G.114, annex A); the network; the de-jitter buffer. ITU-T G.114: up to 150 ms is
 good, to 400 ms acceptable if one knows of the delay, above not acceptable. The MESH paper (section
 6.2) asks for less than 150 ms and less than 30 ms of jitter. For a first-person shooter the APQ
-paper (section V) asks for a round trip of less than 100 ms; M. Claypool and K. Claypool, *Latency and Player Actions in Online Games* (CACM
-2006), add 500 ms for games seen over the avatar's shoulder and 1 s for those seen from above.
+paper (section V) asks for a round trip of less than 100 ms; M. Claypool and K. Claypool, *Latency and
+Player Actions in Online Games* (CACM 2006), add 500 ms for games seen over the avatar's shoulder and
+1 s for those seen from above.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def edca_defaults(
     their own TXOP limits. The table is the engine's.
 
     access_point: the values that many access points use for themselves, AIFSN 1 for VI and VO.
-    edition: "2005" (as 802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK and BE too;
-    these limits are not checked against the standard's text.
+    edition: "2005" (as 802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK
+    and BE too; these limits are not checked against the standard's text.
 
     Raises ParameterError, also for a layer whose smallest window has no quarter.
 
