@@ -103,7 +103,7 @@ def script(config: HostApConfig) -> list[str]:
 
 
 class HostAp:
-    """A Host AP, built on entry and gone on exit, or when the process ends in whatever way.
+    """A Host AP, built on entry and removed on exit, or when the process ends for any reason.
 
     Needs CAP_SYS_ADMIN and CAP_NET_ADMIN over its user namespace (`airqueue.linux.preflight`).
     Methods may be called from any thread.

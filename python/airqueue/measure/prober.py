@@ -18,7 +18,7 @@ Direction = Literal["down", "up"]
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A glimpse of a run under way. Delay is above the least seen in this run, in seconds."""
+    """A snapshot of the current run. Delay is above the least delay of this run, in seconds."""
 
     elapsed_s: float
     planned_s: float

@@ -225,12 +225,12 @@ def train_plan(
 
 
 def farewell(at_s: float, size: int) -> tuple[Segment, ...]:
-    """One last packet on every flow: when they have come, nothing can be under way any more."""
+    """Return one last packet on every flow: once all arrive, no other packet is in flight."""
     return tuple(Segment(flow, at_s, 0.0, 1, size) for flow in (*PROBE_FLOWS, FLOOD_FLOW))
 
 
 def explore(runner: Runner, size: int, found: Found) -> float | None:
-    """Flood ever longer until packets are refused; returns a first count of the queue."""
+    """Repeat longer floods until packets are dropped; returns a first count of the queue."""
     flood_s, index = 0.3, 0
     while flood_s <= LONGEST_FLOOD_S:
         runner.say("search", f"filling the queue for {flood_s:.1f} s")

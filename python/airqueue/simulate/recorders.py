@@ -25,7 +25,7 @@ class Recorders:
     pcap: str | os.PathLike[str] | None = None
     """Where the capture goes, a file that Wireshark reads."""
     pcap_station: str | None = None
-    """Whose frames it has, sent or heard; None for all frames on the air."""
+    """Station whose sent and received frames are recorded; None for all frames on the air."""
     series_interval_s: float | None = None
     """Length of the intervals of the time series; None for none."""
     pcap_bytes: int = HEADERS_BYTES
@@ -38,7 +38,7 @@ class Recorders:
             raise ScenarioError(f"series_interval_s: {interval_s!r}; expected seconds, above 0")
 
     def options(self) -> dict[str, Any]:
-        """Return what the engine is told."""
+        """Return the engine's settings of the recorder."""
         given: dict[str, Any] = {"series_interval_s": self.series_interval_s}
         if self.pcap is not None:
             given |= {

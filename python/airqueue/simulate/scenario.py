@@ -181,7 +181,7 @@ class Scenario:
         check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
         run = start(self._native, seed, replication)
         for _ in pieces(run):
-            pass  # where Ctrl-C is heard
+            pass  # where Ctrl-C is handled
         return run_of(run.results())
 
     def _execute(self, order: _Order, directory: ResultsDirectory | None) -> Results:
