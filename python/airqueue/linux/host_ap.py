@@ -176,12 +176,12 @@ class HostAp:
 
     @property
     def server_ns(self) -> str:
-        """Where the wired machine is: it sends in the downlink."""
+        """Namespace of the wired machine, the sender in the downlink."""
         return self.sender_ns if self.config.direction == "down" else self.receiver_ns
 
     @property
     def client_ns(self) -> str:
-        """Where the wireless machine is: it receives in the downlink."""
+        """Namespace of the wireless machine, the receiver in the downlink."""
         return self.receiver_ns if self.config.direction == "down" else self.sender_ns
 
     @property

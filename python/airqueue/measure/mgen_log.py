@@ -132,7 +132,7 @@ class _DayClock:
 
 @dataclass
 class MgenLog:
-    """What one log file says."""
+    """Contents of one log file."""
 
     path: Path
     endpoints: Endpoints

@@ -1,4 +1,4 @@
-"""What the method needs of the world: carry out a plan, hand back packet records.
+"""Interface of the method to a network: carries out a plan and returns packet records.
 
 The same search, sessions and estimators run over real sockets (`airqueue.measure.live`) and over a
 simulated bottleneck or access point on a virtual clock (`airqueue.measure.simulated`).

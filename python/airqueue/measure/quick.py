@@ -72,7 +72,7 @@ FLOWS = 1 + len(PROBE_FLOWS)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search found for one size, in packets/s.
+    """Result of the search for one size, in packets/s.
 
     ``ceiling_pps`` is what the sender can really send: its agreed limit, or nine tenths of what it
     managed when it fell behind.
@@ -84,7 +84,7 @@ class Found:
 
 @dataclass
 class SizeState:
-    """What is known so far of one packet size."""
+    """Knowledge so far about one packet size."""
 
     size_bytes: int
     rate_pps: float
@@ -100,7 +100,8 @@ class SizeState:
         """Whether its interval is short enough, or trying on is pointless."""
         if self.refused_in_a_row >= GIVE_UP_AFTER or self.tried >= MAX_SESSIONS:
             return True
-        # In a queue that drops at its head only what drains is constant; give counting a lead.
+        # In a queue that drops at its head only the drained packets are constant: give counting a
+        # lead.
         late = len(self.counts) >= MIN_SESSIONS + 2
         return _short(self.counts) or (late and _short(self.drained))
 

@@ -1,4 +1,4 @@
-"""What comes out after the flood has ended."""
+"""Counts the packets that arrive after the end of the flood."""
 
 from __future__ import annotations
 
