@@ -27,7 +27,7 @@ _UNSHARE = ("unshare", "--user", "--map-root-user")
 _PROBE = (*_UNSHARE, "--net", "ip", "link", "set", "dev", "lo", "up")
 
 _PACKAGES = {"ip": "iproute2", "tc": "iproute2", "nft": "nftables", "unshare": "util-linux"}
-# Where Debian keeps administrators' tools, which are not on everybody's PATH.
+# Debian's directories of administrators' tools, which are not on every user's PATH.
 _SBIN = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 
 
