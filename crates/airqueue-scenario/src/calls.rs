@@ -5,7 +5,7 @@ use airqueue_network::counters::HopCounters;
 use airqueue_transport::traffic::Call;
 use airqueue_transport::voice;
 
-/// What is heard with a fixed delay from a packet's origin to its playout.
+/// The quality of a call with a fixed delay from a packet's origin to its playout.
 struct Heard {
     mouth_to_ear_s: f64,
     late_packets: u64,
@@ -28,7 +28,7 @@ impl CallFigures {
 }
 
 impl Heard {
-    /// The best playout delay. Delays are known by their buckets: the end of each bucket is a candidate.
+    /// The best playout delay. Delays are known to a bucket of the histogram: the end of each bucket is a candidate.
     fn best(call: &Call, counters: &HopCounters, lost: u64) -> Option<Heard> {
         let longest_s = counters.delay.greatest.as_secs_f64();
         let mut in_time = 0;

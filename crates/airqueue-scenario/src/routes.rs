@@ -109,7 +109,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The links over which packets and their acknowledgements can go, with their costs for a flow.
+/// The links for packets and their acknowledgements, with their costs for a flow.
 fn graph(radio_hops: &RadioHops<'_>, metric: MetricName, flow_rates: FlowRates) -> Graph {
     let mut airtimes = Airtimes::new(radio_hops, flow_rates);
     Graph::new(radio_hops.stations.specs.len(), |to| {

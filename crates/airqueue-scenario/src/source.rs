@@ -6,7 +6,7 @@ use airqueue_core::{Span, Time};
 use airqueue_network::wlan::RttReport;
 use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec};
 
-/// The packets of a flow that TCP does not govern.
+/// The packets of a flow without TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packets {
     /// The source; `None`: packets are offered from outside.

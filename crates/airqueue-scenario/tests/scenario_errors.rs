@@ -1,4 +1,4 @@
-//! What no scenario can be: every refusal names the key, what was found and what would be right.
+//! Invalid scenarios: every error names the key, what was found and what would be right.
 
 mod scenarios;
 
@@ -8,12 +8,12 @@ use airqueue_scenario::Scenario;
 use scenarios::{full, refusal_of, set};
 use serde_json::{Value, json};
 
-/// The refusal of a scenario that passed before `value` was put at `key`.
+/// The error of a valid scenario after `value` was put at `key`.
 fn refusal(key: &str, value: Value) -> String {
     refusal_of(set(full(), key, value))
 }
 
-/// The refusal begins with `start` and has `part` in it.
+/// Asserts that the error begins with `start` and contains `part`.
 #[track_caller]
 fn refused(key: &str, value: Value, start: &str, part: &str) {
     let refusal = refusal(key, value);
@@ -293,7 +293,7 @@ fn a_queue_has_the_keys_of_its_discipline() {
     refused("queue.pie", json!({}), "queue.pie: ", "no queue has");
     let key = format!("{queue}.codel.quantum");
     refused(&key, json!("300 B"), &format!("{key}: unknown key"), "`interval`");
-    // What all stations have is for those that use it; their own tables go before it.
+    // The scenario's table is for the stations that use it; a station's own table overrides it.
     let scenario = set(full(), "queue.codel", json!({"target": "1 ms", "interval": "50 ms"}));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let Discipline::Codel(params) = scenario.wlan().stations[1].queues[0].discipline else {
@@ -324,7 +324,7 @@ fn disciplines_have_parameters_that_make_sense() {
     out_of_range(&format!("{red}.burst"), json!("14 packets"), "at least as many as min, 15.0");
     refused(&format!("{red}.weight"), json!(0.1), &format!("{red}.burst: "), "leave one");
     let with = |queue: Value, key: &str, part: &str| {
-        // Nobody else is told where to drop from.
+        // No other discipline has `drop_from`.
         let others = set(full(), "queue.drop_from", Value::Null);
         let refusal = refusal_of(set(others, "stations[0].queue", queue));
         assert!(refusal.starts_with(key) && refusal.contains(part), "{refusal}");
@@ -363,7 +363,7 @@ fn disciplines_have_parameters_that_make_sense() {
     refused(&memory, json!("1 kB"), "flows[3]", "holds 1000 B");
 }
 
-/// What RED drops of a source that always has a packet would come back at once.
+/// A saturated source would replace each packet that RED drops at once.
 #[test]
 fn saturated_flows_and_red_do_not_go_together() {
     let red = json!({"discipline": "red"});

@@ -1,4 +1,4 @@
-//! Ways that scenarios find by themselves, rates of links, and what is refused.
+//! Computed routes of scenarios, rates of links, and errors.
 
 mod scenarios;
 
@@ -13,7 +13,7 @@ fn scenario(value: &Value) -> Scenario {
     Scenario::from_json(&value.to_string()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 
-/// The route of each flow, its nodes with spaces between them.
+/// The route of each flow, as nodes separated by spaces.
 fn ways(value: &Value) -> Vec<String> {
     let scenario = scenario(value);
     (0..scenario.spec().flows.len())
@@ -40,7 +40,7 @@ fn refused(value: Value, start: &str, parts: &[&str]) {
     }
 }
 
-/// Five stations in a line that hear their neighbours, behind the first a server.
+/// Five stations in a line that hear their neighbours, with a server behind the first.
 fn chain() -> Value {
     json!({
         "duration": "1 s",
@@ -60,7 +60,8 @@ fn chain() -> Value {
     })
 }
 
-/// Rows and columns 100 m apart, which hear the next but one along a row or column, and along diagonals the next.
+/// Stations in rows and columns 100 m apart, which hear up to the second next along a row or column, and the next along
+/// a diagonal.
 fn grid(metric: &str) -> Value {
     json!({
         "duration": "1 s",
@@ -118,7 +119,7 @@ fn what_is_said_of_a_way_holds() {
     let via = |via: Value| set(grid("hops"), "flows[0].via", via);
     assert_eq!(ways(&grid("hops")), ["n1 n3 n9"]);
     assert_eq!(ways(&via(json!(["n4", "n7", "n8"]))), ["n1 n4 n7 n8 n9"]);
-    // An empty list is nobody, and no way to be found.
+    // An empty list means no relays, and no computed route.
     refused(via(json!([])), "flows[0].via", &["\"n1\" and \"n9\"", "out of reach"]);
     let near = set(grid("hops"), "flows[0].to", json!("n2"));
     assert_eq!(ways(&set(near, "flows[0].via", json!([]))), ["n1 n2"]);
@@ -136,24 +137,24 @@ fn a_way_passes_nobody_twice() {
 
 #[test]
 fn slow_links_are_avoided_where_airtime_counts() {
-    // Two hops at 11 Mb/s take less than one at 1 Mb/s.
+    // Two hops at 11 Mb/s take less airtime than one at 1 Mb/s.
     let slow = |metric: &str| {
         let scenario = set(grid(metric), "flows[0].to", json!("n3"));
         set(scenario, "links", json!([{"between": ["n1", "n3"], "rate": "1 Mb/s"}]))
     };
     assert_eq!(ways(&slow("hops")), ["n1 n3"]);
     assert_eq!(ways(&slow("airtime")), ["n1 n2 n3"]);
-    // One at 5.5 Mb/s takes less than two at 11.
+    // One hop at 5.5 Mb/s takes less airtime than two at 11 Mb/s.
     let fair = set(slow("airtime"), "links[0].rate", json!("5.5 Mb/s"));
     assert_eq!(ways(&fair), ["n1 n3"]);
-    // The flow's own rate is the same on all links.
+    // The flow's own rate is equal on all links.
     let own = set(slow("airtime"), "flows[0].phy_rate", json!("2 Mb/s"));
     assert_eq!(ways(&own), ["n1 n3"]);
 }
 
 #[test]
 fn losses_count_as_airtime() {
-    // 11 Mb/s gets through over 100 m, and hardly over 200 m.
+    // 11 Mb/s works over 100 m, and hardly over 200 m.
     let lossy = |metric: &str| {
         let scenario = set(grid(metric), "flows[0].to", json!("n3"));
         set(
@@ -167,18 +168,18 @@ fn losses_count_as_airtime() {
     };
     assert_eq!(ways(&lossy("hops")), ["n1 n3"]);
     assert_eq!(ways(&lossy("airtime")), ["n1 n2 n3"]);
-    // Rate control would find a rate that gets through.
+    // Rate control would find a rate that works.
     let mut found = lossy("airtime");
     found["phy"] = json!({"standard": "802.11b", "rate_control": "minstrel"});
     assert_eq!(ways(&found), ["n1 n3"]);
-    // The same share of losses everywhere favours nobody.
+    // Equal losses everywhere favour no route.
     let even = set(grid("airtime"), "medium.errors", json!({"frame": 0.5}));
     assert_eq!(ways(&even), ["n1 n3 n9"]);
     let hopeless = set(grid("airtime"), "medium.errors", json!({"frame": 1.0}));
     refused(hopeless, "routing", &["falls apart", "\"n1\""]);
 }
 
-/// Stations of 802.11b and g, and a link, a station, a flow and a layer that have rates.
+/// Stations of 802.11b and g, with rates of a link, a station, a flow and the layer.
 #[test]
 fn a_links_rate_wins_over_its_stations_and_a_flows_over_it() {
     let base = json!({
@@ -292,7 +293,7 @@ fn networks_that_fall_apart_are_refused_with_both_sides() {
         "medium": {"links": [{"from": "a", "to": "a"}, {"from": "b", "to": "b"},
             {"from": "a", "to": "b", "both": false}]}
     });
-    // Who is heard and does not hear has no link.
+    // A station that is heard but does not hear the other has no link.
     refused(listed, "routing", &["\"a1\" and one other", "\"b1\" and one other"]);
 }
 

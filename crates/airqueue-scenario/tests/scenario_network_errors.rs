@@ -1,4 +1,4 @@
-//! What cannot be behind a radio, and what TCP cannot be: every refusal names the key and what is wrong.
+//! Invalid wired links and TCP settings: every error names the key and the problem.
 
 mod scenarios;
 
@@ -7,7 +7,8 @@ use airqueue_scenario::path::{CellConfig, PathConfig, SimulatedPath};
 use scenarios::{networked, refusal_of, set};
 use serde_json::{Value, json};
 
-/// With `value` at `key` the scenario is refused; the refusal begins with `start` and has `part` in it.
+/// Asserts that the scenario with `value` at `key` is rejected with an error that begins with `start` and contains
+/// `part`.
 #[track_caller]
 fn refused(key: &str, value: Value, start: &str, part: &str) {
     refused_with(&[(key, value)], start, part);
@@ -51,9 +52,9 @@ fn bbr_needs_what_it_needs() {
     passes(&[bbr, paced, like("ns2"), ("flows[2].tcp.sack", json!(true))]);
 }
 
-/// Only the flow at a place is left.
+/// The scenario with only the flow at an index.
 fn alone(flow: usize, changes: &[(&str, Value)]) -> Value {
-    // Changes are of what the others do.
+    // Changes concern the other flows.
     let scenario = set(networked(), "changes", json!([]));
     let mut flow = scenario["flows"][flow].clone();
     for (key, value) in changes {
@@ -110,7 +111,7 @@ fn queues_of_wires_are_queues_for_a_rate() {
     refused(limit, json!("0 packets"), limit, "at least 1 packet");
     refused(limit, json!("0 B"), limit, "1 to 1e10");
     refused(limit, json!("-1 packets"), limit, "not a limit");
-    // A packet that can never wait can never be sent: of 1500 B of the first flow, and 1400 of another.
+    // A packet above the queue's limit can never be sent: 1500 B of the first flow, and 1400 B of another.
     refused(limit, json!("1499 B"), "flows[0]", "needs room for 1500");
     passes(&[(limit, json!("1500 B"))]);
     let by = |what: &str| json!({"discipline": "drr", "drr": {"queue_per": what}});
@@ -120,7 +121,7 @@ fn queues_of_wires_are_queues_for_a_rate() {
     refused(queue, framed, "flows[0]", "needs room for 1514");
     let codel = json!({"codel": {}});
     refused(queue, codel, "hosts[0].queue.codel", "\"droptail\"");
-    // It would wait for reports of airtime for ever.
+    // The queue would wait for reports of airtime for ever.
     let wireless = json!({"discipline": "mac80211"});
     refused(queue, wireless, "hosts[0].queue.discipline", "airtime");
 }
@@ -265,19 +266,19 @@ fn keys_of_the_air_are_for_ways_over_it() {
         let key = format!("flows[4].{key}");
         refused(&key, value, &key, "wired links only");
     }
-    // The only station that would send them has no categories.
+    // The only station that sends the flow's packets has no categories.
     let upload = [("source", json!("tcp")), ("category", json!("vi"))];
     refused_alone(7, &[upload[1].clone()], "flows[0].category", "\"old\" has DCF");
     let download = [("to", json!("old")), ("rdqm", Value::Null), ("rdqm_rtt_kind", Value::Null)];
     refused_alone(0, &download, "flows[0].ack_category", "\"old\" has DCF");
-    // The access point has; and where TCP's acknowledgements come from it, they have.
+    // The access point has categories, and so have TCP's acknowledgements from the access point.
     let classed = [("ack_category", Value::Null), ("category", json!("vi"))];
     let scenario = alone(0, &[&download[..], &classed[..]].concat());
     Scenario::from_json(&scenario.to_string()).unwrap();
     Scenario::from_json(&alone(7, &upload).to_string()).unwrap();
 }
 
-/// A window that opens with every acknowledgement, and acknowledgements that take no time.
+/// The window opens with every acknowledgement, and acknowledgements take no time.
 #[test]
 fn something_slows_tcp_down() {
     let no_rate = [("hosts[0].queue", Value::Null), ("hosts[0].rate", Value::Null)];

@@ -1,4 +1,4 @@
-//! Rate control in scenarios: who has which, among which rates, and what is refused.
+//! Rate control in scenarios: its choice, its rates, and errors.
 
 use airqueue_core::Seed;
 use airqueue_network::wlan::{HopSpec, RateControlSpec};
@@ -44,7 +44,7 @@ fn flows_stations_and_the_layer_say_it_in_this_order() {
     assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), Some(RateControlName::Aarf)]);
     scenario["flows"][1]["rate_control"] = json!("fixed");
     assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), None]);
-    // Who has a rate is not looked after.
+    // A station with a rate has no rate control.
     scenario["stations"][1]["rate"] = json!("24 Mb/s");
     assert_eq!(algorithms(&scenario), [None, None]);
     scenario["flows"][0]["phy_rate"] = json!("12 Mb/s");
