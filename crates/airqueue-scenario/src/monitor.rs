@@ -256,7 +256,7 @@ impl Monitor {
         let wlan = network.wlan();
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
-        let under_way = network.under_way();
+        let in_transit = network.in_transit();
         let hop = |&(there, back): &(HopId, Option<HopId>)| HopSnapshot {
             rate_bps: wlan.data_rate(there).as_bps() as f64,
             data_s: wlan.lone_exchange(there).as_secs_f64(),
@@ -266,7 +266,7 @@ impl Monitor {
             let monitored_route = &flow.routes[network.route_of(flow.id).index()];
             FlowSnapshot {
                 delivered_bytes: network.delivered_ever(flow.id).counters.bytes,
-                under_way_packets: under_way[flow.id.index()],
+                under_way_packets: in_transit[flow.id.index()],
                 route: self.passed(monitored_route),
                 elsewhere_s: monitored_route.elsewhere.as_secs_f64(),
                 hops: monitored_route.hops.iter().map(hop).collect(),

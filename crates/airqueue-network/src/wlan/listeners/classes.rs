@@ -7,7 +7,7 @@ use airqueue_wifi::medium::{Reach, StationId};
 use std::collections::BTreeMap;
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
-const MOST_CROWDS: usize = 4;
+const MOST_GROUPS: usize = 4;
 /// No hearing class, or no group.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -20,7 +20,7 @@ pub(super) struct HearingClass {
     /// Stations of the class that are in no group.
     pub(super) apart: Vec<StationId>,
     /// The groups with members, then the empty groups.
-    groups: [u32; MOST_CROWDS],
+    groups: [u32; MOST_GROUPS],
     /// Number of groups with members, and number of all groups.
     founded: usize,
     most: usize,
@@ -74,7 +74,7 @@ impl HearingClasses {
                     Membership { class, group: NONE, place: place as u32 };
             }
             let like = &macs[stations[0].index()];
-            let most = MOST_CROWDS.min(stations.len());
+            let most = MOST_GROUPS.min(stations.len());
             groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
             all.push(HearingClass {
                 uniform: true,
@@ -188,10 +188,10 @@ impl HearingClasses {
 
 /// The stations of each hearing class, by rising id.
 fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
-    let heard = HearingTable::new(reach, alone);
+    let table = HearingTable::new(reach, alone);
     let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
     for (station, mac) in (0..).map(StationId).zip(macs) {
-        let groups = groups.entry(heard.by(station)).or_default();
+        let groups = groups.entry(table.by(station)).or_default();
         let same =
             |group: &&mut Vec<StationId>| LockstepGroup::count_alike(&macs[group[0].index()], mac);
         match groups.iter_mut().find(same) {
