@@ -245,7 +245,7 @@ impl<'a> Flows<'a> {
     }
 
     /// Another route of packets without acknowledgements.
-    pub(super) fn one_way(
+    pub(super) fn one_direction(
         &self,
         draft: &FlowDraft<'_>,
         legs: &[Leg],
@@ -338,7 +338,7 @@ impl<'a> Flows<'a> {
         match via.iter().position(|&id| !passed.insert(id)) {
             // A route through wired links only has no relaying stations.
             Some(at) if ends.0 != ends.1 => {
-                let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
+                let problem = format_args!("the route passes {:?} twice; leave it out", names[at]);
                 wrong(format_args!("{key}.via[{at}]"), problem)
             }
             _ => Ok(via),

@@ -153,8 +153,8 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
     let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
     let mut pairs = Vec::new();
     for &from in &passed {
-        let heard = reach.listeners_of(from).iter().filter(|to| to.signal().decodable());
-        for to in heard.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
+        let decoding = reach.listeners_of(from).iter().filter(|to| to.signal().decodable());
+        for to in decoding.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
             if reach.signal(to, from).is_some_and(Signal::decodable) {
                 pairs.push([from.0, to.0]);
             }

@@ -112,7 +112,7 @@ fn a_quiet_cell_takes_a_frame() {
 /// The endpoints' first messages wait for a saturated station, in both directions: each time for at least half of a
 /// frame of 1310 µs, on average.
 #[test]
-fn both_ways_contend_with_others() {
+fn both_directions_contend_with_other_stations() {
     let opened = |spec: &CellSpec, seed| {
         let mut path = through(spec.clone(), seed);
         run(&mut path, &Plan { segments: vec![cbr(PROBE, 0.0, 0.001, 1000.0)] }, Direction::Down);
@@ -163,9 +163,10 @@ fn impossible_cells_are_refused() {
     assert!(refused(other_down, nothing()).contains("`cell.down` is \"2.0 to 0\""));
     let no_up = CellSpec { up: FlowId(7), ..access_point(packets(50), 0) };
     assert!(refused(no_up, nothing()).contains("`cell.up` is 7, expected a flow"));
-    let same_way = CellSpec { up: FlowId(0), ..access_point(packets(50), 0) };
+    let same_direction = CellSpec { up: FlowId(0), ..access_point(packets(50), 0) };
     assert!(
-        refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
+        refused(same_direction, nothing())
+            .contains("`cell.up` is \"0.0 to 1\", expected a flow back")
     );
     let mut nowhere = access_point(packets(50), 0);
     nowhere.network.wlan.hops[0].to = StationId(7);

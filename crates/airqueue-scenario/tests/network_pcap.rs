@@ -46,12 +46,12 @@ fn spec(scenario: &Value) -> NetworkSpec {
 
 /// A tap that records all frames and segments.
 #[derive(Debug, Default)]
-struct Told {
+struct Observed {
     traced: Vec<TracedFrame>,
     segments: Vec<SegmentSent>,
 }
 
-impl Tap for Told {
+impl Tap for Observed {
     fn on_frame(&mut self, traced: &TracedFrame) {
         self.traced.push(traced.clone());
     }
@@ -81,17 +81,17 @@ struct Seen {
 
 /// All data frames, with one packet each.
 fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
-    let told = run(spec, plugged, Told::default());
+    let observed = run(spec, plugged, Observed::default());
     let capture = spec.pcap(View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
     let capture: Pcap<Vec<u8>> = run(spec, plugged, capture);
     let records = records(&capture.finish().unwrap(), WHOLE_FRAMES);
-    assert_eq!(records.len(), told.traced.len());
+    assert_eq!(records.len(), observed.traced.len());
     let name = |payload: Payload, created: Time| (payload.0, created);
     let of = |sent: &SegmentSent| (name(sent.packet.payload, sent.packet.created), *sent);
-    let segments: HashMap<_, _> = told.segments.iter().map(of).collect();
-    assert_eq!(segments.len(), told.segments.len(), "each has a name of its own");
+    let segments: HashMap<_, _> = observed.segments.iter().map(of).collect();
+    assert_eq!(segments.len(), observed.segments.len(), "payload handles are distinct");
     let mut all = Vec::new();
-    for (traced, record) in told.traced.into_iter().zip(records) {
+    for (traced, record) in observed.traced.into_iter().zip(records) {
         let Some(carried) = traced.carried.first() else { continue };
         let frame = record.frame();
         // QoS, three addresses, LLC/SNAP, FCS.
@@ -108,10 +108,10 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
 fn is_call(spec: &NetworkSpec, hop: u32) -> bool {
     let has = |route: &Vec<Hop>| route.contains(&Hop::Air(HopId::at(hop as usize)));
     let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
-    let mut ways = calls.flat_map(|flow| {
+    let mut routes = calls.flat_map(|flow| {
         std::iter::once(&flow.route).chain(flow.others.iter().map(|route| &route.route))
     });
-    ways.any(has)
+    routes.any(has)
 }
 
 fn be16(bytes: &[u8]) -> u16 {
@@ -222,7 +222,7 @@ fn headers_say_what_segments_are() {
     let (mut marked, mut sacked, mut answered, mut offered) = (0, 0, 0, HashMap::new());
     for one in all.iter().filter(|one| one.ip[9] == 6) {
         check_ip(one);
-        let (tcp, sent) = (Tcp(&one.ip), one.sent.expect("all of TCP is told of"));
+        let (tcp, sent) = (Tcp(&one.ip), one.sent.expect("a tap observes all segments"));
         let segment = &sent.segment;
         let ends = tcp.ends();
         assert_eq!(be16(&one.ip[4..]), sent.packet.id as u16);
@@ -272,9 +272,9 @@ fn headers_say_what_segments_are() {
 
 /// Retransmitted frames with a segment that has arrived already, because the ACK was lost: when another segment took
 /// the segment's place in the network, and when the frame ended.
-fn late_retries(told: &Told) -> Vec<(Time, Time)> {
+fn late_retries(observed: &Observed) -> Vec<(Time, Time)> {
     let mut taken: HashMap<Payload, Vec<Time>> = HashMap::new();
-    for SegmentSent { packet, .. } in &told.segments {
+    for SegmentSent { packet, .. } in &observed.segments {
         taken.entry(packet.payload).or_default().push(packet.created);
     }
     let of = |traced: &TracedFrame| {
@@ -282,13 +282,13 @@ fn late_retries(told: &Told) -> Vec<(Time, Time)> {
         let later = |&&at: &&Time| at > packet.created && at < traced.ends;
         Some((*taken.get(&packet.payload)?.iter().find(later)?, traced.ends))
     };
-    told.traced.iter().filter_map(of).collect()
+    observed.traced.iter().filter_map(of).collect()
 }
 
 /// The test before this one checks the headers of such frames.
 #[test]
 fn segments_are_on_the_air_after_others_took_their_place() {
-    let late = late_retries(&run(&spec(&chain()), Time::ZERO, Told::default()));
+    let late = late_retries(&run(&spec(&chain()), Time::ZERO, Observed::default()));
     assert!(late.len() > 20, "{}", late.len());
 }
 
@@ -350,11 +350,11 @@ fn headers_of_a_fixed_size_have_no_options() {
 #[test]
 fn a_late_capture_says_nothing_wrong() {
     let spec = spec(&chain());
-    let told = run(&spec, Time::ZERO, Told::default());
+    let observed = run(&spec, Time::ZERO, Observed::default());
     // Not at the end of the delivered frame: the capture would have that frame too.
     let between =
-        |(taken, _): &&(Time, Time)| told.traced.iter().all(|traced| traced.ends != *taken);
-    let late = late_retries(&told);
+        |(taken, _): &&(Time, Time)| observed.traced.iter().all(|traced| traced.ends != *taken);
+    let late = late_retries(&observed);
     let &(taken, retried) = late.iter().find(between).unwrap();
     let all = seen(&spec, taken - Span::from_nanos(1));
     let (mut known, mut unknown) = (0, HashSet::new());

@@ -135,7 +135,7 @@ fn the_best_buffer_is_at_least_as_good_as_any() {
 
 /// Most packets find the queue full; accepted packets are in time: 61.6 ms at most, and with coding less than 100 ms.
 #[test]
-fn what_the_network_loses_is_missing_too() {
+fn packets_lost_in_the_network_lower_the_rating() {
     let mut scenario = beside_large_packets(json!({}));
     scenario["hosts"][0]["queue"] = json!({"limit": "5 packets"});
     scenario["flows"][0]["source"] = json!("poisson");

@@ -68,7 +68,7 @@ fn keys_words_and_shapes_are_those_of_the_format() {
 }
 
 #[test]
-fn layers_have_the_rates_and_keys_that_they_have() {
+fn rates_and_keys_that_a_layer_lacks_are_refused() {
     refused("phy.rate", json!("22 Mb/s"), "phy.rate: ", "54");
     refused("phy.control_rate", json!("7 Mb/s"), "phy.control_rate: ", "54");
     refused("phy.basic_rates", json!(["6 Mb/s"]), "phy.basic_rates: ", "phy.control_rate");
@@ -79,7 +79,7 @@ fn layers_have_the_rates_and_keys_that_they_have() {
 }
 
 #[test]
-fn ns2_has_the_network_that_it_has() {
+fn networks_that_ns2_lacks_are_refused() {
     refused("behaviour", json!("ns2"), "phy.standard: ", "802.11b");
     let b = |phy: Value, mac: Value| {
         let stations = json!([{"name": "a"}, {"name": "b"}]);
@@ -225,7 +225,7 @@ fn places_are_given_where_they_are_needed_and_nowhere_else() {
 }
 
 #[test]
-fn a_medium_is_described_in_one_way() {
+fn a_medium_has_one_description() {
     let ranges = json!({"decode": "10 m", "sense": "5 m"});
     refused("medium.ranges", ranges.clone(), "medium: ", "more than one");
     let scenario =

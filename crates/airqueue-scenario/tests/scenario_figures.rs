@@ -185,7 +185,7 @@ fn groups_stand_where_they_are_put() {
     assert_eq!(reach(json!({"name": "s", "count": 6, "circle": "100 m"}), "99 m"), 0);
     assert_eq!(reach(json!({"name": "s", "count": 5, "step": ["3 m", "4 m"]}), "5 m"), 8);
     let grid = json!({"columns": 4, "spacing": "10 m"});
-    // 3 rows of 3 links and 4 columns of 2, both ways.
+    // 3 rows of 3 links and 4 columns of 2, in both directions.
     assert_eq!(reach(json!({"name": "s", "count": 12, "grid": grid}), "10 m"), 34);
 }
 
@@ -338,7 +338,7 @@ fn deficit_round_robin_fills_frames_and_shares_evenly() {
 
 /// CoDel drops at the head, and reports the reason.
 #[test]
-fn drops_are_told_by_their_reason() {
+fn drops_are_counted_by_reason() {
     let full = results(&overloaded(json!({"limit": "20 packets"})), 1);
     let codel = results(&overloaded(json!({"discipline": "codel"})), 1);
     for results in [&full, &codel] {

@@ -127,7 +127,7 @@ fn losses_by_snr() {
     let snr = mcs.stream_snr(power_w, noise_w, 0.0);
     assert!((10.0 * snr.log10() - 35.0).abs() < 0.02, "{snr}");
     let lost = FrameErrors::BySnr.loss(mcs.modulation(), snr, 1542);
-    assert!((0.05..0.95).contains(&lost), "{lost} tells nothing");
+    assert!((0.05..0.95).contains(&lost), "{lost} shows nothing");
     let mut scenario = cell(json!({"standard": "802.11ax", "streams": 2}));
     scenario["mac"] = json!({"short_retry_limit": 1});
     scenario["medium"] = json!({
@@ -149,7 +149,7 @@ fn refused(scenario: &Value, start: &str, part: &str) {
 }
 
 #[test]
-fn what_a_layer_has_not() {
+fn settings_that_a_layer_lacks_are_refused() {
     let n = |key: &str, value: Value| {
         let mut phy = json!({"standard": "802.11n", "width": "40 MHz", "streams": 2});
         phy[key] = value;

@@ -38,7 +38,7 @@ fn parsed(json: &str) -> Value {
 }
 
 #[test]
-fn the_map_has_who_understands_whom_and_a_look_the_ways() {
+fn the_map_has_neighbours_and_a_snapshot_has_routes() {
     let scenario = read(&chain(json!({})));
     let monitor = scenario.monitor();
     let (map, snapshot) =
@@ -59,7 +59,7 @@ fn the_map_has_who_understands_whom_and_a_look_the_ways() {
 }
 
 #[test]
-fn a_look_counts_from_the_beginning_and_times_exchanges() {
+fn a_snapshot_counts_from_the_beginning_and_times_exchanges() {
     let scenario = read(&chain(json!({})));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     advance(&mut run, 1);
@@ -108,7 +108,7 @@ fn limits_hold_from_when_they_are_set_and_can_be_taken_back() {
 }
 
 #[test]
-fn flows_have_limits_of_their_own_both_ways() {
+fn flows_have_limits_of_their_own_in_both_directions() {
     let apart = json!({"queue": {"discipline": "drr", "limit": "40 packets"}});
     let scenario = read(&chain(apart));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(3)).unwrap());
@@ -121,7 +121,7 @@ fn flows_have_limits_of_their_own_both_ways() {
 }
 
 #[test]
-fn what_cannot_be_set_is_said() {
+fn invalid_limits_are_refused() {
     let scenario = read(&chain(json!({})));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     for (station, flow, part) in [

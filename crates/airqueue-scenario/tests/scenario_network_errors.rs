@@ -34,7 +34,7 @@ fn passes(changes: &[(&str, Value)]) {
     }
 }
 
-fn bbr_needs_what_it_needs() {
+fn requirements_of_bbr_are_checked() {
     let bbr = ("flows[2].tcp.congestion", json!("bbr"));
     let with = |key: &'static str, value: Value| [bbr.clone(), (key, value)];
     for key in ["tcp.sack", "flows[2].tcp.sack"] {
@@ -71,7 +71,7 @@ fn refused_alone(flow: usize, changes: &[(&str, Value)], start: &str, part: &str
 }
 
 #[test]
-fn wires_lead_to_what_comes_before() {
+fn wired_links_lead_to_earlier_nodes() {
     for nobody in ["nobody", "server", "far", "near"] {
         refused("hosts[0].link", json!(nobody), "hosts[0].link", &format!("{nobody:?}"));
     }
@@ -89,7 +89,7 @@ fn wires_lead_to_what_comes_before() {
 }
 
 #[test]
-fn wires_have_delays_that_can_be() {
+fn delays_of_wired_links_are_checked() {
     refused("hosts[0].delay", json!("-5 ms"), "hosts[0].delay", "\"-5 ms\" is not");
     refused("hosts[1].delay[1]", json!("-5 ms"), "hosts[1].delay[1]", "\"-5 ms\" is not");
     refused("hosts[0].delay", json!("5"), "hosts[0].delay", "has no unit");
@@ -135,7 +135,7 @@ fn memory_for_queues_of_wires_is_bounded() {
 }
 
 #[test]
-fn flows_have_two_ends_and_a_way_between_them() {
+fn flows_have_two_ends_and_a_route_between_them() {
     refused(
         "flows[0].from",
         json!("servr"),
@@ -157,7 +157,7 @@ fn flows_have_two_ends_and_a_way_between_them() {
 }
 
 #[test]
-fn sources_in_front_of_wires_are_sources() {
+fn sources_in_front_of_wires_are_checked() {
     let saturated = [("source", json!("saturated")), ("rate", Value::Null)];
     refused_alone(5, &saturated, "flows[0].source", "a saturated source");
     refused("flows[5].size", json!("10 B"), "flows[5].size", "20 to 65535");
@@ -189,7 +189,7 @@ fn keys_of_tcp_are_for_tcp() {
 }
 
 #[test]
-fn tcp_is_what_tcp_can_be() {
+fn invalid_tcp_settings_are_refused() {
     for place in ["tcp", "flows[0].tcp"] {
         let key = |name: &str| format!("{place}.{name}");
         let wrong = |name: &str, value: Value, part: &str| {
@@ -212,7 +212,7 @@ fn tcp_is_what_tcp_can_be() {
         wrong("stack", json!("ns3"), "`linux`");
         wrong("cwnd", json!("1 packet"), "unknown key");
     }
-    bbr_needs_what_it_needs();
+    requirements_of_bbr_are_checked();
     refused("flows[2].tcp.mss", json!("500 B"), "flows[2].tcp.mss", "the size of packets is given");
     refused("tcp.mss", json!("500 B"), "tcp.mss", "the size of packets is given");
     // 40 bytes of headers, and 12 of timestamps.
@@ -223,7 +223,7 @@ fn tcp_is_what_tcp_can_be() {
 }
 
 #[test]
-fn files_have_sizes_and_pauses_that_can_be() {
+fn sizes_and_pauses_of_files_are_checked() {
     let key = |name: &str| format!("flows[1].web.{name}");
     let wrong = |name: &str, value: Value, part: &str| refused(&key(name), value, &key(name), part);
     wrong("shape", json!(1), "1.001 to 50");
@@ -244,7 +244,7 @@ fn files_have_sizes_and_pauses_that_can_be() {
 }
 
 #[test]
-fn receivers_report_what_they_see_and_to_whom_they_can() {
+fn reports_of_receivers_are_checked() {
     let blind = json!({"timestamps": false});
     refused("flows[0].tcp", blind, "flows[0].rdqm", "timestamps");
     refused("flows[0].tcp", json!({"stack": "ns2"}), "flows[0].rdqm", "timestamps");
@@ -256,7 +256,7 @@ fn receivers_report_what_they_see_and_to_whom_they_can() {
 }
 
 #[test]
-fn keys_of_the_air_are_for_ways_over_it() {
+fn keys_of_the_air_need_a_hop_over_the_air() {
     for (key, value) in [
         ("category", json!("vi")),
         ("ack_category", json!("vi")),
@@ -280,7 +280,7 @@ fn keys_of_the_air_are_for_ways_over_it() {
 
 /// The window opens with every acknowledgement, and acknowledgements take no time.
 #[test]
-fn something_slows_tcp_down() {
+fn something_must_limit_the_pace_of_tcp() {
     let no_rate = [("hosts[0].queue", Value::Null), ("hosts[0].rate", Value::Null)];
     passes(&no_rate);
     let unlimited = [&no_rate[..], &[("tcp.window", Value::Null)]].concat();

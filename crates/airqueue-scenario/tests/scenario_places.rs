@@ -70,7 +70,7 @@ proptest! {
 
     /// The error about a group that is too dense suggests a distance, with which the scenario is valid.
     #[test]
-    fn what_is_too_dense_is_told_what_fits(
+    fn a_group_too_dense_gets_a_distance_that_fits(
         count in 2u32..150, width in 1u32..1000, height in 1u32..1000, disc in any::<bool>(),
     ) {
         let room = if disc { json!({"radius": format!("{width} m")}) }
@@ -117,7 +117,7 @@ fn places_are_evenly_spread() {
 }
 
 #[test]
-fn rooms_that_cannot_be_are_refused() {
+fn invalid_areas_are_refused() {
     let refused = |random: Value, start: &str, part: &str| {
         let refusal = refusal_of(group(3, random));
         assert!(refusal.starts_with(&format!("stations[1].{start}: ")), "{refusal:?}");

@@ -30,7 +30,7 @@ fn refusal(scenario: &Value) -> String {
 }
 
 #[test]
-fn flows_stations_and_the_layer_say_it_in_this_order() {
+fn rate_control_comes_from_flow_station_and_layer_in_this_order() {
     let mut scenario = cell(json!({"standard": "802.11a"}));
     assert_eq!(algorithms(&scenario), [None, None]);
     scenario["phy"]["rate_control"] = json!("arf");
@@ -73,7 +73,7 @@ fn rates_are_those_that_both_stations_have() {
 }
 
 #[test]
-fn a_rate_that_is_given_and_looked_for_is_refused() {
+fn rate_control_of_a_given_rate_is_refused() {
     let base = || cell(json!({"standard": "802.11a"}));
     let mut scenario = base();
     scenario["phy"] = json!({"standard": "802.11a", "rate": "54 Mb/s", "rate_control": "minstrel"});

@@ -78,7 +78,7 @@ fn a_queue_on_its_own_is_read_by_old_names_too() {
 }
 
 #[test]
-fn what_is_no_table_has_no_old_keys() {
+fn values_other_than_tables_have_no_old_keys() {
     for text in ["[]", "1", r#"{"flows": {"volume": "1 B"}, "tcp": 1, "queue": "drr"}"#] {
         assert_eq!(renamed_keys(text), Ok(Vec::new()), "{text}");
     }

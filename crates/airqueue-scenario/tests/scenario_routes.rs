@@ -47,7 +47,7 @@ fn sources() -> [(Value, f64); 3] {
 
 /// A minute has two to ten thousand packets, whose number varies by one percent or, with Poisson arrivals, by three.
 #[test]
-fn another_way_leaves_the_network_that_has_it_from_the_beginning() {
+fn a_changed_route_gives_the_results_of_that_route() {
     for (source, tolerance) in sources() {
         let usual = diamond(source);
         let other = set(usual.clone(), "flows[0].via", json!(["c", "e"]));
@@ -69,7 +69,7 @@ fn another_way_leaves_the_network_that_has_it_from_the_beginning() {
 }
 
 #[test]
-fn nothing_changes_before_it_does() {
+fn a_change_of_route_has_no_earlier_effect() {
     for (source, _) in sources() {
         let usual = diamond(source);
         // A route for later use, too, since it may decide where the source puts its packets.
@@ -83,7 +83,7 @@ fn nothing_changes_before_it_does() {
 
 /// Packets that wait at `b` and `a` when the route changes arrive over `b`: far more than are in flight otherwise.
 #[test]
-fn what_has_set_out_arrives_as_it_began() {
+fn packets_in_transit_keep_their_route() {
     let usual = diamond(json!({"source": "cbr", "rate": "4 Mb/s", "stop": "7 s"}));
     let mut usual = set(usual, "queue", json!({"limit": "1000 packets"}));
     usual["warm_up"] = json!("0 s");
@@ -98,7 +98,7 @@ fn what_has_set_out_arrives_as_it_began() {
 /// Each distinct route is built once: a flow that alternates between two routes has two, whose per-flow queues stay the
 /// same.
 #[test]
-fn a_way_is_known_again() {
+fn repeated_routes_are_recognised() {
     let changes = json!([
         via("6 s", &["c", "e"]),
         via("7 s", &["b"]),
@@ -107,9 +107,9 @@ fn a_way_is_known_again() {
     ]);
     let scenario = over(&diamond(json!({"source": "tcp"})), changes);
     let spec = Scenario::from_json(&scenario.to_string()).unwrap().spec().clone();
-    let ways: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
+    let changes: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
     assert_eq!(
-        ways,
+        changes,
         [1, 0, 1, 0].map(|route| Change::Route { flow: FlowId(0), route: RouteId::at(route) })
     );
     assert_eq!((spec.flows[0].others.len(), spec.wlan.hops.len()), (1, 4 + 6));
@@ -119,7 +119,7 @@ fn a_way_is_known_again() {
 /// new number of hops. Every segment is acknowledged: with delayed acknowledgements, whose delay grows with TCP-AP's
 /// pacing interval, TCP-AP may settle at either of two paces on one route.
 #[test]
-fn pacing_follows_the_way() {
+fn pacing_follows_the_route() {
     let chain = |via: Value| {
         let stations =
             json!([{"name": "n", "count": 5, "position": ["0 m", "0 m"], "step": ["50 m", "0 m"]}]);
@@ -144,7 +144,7 @@ fn pacing_follows_the_way() {
 
 /// A limit applies to the flow at the station on every route, and rates are those of links.
 #[test]
-fn other_changes_hold_on_all_ways() {
+fn other_changes_apply_to_all_routes() {
     let apart = set(
         diamond(json!({"source": "cbr", "rate": "4 Mb/s"})),
         "queue",
@@ -163,7 +163,7 @@ fn other_changes_hold_on_all_ways() {
 }
 
 #[test]
-fn a_manager_sees_the_way_and_sets_limits_on_both() {
+fn a_manager_sees_the_route_and_sets_limits_on_both_routes() {
     let apart = set(diamond(json!({"source": "tcp"})), "queue", json!({"discipline": "drr"}));
     let scenario = over(&apart, json!([via("6 s", &["c", "e"])]));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
@@ -187,7 +187,7 @@ fn a_manager_sees_the_way_and_sets_limits_on_both() {
 }
 
 #[test]
-fn ways_that_cannot_be_are_refused() {
+fn invalid_routes_are_refused() {
     let tcp = diamond(json!({"source": "tcp"}));
     let other = |key: &str, value: Value| set(via("6 s", &["c", "e"]), key, value);
     change_refused(&tcp, other("flow", Value::Null), "changes[0]", "`flow` is needed");

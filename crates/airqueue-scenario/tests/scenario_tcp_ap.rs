@@ -38,7 +38,7 @@ fn pacing(scenario: &Value) -> Pacing {
 
 /// The hops and the slowest rate are those of the route over the air, regardless of wired links.
 #[test]
-fn it_knows_its_path() {
+fn tcp_ap_has_the_hops_and_the_rate_of_its_route() {
     let expected = |hops, mbps: u64, spread| {
         let rate = DataRate::from_bps(mbps * 1_000_000).unwrap();
         Pacing::TcpAp(TcpApSpec { hops, rate, overhead_bytes: 112, spread })
@@ -68,7 +68,7 @@ fn flows_may_differ_from_the_scenario() {
 }
 
 #[test]
-fn it_needs_rates_and_a_way_over_the_air() {
+fn tcp_ap_needs_rates_and_a_route_over_the_air() {
     let says = |scenario: Value, start: &str, part: &str| {
         let refusal = refusal_of(scenario);
         assert!(refusal.starts_with(start) && refusal.contains(part), "{refusal}");

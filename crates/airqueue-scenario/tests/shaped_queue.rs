@@ -40,7 +40,7 @@ fn every_packet_has_one_fate_at_its_time() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_key() {
+fn errors_name_their_key() {
     let wrong = |text| shaped_queue(text, rate(), 1540, Seed(1)).expect_err("an error").key;
     assert_eq!(wrong(r#"{"discipline": "pie", "pie": {"behaviour": "bsd"}}"#), "pie.behaviour");
     assert_eq!(wrong(r#"{"discipline": "pie", "codel": {}}"#), "queue.codel");

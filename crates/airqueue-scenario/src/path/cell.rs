@@ -200,7 +200,7 @@ mod tests {
 
         /// Every packet comes out once, in the direction in which it entered; the packets of a flow arrive in order.
         #[test]
-        fn nothing_is_lost_from_sight(
+        fn every_packet_has_one_outcome(
             limit in 1u32..20,
             up: bool,
             packets in prop::collection::vec((0i64..3_000, any::<bool>(), 0u32..2, 20u32..1600), 1..80),

@@ -149,7 +149,7 @@ pub fn bottleneck(c: &PathConfig) -> Result<DeviceSpec, ConfigError> {
         other => return Err(wrong("drop_from", quoted(other), "\"tail\" or \"head\"")),
     };
     if !(0.0..=1.0).contains(&c.loss_probability) {
-        return Err(wrong("loss_probability", c.loss_probability, "a chance from 0 to 1"));
+        return Err(wrong("loss_probability", c.loss_probability, "a probability from 0 to 1"));
     }
     for (key, bytes) in [("mpu_bytes", c.mpu_bytes), ("link_layer_bytes", c.link_layer_bytes)] {
         if bytes > 1_000_000 {

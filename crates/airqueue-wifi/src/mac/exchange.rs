@@ -10,7 +10,7 @@ use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
 use crate::phy::{AccessCategory, Protection, RateIndex, Response};
 use airqueue_core::{Span, Time};
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxStatus {
     /// The packet was acknowledged.

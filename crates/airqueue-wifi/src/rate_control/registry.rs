@@ -36,7 +36,7 @@ pub struct Beginning<'a> {
     pub rng: RandomStream,
 }
 
-/// Makes the words of the registry, and of its types the enum whose values are dispatched without a table of functions.
+/// Defines the names of rate controls, and the enum of their types, which is dispatched without a table of functions.
 macro_rules! rate_controls {
     ($($word:ident: $Kind:ident($Type:ty);)+) => {
         airqueue_core::words! {
