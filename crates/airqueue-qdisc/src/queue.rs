@@ -77,7 +77,7 @@ fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link)
     let why = match link {
         Link::Air { .. } => return Ok(()),
         Link::Cable => "a wired link has none; choose another",
-        Link::TokenBucket => "a token bucket tells of none; choose another, or simulate a network",
+        Link::TokenBucket => "a token bucket reports none; choose another, or simulate a network",
     };
     match tables.find("discipline", |queue| queue.discipline.as_ref()) {
         Some(given) if name.by_itself().facts().shares_airtime => {

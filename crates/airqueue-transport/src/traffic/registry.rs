@@ -20,18 +20,18 @@ pub(super) trait Kind {
     const ABOUT: &'static str;
     /// Whether the source's packets are carried by TCP.
     const OVER_TCP: bool = false;
-    /// What only this source has, if a flow has a table of keys named after the source; for errors.
+    /// Content of the table of keys named after the source, if there is one; for errors.
     const TABLE_OF: Option<&'static str> = None;
 
     /// The traffic of a flow, from the keys of the flow. The error names the wrong key.
     fn carried(asked: &Asked<'_>) -> Result<Carried>;
 }
 
-/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name.
+/// Defines the names of sources, and dispatches each name to its [`Kind`], in the module of that name.
 macro_rules! sources {
     ($($word:ident: $Kind:ident;)+) => {
         airqueue_core::words! {
-            /// How the packets of a flow are made.
+            /// The source of a flow's packets.
             pub enum SourceName: "How packets are made" {
                 $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
             }
@@ -45,11 +45,11 @@ macro_rules! sources {
                 }
             }
 
-            /// What a flow carries, with the keys that it has besides this word.
+            /// The traffic of a flow, from its other keys.
             ///
             /// # Errors
             ///
-            /// If the keys describe no valid source: which key is wrong.
+            /// If the keys do not describe a valid source. The error names the wrong key.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
                 asked.check_tables(self, &[
                     $((SourceName::$Kind, <super::$word::$Kind as Kind>::TABLE_OF),)+
@@ -230,9 +230,9 @@ mod tests {
         }
     }
 
-    /// With no more keys than are needed every source carries what its file says of TCP, and packets of a source that can be.
+    /// With only the required keys every source is valid, and over TCP if its file says so.
     #[test]
-    fn sources_can_be() {
+    fn sources_are_valid_with_their_required_keys() {
         let rate = Quantity::of("1 Mb/s");
         for &name in SourceName::ALL {
             let bare = name.carried(&asked());
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// A table of keys is for the source that is called as the table is.
+    /// A table of keys is only for the source of the table's name.
     #[test]
     fn tables_are_for_their_own_sources() {
         let (web, voice) = (WebTable::default(), VoiceTable::default());

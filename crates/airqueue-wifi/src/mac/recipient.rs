@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_behind_a_given_up_mpdu_are_passed_up() {
+    fn what_waits_for_one_that_was_given_up_goes_on() {
         let mut recipient = Recipient::new();
         recipient.receive(1, &packet(1));
         recipient.receive(3, &packet(3));
