@@ -91,7 +91,7 @@ impl Waiter {
         Ok(Waiter { epoll, timer, armed: None, waker })
     }
 
-    /// What ends the wait from another thread.
+    /// A handle that ends the wait from another thread.
     pub fn waker(&self) -> Arc<Waker> {
         Arc::clone(&self.waker)
     }

@@ -36,7 +36,7 @@ impl QueuePer {
 /// The parameters of deficit round robin: one drop-tail queue for each flow or link, each with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrParams {
-    /// What has a queue of its own: flows or links.
+    /// What has a queue: flows or links.
     pub by: QueuePer,
     /// IP bytes per turn.
     pub quantum: u32,
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(kept(&mut q, &[1, 2, 3]), [3, 5, 3]);
         assert!(q.set_limit_of(FlowKey(3), NeighbourId(1), Limit::Packets(7)));
         assert!(q.set_limit_of(FlowKey(2), NeighbourId(1), Limit::Packets(1)));
-        assert_eq!(q.len_packets(), 11, "a lower limit evicts nobody");
+        assert_eq!(q.len_packets(), 11, "a lower limit drops no waiting packet");
         assert_eq!(kept(&mut q, &[1, 2, 3]), [0, 0, 4], "and a higher one holds at once");
         q.set_limit(Limit::Packets(6));
         assert_eq!(kept(&mut q, &[1, 2, 3, 4]), [3, 1, 0, 6], "one for all is for all");

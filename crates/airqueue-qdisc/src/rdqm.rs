@@ -85,7 +85,7 @@ impl Parameters for RdqmParams {
     type Table = RdqmTable;
     const NAME: &'static str = "RDQM";
     const ABOUT: &'static str = "RDQM (Kliazovich and others, 2011): the limit is divided among \
-        flows by what their receivers report.";
+        flows by the reports of their receivers.";
 
     fn check(tables: &Layers<'_, RdqmTable>, _: &Around) -> Result<RdqmParams> {
         let mut params = RdqmParams::default();

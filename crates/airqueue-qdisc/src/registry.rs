@@ -111,7 +111,7 @@ macro_rules! disciplines {
             /// Limit of the queue.
             #[schemars(description = limit_words())]
             pub limit: Option<Quantity<QueueLimit>>,
-            /// What a full queue drops, with the disciplines that leave a choice.
+            /// The packet that a full queue drops, with the disciplines that leave this choice.
             #[schemars(description = drop_from_words())]
             pub drop_from: Option<DropFrom>,
             /// Packets of a driver ring between the queue and the MAC.

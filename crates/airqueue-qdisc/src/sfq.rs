@@ -86,7 +86,7 @@ impl Parameters for SfqParams {
     type Table = SfqTable;
     const NAME: &'static str = "SFQ";
     const ABOUT: &'static str = "SFQ (McKenney, 1990), as in Linux: flows hashed to queues that \
-        take turns, and drops from the longest.";
+        take turns, and drops from the longest queue.";
 
     fn check(tables: &Layers<'_, SfqTable>, _: &Around) -> Result<SfqParams> {
         let mut params = SfqParams::default();

@@ -15,17 +15,17 @@ use serde::Serialize;
 /// How the runner of a network is to set the limits of queues during the run.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Buffers {
-    /// Which collision domain limits a flow.
+    /// The collision domain that limits a flow.
     domains: DomainsName,
-    /// What a flow can reach, for B = round-trip time · rate.
+    /// The rate in B = round-trip time · rate.
     carrying: CarryingName,
     /// How B is divided among the nodes.
     allocation: AllocationName,
-    /// How buffers become whole packets.
+    /// How buffers are rounded to whole packets.
     rounding: RoundingName,
-    /// Whose limits are set.
+    /// The queues whose limits are set.
     queues: LimitedName,
-    /// What the source of a flow has.
+    /// The limit at the source of a flow.
     source: SourceQueueName,
     /// Time between two samples of the network.
     look_s: f64,

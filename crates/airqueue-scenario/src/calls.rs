@@ -54,7 +54,7 @@ impl CallQuality {
             return Some(quality(network_s, in_time));
         }
         let each = steps.iter().map(|&(end_s, in_time)| quality(end_s, in_time));
-        // Of two equally good delays, the shorter.
+        // The shorter of two equally good delays.
         each.reduce(|best, next| if next.r_factor > best.r_factor { next } else { best })
     }
 }

@@ -68,7 +68,7 @@ pub(super) struct Map<'a> {
     flows: Vec<MapFlow<'a>>,
 }
 
-/// What is known of a flow before the network runs.
+/// Facts about a flow before the network runs.
 #[derive(Serialize, JsonSchema)]
 struct MapFlow<'a> {
     /// Name of the flow.
@@ -277,7 +277,7 @@ impl Monitor {
             busy_s: (0..self.stations.len() as u32).map(StationId).map(busy).collect(),
             flows: self.flows.iter().map(flow).collect(),
         };
-        serde_json::to_string(&snapshot).expect("what is seen is JSON")
+        serde_json::to_string(&snapshot).expect("a snapshot is JSON")
     }
 
     /// Sets the limit of a station's queues, or of a flow's own queues there, for both directions; `None`: the

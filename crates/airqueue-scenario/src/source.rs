@@ -15,7 +15,7 @@ pub(super) struct Packets {
     pub(super) size_bytes: u32,
 }
 
-/// What a flow carries.
+/// The traffic of a flow.
 pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
     if !table.source.is_over_tcp() {
         check_tcp_keys(key, table)?;
@@ -59,7 +59,7 @@ pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
     Ok(spread.value)
 }
 
-/// What receivers report.
+/// The reports of receivers.
 pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> {
     match (&table.rdqm_rtt, table.rdqm_rtt_kind) {
         (None, Some(_)) if table.rdqm != Some(true) => {

@@ -216,7 +216,7 @@ fn mss_bytes(
     }
 }
 
-/// What the receiver reports in link-layer acknowledgements.
+/// The receiver's reports in link-layer acknowledgements.
 fn reports(key: &str, table: &FlowTable, tcp: &TcpSpec) -> Result<Option<RttKind>> {
     if table.rdqm != Some(true) {
         return Ok(None);

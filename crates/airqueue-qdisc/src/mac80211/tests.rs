@@ -134,7 +134,7 @@ fn a_frame_takes_the_packets_of_its_station() {
     assert_eq!(
         q.peek_for_neighbour(NeighbourId(7), ms(0), &mut drops),
         None,
-        "nobody knows that station"
+        "the station is unknown"
     );
     assert!(q.peek_for_neighbour(NeighbourId(0), ms(0), &mut drops).is_some());
     assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().neighbour, NeighbourId(0));

@@ -4,12 +4,12 @@ use crate::quantity::{Duration, Packets, Quantity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the limits of queues are set while a network of several hops runs (Jamshaid and others, 2015): B packets for the collision
-/// domain that limits a flow, divided among the nodes of the flow in it.
+/// Buffers shared by the nodes of a collision domain, whose limits are set during the run (Jamshaid and others, 2015):
+/// B packets for the collision domain that limits a flow, divided among the nodes of the flow in it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BuffersTable {
-    /// Which collision domain limits a flow. The default is two-hop.
+    /// The collision domain that limits a flow. The default is two-hop.
     pub(crate) domains: DomainsName,
     /// The rate in B = round-trip time · rate. The default is link-rates.
     pub(crate) carrying: CarryingName,
@@ -17,7 +17,7 @@ pub(crate) struct BuffersTable {
     pub(crate) allocation: AllocationName,
     /// How buffers are rounded to whole packets. The default is nearest.
     pub(crate) rounding: RoundingName,
-    /// Whose limits are set. The default is node.
+    /// The queues whose limits are set. The default is node.
     pub(crate) limit_per: LimitedName,
     /// The limit at the source of a flow. The default is first.
     pub(crate) source: SourceQueueName,
@@ -105,7 +105,7 @@ pub(crate) enum RoundingName {
     Best,
 }
 
-/// Whose limits are set.
+/// The queues whose limits are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LimitedName {

@@ -137,12 +137,12 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LevelName {
-    /// It can be decoded.
+    /// The frame can be decoded.
     #[default]
     Decode,
-    /// It can be sensed but not decoded.
+    /// The frame can be sensed but not decoded.
     Sense,
-    /// It only interferes with other frames.
+    /// The frame only interferes with other frames.
     Interfere,
 }
 

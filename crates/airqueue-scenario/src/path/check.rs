@@ -94,7 +94,7 @@ fn rate(key: &str, bps: f64) -> Result<DataRate, ConfigError> {
 
 fn at_least_one(key: &str, n: Option<u32>) -> Result<Option<usize>, ConfigError> {
     match n {
-        Some(0) => Err(wrong(key, 0, "at least 1, or no such key for no limit")),
+        Some(0) => Err(wrong(key, 0, "at least 1, or leave the key out for no limit")),
         n => Ok(n.map(|n| n as usize)),
     }
 }
@@ -297,7 +297,7 @@ pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
     );
     match keys.into_iter().find(|(_, is_neutral, _)| !is_neutral) {
         Some((key, _, found)) => {
-            Err(wrong(key, found, "no such key with a cell, which has its own"))
+            Err(wrong(key, found, "no such key with a cell, whose stations have queues"))
         }
         None => Ok(()),
     }

@@ -32,7 +32,7 @@ macro_rules! sources {
     ($($word:ident: $Kind:ident;)+) => {
         airqueue_core::words! {
             /// The source of a flow's packets.
-            pub enum SourceName: "How packets are made" {
+            pub enum SourceName: "The source of packets" {
                 $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
             }
         }

@@ -99,7 +99,7 @@ impl Mac {
         if self.state == State::Idle
             && let Some(response) = self.response_to(frame, now, radio)
         {
-            debug_assert!(!self.view.transmitting, "whoever transmits decodes nothing");
+            debug_assert!(!self.view.transmitting, "a transmitting station decodes nothing");
             if response.kind == FrameKind::BlockAck {
                 self.scoreboard = self.recipients[frame.recipient as usize].scoreboard();
             }

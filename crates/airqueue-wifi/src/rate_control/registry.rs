@@ -42,7 +42,7 @@ macro_rules! rate_controls {
         airqueue_core::words! {
             /// How a station finds the rate of its data frames to another.
             #[derive(PartialOrd, Ord)]
-            pub enum RateControlName: "How a station finds the rate of its data frames" {
+            pub enum RateControlName: "Rate control of data frames" {
                 $($word: $Kind, <$Type as Kind>::ABOUT;)+
             }
         }

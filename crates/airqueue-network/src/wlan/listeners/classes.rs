@@ -26,7 +26,7 @@ pub(super) struct HearingClass {
     most: usize,
     /// The station to which the last exchange was addressed.
     asked: Option<StationId>,
-    /// That station, if the last two exchanges were addressed to it: the next exchange probably is, too.
+    /// The station to which the last two exchanges were addressed, if there is one: the next exchange probably is, too.
     pub(super) sought: Option<StationId>,
 }
 
@@ -204,8 +204,8 @@ fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
     all
 }
 
-/// What each station hears: by rising id of the transmitter, the transmitter and what its frames come to. Each station
-/// hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
+/// What each station hears: by rising id of the transmitter, the transmitter and the outcome of its frames. Each
+/// station hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
 struct HearingTable {
     offsets: Vec<usize>,
     entries: Vec<u64>,

@@ -89,7 +89,7 @@ struct Known {
     tcp: Option<Box<tcp::Header>>,
 }
 
-/// What was seen on the air from a station's queue to one receiver.
+/// The data frames from a station's queue to one receiver, as captured.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     /// The last packets: at least the window of a block ack agreement.

@@ -35,7 +35,7 @@ macro_rules! controllers {
     ($($word:ident: $Kind:ident;)+) => {
         airqueue_core::words! {
             /// The congestion controller.
-            pub enum CongestionName: "What governs the congestion window" {
+            pub enum CongestionName: "The congestion controller" {
                 $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
             }
         }
