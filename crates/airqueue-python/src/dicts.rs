@@ -292,13 +292,15 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) packets: Column<'py, u64>,
 }
 
-/// What became of packets in a queue behind a token bucket: one value for each packet, in their order.
+/// What became of packets in a queue behind a token bucket: in the arrays one value for each packet, in their order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
     /// When the packet left; the least int64 where the packet was dropped.
     pub(crate) left_ns: Column<'py, i64>,
     /// Whether the packet had a mark of congestion when it left.
     pub(crate) marked: Column<'py, bool>,
+    /// Warnings on the queue's table, a sentence each.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A codec of calls.
