@@ -8,6 +8,7 @@ mod buffers;
 mod calls;
 mod capacity;
 mod changes;
+pub mod emulated;
 mod error;
 mod figures;
 mod file;

@@ -30,6 +30,9 @@ pub(crate) struct HostTable {
     pub(crate) delay: Option<Delays>,
     /// The queue before the wired link, at both ends, if the link has a rate. The default is an unlimited queue.
     pub(crate) queue: Option<QueueGiven>,
+    /// Real programs run at the host under `airqueue emulate`. A simulation ignores the key. The default is false.
+    #[serde(default)]
+    pub(crate) real: bool,
 }
 
 /// A delay, or one for each member of a group.
