@@ -149,9 +149,13 @@ impl Emulator {
     fn warm_up(&self) -> Span {
         let warm_up = self.with(|state| state.emulation.warm_up());
         let until = Time::ZERO + warm_up;
-        while !self.stopped.load(Ordering::Relaxed)
-            && self.with(|state| (0..10_000).all(|_| state.emulation.step(until, &mut |_| {})))
-        {
+        let part =
+            |state: &mut State| (0..10_000).all(|_| state.emulation.step(until, &mut |_| {}));
+        loop {
+            let more = self.with(part);
+            if !more || self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
         }
         warm_up
     }
