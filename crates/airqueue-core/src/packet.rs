@@ -58,7 +58,7 @@ pub struct Payload(pub u32);
 /// The ends of a flow. Packets do not carry their ends: a discipline that is fair among hosts gets them once per flow
 /// ([`LinkFeedback::set_flow_hosts`]).
 ///
-/// [`LinkFeedback::set_flow_hosts`]: crate::LinkFeedback::know_flow
+/// [`LinkFeedback::set_flow_hosts`]: crate::LinkFeedback::set_flow_hosts
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
     /// The source host, as the owner of the queues numbers hosts.
