@@ -148,6 +148,9 @@ class QueueFigures(TypedDict):
     dropped_early_packets: int
     """Of the dropped ones, those dropped although the queue was not full, to slow the sender
     down."""
+    dropped_filtered_packets: int
+    """Of the dropped ones, TCP acknowledgements that a later one made redundant: those that
+    CAKE's ACK filter drops."""
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
     taken_packets: int
@@ -288,6 +291,7 @@ QueueFigure = Literal[
     "dropped_packets",
     "dropped_full_packets",
     "dropped_early_packets",
+    "dropped_filtered_packets",
     "marked_packets",
     "taken_packets",
     "length_mean_packets",
@@ -406,6 +410,7 @@ class QueueSummary(TypedDict):
     dropped_packets: Summary
     dropped_full_packets: Summary
     dropped_early_packets: Summary
+    dropped_filtered_packets: Summary
     marked_packets: Summary
     taken_packets: Summary
     length_mean_packets: Summary
