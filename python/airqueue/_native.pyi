@@ -22,6 +22,7 @@ from airqueue.records import (
     ServerStatsDict,
     TruthDict,
 )
+from airqueue.simulate.shaped import TcpHeader
 
 Segment = tuple[int, int, int, int, int]
 """(flow, start_ns, duration_ns, count, size_bytes)"""
@@ -93,7 +94,8 @@ def serve(
     """Packets through the queue of a JSON ``queue`` table behind a token bucket.
 
     Equal lengths, times that do not decrease. ``hosts`` are flows, each with its source and
-    its destination. ``tcp`` is empty, or has a value for each packet. What is wrong with the table is a `ValueError`.
+    its destination. ``tcp`` is empty, or has a value for each packet. What is wrong with the table
+    is a `ValueError`.
     """
 
 Floats = npt.NDArray[np.float64]

@@ -41,9 +41,7 @@ class Header(NamedTuple):
             found += struct.pack("!BBBBII", 1, 1, 8, 10, *self.timestamps)
         if self.sack:
             numbers = [number for block in self.sack for number in block]
-            found += struct.pack(
-                f"!BBBB{len(numbers)}I", 1, 1, 5, 2 + 4 * len(numbers), *numbers
-            )
+            found += struct.pack(f"!BBBB{len(numbers)}I", 1, 1, 5, 2 + 4 * len(numbers), *numbers)
         return found
 
     @property

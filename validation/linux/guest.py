@@ -100,9 +100,7 @@ def _check_time(at_ns: int) -> None:
         raise RuntimeError(f"a packet leaves {late_ns} ns late: the clock is not a virtual one")
 
 
-def _senders(
-    packets: Sequence[Arrival], *, names_queues: bool
-) -> Callable[[int, Arrival], object]:
+def _senders(packets: Sequence[Arrival], *, names_queues: bool) -> Callable[[int, Arrival], object]:
     """Return what sends a packet with its number."""
     sockets = {(p.flow, p.ect): _sender(p, names_queues) for p in packets if p.tcp is None}
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)

@@ -306,7 +306,6 @@ def _filtering(word: str, isolation: str, variant: str, runs: int = 1) -> Discip
     )
 
 
-
 _LINK_LAYER = {"link_layer": f"{LINK_LAYER_BYTES} B"}
 
 DISCIPLINES = (
