@@ -10,29 +10,34 @@ use airqueue_network::network::{
 };
 use airqueue_network::{FlowId, WireId};
 use airqueue_qdisc::cake::AckFilter;
-use airqueue_qdisc::{CakeParams, QueueSpec};
-use airqueue_transport::tcp::TcpSpec;
+use airqueue_qdisc::{CakeParams, Diffserv, QueueSpec};
+use airqueue_transport::tcp::{CongestionName, TcpSpec};
 
 const DOWN: WireId = WireId(0);
 const UP: WireId = WireId(1);
 const SECONDS: i64 = 10;
 
+/// A link with these wires, and transfers.
+fn network(wires: [WireSpec; 2], flows: Vec<FlowSpec>) -> NetworkSpec {
+    let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);
+    NetworkSpec { wires: wires.into(), flows, ..nobody.network() }
+}
+
+fn wire(name: &str, bps: u64, delay: Span, queue: QueueSpec) -> WireSpec {
+    WireSpec { name: name.into(), rate: DataRate::from_bps(bps), delay, queue: Some(queue) }
+}
+
+/// A queue whose limit nothing reaches.
+fn cake(params: CakeParams) -> QueueSpec {
+    QueueSpec { discipline: params.into(), ..QueueSpec::new(Limit::Bytes(200 << 20)) }
+}
+
 /// A link of 20 Mb/s down and 200 kb/s up, whose way back has CAKE, with transfers.
 fn asymmetric(ack_filter: AckFilter, flows: Vec<FlowSpec>) -> NetworkSpec {
-    let cake = CakeParams { ack_filter, ..CakeParams::default() };
-    let queue = QueueSpec { discipline: cake.into(), ..QueueSpec::new(Limit::Bytes(1 << 22)) };
-    let wire = |name: &str, kbps: u64, queue| WireSpec {
-        name: name.into(),
-        rate: DataRate::from_bps(kbps * 1000),
-        delay: Span::from_millis(10),
-        queue: Some(queue),
-    };
-    let nobody = cells::cell(cells::b(), vec![cells::dcf(&cells::b().phy)]);
-    let mut spec = nobody.network();
-    spec.wires =
-        vec![wire("down", 20_000, QueueSpec::new(Limit::Packets(100))), wire("up", 200, queue)];
-    spec.flows = flows;
-    spec
+    let delay = Span::from_millis(10);
+    let up = cake(CakeParams { ack_filter, ..CakeParams::default() });
+    let down = QueueSpec::new(Limit::Packets(100));
+    network([wire("down", 20_000_000, delay, down), wire("up", 200_000, delay, up)], flows)
 }
 
 /// A transfer of so many bytes, or without end, through one wire and back through the other.
@@ -169,4 +174,112 @@ fn filtered_acknowledgements_are_no_losses_of_data() {
         assert_eq!((tcp.retransmitted, tcp.timeouts), (0, 0));
         assert_eq!((*acks_under_way, run.waiting), (0, 0));
     }
+}
+
+/// What `validation/linux/tcp` has measured of a kernel's TCP whose acknowledgements pass the kernel's CAKE.
+const LINUX: &str = include_str!("../../../validation/linux/tcp/acks.csv");
+
+/// A path that the kernel was measured over.
+struct Measured {
+    name: &'static str,
+    congestion: CongestionName,
+    back_bps: u64,
+    ack_filter: AckFilter,
+    found: Found,
+}
+
+/// Goodput and the mean queue from 5 s to 60 s, and the share of acknowledgements that the filter drops.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    goodput_bps: f64,
+    queue_packets: f64,
+    filtered: f64,
+}
+
+fn measured() -> Vec<Measured> {
+    let mut lines = LINUX.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let read = |line: &'static str| {
+        // The name of a path is quoted, and has commas.
+        let (name, rest) = line[1..].split_once("\",").unwrap();
+        let cells: Vec<&str> = [name].into_iter().chain(rest.split(',')).collect();
+        let cell = |of: &str| cells[names.iter().position(|name| *name == of).unwrap()];
+        let number = |of: &str| cell(of).parse::<f64>().unwrap();
+        assert_eq!(
+            (cell("rate_bps"), cell("queue_packets"), cell("rtt_ms")),
+            ("20000000", "100", "40")
+        );
+        Measured {
+            name,
+            congestion: if cell("congestion") == "reno" {
+                CongestionName::NewReno
+            } else {
+                CongestionName::Cubic
+            },
+            back_bps: number("back_bps") as u64,
+            ack_filter: match cell("ack_filter") {
+                "ack-filter" => AckFilter::AckFilter,
+                "ack-filter-aggressive" => AckFilter::AckFilterAggressive,
+                other => panic!("{other}"),
+            },
+            found: Found {
+                goodput_bps: number("goodput_bps"),
+                queue_packets: number("mean_queue_packets"),
+                filtered: number("ack_drops") / number("acks"),
+            },
+        }
+    };
+    lines.map(read).collect()
+}
+
+/// The same figures of ours. The kernel's bottleneck is netem, whose 100 packets include the one that is being sent.
+fn ours(path: &Measured) -> Found {
+    let cake = cake(CakeParams {
+        rate: DataRate::from_bps(path.back_bps),
+        diffserv: Diffserv::BestEffort,
+        ack_filter: path.ack_filter,
+        ..CakeParams::default()
+    });
+    let ethernet = |queue| QueueSpec { link_layer_bytes: 14, ..queue };
+    let down = ethernet(QueueSpec::new(Limit::Packets(99)));
+    let down = wire("down", 20_000_000, Span::ZERO, down);
+    let up = wire("up", 10_000_000_000, Span::from_millis(40), ethernet(cake));
+    let mut flow = download();
+    let Traffic::Tcp(tcp) = &mut flow.traffic else { panic!("a transfer has TCP") };
+    tcp.tcp.sender.congestion = path.congestion;
+    let mut sim = Network::new(&network([down, up], vec![flow]), Seed(1)).unwrap();
+    let mut at = |seconds| {
+        let now = Time::ZERO + Span::from_secs(seconds);
+        sim.run_until(now);
+        let area = sim.model.packet_time_ever(QueueId::Wire(DOWN), now) as f64 / 1e9;
+        (sim.model.tcp(FlowId(0)).unwrap().delivered_bytes as f64, area)
+    };
+    let ((bytes_before, area_before), (bytes_after, area_after)) = (at(5), at(60));
+    let goodput_bps = 8.0 * (bytes_after - bytes_before) / 55.0;
+    let sending = goodput_bps / 20e6 * 1514.0 / 1448.0;
+    let acks = sim.model.acknowledgements(FlowId(0)).unwrap();
+    Found {
+        goodput_bps,
+        queue_packets: (area_after - area_before) / 55.0 + sending,
+        filtered: acks.filtered_acks as f64 / acks.offered.packets as f64,
+    }
+}
+
+/// Goodput within 3 % and the mean queue within 10 %, as without a CAKE (`docs/linux-tcp.md`), and the share of filtered
+/// acknowledgements within 10 %.
+#[test]
+fn linux_filters_as_many_acknowledgements() {
+    let mut misses = Vec::new();
+    for path in measured() {
+        let (found, kernels) = (ours(&path), path.found);
+        println!("{:55} {found:?}\n{:55} {kernels:?}", path.name, "");
+        let within = |part: f64, own: f64, other: f64| (own - other).abs() <= part * other;
+        if !(within(0.03, found.goodput_bps, kernels.goodput_bps)
+            && within(0.1, found.queue_packets, kernels.queue_packets)
+            && within(0.1, found.filtered, kernels.filtered))
+        {
+            misses.push(path.name);
+        }
+    }
+    assert_eq!(misses, Vec::<&str>::new());
 }
